@@ -1,0 +1,56 @@
+"""Put texts in their place: category ranking, query by example and search.
+
+The public names are imported when they are first used, so that ``import classmark``
+stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from classmark import datasets as datasets
+    from classmark import measures as measures
+    from classmark.measures import accuracy_bound as accuracy_bound
+    from classmark.problems import Mistake as Mistake
+    from classmark.rankers.perceptron import CategoryPerceptron as CategoryPerceptron
+    from classmark.rankers.rocchio import Rocchio as Rocchio
+    from classmark.taxonomy.tree import Taxonomy as Taxonomy
+    from classmark.text.analysis import Analyzer as Analyzer
+    from classmark.weighting.selection import select_features as select_features
+    from classmark.weighting.vectorizer import Vectorizer as Vectorizer
+
+__version__ = "0.1.0.dev0"
+
+_HOMES = {
+    "Analyzer": "classmark.text.analysis",
+    "CategoryPerceptron": "classmark.rankers.perceptron",
+    "Mistake": "classmark.problems",
+    "Rocchio": "classmark.rankers.rocchio",
+    "Taxonomy": "classmark.taxonomy.tree",
+    "Vectorizer": "classmark.weighting.vectorizer",
+    "accuracy_bound": "classmark.measures",
+    "select_features": "classmark.weighting.selection",
+}
+_ROOMS = ("datasets", "measures")
+__all__ = [  # noqa: PLE0604, the names are those of _HOMES
+    "__version__",
+    *_HOMES,
+    *_ROOMS,
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name's home at its first use (PEP 562)."""
+    if name in _ROOMS:
+        return import_module(f"classmark.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'classmark' has no attribute {name!r}")
+    found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,241 @@
+"""One command per verb: options in, one call of the workbench, something printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from classmark.workbench.project import Project
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Where = Annotated[
+    Path,
+    typer.Option("--project", "-p", envvar="CLASSMARK_PROJECT", help="The project."),
+]
+Format = Annotated[
+    str | None, typer.Option("--format", help="The file's format; else by its name.")
+]
+HERE = Path()
+
+
+def _open(folder: Path) -> Project:
+    from classmark.workbench.project import Project
+
+    return Project(folder)
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The new directory.")],
+    name: Annotated[str | None, typer.Option(help="The project's name.")] = None,
+    analyzer: Annotated[
+        str | None, typer.Option(help="Text analysis, as in: words|lower|stop(english)")
+    ] = None,
+) -> None:
+    """Make a new project directory."""
+    from classmark.cli.output import say
+    from classmark.workbench.project import create
+    from classmark.workbench.settings import Settings, TextSettings
+    from classmark.workbench.training import require_analyzer
+
+    text = TextSettings()
+    if analyzer is not None:
+        text = TextSettings(analyzer=require_analyzer(analyzer))
+    create(folder, Settings(name or folder.resolve().name, text=text))
+    say(f"made {folder}: next, classmark import FILE --project {folder}")
+
+
+def info(
+    project: Where = HERE,
+    check: Annotated[bool, typer.Option(help="Read every byte and verify it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what is in a project."""
+    from classmark.cli.output import show_table
+    from classmark.workbench import looking
+
+    with _open(project) as opened:
+        show_table(looking.info(opened, check=check), as_json=as_json)
+
+
+def import_(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A file or a folder.")],
+    project: Where = HERE,
+    format_: Format = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring in documents, with their labels if they have any."""
+    from classmark.cli.output import show_table
+    from classmark.workbench.importing import import_documents
+
+    with _open(project) as opened:
+        show_table(import_documents(opened, path, format_), as_json=as_json)
+
+
+def export(
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help=".jsonl, .csv, .tsv or .parquet")
+    ],
+    project: Where = HERE,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Do not guard CSV cells against formulas.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write all documents and labels to a file that imports again."""
+    from classmark.cli.output import show_table
+    from classmark.workbench.exporting import export_documents
+
+    with _open(project) as opened:
+        show_table(export_documents(opened, path, raw=raw), as_json=as_json)
+
+
+def taxonomy_show(
+    below: Annotated[str | None, typer.Argument(help="Only below this id.")] = None,
+    project: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Show the tree of categories, with their documents."""
+    from classmark.cli.output import show_table
+    from classmark.workbench.looking import show_taxonomy
+
+    with _open(project) as opened:
+        show_table(show_taxonomy(opened, below), as_json=as_json)
+
+
+def taxonomy_import(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, pairs, SKOS …")],
+    project: Where = HERE,
+    format_: Format = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring in a taxonomy."""
+    from classmark.cli.output import show_table
+    from classmark.workbench.importing import import_taxonomy
+
+    with _open(project) as opened:
+        show_table(import_taxonomy(opened, path, format_), as_json=as_json)
+
+
+def taxonomy_export(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help=".csv, .ttl or .rdf")],
+    project: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Write the taxonomy to a file."""
+    from classmark.cli.output import show_table
+    from classmark.workbench.exporting import export_taxonomy
+
+    with _open(project) as opened:
+        show_table(export_taxonomy(opened, path), as_json=as_json)
+
+
+def train(
+    project: Where = HERE,
+    learner: Annotated[str | None, typer.Option(help="rocchio or perceptron")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train a category ranker on the project's labels and put it in service."""
+    from classmark.cli.output import show_trained
+    from classmark.workbench import training
+
+    with _open(project) as opened:
+        show_trained(training.train(opened, learner), as_json=as_json)
+
+
+def evaluate(
+    project: Where = HERE,
+    learner: Annotated[
+        list[str] | None, typer.Option(help="Compare only these; repeatable.")
+    ] = None,
+    folds: Annotated[
+        int | None, typer.Option(help="Cross-validate instead of the set-apart part.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure learners on documents they have not seen, and plot it."""
+    from classmark.cli.output import show_evaluated
+    from classmark.workbench.training import evaluate_project
+
+    with _open(project) as opened:
+        found = evaluate_project(opened, learner or (), folds)
+    show_evaluated(found, as_json=as_json)
+
+
+def suggest(
+    path: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="A text; - for stdin.")
+    ] = None,
+    project: Where = HERE,
+    text: Annotated[str | None, typer.Option(help="The text itself.")] = None,
+    document: Annotated[str | None, typer.Option(help="A document's id.")] = None,
+    top: Annotated[int, typer.Option(help="How many categories.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Suggest categories for a text, with the terms for and against each."""
+    from classmark.cli.output import show_suggestions
+    from classmark.workbench import suggesting
+
+    with _open(project) as opened:
+        wanted = suggesting.wanted_text(opened, path, text, document)
+        show_suggestions(suggesting.suggest(opened, wanted, top), as_json=as_json)
+
+
+def demo(
+    folder: Annotated[
+        Path, typer.Option("--dir", help="Where the demo project is made.")
+    ] = Path("library"),
+    serve: Annotated[
+        bool, typer.Option("--serve/--no-serve", help="Go on to the workbench.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Do the main job on the library catalogue that ships with Classmark."""
+    from classmark.cli.demonstration import run
+
+    run(folder, serve=serve, as_json=as_json)
+
+
+def serve(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project.")],
+) -> None:
+    """Say that the web workbench is not part of this version."""
+    from classmark.cli.output import no_workbench
+
+    with _open(folder):
+        raise no_workbench()
+
+
+def data_list(as_json: AsJson = False) -> None:
+    """List the known public collections."""
+    from classmark.cli.output import show_table
+    from classmark.workbench.collections import list_collections
+
+    show_table(list_collections(), as_json=as_json)
+
+
+def data_path(
+    name: str,
+    data: Annotated[Path | None, typer.Option(help="Look here first.")] = None,
+) -> None:
+    """Print where a collection lies."""
+    from classmark.cli.output import say
+    from classmark.workbench.collections import collection_path
+
+    say(collection_path(name, data))
+
+
+def data_get(
+    name: str,
+    source: Annotated[
+        Path | None, typer.Option("--from", help="Take it from this file or folder.")
+    ] = None,
+) -> None:
+    """Download a collection, or take it from a local file or folder."""
+    from classmark.cli.output import say
+    from classmark.workbench.collections import get_collection
+
+    for line in get_collection(name, source):
+        say(line)

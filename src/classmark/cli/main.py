@@ -1,0 +1,87 @@
+"""The command line: verbs, and errors as one line with exit code 2."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from typing import Annotated
+
+import typer
+
+from classmark import __version__
+from classmark.cli import commands
+from classmark.problems import Mistake
+from classmark.progress import shown_by
+
+app = typer.Typer(
+    name="classmark",
+    help="Put texts in their place: rank categories, find by example, search.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+taxonomy = typer.Typer(
+    help="Show, bring in or write the taxonomy.", no_args_is_help=True
+)
+data = typer.Typer(help="Known public collections.", no_args_is_help=True)
+app.command()(commands.init)
+app.command("import")(commands.import_)
+app.command()(commands.export)
+app.add_typer(taxonomy, name="taxonomy")
+taxonomy.command("show")(commands.taxonomy_show)
+taxonomy.command("import")(commands.taxonomy_import)
+taxonomy.command("export")(commands.taxonomy_export)
+app.command()(commands.train)
+app.command()(commands.evaluate)
+app.command()(commands.suggest)
+app.add_typer(data, name="data")
+data.command("list")(commands.data_list)
+data.command("path")(commands.data_path)
+data.command("get")(commands.data_get)
+app.command()(commands.demo)
+app.command()(commands.info)
+app.command()(commands.serve)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"classmark {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Put texts in their place: rank categories, find by example, search."""
+
+
+def main() -> None:
+    """Run a command; a user's mistake is one clear line and exit code 2."""
+    try:
+        with _progress():
+            app()
+    except (Mistake, OSError, sqlite3.OperationalError) as problem:
+        if isinstance(problem, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(141)
+        line = " ".join(str(problem).split())
+        sys.stderr.write(f"classmark: {line}\n")
+        sys.exit(2)
+
+
+def _progress() -> AbstractContextManager[None]:
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from classmark.cli.output import Bars
+
+    return shown_by(Bars())
+
+
+if __name__ == "__main__":
+    main()

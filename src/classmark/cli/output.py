@@ -1,0 +1,142 @@
+"""How results are printed: tables for people, JSON for programs, bars for patience."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sized
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+from classmark.problems import Mistake
+from classmark.workbench.views import Cell, Evaluated, Explained, Table, Trained
+
+T = TypeVar("T")
+PATIENCE = 1.0  # seconds before a progress bar appears
+
+
+def no_workbench() -> Mistake:
+    """What to tell whoever asks for pages."""
+    return Mistake(
+        "the web workbench is not part of this version: use the commands "
+        "(classmark --help), or classmark demo --no-serve"
+    )
+
+
+def say(text: str = "") -> None:
+    """Print one line."""
+    sys.stdout.write(f"{text}\n")
+
+
+def show_json(value: Any) -> None:
+    """Print JSON."""
+    say(json.dumps(value, ensure_ascii=False, indent=1, default=str))
+
+
+def show_table(table: Table, *, as_json: bool = False) -> None:
+    """Print a table, or its rows as JSON."""
+    if as_json:
+        show_json(list(table.rows))
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    say(table.title)
+    grid = Grid(box=box.SIMPLE_HEAD)
+    names = list(table.rows[0]) if table.rows else []
+    for name in names:
+        numeric = any(isinstance(row[name], int | float) for row in table.rows)
+        grid.add_column(Text(name), justify="right" if numeric else "left")
+    for row in table.rows:
+        grid.add_row(*(Text(_cell(row[name])) for name in names))
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    console.print(grid)
+    if table.note:
+        say(f"  {table.note}\n")
+
+
+def show_suggestions(found: list[Explained], *, as_json: bool = False) -> None:
+    """Print suggested categories with the terms for and against each."""
+    if as_json:
+        show_json([asdict(suggestion) for suggestion in found])
+        return
+    for suggestion in found:
+        path = " › ".join(suggestion.path)
+        say(f"{suggestion.rank:3}. {path}  ({suggestion.category})")
+        say(f"       score {suggestion.score:.3f}")
+        say(f"       for:     {_terms(suggestion.favour)}")
+        say(f"       against: {_terms(suggestion.against)}")
+
+
+def show_trained(trained: Trained, *, as_json: bool = False) -> None:
+    """Print what was trained."""
+    row: dict[str, Cell] = asdict(trained)
+    show_table(Table("Model in service", [row]), as_json=as_json)
+
+
+def show_evaluated(evaluated: Evaluated, *, as_json: bool = False) -> None:
+    """Print measures per learner and the plot's file."""
+    if as_json:
+        show_json({"rows": evaluated.table.rows, "plot": str(evaluated.plot)})
+        return
+    show_table(evaluated.table)
+    say(f"  plot: {evaluated.plot}\n")
+
+
+def _cell(value: Cell) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.4f}" if abs(value) < 10 else f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, int) else value
+
+
+def _terms(parts: Any) -> str:
+    return "  ".join(f"{term} {part:+.3f}" for term, part in parts.items()) or "–"
+
+
+class Bars:
+    """Progress bars on standard error, for work that takes longer than a moment."""
+
+    def track(self, items: Iterable[T], what: str, total: int | None) -> Iterator[T]:
+        """Yield the items; after a second show how far we are."""
+        if total is None and isinstance(items, Sized):
+            total = len(items)
+        started, bar, task, done = time.monotonic(), None, None, 0
+        try:
+            for item in items:
+                yield item
+                done += 1
+                if bar is None and time.monotonic() - started > PATIENCE:
+                    bar = _bar()
+                    task = bar.add_task(what, total=total)
+                if bar is not None and task is not None:
+                    bar.update(task, completed=done)
+        finally:
+            if bar is not None:
+                bar.stop()
+
+
+def _bar() -> Any:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    bar.start()
+    return bar

@@ -1,0 +1,224 @@
+"""TokenTable: which tokens have been seen, and how often in each document?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.corpus.pages import zeros
+from classmark.text.tokens import fold, kinds
+
+BATCH = 1 << 18
+CHUNK = 1 << 20
+_ROOM = 1 << 14
+_SLICE = 1 << 14
+_TAIL = "\n" * 72
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Counts of tokens in some documents, columns in order of first occurrence.
+
+    A token that occurs more than 255 times in a document has several entries there.
+
+    starts : int64, shape (documents + 1,);  columns : uint32;  counts : uint8, shape
+    (entries,).
+    """
+
+    starts: NDArray[np.int64]
+    columns: NDArray[np.uint32]
+    counts: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some documents as bytes: where each ends, and whether it is all ASCII.
+
+    buffer : uint8, with more newlines at its end than a pass reads ahead;
+    ends : int64, shape (documents,);  plain : bool, shape (documents,).
+    """
+
+    buffer: NDArray[np.uint8]
+    ends: NDArray[np.int64]
+    plain: NDArray[np.bool_]
+
+
+class TokenTable:
+    """Tokens numbered as they come, and counted by a compiled pass over UTF-8 bytes.
+
+    >>> table = TokenTable()
+    >>> [chunk.counts.tolist() for chunk in table.chunks(["A bee, a hive", "Hive"])]
+    [[2, 1, 1, 1]]
+    >>> table.tokens()
+    ['a', 'bee', 'hive']
+    """
+
+    def __init__(self) -> None:
+        self._table = (
+            zeros(4 * _ROOM, np.uint32),
+            zeros((_ROOM, 2), np.uint64),
+            zeros(_ROOM, np.uint64),
+        )
+        self._arena = zeros(8 * _ROOM, np.uint8)
+        self._state = np.zeros(6, np.int64)
+        self._scratch: list[NDArray[Any]] = [np.empty(0)]
+
+    def __len__(self) -> int:
+        from classmark.corpus.kernels import TOKENS
+
+        return int(self._state[TOKENS])
+
+    def tokens(self, first: int = 0, last: int | None = None) -> list[str]:
+        """Return the tokens in order of their numbers, from ``first`` to before ``last``."""
+        from classmark.corpus.kernels import ARENA
+
+        last = len(self) if last is None else last
+        offsets, end = self._table[2], int(self._state[ARENA])
+        low = int(offsets[first]) if first < len(self) else end
+        high = int(offsets[last]) if last < len(self) else end
+        return self._arena[low:high].tobytes().decode().split("\n")[:-1]
+
+    def slices(self, first: int = 0) -> Iterator[list[str]]:
+        """Yield the tokens from ``first`` on, some thousands at a time."""
+        for low in range(first, len(self), _SLICE):
+            yield self.tokens(low, min(low + _SLICE, len(self)))
+
+    def chunks(self, texts: Iterable[str]) -> Iterator[Chunk]:
+        """Count documents; yield their counts, about a million entries at a time."""
+        from classmark.corpus.kernels import BASE, ENTRIES
+
+        stops: list[NDArray[np.int64]] = []
+        columns, counts = np.empty(0, np.uint32), np.empty(0, np.uint8)
+        for batch in map(_encoded, _batches(texts)):
+            used, most = int(self._state[ENTRIES]), len(batch.buffer) // 2 + 1
+            if used + most > len(columns):
+                if used:
+                    yield _chunk(stops, columns[:used], counts[:used])
+                    self._state[BASE] += used
+                    self._state[ENTRIES] = used = 0
+                stops = []
+                columns = zeros(max(CHUNK, 2 * most), np.uint32)
+                counts = zeros(len(columns), np.uint8)
+            stops.append(self._count(batch, columns, counts))
+        if stops:
+            used = int(self._state[ENTRIES])
+            yield _chunk(stops, columns[:used], counts[:used])
+            self._state[BASE] += used
+            self._state[ENTRIES] = 0
+
+    def _count(
+        self, batch: Batch, columns: NDArray[np.uint32], counts: NDArray[np.uint8]
+    ) -> NDArray[np.int64]:
+        """Count one batch into the chunk; return where its documents end there."""
+        from classmark.corpus.kernels import ENTRIES, count_tokens
+
+        rows = np.empty(len(batch.ends) + 1, np.int64)
+        rows[0] = self._state[ENTRIES]
+        with np.errstate(over="ignore"):
+            found = self._found(batch)
+            while not count_tokens(
+                batch.buffer,
+                *found,
+                *self._table,
+                self._arena,
+                _words(self._arena),
+                columns,
+                counts,
+                rows,
+                self._state,
+            ):
+                self._grow()
+        return rows[1:]
+
+    def _found(self, batch: Batch) -> tuple[NDArray[Any], ...]:
+        """Find a batch's tokens: their edges, keys, and each document's first."""
+        from classmark.corpus.kernels import find_tokens
+
+        size = len(batch.buffer)
+        if size + 2 > len(self._scratch[0]):
+            most = size // 2 + 1
+            self._scratch = [zeros(2 * most, np.uint32), zeros(most, np.uint64)]
+        firsts = np.empty(len(batch.ends) + 1, np.int64)
+        words = _words(batch.buffer)
+        find_tokens(
+            batch.buffer,
+            words,
+            batch.ends,
+            batch.plain,
+            kinds(),
+            *self._scratch,
+            firsts,
+        )
+        return words, *self._scratch, firsts
+
+    def _grow(self) -> None:
+        """Make room for twice as many tokens, or twice as many bytes."""
+        from classmark.corpus.kernels import ARENA, fill_slots
+
+        slots, known, offsets = self._table
+        used, room = len(self), len(known)
+        if used < room:
+            self._arena = _longer(self._arena, int(self._state[ARENA]))
+            return
+        self._table = slots, _longer(known, room), _longer(offsets, room)
+        size = 2 * len(slots)
+        del slots, offsets
+        self._table = zeros(size, np.uint32), *self._table[1:]
+        fill_slots(known, self._table[0])
+
+
+def _words(buffer: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """View the eight bytes from each place on as one number."""
+    return np.ndarray(len(buffer) - 7, np.uint64, buffer, strides=(1,))
+
+
+def _longer(array: NDArray[Any], used: int) -> NDArray[Any]:
+    longer = zeros((2 * len(array), *array.shape[1:]), array.dtype)
+    longer[:used] = array[:used]
+    return longer
+
+
+def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Group documents so that each group has about a million characters."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if size >= BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _encoded(texts: list[str]) -> Batch:
+    """Write documents to one buffer, each closed by a newline.
+
+    The case of texts that are all ASCII is left to the pass.
+    """
+    plain = [text.isascii() for text in texts]
+    if all(plain):
+        sizes = list(map(len, texts))
+        encoded = "\n".join([*texts, _TAIL]).encode()
+    else:
+        parts = [
+            (text if is_plain else fold(text)).encode(errors="surrogatepass")
+            for text, is_plain in zip(texts, plain, strict=True)
+        ]
+        sizes = list(map(len, parts))
+        encoded = b"\n".join([*parts, _TAIL.encode()])
+    ends = np.cumsum(np.array(sizes, np.int64) + 1)
+    return Batch(np.frombuffer(encoded, np.uint8), ends, np.array(plain, np.bool_))
+
+
+def _chunk(
+    stops: list[NDArray[np.int64]],
+    columns: NDArray[np.uint32],
+    counts: NDArray[np.uint8],
+) -> Chunk:
+    return Chunk(np.concatenate([np.zeros(1, np.int64), *stops]), columns, counts)

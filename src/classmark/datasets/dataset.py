@@ -1,0 +1,136 @@
+"""Dataset: a collection with its parts, labels, queries and links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_matrix
+
+    from classmark.corpus.document import Document
+    from classmark.taxonomy.tree import Taxonomy
+
+
+class Link(NamedTuple):
+    """From one document to another, and the words that point there."""
+
+    source: str
+    target: str
+    anchor: str = ""
+
+
+class Session(NamedTuple):
+    """One result list: the query, what was shown, best first, and what was clicked."""
+
+    query: str
+    shown: tuple[str, ...]
+    clicked: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Impressions:
+    """Single items shown with known probability: arrays of one length.
+
+    items : the number of the item;  positions : 1 is the first place;
+    clicks : 0 or 1;  propensities : the probability with which it was shown there.
+    """
+
+    items: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    clicks: NDArray[np.int64]
+    propensities: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """The examples of one part of a collection.
+
+    ids : a name for each;  texts : empty where the set comes as vectors;
+    labels : for each the names of its labels;  X : vectors, shape (n, features);
+    qids, grades : of learning-to-rank rows;  sessions, impressions : of click logs.
+    """
+
+    ids: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    labels: list[list[str]] = field(default_factory=list)
+    X: csr_matrix | None = None
+    qids: list[str] | None = None
+    grades: NDArray[np.float64] | None = None
+    sessions: list[Session] | None = None
+    impressions: Impressions | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class Documents:
+    """The documents of a collection, read anew each time they are asked for.
+
+    >>> from classmark.corpus.document import Document
+    >>> [document.id for document in Documents(lambda: [Document("a")])]
+    ['a']
+    """
+
+    def __init__(self, read: Callable[[], Iterable[Document]]) -> None:
+        self._read = read
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self._read())
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A known collection.
+
+    label_names : every label that ``labels`` of the parts may hold; their order is the
+    order of label numbers.  queries : id → text;  qrels : query → document → grade.
+    """
+
+    name: str
+    train: Part = field(default_factory=Part)
+    test: Part = field(default_factory=Part)
+    validation: Part | None = None
+    label_names: list[str] = field(default_factory=list)
+    feature_names: list[str] = field(default_factory=list)
+    tree: Callable[[], Taxonomy] | None = None
+    queries: Mapping[str, str] = field(default_factory=dict)
+    qrels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    documents: Iterable[Document] = ()
+    links: Sequence[Link] = ()
+
+    @cached_property
+    def taxonomy(self) -> Taxonomy | None:
+        """The tree of the labels, read when first asked for; None without one."""
+        return None if self.tree is None else self.tree()
+
+    def label_numbers(self, part: Part) -> list[list[int]]:
+        """The labels of a part as numbers, positions in ``label_names``."""
+        number = {name: at for at, name in enumerate(self.label_names)}
+        return [[number[name] for name in labels] for labels in part.labels]
+
+
+def names_in(*parts: Part) -> list[str]:
+    """Every label of the parts, sorted."""
+    return sorted({name for part in parts for row in part.labels for name in row})
+
+
+def in_test(key: str) -> bool:
+    """Whether a document goes to the test part where a set has no split of its own.
+
+    One in three does, by the checksum of a key: the same on every machine, and all
+    documents of one key together.
+
+    >>> [in_test(key) for key in ("a", "b", "c")]
+    [True, False, True]
+    """
+    return crc32(key.encode()) % 3 == 0

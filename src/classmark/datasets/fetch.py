@@ -1,0 +1,212 @@
+"""How does a collection come onto this machine?
+
+Nothing appears until it is whole: files are written beside, checked, and then renamed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from urllib.error import URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, build_opener
+
+from classmark.datasets.catalog import Known, Source, known
+from classmark.datasets.where import user_cache
+from classmark.formats.archive import entries, is_archive
+from classmark.formats.text_files import Limits
+from classmark.problems import Mistake
+from classmark.progress import track
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHUNK = 1 << 20
+PATIENCE = 60
+PINS = "checksums.json"
+LIMITS = Limits(size=1 << 34)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """Where a collection lies now, and the checksums of what was downloaded.
+
+    pinned : those that were not known before; the next download must have the same.
+    """
+
+    path: Path
+    sums: dict[str, str]
+    pinned: dict[str, str]
+
+
+def get(
+    name: str,
+    *,
+    from_: Path | str | None = None,
+    to: Path | str | None = None,
+    again: bool = False,
+) -> Fetched:
+    """Put a known collection into the user's cache, or into ``to``.
+
+    from_ : a folder, an archive or a file that you have; else it is downloaded.
+    again : replace what is there. Checksums that the catalogue lacks are pinned, in
+    ``checksums.json`` beside the collections, when first seen.
+    """
+    entry = known(name)
+    if entry.family == "library":
+        raise Mistake("'library' comes with Classmark: nothing has to be fetched")
+    home = Path(to) if to is not None else user_cache()
+    target = home / name
+    if target.exists() and not again:
+        return Fetched(target, {}, {})
+    home.mkdir(parents=True, exist_ok=True)
+    pins = _pins(home)
+    beside = home / f".{name}.{os.getpid()}.part"
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir()
+    try:
+        if from_ is None:
+            sums = _download_all(entry, beside, pins)
+            files = [source.name for source in entry.sources]
+        else:
+            sums, files = {}, [str(from_)]
+            _take(Path(from_), beside)
+        packed = len(files) == 1 and is_archive(files[0])
+        _replace(_lifted(beside) if packed else beside, target)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    fresh = {key: value for key, value in sums.items() if key not in pins}
+    _pin(home, {**pins, **fresh})
+    return Fetched(target, sums, fresh)
+
+
+def _pins(home: Path) -> dict[str, str]:
+    path = home / PINS
+    if not path.exists():
+        return {}
+    try:
+        pins = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise Mistake(f"{path} is damaged ({error}): remove it") from error
+    return {str(key): str(value) for key, value in dict(pins).items()}
+
+
+def _pin(home: Path, pins: dict[str, str]) -> None:
+    if pins:
+        beside = home / f".{PINS}.{os.getpid()}.part"
+        beside.write_text(json.dumps(pins, indent=1, sort_keys=True) + "\n", "utf-8")
+        beside.replace(home / PINS)
+
+
+def _download_all(entry: Known, folder: Path, pins: dict[str, str]) -> dict[str, str]:
+    if not entry.sources:
+        raise Mistake(
+            f"{entry.name!r} has no direct address: fetch it from {entry.page} and "
+            f"run: classmark data get {entry.name} --from FILE_OR_FOLDER"
+        )
+    sums = {}
+    for source in entry.sources:
+        path = folder / source.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        expected = source.sha256 or pins.get(source.address, "")
+        sums[source.address] = download(source, path, expected, entry.name)
+        if is_archive(path):
+            unpack(path, folder)
+            path.unlink()
+    return sums
+
+
+def download(source: Source, path: Path, expected: str, name: str) -> str:
+    """Download one file, over https only, and return its sha256."""
+    _require_https(source.address)
+    digest = hashlib.sha256()
+    try:
+        with _opened(source.address) as answer, path.open("wb") as out:
+            size = int(answer.headers.get("Content-Length") or 0)
+            chunks = _chunks(answer)
+            total = -(-size // CHUNK) or None
+            for chunk in track(chunks, f"downloading {source.name} (MiB)", total):
+                digest.update(chunk)
+                out.write(chunk)
+    except (OSError, URLError, HTTPException) as error:
+        raise Mistake(
+            f"{source.address} cannot be reached ({error}): download it elsewhere and "
+            f"run: classmark data get {name} --from FILE_OR_FOLDER"
+        ) from error
+    found = digest.hexdigest()
+    if expected and found != expected:
+        raise Mistake(
+            f"{source.address}: the checksum is {found}, not {expected}: the file has "
+            "changed or was damaged on the way: do not trust it"
+        )
+    return found
+
+
+def _require_https(address: str) -> None:
+    if urlsplit(address).scheme != "https":
+        raise Mistake(f"{address}: only https addresses are fetched")
+
+
+class OnlyHttps(HTTPRedirectHandler):
+    """Follow redirections, but not away from https."""
+
+    def redirect_request(
+        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> Any:
+        """Refuse an address that is not https."""
+        _require_https(newurl)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _opened(address: str) -> Any:
+    return build_opener(OnlyHttps).open(address, timeout=PATIENCE)
+
+
+def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
+    total = 0
+    while chunk := stream.read(CHUNK):
+        total += len(chunk)
+        if total > LIMITS.size:
+            raise Mistake(f"the download is over {LIMITS.size} bytes: stopped")
+        yield chunk
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack a zip or tar; names that leave the folder, links and bombs are refused."""
+    for entry in track(entries(archive, LIMITS), f"unpacking {archive.name}"):
+        path = folder / entry.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with entry.open() as stream, path.open("wb") as out:
+            while chunk := stream.read(CHUNK):
+                out.write(chunk)
+
+
+def _take(given: Path, folder: Path) -> None:
+    """Copy a folder's plain files, unpack an archive, or copy a file."""
+    if not given.exists():
+        raise Mistake(f"--from {given}: there is no such file or folder")
+    if given.is_dir() or is_archive(given):
+        unpack(given, folder)
+    else:
+        shutil.copyfile(given, folder / given.name)
+
+
+def _lifted(folder: Path) -> Path:
+    """Step into a folder that stood alone in an archive."""
+    inside = list(folder.iterdir())
+    alone = len(inside) == 1 and inside[0].is_dir()
+    return inside[0] if alone else folder
+
+
+def _replace(made: Path, target: Path) -> None:
+    old = target.with_name(f".{target.name}.{os.getpid()}.old")
+    if target.exists():
+        target.rename(old)
+    made.rename(target)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,139 @@
+"""The embedded corpus: the catalogue of Eskerton's town library, invented by us."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from classmark.corpus.document import Document
+from classmark.datasets.dataset import Dataset, Documents, Link, Part, Session
+from classmark.formats.delimited import dictionaries, rows
+from classmark.formats.jsonl import json_lines
+from classmark.formats.record import PRIMARY, SECONDARY, Record
+from classmark.formats.taxonomies import read_category_csv
+from classmark.problems import UnreadableFile
+from classmark.taxonomy.category import Category, taxonomy_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def library_folder() -> Path:
+    """The folder inside the package."""
+    return Path(str(files("classmark.datasets") / "library"))
+
+
+def library_categories(folder: Path | None = None) -> list[Category]:
+    """The categories, with labels, scope notes and synonyms."""
+    return read_category_csv((folder or library_folder()) / "taxonomy.csv")
+
+
+def unseen_note() -> str:
+    """A note that is in no part of the corpus: something new to classify."""
+    return (library_folder() / "unseen.txt").read_text(encoding="utf-8").strip()
+
+
+def library_records(folder: Path | None = None) -> Iterator[Record]:
+    """Yield the records: title, creator and note; primary and secondary categories."""
+    folder = folder or library_folder()
+    parts = dict(_split(folder / "split.csv"))
+    path = folder / "records.jsonl"
+    for line, row in json_lines(path):
+        name = str(row.get("id", ""))
+        if name not in parts or "primary" not in row or "text" not in row:
+            raise UnreadableFile(
+                path, line, "id (also in split.csv), primary and text are needed"
+            )
+        yield _record(name, row, parts[name])
+
+
+def _record(name: str, row: dict[str, Any], part: str) -> Record:
+    fields = {key: str(row.get(key, "")) for key in ("title", "creator", "text")}
+    labels = {str(row["primary"]): PRIMARY}
+    for label in row.get("secondary", ()):
+        labels.setdefault(str(label), SECONDARY)
+    meta = {key: str(row[key]) for key in ("year", "kind") if row.get(key)}
+    return Record(
+        Document(name, {key: text for key, text in fields.items() if text}),
+        labels,
+        {**meta, "part": part},
+        tuple((str(see["to"]), str(see["anchor"])) for see in row.get("see", ())),
+    )
+
+
+def _split(path: Path) -> Iterator[tuple[str, str]]:
+    for line, row in dictionaries(path):
+        if row.get("part") not in ("train", "test") or not row.get("id"):
+            raise UnreadableFile(path, line, "id, and part train or test, are needed")
+        yield row["id"], row["part"]
+
+
+def load_library(folder: Path, _split_name: str | None) -> Dataset:
+    """Load the embedded corpus; its clicks are simulated.
+
+    Links are the "see also" of the records and those of ``links.csv``, if it is there.
+    """
+    parts = {"train": Part(), "test": Part(sessions=[])}
+    links: list[Link] = []
+    used: set[str] = set()
+    for record in library_records(folder):
+        part = parts[record.meta["part"]]
+        part.ids.append(record.id)
+        part.texts.append(record.document.text)
+        part.labels.append(list(record.labels))
+        used.update(record.labels)
+        links += [Link(record.id, *link) for link in record.links]
+    if (folder / "links.csv").is_file():
+        links += [link for link in _links(folder / "links.csv") if link not in links]
+    tree = taxonomy_of(library_categories(folder))
+    train = parts["train"]
+    return Dataset(
+        "library",
+        Part(train.ids, train.texts, train.labels, sessions=list(_clicks(folder))),
+        parts["test"],
+        label_names=[n for n in tree if tree.is_leaf(n) or n in used],
+        tree=lambda: tree,
+        queries=dict(_queries(folder / "queries.jsonl")),
+        qrels=_qrels(folder / "qrels.tsv"),
+        documents=Documents(
+            lambda: (record.document for record in library_records(folder))
+        ),
+        links=links,
+    )
+
+
+def _links(path: Path) -> Iterator[Link]:
+    for line, row in dictionaries(path):
+        if not row.get("source") or not row.get("target"):
+            raise UnreadableFile(path, line, "source, target and anchor are needed")
+        yield Link(row["source"], row["target"], row.get("anchor", ""))
+
+
+def _queries(path: Path) -> Iterator[tuple[str, str]]:
+    for line, row in json_lines(path):
+        if "id" not in row or "text" not in row:
+            raise UnreadableFile(path, line, "id and text are needed")
+        yield str(row["id"]), str(row["text"])
+
+
+def _qrels(path: Path) -> dict[str, dict[str, float]]:
+    """Read query, document, grade; the first row names the columns."""
+    judged: dict[str, dict[str, float]] = {}
+    for line, row in list(rows(path))[1:]:
+        if len(row) != 3 or not row[2].isdecimal():
+            raise UnreadableFile(path, line, "query, document and grade are needed")
+        judged.setdefault(row[0], {})[row[1]] = float(row[2])
+    return judged
+
+
+def _clicks(folder: Path) -> Iterator[Session]:
+    path = folder / "clicks.jsonl"
+    for line, row in json_lines(path):
+        shown = row.get("shown")
+        if not isinstance(shown, list) or "query" not in row:
+            raise UnreadableFile(path, line, "query, shown and clicked are needed")
+        clicked = set(row.get("clicked", ()))
+        yield Session(
+            str(row["query"]), tuple(shown), tuple(item in clicked for item in shown)
+        )

@@ -1,0 +1,205 @@
+"""Texts with labels in a tree: packages, topics, library classes, articles."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from classmark.corpus.document import Document
+from classmark.datasets.dataset import (
+    Dataset,
+    Documents,
+    Link,
+    Part,
+    in_test,
+    names_in,
+)
+from classmark.datasets.where import one_of
+from classmark.formats.annif import read_annif
+from classmark.formats.jsonl import json_lines
+from classmark.formats.text_files import lines
+from classmark.problems import Mistake, UnreadableFile
+from classmark.progress import track
+from classmark.taxonomy.category import taxonomy_of
+from classmark.taxonomy.tree import Taxonomy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+
+def tree_of_paths(names: Iterable[str], separator: str) -> Taxonomy:
+    """Build the tree that names such as ``a.b.c`` spell, inner names included.
+
+    >>> tree_of_paths(["a.b", "a.c"], ".").edges
+    [('a', 'a.b'), ('a', 'a.c')]
+    """
+    edges: list[tuple[str, str]] = []
+    nodes: dict[str, None] = {}
+    for name in names:
+        steps = name.split(separator)
+        chain = [separator.join(steps[: at + 1]) for at in range(len(steps))]
+        nodes.update(dict.fromkeys(chain))
+        edges += pairwise(chain)
+    return Taxonomy(edges, nodes=nodes)
+
+
+def _divided(rows: Iterable[tuple[str, str, str, list[str]]]) -> tuple[Part, Part]:
+    """Share (id, key, text, labels) rows among train and test by their keys."""
+    train, test = Part(), Part()
+    for name, key, text, labels in rows:
+        part = test if in_test(key) else train
+        part.ids.append(name)
+        part.texts.append(text)
+        part.labels.append(labels)
+    return train, test
+
+
+def _needed(path: Path, line: int, row: dict[str, Any], **kinds: type) -> list[Any]:
+    for key, kind in kinds.items():
+        if not isinstance(row.get(key), kind):
+            raise UnreadableFile(path, line, f"{key!r} is needed, a {kind.__name__}")
+    return [row[key] for key in kinds]
+
+
+def load_debtags(folder: Path, split: str | None) -> Dataset:
+    """Load Debian packages with their tags; no tag is an empty list of labels.
+
+    split : None for tags (``facet::tag``, some with a third level ``facet::a:b``), or
+    ``"sections"`` for the section as the only label. Packages of one source, which
+    share text, are in one part.
+    """
+    if split not in (None, "tags", "sections"):
+        raise Mistake(f"split={split!r}: debian-debtags has 'tags' and 'sections'")
+
+    def rows() -> Iterator[tuple[str, str, str, list[str]]]:
+        path = one_of(folder, "packages.jsonl*")
+        for line, row in track(json_lines(path), "reading packages", 63_440):
+            name, source, section, tags, short, long = _needed(
+                path,
+                line,
+                row,
+                package=str,
+                source=str,
+                section=str,
+                tags=list,
+                short=str,
+                long=str,
+            )
+            labels = [section] if split == "sections" else [str(tag) for tag in tags]
+            yield name, source, f"{short}\n{long}", labels
+
+    train, test = _divided(rows())
+    names = names_in(train, test)
+    tree = None if split == "sections" else lambda: _facets(names)
+    return Dataset("debian-debtags", train, test, label_names=names, tree=tree)
+
+
+def _facets(tags: list[str]) -> Taxonomy:
+    edges: list[tuple[str, str]] = []
+    for tag in tags:
+        facet, _, rest = tag.partition("::")
+        group, colon, _ = rest.partition(":")
+        middle = [f"{facet}::{group}"] if colon else []
+        chain = [facet, *middle, tag]
+        edges += pairwise(chain)
+    return Taxonomy(edges)
+
+
+def load_pypi(folder: Path, _split: str | None) -> Dataset:
+    """Load Python projects with their ``Topic ::`` classifiers."""
+
+    def rows() -> Iterator[tuple[str, str, str, list[str]]]:
+        path = one_of(folder, "packages.jsonl*")
+        for line, row in json_lines(path):
+            name, summary, topics, text = _needed(
+                path, line, row, name=str, summary=str, topics=list, description=str
+            )
+            yield name, name, f"{summary}\n{text}", [str(topic) for topic in topics]
+
+    train, test = _divided(rows())
+    names = names_in(train, test)
+    return Dataset(
+        "pypi-topics",
+        train,
+        test,
+        label_names=names,
+        tree=lambda: tree_of_paths(names, " :: "),
+    )
+
+
+def load_makupalat(folder: Path, _split: str | None) -> Dataset:
+    """Load Finnish link descriptions with decimal classes (URIs) and their tree."""
+    parts = []
+    for name in ("train", "validate", "test"):
+        part = Part()
+        for record in read_annif(one_of(folder, f"*-{name}.tsv")):
+            part.ids.append(f"{name}-{record.id}")
+            part.texts.append(record.document.text)
+            part.labels.append(list(record.labels))
+        parts.append(part)
+    vocabulary = one_of(folder, "*skos*.ttl", "*.ttl")
+
+    def tree() -> Taxonomy:
+        from classmark.formats.skos import read_skos
+
+        return taxonomy_of(read_skos(vocabulary, languages=("fi",)))
+
+    train, validation, test = parts
+    return Dataset(
+        "annif-makupalat",
+        train,
+        test,
+        validation,
+        label_names=names_in(*parts),
+        tree=tree,
+    )
+
+
+def load_wikispeedia(folder: Path, _split: str | None) -> Dataset:
+    """Load the articles with their category paths, and the links between them."""
+    labels: dict[str, list[str]] = {}
+    for article, category in _pairs(
+        one_of(folder, "categories.tsv", "*/categories.tsv")
+    ):
+        labels.setdefault(article, []).append(category)
+    path = one_of(folder, "articles.jsonl*", "plaintext_articles")
+
+    def rows() -> Iterator[tuple[str, str, str, list[str]]]:
+        for name, text in track(_articles(path), "reading articles", 4_604):
+            yield name, name, text, labels.get(name, [])
+
+    train, test = _divided(rows())
+    names = sorted({category for found in labels.values() for category in found})
+    return Dataset(
+        "wikispeedia",
+        train,
+        test,
+        label_names=names,
+        tree=lambda: tree_of_paths(names, "."),
+        documents=Documents(
+            lambda: (Document(name, {"body": text}) for name, text in _articles(path))
+        ),
+        links=[
+            Link(*pair) for pair in _pairs(one_of(folder, "links.tsv", "*/links.tsv"))
+        ],
+    )
+
+
+def _articles(path: Path) -> Iterator[tuple[str, str]]:
+    if path.is_dir():
+        for file in sorted(path.glob("*.txt")):
+            yield file.stem, "\n".join(line for _, line in lines(file))
+        return
+    for line, row in json_lines(path):
+        name, text = _needed(path, line, row, id=str, text=str)
+        yield name, text
+
+
+def _pairs(path: Path) -> Iterator[tuple[str, str]]:
+    for number, line in lines(path):
+        if line.strip() and not line.startswith("#"):
+            cells = line.split("\t")
+            if len(cells) != 2:
+                raise UnreadableFile(path, number, "two cells and a tab are needed")
+            yield cells[0], cells[1]

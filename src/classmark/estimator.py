@@ -1,0 +1,106 @@
+"""Estimator: the manners scikit-learn expects, without importing scikit-learn.
+
+A subclass stores its keyword parameters as given, under their own names, and writes
+what it learns to attributes that end with an underscore.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, ClassVar, Self
+
+from classmark.problems import Mistake
+
+
+class Estimator:
+    """Parameters that can be listed, set, cloned and printed.
+
+    >>> class Shift(Estimator):
+    ...     def __init__(self, by=1.0):
+    ...         self.by = by
+    >>> Shift(by=2.0)
+    Shift(by=2.0)
+    >>> Shift().set_params(by=3.0).get_params()
+    {'by': 3.0}
+    """
+
+    #: What scikit-learn shall take it for: "classifier", "transformer" or None.
+    _kind: ClassVar[str | None] = None
+    #: Whether ``fit`` takes texts instead of a matrix; whether it needs a ``y``.
+    _takes_text: ClassVar[bool] = False
+    _needs_y: ClassVar[bool] = False
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        """Parameter names in order, with their default values."""
+        parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
+        return {parameter.name: parameter.default for parameter in parameters}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; with ``deep`` also those of nested estimators."""
+        found: dict[str, Any] = {}
+        for name in sorted(self._defaults()):
+            value = getattr(self, name)
+            found[name] = value
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                inner = value.get_params(deep=True).items()
+                found |= {f"{name}__{key}": held for key, held in inner}
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, those of a nested estimator as ``outer__inner``."""
+        known = self._defaults()
+        for path, value in params.items():
+            name, nested, rest = path.partition("__")
+            if name not in known:
+                raise Mistake(
+                    f"{type(self).__name__} has no parameter {name!r}: "
+                    f"it has {', '.join(known) or 'none'}"
+                )
+            if nested:
+                getattr(self, name).set_params(**{rest: value})
+            else:
+                setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{name}={getattr(self, name)!r}"
+            for name, default in self._defaults().items()
+            if repr(getattr(self, name)) != repr(default)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether ``fit`` has left anything behind."""
+        return any(
+            name.endswith("_") and not name.startswith("_") for name in vars(self)
+        )
+
+    def _require_fitted(self) -> None:
+        """Raise a ``Mistake`` when ``fit`` has not been called."""
+        if not self.__sklearn_is_fitted__():
+            raise Mistake(f"this {type(self).__name__} is not fitted: call fit first")
+
+    def __sklearn_tags__(self) -> Any:
+        """Say to scikit-learn (1.6 or later, which alone asks) what this is."""
+        from sklearn.utils import (
+            ClassifierTags,
+            InputTags,
+            Tags,
+            TargetTags,
+            TransformerTags,
+        )
+
+        is_classifier = self._kind == "classifier"
+        return Tags(
+            estimator_type="classifier" if is_classifier else None,
+            target_tags=TargetTags(required=self._needs_y),
+            transformer_tags=TransformerTags() if self._kind == "transformer" else None,
+            classifier_tags=ClassifierTags(multi_label=True) if is_classifier else None,
+            input_tags=InputTags(
+                two_d_array=not self._takes_text,
+                sparse=not self._takes_text,
+                string=self._takes_text,
+            ),
+        )

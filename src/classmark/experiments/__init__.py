@@ -1,0 +1,1 @@
+"""Which ranker is how good on what?"""

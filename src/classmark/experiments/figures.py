@@ -1,0 +1,84 @@
+"""Plots that look alike everywhere: quiet, labelled directly, readable on paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, SOFT, LINE = "#2b2a27", "#6b6860", "#d9d5cb"
+HUES = ("#1f5f8b", "#b0532a", "#4d7c3a", "#7a4d8c", "#96761d", "#2b2a27")
+STYLE: dict[Any, Any] = {
+    "figure.figsize": (7.0, 4.2),
+    "figure.facecolor": "#fbfaf7",
+    "axes.facecolor": "#fbfaf7",
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": SOFT,
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 12,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "font.size": 10,
+    "lines.linewidth": 1.8,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "classmark",
+}
+
+
+def rank_curves(curves: Mapping[str, ArrayLike], path: Path, title: str) -> None:
+    """Draw normalised precision at each rank, one line per name, to an SVG or PNG."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(STYLE):
+        figure = Figure()
+        axes = figure.subplots()
+        ends: list[tuple[float, str, str]] = []
+        for hue, (name, curve) in zip(HUES * len(curves), curves.items(), strict=False):
+            values = np.asarray(curve)
+            axes.plot(np.arange(1, len(values) + 1), values, color=hue)
+            ends.append((float(values[0]), name, hue))
+        axes.set(xscale="log", title=title, xlabel="categories looked at (rank)")
+        longest = max((len(np.asarray(curve)) for curve in curves.values()), default=1)
+        axes.set_xticks(round_numbers(longest), labels=map(str, round_numbers(longest)))
+        axes.minorticks_off()
+        axes.set_ylabel("precision / best possible")
+        axes.set_ylim(top=1.0)
+        _label_starts(axes, ends)
+        _save(figure, path)
+
+
+def _label_starts(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
+    """Name each line in its own colour where it starts."""
+    for height, name, hue in ends:
+        axes.annotate(name, (1, height), (4, 5), textcoords="offset points", color=hue)
+
+
+def round_numbers(limit: int) -> list[int]:
+    """1, 2, 5, 10, 20, 50, … up to the limit: where people look on a log axis.
+
+    >>> round_numbers(60)
+    [1, 2, 5, 10, 20, 50]
+    """
+    return [
+        digit * 10**power
+        for power in range(len(str(limit)))
+        for digit in (1, 2, 5)
+        if digit * 10**power <= limit
+    ]
+
+
+def _save(figure: Figure, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    facts = {"Date": None} if path.suffix == ".svg" else None
+    figure.savefig(path, bbox_inches="tight", dpi=150, metadata=facts)

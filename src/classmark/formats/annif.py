@@ -1,0 +1,180 @@
+"""Annif's corpora: short texts in TSV or CSV, full texts in a folder, subjects.
+
+Labels are the URIs of subjects without their angle brackets (in ``.key`` files, which
+have no URIs, the labels of subjects).
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from classmark.corpus.document import Document
+from classmark.formats.archive import entries
+from classmark.formats.delimited import dictionaries
+from classmark.formats.ids import Ids
+from classmark.formats.record import SECONDARY, Record
+from classmark.formats.text_files import LIMITS, lines, whole_text, writing
+from classmark.problems import Mistake, UnreadableFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+class Subject(NamedTuple):
+    """A subject of a vocabulary; ``notation`` is its class mark, or nothing."""
+
+    uri: str
+    label: str
+    notation: str = ""
+
+
+def _uri(word: str) -> str:
+    return word[1:-1] if word.startswith("<") and word.endswith(">") else word
+
+
+def _uris(words: str) -> dict[str, float]:
+    return dict.fromkeys((_uri(word) for word in words.split()), SECONDARY)
+
+
+def read_annif(path: Path | str) -> Iterator[Record]:
+    """Yield the documents of a short-text TSV: text, a tab, ``<uri> <uri>…``.
+
+    There are no ids in the file: the id is the number of the line.
+    """
+    for line, text in lines(path):
+        if text.strip():
+            body, tab, uris = text.partition("\t")
+            if not tab or "\t" in uris:
+                raise UnreadableFile(
+                    path, line, "not 'text TAB <uri> <uri>…': give one tab on each line"
+                )
+            yield Record(Document(str(line), {"body": body}), _uris(uris))
+
+
+def write_annif(records: Iterable[Record], path: Path | str) -> int:
+    """Write a short-text TSV and return how many documents; white space is folded."""
+    count = 0
+    with writing(path) as file:
+        for record in records:
+            text = " ".join(record.document.text.split())
+            file.write(f"{text}\t{_bracketed(record)}\n")
+            count += 1
+    return count
+
+
+def _bracketed(record: Record) -> str:
+    for uri in record.labels:
+        if len(uri.split()) != 1 or "<" in uri or ">" in uri:
+            raise Mistake(
+                f"record {record.id!r}: label {uri!r} is no URI: Annif's short texts "
+                "hold URIs"
+            )
+    return " ".join(f"<{uri}>" for uri in record.labels)
+
+
+def read_annif_csv(path: Path | str) -> Iterator[Record]:
+    """Yield the documents of a CSV with the columns ``text`` and ``subject_uris``.
+
+    ``document_id`` names the document, or else the line does; other columns are facts.
+    """
+    ids = Ids()
+    for line, row in dictionaries(path, ","):
+        if "text" not in row or "subject_uris" not in row:
+            raise UnreadableFile(
+                path, line, "no column 'text' or 'subject_uris': mend the first row"
+            )
+        name = ids.new(row.pop("document_id", "") or str(line), str(path), line)
+        body, uris = row.pop("text"), row.pop("subject_uris")
+        facts = {key: value for key, value in row.items() if value}
+        yield Record(Document(name, {"body": body}), _uris(uris), facts)
+
+
+def write_annif_csv(records: Iterable[Record], path: Path | str) -> int:
+    """Write ``document_id,text,subject_uris`` and return how many documents."""
+    count = 0
+    with writing(path) as file:
+        writer = csv.writer(file)
+        writer.writerow(["document_id", "text", "subject_uris"])
+        for record in records:
+            writer.writerow([record.id, record.document.text, _bracketed(record)])
+            count += 1
+    return count
+
+
+def read_annif_folder(path: Path | str) -> Iterator[Record]:
+    """Yield full texts: ``NAME.txt`` with ``NAME.tsv`` (URI, label) or ``NAME.key``.
+
+    A text without either has no labels.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        raise UnreadableFile(path, None, "no such folder: give a folder of .txt files")
+    for entry in entries(folder):
+        if not entry.name.endswith(".txt"):
+            continue
+        name = entry.name.removesuffix(".txt")
+        with entry.open() as stream:
+            body = whole_text(stream, entry.where, "utf-8", LIMITS)
+        yield Record(Document(name, {"body": body}), _subjects_of(folder, name))
+
+
+def _subjects_of(folder: Path, name: str) -> dict[str, float]:
+    for suffix in (".tsv", ".key"):
+        path = folder / f"{name}{suffix}"
+        if path.is_file():
+            return dict.fromkeys(
+                (
+                    _uri(text.split("\t")[0].strip())
+                    for _, text in lines(path)
+                    if text.strip()
+                ),
+                SECONDARY,
+            )
+    return {}
+
+
+def write_annif_folder(records: Iterable[Record], path: Path | str) -> int:
+    """Write ``ID.txt`` and ``ID.tsv`` per record, and return how many."""
+    folder = Path(path)
+    count = 0
+    for record in records:
+        target = folder / f"{record.id}.txt"
+        if not target.resolve().is_relative_to(folder.resolve()):
+            raise Mistake(f"id {record.id!r} leaves the folder: rename it")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with writing(target) as file:
+            file.write(record.document.text)
+        _bracketed(record)
+        with writing(folder / f"{record.id}.tsv") as file:
+            file.writelines(f"<{uri}>\t\n" for uri in record.labels)
+        count += 1
+    return count
+
+
+def read_subjects(path: Path | str) -> Iterator[Subject]:
+    """Yield the subjects of a vocabulary TSV: URI, label and, if given, notation."""
+    ids = Ids()
+    for line, text in lines(path):
+        if not text.strip():
+            continue
+        cells = [cell.strip() for cell in text.split("\t")]
+        if len(cells) not in {2, 3}:
+            raise UnreadableFile(
+                path, line, "not 'uri TAB label' nor 'uri TAB label TAB notation'"
+            )
+        yield Subject(ids.new(_uri(cells[0]), str(path), line), *cells[1:])
+
+
+def write_subjects(subjects: Iterable[Subject], path: Path | str) -> int:
+    """Write a vocabulary TSV and return how many subjects."""
+    count = 0
+    with writing(path) as file:
+        for uri, label, notation in subjects:
+            cells = [f"<{uri}>", label, *([notation] if notation else [])]
+            if any(set(cell) & set("\t\r\n") for cell in cells):
+                raise Mistake(f"subject {uri!r} holds a tab or a line end: remove it")
+            file.write("\t".join(cells) + "\n")
+            count += 1
+    return count

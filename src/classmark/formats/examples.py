@@ -1,0 +1,75 @@
+"""Examples: what a reader of vectors yields and a writer takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from classmark.problems import Mistake
+from classmark.sparse import Rows, stack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Sparse vectors with what their file said about them.
+
+    rows : the vectors, shape (n, width), zeros not stored;
+    labels : for each row its labels, as written in the file;
+    qids : for each row its query, or nothing where the file has none;
+    comments : for each row the text after ``#``, or nothing where the file has none;
+    lines : for each row the line it stood on, where it comes from a file;
+    feature_names, label_names : of all columns and of all labels, where the file says.
+    """
+
+    rows: Rows
+    labels: tuple[tuple[str, ...], ...]
+    qids: tuple[str, ...] = ()
+    comments: tuple[str, ...] = ()
+    feature_names: tuple[str, ...] = ()
+    label_names: tuple[str, ...] = ()
+    lines: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("labels", "qids", "comments"):
+            length = len(getattr(self, name))
+            if length != len(self.rows) and (length or name == "labels"):
+                raise Mistake(f"{name}: {length} for {len(self.rows)} rows")
+        if self.feature_names and len(self.feature_names) != self.rows.width:
+            raise Mistake(
+                f"feature_names: {len(self.feature_names)} for "
+                f"{self.rows.width} columns"
+            )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def together(blocks: Iterable[Examples]) -> Examples:
+    """Put blocks of one file one below the other."""
+    parts = list(blocks)
+    if not parts:
+        empty = Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), 0)
+        return Examples(empty, ())
+    return Examples(
+        stack([part.rows for part in parts]),
+        tuple(labels for part in parts for labels in part.labels),
+        tuple(_filled("qids", parts)),
+        tuple(_filled("comments", parts)),
+        parts[0].feature_names,
+        parts[0].label_names,
+        tuple(line for part in parts for line in part.lines),
+    )
+
+
+def _filled(name: str, parts: list[Examples]) -> list[str]:
+    """Join a column that some blocks may lack; lacking everywhere, it stays empty."""
+    if not any(getattr(part, name) for part in parts):
+        return []
+    return [
+        text for part in parts for text in getattr(part, name) or [""] * len(part.rows)
+    ]

@@ -1,0 +1,178 @@
+"""How does a mapping of keys to values become a record, and a record a mapping."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from classmark.corpus.document import Document
+from classmark.formats.record import PRIMARY, SECONDARY, Record
+from classmark.problems import UnreadableFile
+
+RESERVED = frozenset({"fields", "primary", "secondary", "meta", "links", "see"})
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Which keys hold what.
+
+    id : the document's id, a string or an integer;
+    labels : a name, a list of names, or an object of name → grade; beside it
+    ``primary`` (a name, grade 2) and ``secondary`` (names, grade 1);
+    fields : the keys that are text, or None for every other key, which must then hold a
+    string or null (no field). An object under ``fields`` gives fields whatever their
+    names.
+    """
+
+    id: str = "id"
+    labels: str = "labels"
+    fields: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a mapping was read, for messages."""
+
+    path: str
+    line: int | None
+
+    def refuse(self, problem: str) -> NoReturn:
+        """Raise with the file, the line and the problem."""
+        raise UnreadableFile(self.path, self.line, problem)
+
+
+def record_from(row: Mapping[str, Any], keys: Keys, place: Place) -> Record:
+    """Build a record from parsed JSON or a table's row."""
+    return Record(
+        Document(_id(row, keys, place), _fields(row, keys, place)),
+        _labels(row, keys, place),
+        _meta(row.get("meta"), place),
+        _links(row.get("links"), place) + _links(row.get("see"), place),
+    )
+
+
+def _id(row: Mapping[str, Any], keys: Keys, place: Place) -> str:
+    name = row.get(keys.id)
+    if isinstance(name, int) and not isinstance(name, bool):
+        return str(name)
+    if not isinstance(name, str):
+        place.refuse(
+            f"no id: give every record a string under {keys.id!r}, or name the key"
+        )
+    return name
+
+
+def _fields(row: Mapping[str, Any], keys: Keys, place: Place) -> dict[str, str]:
+    taken = RESERVED | {keys.id, keys.labels}
+    names = keys.fields or [name for name in row if name not in taken]
+    given = row.get("fields") or {}
+    if not isinstance(given, Mapping):
+        place.refuse("'fields' is to be an object of name → text")
+    fields: dict[str, str] = {}
+    for name, value in [*((name, row.get(name)) for name in names), *given.items()]:
+        if isinstance(value, str):
+            fields[name] = value
+        elif value is not None:
+            place.refuse(
+                f"{name!r} holds {_kind(value)}, not text: name the keys that are text "
+                "(fields=), or move it under 'meta'"
+            )
+    return fields
+
+
+def _kind(value: object) -> str:
+    kinds = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
+    return kinds.get(type(value), "an object")
+
+
+def _labels(row: Mapping[str, Any], keys: Keys, place: Place) -> dict[str, float]:
+    labels: dict[str, float] = {}
+    for key, grade in (("primary", PRIMARY), ("secondary", SECONDARY)):
+        for name in _names(row.get(key), key, place):
+            labels.setdefault(name, grade)
+    given = row.get(keys.labels)
+    if isinstance(given, Mapping):
+        for name, value in given.items():
+            labels[name] = _grade(name, value, place)
+    else:
+        for name in _names(given, keys.labels, place):
+            labels.setdefault(name, SECONDARY)
+    return labels
+
+
+def _names(value: object, key: str, place: Place) -> list[str]:
+    names = [value] if isinstance(value, str) else value
+    if names is None:
+        return []
+    if not isinstance(names, list) or not all(
+        isinstance(name, str) and name.strip() for name in names
+    ):
+        place.refuse(f"{key!r} is to be a name, a list of names or name → grade")
+    return names
+
+
+def _grade(name: object, value: object, place: Place) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    grade = float(str(value)) if number else math.nan
+    if not math.isfinite(grade) or not str(name).strip():
+        place.refuse(f"label {name!r} has the grade {value!r}: give a finite number")
+    return grade
+
+
+def _meta(value: object, place: Place) -> dict[str, str]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        place.refuse("'meta' is to be an object of name → short text")
+    return {str(name): _fact(name, fact, place) for name, fact in value.items()}
+
+
+def _fact(name: object, fact: object, place: Place) -> str:
+    if isinstance(fact, str):
+        return fact
+    if not isinstance(fact, bool | int | float):
+        place.refuse(f"meta {name!r} holds {fact!r:.40}: give text or a number")
+    return json.dumps(fact)
+
+
+def _links(value: object, place: Place) -> tuple[tuple[str, str], ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        place.refuse("links are to be a list of ids, [id, anchor] or {id, anchor}")
+    return tuple(_link(link, place) for link in value)
+
+
+def _link(link: object, place: Place) -> tuple[str, str]:
+    if isinstance(link, str):
+        return link, ""
+    if isinstance(link, Mapping):
+        link = [link.get("id"), link.get("anchor") or ""]
+    if not isinstance(link, list) or [type(part) for part in link] != [str, str]:
+        place.refuse("a link is to be an id, [id, anchor] or {id, anchor}")
+    return link[0], link[1]
+
+
+def mapping_from(record: Record) -> dict[str, Any]:
+    """Build what :func:`record_from` reads back, with :class:`Keys` as they are.
+
+    >>> mapping_from(Record(Document("7", {"title": "Bees"}), {"insects": 1.0}))
+    {'id': '7', 'title': 'Bees', 'labels': ['insects']}
+    """
+    fields = dict(record.document.fields)
+    row: dict[str, Any] = {"id": record.id}
+    if fields.keys() & (RESERVED | {"id", "labels"}):
+        row["fields"] = fields
+    else:
+        row |= fields
+    if record.labels:
+        plain = all(grade == SECONDARY for grade in record.labels.values())
+        row["labels"] = list(record.labels) if plain else dict(record.labels)
+    if record.meta:
+        row["meta"] = dict(record.meta)
+    if record.links:
+        row["links"] = [{"id": to, "anchor": anchor} for to, anchor in record.links]
+    return row

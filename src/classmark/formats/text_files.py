@@ -1,0 +1,267 @@
+"""How is a file opened: as numbered lines of text, decompressed within limits."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import lzma
+import os
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import TextIOWrapper
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, BinaryIO, Protocol
+
+from classmark.problems import Mistake, UnreadableFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHUNK = 1 << 16
+COMPRESSIONS = (".gz", ".bz2", ".xz")
+BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a file may cost: bytes once decompressed, how many times more, one line.
+
+    ``ratio`` is not asked of the first MiB: small files may repeat themselves.
+    """
+
+    size: int = 1 << 36
+    ratio: int = 200
+    line: int = 1 << 26
+
+
+LIMITS = Limits()
+
+
+class Readable(Protocol):
+    """Anything that gives bytes."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Give at most ``size`` bytes; none at the end."""
+
+
+class Seekable(Readable, Protocol):
+    """Bytes with a place that can be moved."""
+
+    def seek(self, place: int, whence: int = 0, /) -> int:
+        """Go to a place."""
+
+    def tell(self) -> int:
+        """Tell the place."""
+
+
+class Measured:
+    """A stream that stops, with a reason, when it grows beyond its limits."""
+
+    def __init__(
+        self, stream: Readable, name: str, limits: Limits, packed: int | None = None
+    ) -> None:
+        self.stream, self.name, self.limits = stream, name, limits
+        self.packed, self.seen = packed, 0
+
+    def read(self, size: int = CHUNK, /) -> bytes:
+        """Give the next bytes, or raise :class:`UnreadableFile`."""
+        try:
+            chunk = self.stream.read(size)
+        except BROKEN as error:
+            raise UnreadableFile(
+                self.name, None, f"damaged ({error}): fetch the file again"
+            ) from error
+        self.seen += len(chunk)
+        if self.seen > self.limits.size:
+            raise UnreadableFile(
+                self.name,
+                None,
+                f"over {self.limits.size} bytes: raise limits.size if you trust it",
+            )
+        if self.packed is not None and self.seen > max(
+            1 << 20, self.packed * self.limits.ratio
+        ):
+            raise UnreadableFile(
+                self.name,
+                None,
+                f"grows more than {self.limits.ratio} times when decompressed: "
+                "raise limits.ratio if you trust it",
+            )
+        return chunk
+
+
+def existing(path: Path | str) -> Path:
+    """Return the path of a plain file, or say that there is none."""
+    path = Path(path)
+    try:
+        found, plain = path.exists(), path.is_file()
+    except (OSError, ValueError) as error:
+        raise UnreadableFile(path, None, f"no usable name: {error}") from error
+    if not plain:
+        problem = "not a plain file" if found else "no such file"
+        raise UnreadableFile(path, None, f"{problem}: give the path of a file")
+    return path
+
+
+@contextmanager
+def open_bytes(path: Path | str, limits: Limits = LIMITS) -> Iterator[Measured]:
+    """Open a file for reading; ``.gz``, ``.bz2`` and ``.xz`` are decompressed."""
+    path = existing(path)
+    try:
+        raw = path.open("rb")
+    except OSError as error:
+        raise UnreadableFile(path, None, f"cannot be opened: {error}") from error
+    with raw:
+        packed = None if path.suffix not in COMPRESSIONS else path.stat().st_size
+        yield Measured(decompressed(raw, path.suffix), str(path), limits, packed)
+
+
+def decompressed(raw: BinaryIO, suffix: str) -> Seekable:
+    """Wrap a stream of bytes by what its suffix says."""
+    if suffix == ".gz":
+        return gzip.GzipFile(fileobj=raw)
+    if suffix == ".bz2":
+        return bz2.BZ2File(raw)
+    if suffix == ".xz":
+        return lzma.LZMAFile(raw)
+    return raw
+
+
+def texts(stream: Readable, name: str, encoding: str = "utf-8") -> Iterator[str]:
+    """Decode a stream piece by piece; a byte order mark is dropped."""
+    decoder = _decoder(encoding)
+    line = 1
+    while True:
+        chunk = stream.read(CHUNK)
+        try:
+            text = decoder.decode(chunk, not chunk)
+        except UnicodeError as error:
+            if isinstance(error, UnicodeDecodeError):
+                line += error.object[: error.start].count(b"\n")
+            raise UnreadableFile(
+                name,
+                line,
+                f"not {encoding} ({error}): name the encoding of the file "
+                "(encoding='latin-1' reads any byte) or convert it",
+            ) from error
+        line += text.count("\n")
+        yield text
+        if not chunk:
+            return
+
+
+def _decoder(encoding: str) -> codecs.IncrementalDecoder:
+    try:
+        "a".encode(encoding)
+        name = codecs.lookup(encoding).name
+    except (LookupError, UnicodeError) as error:
+        raise Mistake(
+            f"encoding={encoding!r} is not known: use 'utf-8', 'latin-1', 'cp1252'…"
+        ) from error
+    return codecs.getincrementaldecoder("utf-8-sig" if name == "utf-8" else name)()
+
+
+def lines_of(
+    stream: Readable, name: str, encoding: str = "utf-8", limits: Limits = LIMITS
+) -> Iterator[tuple[int, str]]:
+    r"""Yield (line number, line with its end) of a stream; ``\n`` ends a line."""
+    number, pending, length = 1, [], 0
+    for text in texts(stream, name, encoding):
+        first, *others = text.split("\n")
+        pending.append(first)
+        length += len(first)
+        for other in others:
+            yield number, "".join(pending) + "\n"
+            number, pending, length = number + 1, [other], len(other)
+        if length > limits.line:
+            raise UnreadableFile(
+                name,
+                number,
+                f"a line of more than {limits.line} characters: "
+                "raise limits.line if that is right",
+            )
+    if length:
+        yield number, "".join(pending)
+
+
+def raw_lines(
+    path: Path | str, encoding: str = "utf-8", limits: Limits = LIMITS
+) -> Iterator[tuple[int, str]]:
+    """Yield (line number, line with its end) of a file."""
+    with open_bytes(path, limits) as stream:
+        yield from lines_of(stream, stream.name, encoding, limits)
+
+
+def lines(
+    path: Path | str, encoding: str = "utf-8", limits: Limits = LIMITS
+) -> Iterator[tuple[int, str]]:
+    r"""Yield (line number, line without ``\n`` or ``\r\n``) of a file."""
+    for number, line in raw_lines(path, encoding, limits):
+        yield number, line.removesuffix("\n").removesuffix("\r")
+
+
+def whole_text(
+    stream: Readable, name: str, encoding: str = "utf-8", limits: Limits = LIMITS
+) -> str:
+    """Return all the text of one document's stream; ``limits.line`` bounds it."""
+    pieces, length = [], 0
+    for text in texts(stream, name, encoding):
+        pieces.append(text)
+        length += len(text)
+        if length > limits.line:
+            raise UnreadableFile(
+                name,
+                None,
+                f"a document of more than {limits.line} characters: "
+                "raise limits.line if that is right",
+            )
+    return "".join(pieces)
+
+
+@contextmanager
+def replacing(path: Path | str) -> Iterator[Path]:
+    """Give a path beside; what is written there takes the place when all went well."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise Mistake(f"{path}: its folder does not exist: make {path.parent} first")
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield beside
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: Path | str) -> Iterator[IO[str]]:
+    """Open a text file for writing; it appears, whole, when the block ends well.
+
+    Names ending in ``.gz``, ``.bz2`` or ``.xz`` are compressed.
+    """
+    try:
+        with (
+            replacing(path) as beside,
+            beside.open("wb") as raw,
+            _compressed(raw, Path(path).suffix) as packed,
+            TextIOWrapper(packed, encoding="utf-8", newline="") as text,
+        ):
+            yield text
+    except UnicodeEncodeError as error:
+        raise Mistake(f"{path}: text that is no Unicode ({error}): mend it") from error
+
+
+@contextmanager
+def _compressed(raw: BinaryIO, suffix: str) -> Iterator[IO[bytes]]:
+    if suffix == ".gz":
+        with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
+            yield packed  # type: ignore[misc]
+    elif suffix == ".bz2":
+        with bz2.BZ2File(raw, "wb") as bzipped:
+            yield bzipped
+    elif suffix == ".xz":
+        with lzma.LZMAFile(raw, "wb") as xzipped:
+            yield xzipped
+    else:
+        yield raw

@@ -1,0 +1,181 @@
+"""TREC: documents, topics, judgments (qrels) and runs."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from classmark.corpus.document import Document
+from classmark.formats.ids import Ids
+from classmark.formats.judged import Judgment, Retrieved
+from classmark.formats.record import Record
+from classmark.formats.sgml import TAG, elements, plain
+from classmark.formats.text_files import lines, raw_lines, writing
+from classmark.problems import Mistake, UnreadableFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+TITLES = frozenset({"title", "headline", "hl", "head", "ttl"})
+FACTS = frozenset(
+    ("date", "byline", "pub", "page", "section", "profile", "docid", "dochdr", "author")
+)
+TOPIC = {"title": "title", "desc": "description", "narr": "narrative", "dom": "domain"}
+CAPTION = re.compile(
+    r"\s*(Number|Topic|Domain|Description|Narrative|Title)\s*:", re.IGNORECASE
+)
+
+
+def read_trec(path: Path | str, *, encoding: str = "latin-1") -> Iterator[Record]:
+    """Yield the documents of a file of ``<DOC><DOCNO>…</DOCNO> … </DOC>``.
+
+    ``title`` is the text of TITLE, HEADLINE, HL, HEAD and TTL; DATE, BYLINE, PUB, PAGE,
+    SECTION, PROFILE, DOCID and the like go to ``meta``; all else, tagged or not, is
+    ``body``. Tags are left out, the five entities and numeric ones decoded.
+    """
+    ids = Ids()
+    name = str(path)
+    for line, _, content in elements(raw_lines(path, encoding), "DOC", name):
+        parts = _parts(content)
+        number = "".join(parts.pop("docno", ())).strip()
+        fields: dict[str, str] = {}
+        for key in ("title", "body"):
+            text = "".join(parts.pop(key, ())).strip()
+            if text:
+                fields[key] = text
+        facts = {key: " ".join("".join(held).split()) for key, held in parts.items()}
+        yield Record(Document(ids.new(number, name, line), fields), {}, facts)
+
+
+def _parts(content: str) -> dict[str, list[str]]:
+    """Share the text among docno, title, body and facts by the outermost known tag."""
+    parts: dict[str, list[str]] = {}
+    place, opened, start = "body", "", 0
+    for tag in TAG.finditer(content):
+        parts.setdefault(place, []).append(plain(content[start : tag.start()]))
+        start = tag.end()
+        name = tag[2].lower()
+        if opened:
+            if tag[1] and name == opened:
+                place, opened = "body", ""
+        elif not tag[1] and (to := _place(name)) != "body":
+            place, opened = to, name
+        parts.setdefault(place, []).append(" " if place == "body" else "")
+    parts.setdefault(place, []).append(plain(content[start:]))
+    return parts
+
+
+def _place(tag: str) -> str:
+    if tag == "docno" or tag in FACTS:
+        return tag
+    return "title" if tag in TITLES else "body"
+
+
+def read_trec_topics(
+    path: Path | str, *, encoding: str = "latin-1"
+) -> Iterator[Record]:
+    """Yield topics: ``<top> <num> … <title> … <desc> … <narr> … </top>``.
+
+    Tags may be closed or not; the captions ``Number:``, ``Topic:``, ``Description:``
+    and ``Narrative:`` are left out. Fields: ``title``, ``description``, ``narrative``,
+    ``domain``.
+    """
+    ids = Ids()
+    name = str(path)
+    for line, _, content in elements(raw_lines(path, encoding), "top", name):
+        tags = [tag for tag in TAG.finditer(content) if not tag[1]]
+        ends = [*(tag.start() for tag in tags), len(content)][1:]
+        given: dict[str, str] = {}
+        for tag, end in zip(tags, ends, strict=True):
+            text = plain(TAG.sub(" ", content[tag.end() : end]))
+            caption = CAPTION.match(text)
+            text = text[caption.end() :] if caption else text
+            given.setdefault(tag[2].lower(), text.strip())
+        fields = {to: given[key] for key, to in TOPIC.items() if given.get(key)}
+        yield Record(Document(ids.new(given.get("num", ""), name, line), fields))
+
+
+def read_qrels(path: Path | str, *, columns: int = 4) -> Iterator[Judgment]:
+    """Yield judgments: ``query iteration document grade`` on each line.
+
+    With ``columns=3`` the lines are ``query document grade``, as in RCV1's label file.
+    """
+    if columns not in {3, 4}:
+        raise Mistake(f"columns={columns}: qrels have 4 columns, or 3 in RCV1's form")
+    for number, line in lines(path):
+        row = line.split()
+        if not row:
+            continue
+        if len(row) != columns:
+            raise UnreadableFile(
+                path, number, f"{len(row)} columns, not {columns}: mend the line"
+            )
+        grade = _number(row[-1], path, number, "grade")
+        yield Judgment(row[0], row[-2], grade)
+
+
+def _number(text: str, path: Path | str, line: int, what: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise UnreadableFile(path, line, f"{what} {text:.40} is not a finite number")
+    return number
+
+
+def write_qrels(judgments: Iterable[Judgment], path: Path | str) -> int:
+    """Write judgments as ``query 0 document grade``, and return how many."""
+    count = 0
+    with writing(path) as file:
+        for query, document, grade in judgments:
+            _check_words(query, document)
+            file.write(f"{query} 0 {document} {_shortest(grade)}\n")
+            count += 1
+    return count
+
+
+def _shortest(number: float) -> str:
+    if not math.isfinite(number):
+        raise Mistake(f"{number} cannot be written: give finite numbers")
+    return str(int(number)) if number == int(number) else repr(float(number))
+
+
+def _check_words(*words: str) -> None:
+    for word in words:
+        if len(word.split()) != 1 or word != word.strip():
+            raise Mistake(f"{word!r} cannot be a column: use ids without blanks")
+
+
+def read_run(path: Path | str) -> Iterator[Retrieved]:
+    """Yield the lines of a run: ``query Q0 document rank score name``."""
+    for number, line in lines(path):
+        row = line.split()
+        if not row:
+            continue
+        if len(row) != 6 or not row[3].removeprefix("-").isdecimal():
+            raise UnreadableFile(
+                path, number, "not 'query Q0 document rank score name': mend the line"
+            )
+        score = _number(row[4], path, number, "score")
+        yield Retrieved(row[0], row[2], score, int(row[3][:18]), row[5])
+
+
+def write_run(
+    run: Mapping[str, Mapping[str, float]], path: Path | str, *, name: str = "classmark"
+) -> int:
+    """Write query → document → score, best first, and return how many lines.
+
+    Ranks begin at 1; equal scores keep the order of the ids.
+    """
+    count = 0
+    with writing(path) as file:
+        for query, scores in run.items():
+            best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+            for rank, (document, score) in enumerate(best, 1):
+                _check_words(query, document, name)
+                file.write(f"{query} Q0 {document} {rank} {_shortest(score)} {name}\n")
+                count += 1
+    return count

@@ -1,0 +1,1 @@
+"""What did people say?"""

@@ -1,0 +1,61 @@
+"""How good is this order?"""
+
+from classmark.measures.agreement import cohen_kappa, krippendorff_alpha
+from classmark.measures.calibration import calibration_error, reliability
+from classmark.measures.classification import (
+    accuracy_bound,
+    classification,
+    contingency,
+)
+from classmark.measures.graphs import ranking_error
+from classmark.measures.hierarchy import hierarchical_f, tree_induced_error
+from classmark.measures.names import MEASURES, Measure, parse
+from classmark.measures.retrieval import retrieval, retrieval_per_query
+from classmark.measures.screening import documents_read, recall_curve, work_saved
+from classmark.measures.significance import (
+    bootstrap_interval,
+    macro_t_test,
+    micro_sign_test,
+    paired_t_test,
+    randomisation_test,
+    sign_test,
+)
+from classmark.measures.tally import (
+    CategoryTally,
+    category_ranking,
+    category_ranking_per_document,
+    precision_at_rank,
+    recall_at_rank,
+)
+
+__all__ = [
+    "MEASURES",
+    "CategoryTally",
+    "Measure",
+    "accuracy_bound",
+    "bootstrap_interval",
+    "calibration_error",
+    "category_ranking",
+    "category_ranking_per_document",
+    "classification",
+    "cohen_kappa",
+    "contingency",
+    "documents_read",
+    "hierarchical_f",
+    "krippendorff_alpha",
+    "macro_t_test",
+    "micro_sign_test",
+    "paired_t_test",
+    "parse",
+    "precision_at_rank",
+    "randomisation_test",
+    "ranking_error",
+    "recall_at_rank",
+    "recall_curve",
+    "reliability",
+    "retrieval",
+    "retrieval_per_query",
+    "sign_test",
+    "tree_induced_error",
+    "work_saved",
+]

@@ -1,0 +1,116 @@
+"""Where do a document's own categories stand among all the ranked ones?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from classmark.judgments.labels import labels_from
+from classmark.problems import Mistake
+from classmark.ranking import numbers
+from classmark.sparse import Rows
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class RelevantRanks:
+    """The ranks of the relevant labels of each document: all that the measures need.
+
+    sizes : (n,), relevant labels a document;  ranks : (m,), increasing in each
+    document, the first rank being 1, ties by label index;  above : (m,), irrelevant
+    labels with a score at least as high;  n_labels : k.
+    """
+
+    sizes: NDArray[np.int64]
+    ranks: NDArray[np.int64]
+    above: NDArray[np.int64]
+    n_labels: int
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+def rank_relevant(scores: ArrayLike, Y: Any) -> RelevantRanks:
+    """Find the ranks of the relevant labels, without sorting all the scores.
+
+    scores : (n, k);  Y : n×k indicator, sparse or not, lists of label indices, or Rows
+    of grades, relevant where the grade is above 0.
+
+    >>> rank_relevant([[0.1, 0.9, 0.5]], [[0, 2]]).ranks.tolist()
+    [2, 3]
+    """
+    from classmark.measures.kernels import relevant_ranks
+
+    table = numbers(scores)
+    if table.ndim != 2:
+        raise Mistake("scores has 1 dimension: give one row of label scores a document")
+    n, k = table.shape
+    labels = relevant(Y, n, k)
+    starts, columns = labels.starts, labels.columns
+    document = np.repeat(np.arange(n), np.diff(starts))
+    best_first = np.lexsort((columns, -table[document, columns], document))
+    table = np.ascontiguousarray(table)
+    ranks, above = relevant_ranks(table, starts, columns, columns[best_first])
+    return RelevantRanks(np.diff(starts), ranks, above, k)
+
+
+def relevant(
+    Y: Any, n_documents: int | None = None, n_labels: int | None = None
+) -> Rows:
+    """Read labels of any form and keep those with a grade above 0."""
+    labels = labels_from(Y, n_documents, n_labels)
+    kept = labels.values > 0
+    if kept.all():
+        return labels
+    counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
+    columns, values = labels.columns[kept], labels.values[kept]
+    return Rows(counted[labels.starts], columns, values, labels.width)
+
+
+def per_document(found: RelevantRanks) -> dict[str, Values]:
+    """Every measure of every document, NaN where it is left out of the mean.
+
+    With Y the relevant labels of k, E = {(r, s) : r ∈ Y, s ∉ Y, score r ≤ score s}:
+    Loss1 = [E ≠ ∅], Loss2 = #E, Loss3 = #E / (#Y·(k − #Y)), 0 when all labels are
+    relevant; OneError = [the first label ∉ Y]; Coverage = largest rank of Y − 1;
+    AP = mean over y ∈ Y of #{y' ∈ Y : rank y' ≤ rank y} / rank y; MaxF1 = the largest
+    over r of 2·P(r)·R(r) / (P(r) + R(r)) [CrammerSinger03]. Domination = share of Y not
+    above all others, Dominated = share of the others not below all of Y
+    [DekelManningSinger03]. Each value has shape (n,).
+    """
+    some = found.sizes > 0
+    m = found.sizes[some]
+    starts = np.cumsum(m) - m
+    place = np.arange(1, len(found.ranks) + 1) - np.repeat(starts, m)
+    ends = starts + m - 1
+    pairs = _at(some, np.add.reduceat(found.above, starts) if m.size else m, 0.0)
+    others = np.maximum(found.n_labels - m, 1)
+    f1 = 2 * place / (found.ranks + np.repeat(m, m))
+    return {
+        "Loss1": (pairs > 0).astype(np.float64),
+        "Loss2": pairs,
+        "Loss3": _at(some, pairs[some] / (m * others)),
+        "Domination": _at(some, _mean(found.above > 0, starts, m)),
+        "Dominated": _at(some, found.above[ends] / others),
+        "OneError": _at(some, found.ranks[starts] > 1, 1.0),
+        "Coverage": _at(some, found.ranks[ends] - 1.0),
+        "AP": _at(some, _mean(place / found.ranks, starts, m)),
+        "MaxF1": _at(some, np.maximum.reduceat(f1, starts) if m.size else f1),
+    }
+
+
+def _at(some: NDArray[np.bool_], values: NDArray[Any], rest: float = np.nan) -> Values:
+    """Values of the documents that have labels, ``rest`` for those that have none."""
+    filled = np.full(len(some), rest)
+    filled[some] = values
+    return filled
+
+
+def _mean(values: NDArray[Any], starts: NDArray[Any], sizes: NDArray[Any]) -> Values:
+    if not sizes.size:
+        return np.empty(0)
+    return np.asarray(np.add.reduceat(values.astype(np.float64), starts) / sizes)

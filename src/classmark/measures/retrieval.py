@@ -1,0 +1,219 @@
+"""How good are ranked documents for judged queries?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.measures.names import Measure, parse_for
+from classmark.problems import Mistake
+from classmark.ranking import Ranking, rank
+
+Values = NDArray[np.float64]
+Table = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRun:
+    """Grades of the retrieved documents in their order, and of the best order possible.
+
+    ``found`` and ``ideal`` are rankings of the judged queries 0..q−1, whose names are
+    ``queries``; ``found_grades`` and ``ideal_grades`` go along with them. A grade above
+    0 is relevant; what is below counts as 0.
+    """
+
+    queries: tuple[str, ...]
+    found: Ranking
+    found_grades: Values
+    ideal: Ranking
+    ideal_grades: Values
+
+    def total(self, values: Values) -> Values:
+        """Sum per query of values that go along with ``found``."""
+        return _summed(self.found.queries, values, len(self.queries))
+
+    @property
+    def relevant(self) -> NDArray[np.int64]:
+        """How many relevant documents each query has."""
+        good = self.ideal.queries[self.ideal_grades > 0]
+        return np.bincount(good, minlength=len(self.queries))
+
+    def hits(self, cutoff: int | None = None) -> NDArray[np.bool_]:
+        """Which retrieved documents are relevant and within the cutoff."""
+        hit = self.found_grades > 0
+        return hit if cutoff is None else hit & (self.found.ranks() <= cutoff)
+
+
+def judge(run: Table, qrels: Table) -> JudgedRun:
+    """Put a run's documents in order and look up their grades.
+
+    Equal scores keep the order of the run: the first given stands first (trec_eval goes
+    by document id, the last first: give the run in that order to compare). A query of
+    the run without judgments is left out; one without a run has found nothing.
+
+    >>> judge({"q": {"a": 1.0, "b": 2.0}}, {"q": {"a": 3}}).found_grades.tolist()
+    [0.0, 3.0]
+    """
+    if not qrels:
+        raise Mistake("qrels is empty: give judgments {query: {document: grade}}")
+    queries = tuple(qrels)
+    runs = [run.get(query, {}) for query in queries]
+    looked_up = [
+        {document: qrels[query].get(document, 0) for document in answered}
+        for query, answered in zip(queries, runs, strict=True)
+    ]
+    scores = _flat(queries, runs, "run")
+    found = rank(_numbered(runs), np.arange(len(scores)), scores)
+    grades = _flat(queries, [qrels[query] for query in queries], "qrels")
+    ideal = rank(_numbered([*qrels.values()]), np.arange(len(grades)), grades)
+    seen = np.maximum(_flat(queries, looked_up, "qrels"), 0.0)
+    best = np.maximum(grades, 0.0)
+    return JudgedRun(queries, found, seen[found.items], ideal, best[ideal.items])
+
+
+def retrieval(
+    run: Table, qrels: Table, measures: Sequence[str | Measure]
+) -> dict[str, float]:
+    """Judge a run: the mean over the judged queries, under the names as given.
+
+    As trec_eval -c counts: a judged query that the run lacks, or that has no relevant
+    document, counts 0. A grade above 0 is relevant. Ties: see ``judge``.
+
+    run : {query: {document: score}};  qrels : {query: {document: grade}};
+    measures : ``AP`` or ``map``, ``RR`` or ``mrr``, ``WTA``, ``P@10``, ``R@10``,
+    ``PRBEP``, ``nDCG@10`` …
+
+    >>> run, qrels = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"b": 1, "c": 2}}
+    >>> retrieval(run, qrels, ["map", "mrr", "P@2"])
+    {'map': 0.5833333333333333, 'mrr': 0.5, 'P@2': 0.5}
+    """
+    values = _values(judge(run, qrels), measures)
+    return {name: float(each.mean()) for name, each in values.items()}
+
+
+def retrieval_per_query(
+    run: Table, qrels: Table, measures: Sequence[str | Measure]
+) -> dict[str, dict[str, float]]:
+    """Return {measure: {query: value}}: what a significance test takes.
+
+    >>> retrieval_per_query({"q": {"a": 3.0}}, {"q": {"a": 1}, "r": {"a": 1}}, ["map"])
+    {'map': {'q': 1.0, 'r': 0.0}}
+    """
+    judged = judge(run, qrels)
+    return {
+        name: dict(zip(judged.queries, each.tolist(), strict=True))
+        for name, each in _values(judged, measures).items()
+    }
+
+
+def average_precision(judged: JudgedRun, cutoff: int | None = None) -> Values:
+    """Mean precision at the relevant documents [ManningRaghavanSchutze08].
+
+    AP = (1/R) Σ over the relevant documents found of the precision at their rank.
+    """
+    ranks, hits = judged.found.ranks(), judged.hits()
+    counted = np.cumsum(hits)
+    before = np.concatenate([[0], counted])[np.arange(len(ranks)) - ranks + 1]
+    precision = np.where(judged.hits(cutoff), (counted - before) / ranks, 0.0)
+    return _share(judged.total(precision), judged.relevant)
+
+
+def reciprocal_rank(judged: JudgedRun, cutoff: int | None = None) -> Values:
+    """1 / rank of the first relevant document, 0 if none is found [Voorhees99]."""
+    best = np.zeros(len(judged.queries))
+    gain = np.where(judged.hits(cutoff), 1 / judged.found.ranks(), 0.0)
+    np.maximum.at(best, judged.found.queries, gain)
+    return best
+
+
+def precision(judged: JudgedRun, cutoff: int | None) -> Values:
+    """Relevant documents among the first k, divided by k [ManningRaghavanSchutze08]."""
+    return judged.total(judged.hits(cutoff).astype(np.float64)) / (cutoff or 1)
+
+
+def recall(judged: JudgedRun, cutoff: int | None) -> Values:
+    """Share of the relevant found among the first k [ManningRaghavanSchutze08]."""
+    return _share(judged.total(judged.hits(cutoff).astype(np.float64)), judged.relevant)
+
+
+def winner_takes_all(judged: JudgedRun, _: int | None = None) -> Values:
+    """1 if the first document is relevant, else 0 [ManningRaghavanSchutze08]."""
+    return precision(judged, 1)
+
+
+def break_even(judged: JudgedRun, _: int | None = None) -> Values:
+    """Precision where it equals recall, at rank R = number relevant [Joachims05]."""
+    within = judged.found.ranks() <= judged.relevant[judged.found.queries]
+    return _share(
+        judged.total((judged.hits() & within).astype(np.float64)), judged.relevant
+    )
+
+
+def ndcg(judged: JudgedRun, cutoff: int | None = None) -> Values:
+    """DCG divided by that of the ideal order [JarvelinKekalainen02].
+
+    DCG@k = Σ over ranks r ≤ k of (2^grade − 1) / log2(1 + r), gains as in [Burges05].
+    """
+    size = len(judged.queries)
+    found = _dcg(judged.found, judged.found_grades, cutoff, size)
+    return _share(found, _dcg(judged.ideal, judged.ideal_grades, cutoff, size))
+
+
+COMPUTED: dict[str, Callable[[JudgedRun, int | None], Values]] = {
+    "AP": average_precision,
+    "RR": reciprocal_rank,
+    "WTA": winner_takes_all,
+    "P": precision,
+    "R": recall,
+    "PRBEP": break_even,
+    "nDCG": ndcg,
+}
+
+
+def _values(
+    judged: JudgedRun, measures: Sequence[str | Measure]
+) -> dict[str, NDArray[np.float64]]:
+    parsed = parse_for(measures, list(COMPUTED))
+    return {
+        str(name): COMPUTED[measure.name](judged, measure.cutoff)
+        for name, measure in zip(measures, parsed, strict=True)
+    }
+
+
+def _dcg(ranking: Ranking, grades: Values, cutoff: int | None, size: int) -> Values:
+    ranks = ranking.ranks()
+    gains = (np.exp2(grades) - 1) / np.log2(1.0 + ranks)
+    if cutoff is not None:
+        gains = np.where(ranks <= cutoff, gains, 0.0)
+    return _summed(ranking.queries, gains, size)
+
+
+def _summed(queries: NDArray[np.int64], values: Values, size: int) -> Values:
+    return np.bincount(queries, values, minlength=size).astype(np.float64)
+
+
+def _share(part: Values, whole: NDArray[np.int64] | Values) -> Values:
+    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+
+
+def _numbered(tables: Sequence[Mapping[str, float]]) -> NDArray[np.int64]:
+    sizes = [len(table) for table in tables]
+    return np.repeat(np.arange(len(sizes)), sizes)
+
+
+def _flat(
+    queries: Sequence[str], tables: Sequence[Mapping[str, float]], name: str
+) -> Values:
+    numbers = [value for table in tables for value in table.values()]
+    values = np.array(numbers, dtype=np.float64)
+    if np.isnan(values).any():
+        at = int(np.argmax(np.isnan(values)))
+        query = queries[int(_numbered(tables)[at])]
+        raise Mistake(
+            f"{name}, query {query!r}: a value is not a number: replace NaN or leave "
+            "the document out"
+        )
+    return values

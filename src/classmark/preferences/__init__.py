@@ -1,0 +1,1 @@
+"""Who should be above whom, and by how much?"""

@@ -1,0 +1,148 @@
+"""PreferenceGraph: which labels should stand above which, for one document.
+
+Edges are either listed, or follow from layers: every label of a layer stands above
+every label of the layers below it. Layered graphs never list their edges unless asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.problems import Mistake
+
+Edge = tuple[int, int]
+Labels = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PreferenceGraph:
+    """A simple directed graph over labels 0 … n_labels − 1; u → v says u above v.
+
+    Sparse, incomplete, inconsistent and cyclic graphs are all allowed; loops and both
+    directions of one pair are not [DekelManningSinger03].
+
+    levels : int64 (n_labels,) for a layered graph: label u is above v when
+        levels[u] > levels[v] ≥ 0; labels at −1 are compared with nothing. None for a
+        graph of listed edges.
+    pairs : int64 (edges, 2) of a listed graph; weights : float64 (edges,).
+
+    >>> graph = PreferenceGraph(3, [(0, 1), (1, 2)])
+    >>> graph.edges()
+    [(0, 1), (1, 2)]
+    """
+
+    n_labels: int
+    levels: Labels | None
+    pairs: Labels
+    weights: NDArray[np.float64]
+
+    def __init__(
+        self,
+        n_labels: int,
+        edges: Iterable[Sequence[float]] = (),
+        *,
+        levels: Labels | None = None,
+    ) -> None:
+        listed = [tuple(edge) for edge in edges]
+        object.__setattr__(self, "n_labels", n_labels)
+        object.__setattr__(self, "levels", levels)
+        object.__setattr__(self, "pairs", _pairs(n_labels, listed))
+        object.__setattr__(self, "weights", _weights(listed))
+
+    @classmethod
+    def multilabel(cls, n_labels: int, relevant: Iterable[int]) -> Self:
+        """Every relevant label above every other; with one relevant label: multiclass.
+
+        >>> PreferenceGraph.multilabel(3, [2]).edges()
+        [(2, 0), (2, 1)]
+        """
+        levels = np.zeros(n_labels, np.int64)
+        levels[_checked(n_labels, relevant)] = 1
+        return cls(n_labels, levels=levels)
+
+    @classmethod
+    def layers(cls, n_labels: int, layers: Sequence[Iterable[int]]) -> Self:
+        """Every label of a layer above every label of later layers; others are free.
+
+        >>> PreferenceGraph.layers(4, [[1], [0, 3]]).edges()
+        [(1, 0), (1, 3)]
+        """
+        levels = np.full(n_labels, -1, np.int64)
+        for place, layer in enumerate(layers):
+            members = _checked(n_labels, layer)
+            twice = members[levels[members] >= 0]
+            if len(twice):
+                raise Mistake(
+                    f"layer {place}: label {twice[0]} is in an earlier layer too: "
+                    "give each label one layer"
+                )
+            levels[members] = len(layers) - 1 - place
+        return cls(n_labels, levels=levels)
+
+    @property
+    def n_edges(self) -> int:
+        """How many edges, counted without listing them."""
+        if self.levels is None:
+            return len(self.pairs)
+        size = np.bincount(self.levels[self.levels >= 0])
+        below = np.concatenate([[0], np.cumsum(size)[:-1]]) if len(size) else size
+        return int(size @ below)
+
+    def edges(self) -> list[Edge]:
+        """All edges (init, term), by init, then term."""
+        return list(self.each_edge())
+
+    def each_edge(self) -> Iterator[Edge]:
+        """Yield the edges one by one."""
+        if self.levels is None:
+            yield from ((int(u), int(v)) for u, v in self.pairs)
+            return
+        for u in np.flatnonzero(self.levels > 0):
+            lower = (self.levels >= 0) & (self.levels < self.levels[u])
+            yield from ((int(u), int(v)) for v in np.flatnonzero(lower))
+
+
+def _checked(n_labels: int, labels: Iterable[int]) -> Labels:
+    found = np.asarray(sorted(labels), dtype=np.int64)
+    wrong = found[(found < 0) | (found >= n_labels)]
+    if len(wrong):
+        raise Mistake(f"label {wrong[0]} is out of range: use 0 to {n_labels - 1}")
+    return found
+
+
+def _pairs(n_labels: int, edges: Sequence[Sequence[float]]) -> Labels:
+    pairs = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
+    bad = ((pairs < 0) | (pairs >= n_labels)).any(axis=1)
+    if bad.any():
+        u, v = pairs[np.argmax(bad)]
+        raise Mistake(f"edge ({u}, {v}): labels go from 0 to {n_labels - 1}")
+    loop = pairs[:, 0] == pairs[:, 1]
+    if loop.any():
+        u = pairs[np.argmax(loop), 0]
+        raise Mistake(f"edge ({u}, {u}): a label cannot be above itself: remove it")
+    seen: set[Edge] = set()
+    for u, v in pairs.tolist():
+        if (u, v) in seen:
+            raise Mistake(
+                f"edge ({u}, {v}) is given twice: give it once, with a weight"
+            )
+        if (v, u) in seen:
+            raise Mistake(
+                f"edges ({v}, {u}) and ({u}, {v}) contradict each other: keep one"
+            )
+        seen.add((u, v))
+    return pairs
+
+
+def _weights(edges: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    weights = np.array([edge[2] if len(edge) > 2 else 1.0 for edge in edges], float)
+    if not (weights > 0).all():
+        at = int(np.argmin(weights > 0))
+        u, v = edges[at][:2]
+        raise Mistake(f"edge ({u}, {v}): its weight is {weights[at]}: give more than 0")
+    return weights

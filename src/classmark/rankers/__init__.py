@@ -1,0 +1,1 @@
+"""Fit, then order these items."""

@@ -1,0 +1,120 @@
+"""LinearRanker: one prototype per category; the score of category r is ⟨w_r, x⟩."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.estimator import Estimator
+from classmark.problems import Mistake
+from classmark.ranking import order, top
+from classmark.sparse import Rows, rows_from
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix
+
+DENSE_LIMIT = 1 << 29  # weights: 4 GiB in float64
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Which features speak for a category, and which against it.
+
+    A feature's part is x_j (w_{r,j} − mean_s w_{s,j}): what it adds to the category's
+    score beyond what it adds to the average category. The parts sum to the score's
+    distance from the mean score.
+    """
+
+    features: NDArray[np.int64]
+    parts: NDArray[np.float64]
+
+    def strongest(self, n: int) -> tuple[list[tuple[int, float]], ...]:
+        """The ``n`` features most for and the ``n`` most against, strongest first."""
+        place = np.argsort(-self.parts, kind="stable")
+        pairs = [(int(self.features[i]), float(self.parts[i])) for i in place]
+        favour = [pair for pair in pairs if pair[1] > 0][:n]
+        against = [pair for pair in reversed(pairs) if pair[1] < 0][:n]
+        return favour, against
+
+
+class LinearRanker(Estimator, ABC):
+    """Ranks categories by a linear score; subclasses learn ``weights_``.
+
+    weights_ : shape (features, categories), a dense array or a scipy sparse matrix: the
+        prototypes as columns, so that a document's scores are a sum of rows.
+    """
+
+    _needs_y = True
+    weights_: NDArray[np.float64] | csc_matrix
+
+    @abstractmethod
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Learn from documents X, shape (n, features), and labels Y, shape (n, k)."""
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """The prototypes as rows, dense, shape (categories, features)."""
+        self._require_fitted()
+        from scipy.sparse import issparse
+
+        if not issparse(self.weights_):
+            return np.asarray(self.weights_).T
+        features, categories = self.weights_.shape
+        if features * categories > DENSE_LIMIT:
+            raise Mistake(
+                f"coef_ would need {8 * features * categories / 2**30:.0f} GiB: use "
+                "weights_, the same numbers as a sparse matrix (features, categories)"
+            )
+        return np.asarray(self.weights_.toarray()).T
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores of all categories, shape (documents, categories)."""
+        rows = self._documents(X)
+        scores = rows.to_scipy() @ self.weights_
+        dense = scores.toarray() if hasattr(scores, "toarray") else scores
+        return np.asarray(dense, dtype=np.float64)
+
+    def rank(self, X: Any, top: int | None = None) -> NDArray[np.int64]:
+        """Category numbers, best first, shape (documents, top or all)."""
+        scores = self.decision_function(X)
+        return order(scores) if top is None else _best(scores, top)
+
+    def score(self, X: Any, Y: Any) -> float:
+        """Mean average precision of the rankings: what scikit-learn's tools compare."""
+        from classmark.measures import category_ranking
+
+        return float(
+            category_ranking(self.decision_function(X), Y)["average_precision"]
+        )
+
+    def evidence(self, X: Any, category: int) -> Evidence:
+        """Each feature's part in the score of ``category`` for the one row of ``X``."""
+        rows = self._documents(X)
+        if len(rows) != 1:
+            raise Mistake(f"X has {len(rows)} rows: evidence is shown for one document")
+        columns, values = rows.row(0)
+        taken = self.weights_[columns.astype(np.int64)]
+        if hasattr(taken, "toarray"):
+            taken = taken.toarray()
+        centred = taken[:, category] - taken.mean(axis=1)
+        return Evidence(columns.astype(np.int64), values.astype(np.float64) * centred)
+
+    def _documents(self, X: Any) -> Rows:
+        self._require_fitted()
+        rows = rows_from(X)
+        if rows.width != self.weights_.shape[0]:
+            raise Mistake(
+                f"X has {rows.width} features, the ranker was fitted with "
+                f"{self.weights_.shape[0]}: use the vectorizer it was fitted with"
+            )
+        return rows
+
+
+def _best(scores: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    if k < 1:
+        raise Mistake(f"top is {k}: ask for at least one category")
+    return top(scores, k)

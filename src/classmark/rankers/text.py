@@ -1,0 +1,158 @@
+"""TextRanker: texts in, ranked category ids with their evidence out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.problems import Mistake
+from classmark.rankers.linear import LinearRanker
+from classmark.rankers.perceptron import CategoryPerceptron
+from classmark.rankers.rocchio import Rocchio
+from classmark.ranking import top as best_of
+from classmark.storage import open_folder, pack_strings, save, unpack_strings
+from classmark.text.tokens import words
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from classmark.weighting.vectorizer import Vectorizer
+
+FORMAT, VERSION = "classmark text ranker", 1
+LEARNERS: dict[str, type[LinearRanker]] = {
+    "rocchio": Rocchio,
+    "perceptron": CategoryPerceptron,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A category for a document, its place and score, and the terms behind it."""
+
+    category: str
+    rank: int
+    score: float
+    favour: tuple[tuple[str, float], ...] = ()
+    against: tuple[tuple[str, float], ...] = ()
+
+
+def learner(name: str, **parameters: Any) -> LinearRanker:
+    """An unfitted ranker by its name."""
+    if name not in LEARNERS:
+        raise Mistake(f"learner {name!r} is not known: use {', '.join(LEARNERS)}")
+    return LEARNERS[name](**parameters)
+
+
+class TextRanker:
+    """A fitted vectorizer, a fitted ranker and the ids of its categories."""
+
+    def __init__(
+        self, vectorizer: Vectorizer, ranker: LinearRanker, categories: Sequence[str]
+    ) -> None:
+        self.vectorizer = vectorizer
+        self.ranker = ranker
+        self.categories = list(categories)
+
+    @classmethod
+    def fit(
+        cls,
+        vectorizer: Vectorizer,
+        ranker: LinearRanker,
+        texts: Iterable[str],
+        labels: Sequence[Sequence[int]],
+        categories: Sequence[str],
+    ) -> TextRanker:
+        """Learn from texts and, per text, numbers into ``categories``."""
+        from classmark.judgments.labels import labels_from
+
+        X = vectorizer.fit_transform(texts)
+        ranker.fit(X, labels_from(labels, X.shape[0], len(categories)))
+        return cls(vectorizer, ranker, categories)
+
+    def scores(self, texts: Iterable[str]) -> NDArray[np.float64]:
+        """Scores of all categories, shape (texts, categories)."""
+        return self.ranker.decision_function(self.vectorizer.transform(texts))
+
+    def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:
+        """The best categories for a text, each with its strongest terms."""
+        X = self.vectorizer.transform([text])
+        scores = self.ranker.decision_function(X)[0]
+        names = self.vectorizer.get_feature_names_out()
+        read = self._words_behind(text)
+        found = []
+        for place, category in enumerate(best_of(scores, top), start=1):
+            sides = self.ranker.evidence(X, int(category)).strongest(terms)
+            favour, against = (
+                tuple((read[names[j]], part) for j, part in side) for side in sides
+            )
+            name, score = self.categories[category], float(scores[category])
+            found.append(Suggestion(name, place, score, favour, against))
+        return found
+
+    def _words_behind(self, text: str) -> dict[str, str]:
+        """Term → the first word of the text that became it: what people recognise."""
+        tokens = list(dict.fromkeys(words(text)))
+        terms = self.vectorizer.analyzer_.terms(tokens)
+        return dict(zip(reversed(terms), reversed(tokens), strict=True))
+
+    def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
+        """Write everything as a new folder; ``facts`` are kept beside the settings."""
+        arrays, settings = self.vectorizer.to_arrays()
+        stored = {f"vectorizer_{name}": array for name, array in arrays.items()}
+        stored |= _weights_to_arrays(self.ranker.weights_)
+        stored["categories"], stored["categories_ends"] = pack_strings(self.categories)
+        kinds = {kind: name for name, kind in LEARNERS.items()}
+        described = {
+            "vectorizer": settings,
+            "learner": kinds[type(self.ranker)],
+            "parameters": self.ranker.get_params(),
+            "facts": facts or {},
+        }
+        save(folder, FORMAT, VERSION, stored, described)
+
+    @classmethod
+    def open(cls, folder: Path) -> TextRanker:
+        """Open a saved folder; its arrays stay on disk until they are used."""
+        from classmark.weighting.vectorizer import Vectorizer
+
+        saved = open_folder(folder, FORMAT, VERSION)
+        prefix = "vectorizer_"
+        arrays = {
+            name.removeprefix(prefix): array
+            for name, array in saved.arrays.items()
+            if name.startswith(prefix)
+        }
+        vectorizer = Vectorizer.from_arrays(arrays, saved.settings["vectorizer"])
+        ranker = learner(saved.settings["learner"], **saved.settings["parameters"])
+        ranker.weights_ = _weights_from_arrays(saved.arrays)
+        names = unpack_strings(
+            saved.arrays["categories"], saved.arrays["categories_ends"]
+        )
+        return cls(vectorizer, ranker, names)
+
+
+def _weights_to_arrays(weights: Any) -> dict[str, NDArray[Any]]:
+    if isinstance(weights, np.ndarray):
+        return {"weights": weights}
+    rows = weights.tocsr()
+    return {
+        "weights_values": rows.data,
+        "weights_columns": rows.indices,
+        "weights_starts": rows.indptr,
+        "weights_shape": np.asarray(rows.shape, np.int64),
+    }
+
+
+def _weights_from_arrays(arrays: dict[str, NDArray[Any]]) -> Any:
+    if "weights" in arrays:
+        return arrays["weights"]
+    from scipy.sparse import csr_matrix
+
+    parts = ("weights_values", "weights_columns", "weights_starts")
+    values, columns, starts = (arrays[part] for part in parts)
+    height, width = (int(size) for size in arrays["weights_shape"])
+    return csr_matrix((values, columns, starts), shape=(height, width))

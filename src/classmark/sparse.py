@@ -1,0 +1,169 @@
+"""Rows: the one sparse matrix everything flows through.
+
+Compressed sparse rows with 64-bit pointers and **uint32** columns (a numba kernel over
+uint32 needs no test for negative indices and runs at the speed of C).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from classmark.problems import Mistake
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array, csr_matrix
+
+Float = np.float32 | np.float64
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A sparse matrix of shape ``(n, width)`` in compressed rows.
+
+    Row ``i`` holds ``values[starts[i]:starts[i+1]]`` in the columns
+    ``columns[starts[i]:starts[i+1]]``, which increase strictly.
+
+    starts : int64, shape (n + 1,);  columns : uint32, shape (nnz,);
+    values : float32 or float64, shape (nnz,);  width : number of columns.
+    """
+
+    starts: NDArray[np.int64]
+    columns: NDArray[np.uint32]
+    values: NDArray[Any]
+    width: int
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows, columns."""
+        return len(self), self.width
+
+    @property
+    def nnz(self) -> int:
+        """How many values are stored."""
+        return int(self.starts[-1])
+
+    def row(self, i: int) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+        """Columns and values of row ``i``."""
+        start, end = self.starts[i], self.starts[i + 1]
+        return self.columns[start:end], self.values[start:end]
+
+    def to_scipy(self) -> csr_matrix:
+        """The same as ``scipy.sparse.csr_matrix`` (indices become int32)."""
+        from scipy.sparse import csr_matrix
+
+        small = self.nnz < 2**31 and self.width < 2**31
+        kind = np.int32 if small else np.int64
+        parts: Any = (self.values, self.columns.astype(kind), self.starts.astype(kind))
+        matrix: csr_matrix = csr_matrix(parts, shape=self.shape)
+        matrix.has_sorted_indices = True
+        matrix.has_canonical_format = True
+        return matrix
+
+
+def rows_from(X: ArrayLike | csr_array | csr_matrix, *, name: str = "X") -> Rows:
+    """Take in a dense array or scipy sparse matrix; float32 stays, else float64.
+
+    Raises a ``Mistake`` naming the argument and the row where a value is not finite.
+
+    >>> rows_from([[0.0, 2.0], [1.0, 0.0]]).columns.tolist()
+    [1, 0]
+    """
+    from scipy import sparse
+
+    if isinstance(X, Rows):
+        return X
+    if not sparse.issparse(X):
+        dense = np.asarray(X)
+        if dense.ndim != 2:
+            raise Mistake(
+                f"{name} has {dense.ndim} dimension(s): give a matrix, one row per "
+                "document (for one document: X.reshape(1, -1))"
+            )
+        if dense.dtype.kind not in "biuf":
+            raise Mistake(f"{name} holds {dense.dtype}: numbers are needed")
+        X = sparse.csr_array(dense)
+    matrix = sparse.csr_array(X)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    kind = np.float32 if matrix.dtype == np.float32 else np.float64
+    rows = Rows(
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.uint32),
+        matrix.data.astype(kind, copy=False),
+        int(matrix.shape[1]),
+    )
+    require_finite(rows, name=name)
+    return rows
+
+
+def require_finite(rows: Rows, *, name: str) -> None:
+    """Refuse NaN and infinity, naming the first row that has one."""
+    bad = ~np.isfinite(rows.values)
+    if bad.any():
+        row = int(np.searchsorted(rows.starts, int(np.argmax(bad)), side="right")) - 1
+        raise Mistake(
+            f"{name}, row {row}: the value is not finite: replace NaN and infinity"
+        )
+
+
+def transpose(rows: Rows) -> Rows:
+    """Columns become rows, in O(nnz), each new row sorted.
+
+    >>> transpose(rows_from([[0.0, 2.0], [1.0, 3.0]])).values.tolist()
+    [1.0, 2.0, 3.0]
+    """
+    starts = np.zeros(rows.width + 1, np.int64)
+    np.cumsum(np.bincount(rows.columns, minlength=rows.width), out=starts[1:])
+    order = np.argsort(rows.columns, kind="stable")
+    owner = np.repeat(np.arange(len(rows), dtype=np.uint32), np.diff(rows.starts))
+    return Rows(starts, owner[order], rows.values[order], len(rows))
+
+
+def take(rows: Rows, which: ArrayLike) -> Rows:
+    """Rows by number, or by mask, in the order given."""
+    index = np.asarray(which)
+    if index.dtype == bool:
+        index = np.flatnonzero(index)
+    index = index.astype(np.int64, copy=False)
+    lengths = np.diff(rows.starts)[index]
+    starts = np.zeros(len(index) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    shift = np.repeat(rows.starts[index] - starts[:-1], lengths)
+    source = np.arange(starts[-1]) + shift
+    return Rows(starts, rows.columns[source], rows.values[source], rows.width)
+
+
+def stack(parts: list[Rows]) -> Rows:
+    """One below the other; the width is that of the widest."""
+    ends = np.cumsum([0] + [part.nnz for part in parts])
+    starts = [part.starts[1:] + end for part, end in zip(parts, ends, strict=False)]
+    return Rows(
+        np.concatenate([np.zeros(1, np.int64), *starts]),
+        np.concatenate([np.empty(0, np.uint32), *(part.columns for part in parts)]),
+        np.concatenate([part.values for part in parts]) if parts else np.empty(0),
+        max((part.width for part in parts), default=0),
+    )
+
+
+def keep_columns(rows: Rows, columns: ArrayLike) -> Rows:
+    """Only the given columns (sorted), renumbered from 0."""
+    wanted = np.asarray(columns, dtype=np.int64)
+    number = np.full(rows.width, -1, np.int64)
+    number[wanted] = np.arange(len(wanted))
+    kept = number[rows.columns]
+    mask = kept >= 0
+    counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
+    return Rows(
+        counted[rows.starts],
+        kept[mask].astype(np.uint32),
+        rows.values[mask],
+        len(wanted),
+    )

@@ -1,0 +1,226 @@
+"""Save and open a folder of .npy files and a manifest: whole, or not there.
+
+A folder is written beside its place, every file and the folder synced, then renamed.
+The manifest names the format, its version and each file's size and checksum; opening
+checks them and maps the arrays. Nothing is ever overwritten, nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.problems import DamagedFolder, Mistake
+
+MANIFEST = "manifest.json"
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """An opened folder: its arrays (memory-mapped) and its settings."""
+
+    format: str
+    version: int
+    arrays: dict[str, NDArray[Any]]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def save(
+    folder: Path,
+    format_: str,
+    version: int,
+    arrays: Arrays,
+    settings: Mapping[str, Any],
+) -> None:
+    """Write arrays and settings as a new folder; it appears whole or not at all."""
+    if folder.exists():
+        raise Mistake(f"{folder} is already there: nothing is overwritten in place")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = folder.parent / f".{folder.name}.{os.getpid()}.writing"
+    beside.mkdir()
+    try:
+        files = {name: _write_array(beside, name, arrays[name]) for name in arrays}
+        manifest = {
+            "format": format_,
+            "version": version,
+            "files": files,
+            "settings": dict(settings),
+        }
+        _write_synced(beside / MANIFEST, _sealed(manifest))
+        sync_folder(beside)
+        beside.rename(folder)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    sync_folder(folder.parent)
+
+
+def open_folder(folder: Path, format_: str, version: int) -> Saved:
+    """Open a saved folder, refusing damage and formats newer than ``version``."""
+    manifest = _read_manifest(folder)
+    if manifest.get("format") != format_:
+        raise DamagedFolder(
+            f"{folder} holds a {manifest.get('format')!r}, not a {format_!r}: "
+            "give the right folder"
+        )
+    if manifest["version"] > version:
+        raise DamagedFolder(
+            f"{folder} has format version {manifest['version']}, this program reads "
+            f"up to {version}: upgrade classmark"
+        )
+    arrays = {
+        name: _read_array(folder, name, facts)
+        for name, facts in manifest["files"].items()
+    }
+    return Saved(format_, manifest["version"], arrays, manifest["settings"])
+
+
+def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Strings as one run of UTF-8 bytes and the offsets between them.
+
+    >>> pack_strings(["ab", "é"])[1].tolist()
+    [0, 2, 4]
+    """
+    encoded = [text.encode() for text in strings]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(text) for text in encoded], out=offsets[1:])
+    return np.frombuffer(b"".join(encoded), np.uint8), offsets
+
+
+def unpack_strings(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
+    """The strings that :func:`pack_strings` packed."""
+    raw = blob.tobytes()
+    ends = offsets.tolist()
+    return [raw[start:end].decode() for start, end in pairwise(ends)]
+
+
+class Generations:
+    """A folder of numbered generations; ``CURRENT`` names the one in service.
+
+    A generation is complete before ``CURRENT`` is moved to it by an atomic rename, so a
+    reader always finds a whole one.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def numbers(self) -> list[int]:
+        """All complete generations, oldest first."""
+        if not self.folder.is_dir():
+            return []
+        return sorted(int(p.name) for p in self.folder.iterdir() if p.name.isdigit())
+
+    def current(self) -> Path | None:
+        """The generation in service, or None before the first."""
+        pointer = self.folder / "CURRENT"
+        if not pointer.exists():
+            return None
+        name = pointer.read_text(encoding="utf-8").strip()
+        if not name.isdigit() or not (self.folder / name).is_dir():
+            known = ", ".join(str(n) for n in self.numbers()) or "none"
+            raise DamagedFolder(
+                f"{pointer} names generation {name!r}, which is not there "
+                f"(complete: {known}): write the number of a complete one into it"
+            )
+        return self.folder / name
+
+    def next(self) -> Path:
+        """Where the next generation is to be saved."""
+        return self.folder / f"{max(self.numbers(), default=0) + 1:06d}"
+
+    def put_in_service(self, generation: Path) -> None:
+        """Point ``CURRENT`` at a complete generation."""
+        beside = self.folder / f".CURRENT.{os.getpid()}"
+        _write_synced(beside, f"{generation.name}\n".encode())
+        beside.replace(self.folder / "CURRENT")
+        sync_folder(self.folder)
+
+    def drop_old(self, keep: int) -> None:
+        """Remove all but the newest ``keep`` generations and the current one."""
+        current = self.current()
+        for number in self.numbers()[:-keep] if keep else self.numbers():
+            folder = self.folder / f"{number:06d}"
+            if folder != current:
+                shutil.rmtree(folder)
+
+
+def _write_array(folder: Path, name: str, array: NDArray[Any]) -> dict[str, int]:
+    path = folder / f"{name}.npy"
+    with path.open("wb") as file:
+        np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+        file.flush()
+        os.fsync(file.fileno())
+    return {"bytes": path.stat().st_size, "crc32": _crc32(path)}
+
+
+def _read_array(folder: Path, name: str, facts: Mapping[str, int]) -> NDArray[Any]:
+    path = folder / f"{name}.npy"
+    if not path.exists():
+        raise DamagedFolder(f"{path} is missing: {_REMEDY}")
+    if path.stat().st_size != facts["bytes"] or _crc32(path) != facts["crc32"]:
+        raise DamagedFolder(f"{path} does not match its checksum: {_REMEDY}")
+    array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return array
+
+
+_REMEDY = "restore the folder from a backup, or train or build it again"
+
+
+def _crc32(path: Path) -> int:
+    crc = 0
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            crc = zlib.crc32(block, crc)
+    return crc
+
+
+def _sealed(manifest: Mapping[str, Any]) -> bytes:
+    """The manifest as JSON, with a checksum over itself as the last line."""
+    body = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True).encode()
+    return body + _seal(body)
+
+
+_SEAL = 10
+
+
+def _seal(body: bytes) -> bytes:
+    return f"\n{zlib.crc32(body):08x}\n".encode()
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    if not path.exists():
+        raise DamagedFolder(f"{folder} has no {MANIFEST}: {_REMEDY}")
+    content = path.read_bytes()
+    body, seal = content[:-_SEAL], content[-_SEAL:]
+    if _seal(body) != seal:
+        raise DamagedFolder(f"{path} does not match its checksum: {_REMEDY}")
+    manifest: dict[str, Any] = json.loads(body)
+    return manifest
+
+
+def _write_synced(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

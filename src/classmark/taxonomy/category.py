@@ -1,0 +1,74 @@
+"""Category: what a taxonomy file says about one node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from classmark.problems import Mistake
+from classmark.taxonomy.tree import Taxonomy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ACTIVE, DEPRECATED = "active", "deprecated"
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """One category: its names, what belongs there, and the categories above it.
+
+    id : what judgments call it;  label : what people call it;  note : its scope;
+    synonyms : other names;  parents : ids of broader categories, the main one first;
+    notation : its class mark;  status : ``active`` or ``deprecated``.
+
+    >>> Category("q.bee", label="Bees", parents=("q",)).name
+    'Bees'
+    """
+
+    id: str
+    label: str = ""
+    note: str = ""
+    synonyms: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
+    notation: str = ""
+    status: str = ACTIVE
+
+    @property
+    def name(self) -> str:
+        """The label, or the id where there is none."""
+        return self.label or self.id
+
+
+def taxonomy_of(categories: Iterable[Category]) -> Taxonomy:
+    """Build the tree of the categories, its nodes their ids in the order given.
+
+    Raises a ``Mistake`` for an id met twice or a parent that is not among them.
+
+    >>> taxonomy_of([Category("q"), Category("q.bee", parents=("q",))]).leaves
+    ['q.bee']
+    """
+    listed = list(categories)
+    known: set[str] = set()
+    for category in listed:
+        if category.id in known:
+            raise Mistake(f"category {category.id!r} is there twice: keep one of them")
+        known.add(category.id)
+    for category in listed:
+        for parent in category.parents:
+            if parent not in known:
+                raise Mistake(
+                    f"category {category.id!r} names the parent {parent!r}, which is "
+                    "not among the categories: add it or leave the parent empty"
+                )
+    edges = [(parent, c.id) for c in listed for parent in c.parents]
+    return Taxonomy(edges, nodes=[category.id for category in listed])
+
+
+def categories_of(taxonomy: Taxonomy) -> list[Category]:
+    """Turn the nodes of a taxonomy into bare categories, their ids as text."""
+    found = []
+    for node in taxonomy.nodes:
+        parents = tuple(str(parent) for parent in taxonomy.parents(node))
+        found.append(Category(str(node), parents=parents))
+    return found

@@ -1,0 +1,165 @@
+"""What would the tree look like if…? Every edit returns a new Taxonomy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from classmark.problems import Mistake
+from classmark.taxonomy.tree import Taxonomy
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+
+def prune(taxonomy: Taxonomy, inner: Iterable[Hashable]) -> Taxonomy:
+    """Remove inner categories; their daughters are lifted to the parents.
+
+    The leaves stay, in their order. The daughters of a removed root become roots.
+    [Babbar13]
+
+    >>> tree = Taxonomy([("r", "a"), ("a", 1), ("a", 2)])
+    >>> prune(tree, ["a"]).edges
+    [('r', 1), ('r', 2)]
+    """
+    gone = set(inner)
+    for node in gone:
+        if taxonomy.is_leaf(node):
+            raise Mistake(f"{node!r} is a leaf: use remove, prune takes inner nodes")
+    kept = _without(taxonomy, gone)
+    edges = [(up, node) for node in kept for up in _lifted(taxonomy, node, gone)]
+    return Taxonomy(edges, nodes=kept)
+
+
+def collapse(taxonomy: Taxonomy, inner: Iterable[Hashable]) -> Taxonomy:
+    """Remove everything below the given categories, which become leaves.
+
+    What also stands under another, uncollapsed parent stays there.
+
+    >>> collapse(Taxonomy([("r", "a"), ("a", 1), ("r", 2)]), ["a"]).leaves
+    ['a', 2]
+    """
+    cut = list(inner)
+    for node in cut:
+        taxonomy.number(node)
+    closed = set(cut)
+    edges = [edge for edge in taxonomy.edges if edge[0] not in closed]
+    kept = _reachable(edges, taxonomy.roots)
+    return _restricted(taxonomy, edges, kept)
+
+
+def move(taxonomy: Taxonomy, node: Hashable, under: Hashable | None) -> Taxonomy:
+    """Put a category, with all below it, under another one, or at the top (None).
+
+    >>> move(Taxonomy([("r", "a"), ("r", "b")]), "b", "a").path("b")
+    ['r', 'a', 'b']
+    """
+    taxonomy.number(node)
+    edges = [edge for edge in taxonomy.edges if edge[1] != node]
+    if under is not None:
+        taxonomy.number(under)
+        edges.append((under, node))
+    return Taxonomy(edges, nodes=taxonomy.nodes)
+
+
+def add(taxonomy: Taxonomy, node: Hashable, under: Hashable | None = None) -> Taxonomy:
+    """Add a new category under another one, or at the top (None).
+
+    >>> add(Taxonomy([("r", "a")]), "b", under="a").leaves
+    ['b']
+    """
+    if node in taxonomy:
+        raise Mistake(f"{node!r} is already a category: use move, or another name")
+    edges = taxonomy.edges
+    if under is not None:
+        taxonomy.number(under)
+        edges.append((under, node))
+    return Taxonomy(edges, nodes=[*taxonomy.nodes, node])
+
+
+def remove(taxonomy: Taxonomy, node: Hashable, *, whole: bool = False) -> Taxonomy:
+    """Remove a leaf or, with ``whole``, a category and all that hangs on it alone.
+
+    >>> remove(Taxonomy([("r", "a"), ("a", 1), ("r", 2)]), "a", whole=True).leaves
+    [2]
+    """
+    if not taxonomy.is_leaf(node) and not whole:
+        raise Mistake(
+            f"{node!r} has categories below it: give whole=True to remove them too, or "
+            "use prune to lift them"
+        )
+    edges = [edge for edge in taxonomy.edges if node not in edge]
+    roots = [root for root in taxonomy.roots if root != node]
+    return _restricted(taxonomy, edges, _reachable(edges, roots))
+
+
+def rename(taxonomy: Taxonomy, old: Hashable, new: Hashable) -> Taxonomy:
+    """Call a category by another name; its place and its number stay.
+
+    >>> rename(Taxonomy([("r", "a")]), "a", "b").leaves
+    ['b']
+    """
+    taxonomy.number(old)
+    if new in taxonomy and new != old:
+        raise Mistake(f"{new!r} is already a category: use merge to join the two")
+    return _mapped(taxonomy, old, new)
+
+
+def merge(taxonomy: Taxonomy, node: Hashable, into: Hashable) -> Taxonomy:
+    """Let ``into`` take the place of ``node`` too: its daughters go there.
+
+    >>> merge(Taxonomy([("r", "a"), ("r", "b"), ("b", 1)]), "b", "a").path(1)
+    ['r', 'a', 1]
+    """
+    if node == into:
+        raise Mistake(f"{node!r} cannot be merged into itself")
+    taxonomy.number(node)
+    if node in taxonomy.ancestors(into):
+        raise Mistake(
+            f"{into!r} is below {node!r}: merge the lower one into the upper one"
+        )
+    edges = [(into if u == node else u, v) for u, v in taxonomy.edges if v != node]
+    return Taxonomy(edges, nodes=_without(taxonomy, {node}))
+
+
+def _without(taxonomy: Taxonomy, gone: set[Hashable]) -> list[Any]:
+    return [node for node in taxonomy.nodes if node not in gone]
+
+
+def _mapped(taxonomy: Taxonomy, old: Hashable, new: Hashable) -> Taxonomy:
+    def name(node: Any) -> Any:
+        return new if node == old else node
+
+    edges = [(name(u), name(v)) for u, v in taxonomy.edges]
+    return Taxonomy(edges, nodes=[name(node) for node in taxonomy.nodes])
+
+
+def _lifted(taxonomy: Taxonomy, node: Any, gone: set[Hashable]) -> list[Any]:
+    """The nearest parents that stay, over any number of removed ones, in order."""
+    found: dict[Any, None] = {}
+    waiting = taxonomy.parents(node)[::-1]
+    while waiting:
+        parent = waiting.pop()
+        if parent in gone:
+            waiting.extend(taxonomy.parents(parent)[::-1])
+        else:
+            found[parent] = None
+    return list(found)
+
+
+def _reachable(edges: list[tuple[Any, Any]], roots: list[Any]) -> set[Any]:
+    below: dict[Any, list[Any]] = {}
+    for parent, child in edges:
+        below.setdefault(parent, []).append(child)
+    reached, waiting = set(roots), list(roots)
+    while waiting:
+        fresh = [v for v in below.get(waiting.pop(), []) if v not in reached]
+        reached.update(fresh)
+        waiting.extend(fresh)
+    return reached
+
+
+def _restricted(
+    taxonomy: Taxonomy, edges: list[tuple[Any, Any]], kept: set[Any]
+) -> Taxonomy:
+    inside = [edge for edge in edges if edge[0] in kept and edge[1] in kept]
+    return Taxonomy(inside, nodes=[node for node in taxonomy.nodes if node in kept])

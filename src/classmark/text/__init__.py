@@ -1,0 +1,1 @@
+"""Here is a string, give me terms."""

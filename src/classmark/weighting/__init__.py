@@ -1,0 +1,1 @@
+"""How much does this term say?"""

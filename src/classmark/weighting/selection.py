@@ -1,0 +1,130 @@
+"""Which terms are worth keeping?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.corpus.statistics import Statistics
+from classmark.judgments.labels import labels_from
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.sparse import Rows, rows_from, transpose
+
+BETA, GAMMA = 16.0, 4.0
+
+
+def select_features(
+    X: Any, Y: Any, per_label: int = 100, fraction: float = 0.025
+) -> NDArray[np.int64]:
+    """Select the terms with the largest Rocchio weights for some label.
+
+    For each label the terms are sorted by max(0, 16 · mean over its documents − 4 · mean
+    over the others) and max(per_label, fraction · terms) of them are kept, those with a
+    positive weight; the union is returned, as sorted column numbers [CrammerSinger03].
+
+    X : weighted documents, shape (n, d);  Y : as for the rankers, shape (n, k).
+
+    >>> X = [[1.0, 0.0, 0.2], [0.9, 0.1, 0.2], [0.0, 1.0, 0.2]]
+    >>> select_features(X, [[0], [0], [1]], per_label=1, fraction=0.0).tolist()
+    [0, 1]
+    """
+    rows = rows_from(X)
+    if per_label < 0 or not 0.0 <= fraction <= 1.0:
+        raise Mistake(
+            f"per_label is {per_label}, fraction {fraction}: "
+            "give a number of terms and a part of 1"
+        )
+    labels = transpose(labels_from(Y, len(rows)))
+    most = max(per_label, int(np.ceil(fraction * rows.width)))
+    chosen = np.zeros(rows.width, np.bool_)
+    total = _column_sums(rows, np.arange(len(rows)))
+    for label in track(range(len(labels)), "selecting terms", len(labels)):
+        documents, grades = labels.row(label)
+        weights = _rocchio(rows, total, documents[grades > 0])
+        best = np.argsort(-weights, kind="stable")[:most]
+        chosen[best[weights[best] > 0.0]] = True
+    return np.flatnonzero(chosen)
+
+
+def chi_squared(X: Any, Y: Any) -> NDArray[np.float64]:
+    """Return the χ² statistic of each term, the largest over the labels [YangPedersen97].
+
+    With A, B, C, D the documents that have label and term, the term alone, the label
+    alone, neither: n (AD − CB)² / ((A+C)(B+D)(A+B)(C+D)). Terms count as present where
+    X is not zero. Shape (d,).
+
+    >>> chi_squared([[1, 1], [1, 1], [0, 1]], [[0], [0], [1]]).round(3).tolist()
+    [3.0, 0.0]
+    """
+    rows = rows_from(X)
+    labels = transpose(labels_from(Y, len(rows)))
+    present = Rows(rows.starts, rows.columns, (rows.values != 0) * 1.0, rows.width)
+    n = float(len(rows))
+    with_term = _column_sums(present, np.arange(len(rows)))
+    best = np.zeros(rows.width)
+    for label in track(range(len(labels)), "testing terms", len(labels)):
+        documents, grades = labels.row(label)
+        members = documents[grades > 0]
+        a = _column_sums(present, members)
+        b, c = with_term - a, len(members) - a
+        d = n - a - b - c
+        below = len(members) * (n - len(members)) * with_term * (n - with_term)
+        value = n * (a * d - c * b) ** 2
+        np.divide(value, below, out=value, where=below > 0)
+        best = np.maximum(best, np.where(below > 0, value, 0.0))
+    return best
+
+
+def select_chi_squared(X: Any, Y: Any, keep: int) -> NDArray[np.int64]:
+    """Select the ``keep`` terms of largest χ²; returns sorted column numbers.
+
+    >>> select_chi_squared([[1, 1], [1, 1], [0, 1]], [[0], [0], [1]], keep=1).tolist()
+    [0]
+    """
+    if keep < 0:
+        raise Mistake(f"keep is {keep}: give a number of terms")
+    return np.sort(np.argsort(-chi_squared(X, Y), kind="stable")[:keep])
+
+
+def frequent_terms(
+    known: Statistics,
+    *,
+    at_least: float = 1,
+    at_most: float = np.inf,
+    max_features: int | None = None,
+) -> NDArray[np.int64]:
+    """Select terms by their document frequency; returns sorted column numbers.
+
+    ``max_features`` keeps those that occur most often in the collection; of two that
+    occur as often, the alphabetically first.
+    """
+    df = known.document_frequency
+    kept = np.flatnonzero((df >= at_least) & (df <= at_most))
+    if max_features is None:
+        return kept
+    if max_features < 1:
+        raise Mistake(f"max_features is {max_features}: give 1 or more, or None")
+    order = np.argsort(-known.collection_frequency[kept], kind="stable")
+    return np.sort(kept[order[:max_features]])
+
+
+def _rocchio(
+    rows: Rows, total: NDArray[np.float64], members: NDArray[np.uint32]
+) -> NDArray[np.float64]:
+    """Return the Rocchio weight of each term for one label; a mean over none is 0."""
+    inside = _column_sums(rows, members)
+    n_inside, n_outside = len(members), len(rows) - len(members)
+    weights = BETA * inside / max(n_inside, 1)
+    weights -= GAMMA * (total - inside) / max(n_outside, 1)
+    return np.maximum(weights, 0.0)
+
+
+def _column_sums(rows: Rows, which: NDArray[Any]) -> NDArray[np.float64]:
+    """Sum some of the rows, column by column."""
+    from classmark.sparse import take
+
+    part = take(rows, which)
+    return np.bincount(part.columns, part.values, minlength=rows.width)

@@ -1,0 +1,185 @@
+"""Vectorizer: texts in, weighted vectors out, in the manner of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.corpus.counts import count
+from classmark.corpus.statistics import Statistics, statistics
+from classmark.corpus.vocabulary import Vocabulary
+from classmark.estimator import Estimator
+from classmark.problems import Mistake
+from classmark.sparse import Rows, keep_columns
+from classmark.text.analysis import Analyzer
+from classmark.weighting.selection import frequent_terms
+from classmark.weighting.vectors import require_weighting, weigh
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+class Vectorizer(Estimator):
+    """Texts become rows of weights, one column per term.
+
+    analyzer : an ``Analyzer``, its description, or None for ``Analyzer()``.
+    weighting : "tfidf", "log-tfidf", "binary", "count", "tf", "log" or "pivoted".
+    norm : "l2" for unit rows, or None. (Unit length undoes the length factor of
+        "pivoted": ask for ``norm=None`` to have the vectors of its paper.)
+    min_df, max_df : a term is kept when it occurs in at least, at most so many training
+        documents: a whole number, or a fraction of them.
+    slope : of "pivoted".
+    max_features : keep only so many terms, the most frequent in the collection.
+
+    After ``fit``: ``vocabulary_``, ``statistics_`` (of the training documents, which all
+    weightings use), ``analyzer_``.
+
+    >>> vectorizer = Vectorizer(weighting="count", norm=None)
+    >>> vectorizer.fit_transform(["A bee, two bees", "A hive"]).toarray().tolist()
+    [[2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    >>> vectorizer.get_feature_names_out().tolist()
+    ['bee', 'hive', 'two']
+    """
+
+    _kind: ClassVar[str | None] = "transformer"
+    _takes_text: ClassVar[bool] = True
+
+    vocabulary_: Vocabulary
+    statistics_: Statistics
+    analyzer_: Analyzer
+
+    def __init__(  # noqa: PLR0913 - scikit-learn keeps all settings in the constructor
+        self,
+        analyzer: Analyzer | str | None = None,
+        weighting: str = "tfidf",
+        norm: str | None = "l2",
+        min_df: float = 1,
+        slope: float = 0.3,
+        max_df: float = 1.0,
+        max_features: int | None = None,
+    ) -> None:
+        self.analyzer = analyzer
+        self.weighting = weighting
+        self.norm = norm
+        self.min_df = min_df
+        self.slope = slope
+        self.max_df = max_df
+        self.max_features = max_features
+
+    def fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002 - Pipeline
+        """Learn the vocabulary and the statistics of the training documents."""
+        self._learn(texts)
+        return self
+
+    def fit_transform(self, texts: Iterable[str], y: Any = None) -> csr_matrix:  # noqa: ARG002 - Pipeline
+        """Learn from the texts and return their weighted rows."""
+        return self._weighted(self._learn(texts)).to_scipy()
+
+    def transform(self, texts: Iterable[str]) -> csr_matrix:
+        """Return the weighted rows of texts; unknown terms are left out."""
+        return self.rows(texts).to_scipy()
+
+    def rows(self, texts: Iterable[str]) -> Rows:
+        """Return what ``transform`` does, as ``Rows``."""
+        self._require_fitted()
+        counts, _ = count(texts, self.analyzer_, self.vocabulary_)
+        return self._weighted(counts)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002 - Pipeline
+        """Return the terms, sorted: the name of each column."""
+        self._require_fitted()
+        return np.array(self.vocabulary_.terms, dtype=object)
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return what was learned as arrays, and the settings as JSON would have them."""
+        self._require_fitted()
+        known = self.statistics_
+        arrays: dict[str, NDArray[Any]] = {
+            **self.vocabulary_.to_arrays(),
+            "document_frequency": known.document_frequency,
+            "collection_frequency": known.collection_frequency,
+        }
+        settings = self.get_params() | {
+            "analyzer": str(self.analyzer_),
+            "documents": known.documents,
+            "tokens": known.tokens,
+            "postings": known.postings,
+        }
+        return arrays, settings
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]
+    ) -> Vectorizer:
+        """Make the fitted vectorizer that ``to_arrays`` described."""
+        vectorizer = cls(**{name: settings[name] for name in cls._defaults()})
+        vectorizer.analyzer_ = Analyzer.parse(settings["analyzer"])
+        vectorizer.vocabulary_ = Vocabulary.from_arrays(
+            arrays["terms"], arrays["term_ends"]
+        )
+        vectorizer.statistics_ = Statistics(
+            settings["documents"],
+            settings["tokens"],
+            settings["postings"],
+            arrays["document_frequency"],
+            arrays["collection_frequency"],
+        )
+        return vectorizer
+
+    def _learn(self, texts: Iterable[str]) -> Rows:
+        """Fit, and return the counts."""
+        require_weighting(self.weighting, self.norm, self.slope)
+        analyzer = _analyzer(self.analyzer)
+        counts, vocabulary = count(texts, analyzer)
+        if not len(counts):
+            raise Mistake("texts is empty: give at least one document to fit")
+        known = statistics(counts)
+        kept = frequent_terms(
+            known,
+            at_least=_documents(self.min_df, len(counts), "min_df"),
+            at_most=_documents(self.max_df, len(counts), "max_df"),
+            max_features=self.max_features,
+        )
+        if len(kept) < len(vocabulary):
+            counts = keep_columns(counts, kept)
+            vocabulary, known = vocabulary.take(kept.tolist()), statistics(counts)
+        self.analyzer_, self.vocabulary_, self.statistics_ = analyzer, vocabulary, known
+        return counts
+
+    def _weighted(self, counts: Rows) -> Rows:
+        return weigh(
+            counts,
+            self.statistics_,
+            self.weighting,
+            norm=self.norm,
+            slope=self.slope,
+            into=counts.values,
+        )
+
+
+def _analyzer(given: Analyzer | str | None) -> Analyzer:
+    """Take an analyzer in any of its forms."""
+    if given is None:
+        return Analyzer()
+    if isinstance(given, str):
+        return Analyzer.parse(given)
+    if isinstance(given, Analyzer):
+        return given
+    raise Mistake(
+        f"analyzer is {type(given).__name__}: give an Analyzer, its description, or None"
+    )
+
+
+def _documents(bound: float, n: int, name: str) -> float:
+    """Turn a count or a fraction of the documents into a count."""
+    if isinstance(bound, Integral) and not isinstance(bound, bool) and bound >= 0:
+        return float(bound)
+    if isinstance(bound, Real) and 0.0 <= float(bound) <= 1.0:
+        return float(bound) * n
+    raise Mistake(
+        f"{name} is {bound!r}: give a number of documents, or a fraction up to 1.0"
+    )

@@ -1,0 +1,79 @@
+"""What is in the project, and what does its taxonomy look like?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from classmark.taxonomy.category import taxonomy_of
+from classmark.workbench.views import Cell, Table
+
+if TYPE_CHECKING:
+    from classmark.workbench.project import Project
+
+
+def info(project: Project, *, check: bool = False) -> Table:
+    """Counts, settings and the model in service; ``check`` reads every byte first."""
+    rows: list[dict[str, Cell]] = [
+        {"what": "name", "value": project.settings.name},
+        {"what": "directory", "value": str(project.folder)},
+    ]
+    rows += [{"what": k, "value": v} for k, v in project.store.counts().items()]
+    rows += [
+        {"what": "analyzer", "value": project.settings.text.analyzer},
+        {"what": "weighting", "value": project.settings.learning.weighting},
+        {"what": "learner", "value": project.settings.learning.learner},
+    ]
+    current = project.models.current()
+    rows.append(
+        {"what": "model in service", "value": current.name if current else None}
+    )
+    note = ""
+    if check:
+        note = _checked(project)
+    return Table("Project", rows, note)
+
+
+def _checked(project: Project) -> str:
+    from classmark.rankers.text import TextRanker
+
+    project.store.check()
+    for number in project.models.numbers():
+        TextRanker.open(project.models.folder / f"{number:06d}")
+    return "checked: the store and every model are whole"
+
+
+def show_taxonomy(project: Project, below: str | None = None) -> Table:
+    """Each category with its level, scope note and number of documents."""
+    categories = {category.id: category for category in project.store.categories()}
+    tree = taxonomy_of(categories.values())
+    count: dict[str, int] = {}
+    for labels in project.store.labels().values():
+        for name in labels:
+            count[name] = count.get(name, 0) + 1
+    top: list[Any] = tree.roots if below is None else [tree.nodes[tree.number(below)]]
+    rows: list[dict[str, Cell]] = []
+    for root in top:
+        for node in _depth_first(tree, root):
+            category = categories[node]
+            level = tree.depth_of(node)
+            rows.append(
+                {
+                    "category": "  " * level + category.name,
+                    "id": category.id,
+                    "documents": count.get(node, 0),
+                    "scope note": category.note,
+                }
+            )
+    return Table(f"Taxonomy of {project.settings.name}", rows)
+
+
+def _depth_first(tree: Any, root: Any) -> list[Any]:
+    found, waiting = [], [root]
+    seen = set()
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            found.append(node)
+            waiting.extend(reversed(tree.children(node)))
+    return found

@@ -1,0 +1,59 @@
+"""Project: one directory with settings, a store, models and an index."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+from pathlib import Path
+from typing import Self
+
+from classmark.problems import Mistake
+from classmark.storage import Generations, sync_folder
+from classmark.workbench.settings import FILE, Settings, read_settings, settings_text
+from classmark.workbench.store import Store
+
+STORE = "store.sqlite"
+
+
+class Project:
+    """An open project directory; a context manager that closes its store."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.settings = read_settings(folder)
+        self.store = Store(folder / STORE)
+        self.models = Generations(folder / "models")
+        self.index = Generations(folder / "index")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.store.close()
+
+
+def create(folder: Path, settings: Settings) -> None:
+    """Make a new project directory; it appears whole or not at all."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise Mistake(f"{folder} is already there and not empty: choose another name")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = folder.parent / f".{folder.name}.{os.getpid()}.new"
+    beside.mkdir()
+    try:
+        (beside / "models").mkdir()
+        (beside / "index").mkdir()
+        with Store(beside / STORE, create=True) as store:
+            store.note_event("created", whoami(), name=settings.name)
+        (beside / FILE).write_text(settings_text(settings), encoding="utf-8")
+        sync_folder(beside)
+        beside.rename(folder)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    sync_folder(folder.parent)
+
+
+def whoami() -> str:
+    """The name that acts are logged under: CLASSMARK_USER, or the login name."""
+    return os.environ.get("CLASSMARK_USER") or getpass.getuser()

@@ -1,0 +1,125 @@
+"""Settings: what ``classmark.toml`` says, read, checked and written."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from classmark.problems import DamagedFolder, Mistake, UnreadableFile
+
+FILE, FORMAT = "classmark.toml", 1
+
+
+@dataclass(frozen=True, slots=True)
+class TextSettings:
+    """How texts become terms; ``fields`` empty means all fields."""
+
+    analyzer: str = "words|lower|stop(english)|snowball(english)"
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LearningSettings:
+    """How terms are weighted and what learns from them."""
+
+    weighting: str = "log-tfidf"
+    min_df: int = 1
+    learner: str = "rocchio"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A project's settings."""
+
+    name: str
+    text: TextSettings = field(default_factory=TextSettings)
+    learning: LearningSettings = field(default_factory=LearningSettings)
+
+
+def read_settings(folder: Path) -> Settings:
+    """Read ``classmark.toml``; unknown keys and newer formats are refused."""
+    path = folder / FILE
+    if not path.is_file():
+        raise DamagedFolder(
+            f"{folder} is not a Classmark project (it has no {FILE}): "
+            f"make one with: classmark init {folder}"
+        )
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise UnreadableFile(path, None, f"{problem}: correct the file") from problem
+    version = found.pop("format", None)
+    if not isinstance(version, int):
+        raise UnreadableFile(path, None, "the line 'format = 1' is missing: add it")
+    if version > FORMAT:
+        raise DamagedFolder(
+            f"{path} has format {version}, this program reads up to {FORMAT}: "
+            "upgrade classmark"
+        )
+    return _checked(path, found)
+
+
+def settings_text(settings: Settings) -> str:
+    """The settings as a TOML file with a word of explanation."""
+    lines = [
+        "# A Classmark project. Edit by hand; unknown keys are refused.",
+        f"format = {FORMAT}",
+        f"name = {_toml(settings.name)}",
+    ]
+    for section, explanation in (
+        ("text", TextSettings),
+        ("learning", LearningSettings),
+    ):
+        first = (explanation.__doc__ or "").splitlines()[0]
+        lines += ["", f"[{section}]  # {first}"]
+        values = asdict(getattr(settings, section))
+        lines += [f"{key} = {_toml(value)}" for key, value in values.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _checked(path: Path, found: dict[str, Any]) -> Settings:
+    sections = {"text": TextSettings, "learning": LearningSettings}
+    parts: dict[str, Any] = {}
+    for key, value in found.items():
+        if key == "name" and isinstance(value, str):
+            parts[key] = value
+        elif key in sections and isinstance(value, dict):
+            parts[key] = _section(path, key, sections[key], value)
+        else:
+            known = ", ".join(["name", *sections])
+            raise UnreadableFile(
+                path, None, f"{key!r} is not a setting here: use {known}"
+            )
+    if "name" not in parts:
+        raise UnreadableFile(path, None, 'the project has no name: add name = "…"')
+    return Settings(**parts)
+
+
+def _section(path: Path, name: str, kind: Any, values: dict[str, Any]) -> Any:
+    defaults = asdict(kind())
+    for key, value in values.items():
+        if key not in defaults:
+            raise UnreadableFile(
+                path, None, f"{key!r} is not a setting of [{name}]: use "
+                f"{', '.join(defaults)}",
+            )  # fmt: skip
+        expected = list if isinstance(defaults[key], tuple) else type(defaults[key])
+        if not isinstance(value, expected):
+            raise UnreadableFile(
+                path, None, f"[{name}] {key} is {value!r}: it is to be a "
+                f"{expected.__name__}",
+            )  # fmt: skip
+    chosen = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    return kind(**chosen)
+
+
+def _toml(value: object) -> str:
+    """A string, number or list of strings in TOML, which shares JSON's form of them."""
+    if isinstance(value, str | int | float):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list | tuple):
+        return json.dumps(list(value), ensure_ascii=False)
+    raise Mistake(f"a setting cannot hold {value!r}")

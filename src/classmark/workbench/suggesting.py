@@ -1,0 +1,77 @@
+"""Which categories for this text, and why?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from classmark.formats.text_files import open_bytes, whole_text
+from classmark.problems import Mistake
+from classmark.rankers.text import TextRanker
+from classmark.taxonomy.category import Category, taxonomy_of
+from classmark.workbench.views import Explained
+
+if TYPE_CHECKING:
+    from classmark.taxonomy.tree import Taxonomy
+    from classmark.workbench.project import Project
+
+
+def model_in_service(project: Project) -> TextRanker:
+    """Open the current model."""
+    folder = project.models.current()
+    if folder is None:
+        raise Mistake(f"{project.folder} has no model yet: run classmark train first")
+    return TextRanker.open(folder)
+
+
+def suggest(
+    project: Project, text: str, top: int = 5, terms: int = 5
+) -> list[Explained]:
+    """The best categories of the current model, with path and evidence."""
+    if not text.strip():
+        raise Mistake("the text is empty: give some words to place")
+    if top < 1:
+        raise Mistake(f"top is {top}: ask for at least one category")
+    known = {category.id: category for category in project.store.categories()}
+    tree = taxonomy_of(known.values())
+    return [
+        Explained(
+            found.category,
+            path_names(known, tree, found.category),
+            found.rank,
+            found.score,
+            dict(found.favour),
+            dict(found.against),
+        )
+        for found in model_in_service(project).suggest(text, top, terms)
+    ]
+
+
+def path_names(
+    known: Mapping[str, Category], tree: Taxonomy, category: str
+) -> tuple[str, ...]:
+    """The labels from the root to the category; its id where it is unknown."""
+    if category not in known:
+        return (category,)
+    return tuple(known[node].name for node in tree.path(category))
+
+
+def wanted_text(
+    project: Project, path: Path | None, text: str | None, document: str | None
+) -> str:
+    """The one text that was named: a file, standard input (``-``), words, or an id."""
+    named = [choice for choice in (path, text, document) if choice is not None]
+    if len(named) != 1:
+        raise Mistake(
+            "name one text: a FILE (- for standard input), --text or --document"
+        )
+    if text is not None:
+        return text
+    if document is not None:
+        return project.store.document(document).text
+    if str(path) == "-":
+        return sys.stdin.read()
+    with open_bytes(path or "") as stream:
+        return whole_text(stream, str(path))

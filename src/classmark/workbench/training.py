@@ -1,0 +1,164 @@
+"""Train a ranker on a project's labels, put it in service, and say how good it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.corpus.splits import folds
+from classmark.experiments.evaluate import Evaluation, LabelledTexts, Split, evaluate
+from classmark.problems import Mistake
+from classmark.rankers.text import LEARNERS, TextRanker, learner
+from classmark.taxonomy.category import taxonomy_of
+from classmark.workbench.project import whoami
+from classmark.workbench.views import Evaluated, Table, Trained
+
+if TYPE_CHECKING:
+    from classmark.formats.record import Record
+    from classmark.weighting.vectorizer import Vectorizer
+    from classmark.workbench.project import Project
+
+TEST = "test"
+SHOWN = (
+    "one_error", "average_precision", "coverage", "max_f1", "loss1", "loss2", "loss3"
+)  # fmt: skip
+KEPT_MODELS = 5
+
+
+def train(project: Project, name: str | None = None) -> Trained:
+    """Learn from every labelled document that is not set apart for testing."""
+    chosen = name or project.settings.learning.learner
+    ranker = learner(chosen)
+    records = [record for record in labelled(project) if part_of(record) != TEST]
+    if not records:
+        raise Mistake(
+            f"{project.folder} has no labelled documents to learn from: "
+            "import some with labels (classmark import FILE)"
+        )
+    collection = collected(project, records)
+    started = time.perf_counter()
+    model = TextRanker.fit(
+        new_vectorizer(project),
+        ranker,
+        collection.texts,
+        collection.labels,
+        collection.categories,
+    )
+    seconds = time.perf_counter() - started
+    folder = project.models.next()
+    trained = Trained(
+        folder.name,
+        chosen,
+        len(records),
+        len(collection.categories),
+        len(model.vectorizer.get_feature_names_out()),
+        seconds,
+    )
+    model.save(folder, {"documents": len(records), "seconds": seconds})
+    project.models.put_in_service(folder)
+    project.models.drop_old(KEPT_MODELS)
+    project.store.note_event("trained", whoami(), model=folder.name, learner=chosen)
+    return trained
+
+
+def evaluate_project(
+    project: Project, learners: Sequence[str] = (), n_folds: int | None = None
+) -> Evaluated:
+    """Measure learners on the documents set apart, or by cross-validation."""
+    from classmark.experiments.figures import rank_curves
+
+    records = labelled(project)
+    collection = collected(project, records)
+    splits, how = _splits(records, n_folds)
+    found: dict[str, Evaluation] = {}
+    for name in learners or tuple(LEARNERS):
+        learner(name)
+        found[name] = evaluate(
+            collection, splits, partial(new_vectorizer, project), partial(learner, name)
+        )
+    plot = project.folder / "reports" / "evaluation.svg"
+    curves = {name: result.precision for name, result in found.items()}
+    rank_curves(curves, plot, f"{project.settings.name}: precision along the ranking")
+    rows = [
+        {"learner": name}
+        | {measure: result.measures[measure] for measure in SHOWN}
+        | {"tested": result.tested}
+        for name, result in found.items()
+    ]
+    return Evaluated(Table("Evaluation", rows, how), plot)
+
+
+def new_vectorizer(project: Project) -> Vectorizer:
+    """An unfitted vectorizer as the settings describe it."""
+    from classmark.weighting.vectorizer import Vectorizer
+
+    settings = project.settings
+    return Vectorizer(
+        analyzer=settings.text.analyzer,
+        weighting=settings.learning.weighting,
+        min_df=settings.learning.min_df,
+    )
+
+
+def require_analyzer(description: str) -> str:
+    """The description, once it is known that it can be parsed."""
+    from classmark.text.analysis import Analyzer
+
+    return str(Analyzer.parse(description))
+
+
+def text_of(project: Project, record: Record) -> str:
+    """The text that is learned from: the chosen fields, or all."""
+    wanted = project.settings.text.fields
+    if not wanted:
+        return record.document.text
+    fields = record.document.fields
+    return "\n".join(fields[name] for name in wanted if fields.get(name))
+
+
+def labelled(project: Project) -> list[Record]:
+    """Documents with at least one label."""
+    return [record for record in project.store.records() if record.labels]
+
+
+def part_of(record: Record) -> str:
+    """The part of a split a document was set apart for, or nothing."""
+    return record.meta.get("part", "")
+
+
+def collected(project: Project, records: Sequence[Record]) -> LabelledTexts:
+    """Texts and label numbers; every leaf is a category, and every label in use."""
+    known = project.store.categories()
+    used = {name for record in records for name in record.labels}
+    leaves = set(taxonomy_of(known).leaves)
+    names = [c.id for c in known if c.id in leaves or c.id in used]
+    number = {name: index for index, name in enumerate(names)}
+    return LabelledTexts(
+        [text_of(project, record) for record in records],
+        [sorted(number[name] for name in record.labels) for record in records],
+        names,
+    )
+
+
+def _splits(records: Sequence[Record], n_folds: int | None) -> tuple[list[Split], str]:
+    parts = np.array([part_of(record) for record in records])
+    if n_folds is None and (parts == TEST).any():
+        test: NDArray[np.int64] = np.flatnonzero(parts == TEST)
+        rest: NDArray[np.int64] = np.flatnonzero(parts != TEST)
+        return [(rest, test)], (
+            f"trained on {len(rest)} documents, tested on the {len(test)} set apart"
+        )
+    count = 5 if n_folds is None else n_folds
+    if not 2 <= count <= len(records):
+        raise Mistake(
+            f"folds is {count} with {len(records)} labelled documents: "
+            "use 2 or more, and at most one per document"
+        )
+    return list(
+        folds(len(records), count, random_state=0)
+    ), f"{count}-fold cross-validation"

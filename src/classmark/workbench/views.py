@@ -1,0 +1,50 @@
+"""What is shown: plain values that a terminal, a page or JSON can print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under a title; every row has the same keys, the columns."""
+
+    title: str
+    rows: Sequence[Mapping[str, Cell]]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A model that was put in service."""
+
+    model: str
+    learner: str
+    documents: int
+    categories: int
+    features: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A suggested category as people read it: its path, and the words behind it."""
+
+    category: str
+    path: tuple[str, ...]
+    rank: int
+    score: float
+    favour: Mapping[str, float] = field(default_factory=dict)
+    against: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """Measures per learner on documents it had not seen, and the plot's file."""
+
+    table: Table
+    plot: Path

@@ -1,0 +1,173 @@
+"""The command line as its users meet it."""
+
+import json
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from classmark.cli.main import main
+
+ROWS = [
+    {"id": "1", "text": "honey in the hive", "labels": ["bees"]},
+    {"id": "2", "text": "dough in the oven", "labels": ["bread"]},
+    {"id": "3", "text": "a hive of bees", "labels": ["bees"]},
+    {"id": "4", "text": "an oven of bread", "labels": ["bread"]},
+]
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command line; return (exit code, standard output, standard error)."""
+
+    def running(*words):
+        monkeypatch.setattr(sys, "argv", ["classmark", *map(str, words)])
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return running
+
+
+@pytest.fixture
+def shelf(tmp_path, run):
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text("\n".join(json.dumps(row) for row in ROWS))
+    assert run("init", tmp_path / "shelf")[0] == 0
+    assert run("import", notes, "-p", tmp_path / "shelf")[0] == 0
+    return tmp_path / "shelf"
+
+
+def test_the_main_job(run, shelf):
+    code, out, _ = run("train", "-p", shelf, "--json")
+    assert code == 0
+    assert json.loads(out)[0]["documents"] == 4
+    code, out, _ = run("suggest", "-p", shelf, "--text", "bees", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found[0]["category"] == "bees"
+    assert "bees" in found[0]["favour"]
+    assert "bees" in found[1]["against"]
+    code, out, _ = run("suggest", "-p", shelf, "--text", "bees")
+    assert "1. bees" in out
+    assert "against:" in out
+
+
+def test_evaluate_prints_measures_and_the_plots_file(run, shelf):
+    code, out, _ = run("evaluate", "-p", shelf, "--folds", "2", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert {"one_error", "average_precision", "coverage"} <= found["rows"][0].keys()
+    assert found["plot"].endswith("evaluation.svg")
+    assert "average_precision" in run("evaluate", "-p", shelf, "--folds", "2")[1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["info"],
+        ["info", "--check"],
+        ["taxonomy", "show"],
+        ["info", "--json"],
+        ["taxonomy", "show", "--json"],
+    ],
+)
+def test_what_only_looks_succeeds(run, shelf, words):
+    code, out, err = run(*words, "-p", shelf)
+    assert (code, err) == (0, "")
+    assert out
+
+
+def test_taxonomy_in_and_out(run, shelf, tmp_path):
+    tree = tmp_path / "tree.csv"
+    tree.write_text("id,parent,label\nall,,All\nbees,all,Bees\n")
+    assert run("taxonomy", "import", tree, "-p", shelf)[0] == 0
+    assert run("taxonomy", "export", tmp_path / "o.csv", "-p", shelf)[0] == 0
+    assert "Bees" in (tmp_path / "o.csv").read_text()
+    assert run("export", tmp_path / "o.jsonl", "-p", shelf)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["info", "-p", "nowhere"], "classmark init"),
+        (["train", "--learner", "oracle"], "rocchio, perceptron"),
+        (["suggest", "--text", "bees"], "classmark train"),
+        (["suggest"], "name one text"),
+        (["import", "nowhere.jsonl"], "nowhere.jsonl"),
+        (["evaluate", "--folds", "99"], "folds is 99"),
+        (["init", "."], "not empty"),
+        (["init", "new", "--analyzer", "nonsense"], "nonsense"),
+        (["data", "get", "no-such-set"], "no-such-set"),
+        (["serve", "."], "workbench"),
+        (["export", "out.doc"], "no export format"),
+        (["taxonomy", "show", "zzz"], "zzz"),
+    ],
+)
+def test_a_users_mistake_is_one_line_and_exit_code_2(
+    run, shelf, monkeypatch, words, said
+):
+    monkeypatch.chdir(shelf)
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert err.startswith("classmark: ")
+    assert err.count("\n") == 1
+    assert said in err
+
+
+@pytest.mark.parametrize("words", [["unknown"], ["train", "--no-such-option"]])
+def test_wrong_words_are_exit_code_2_too(run, words):
+    code, _, err = run(*words)
+    assert code == 2
+    assert "Traceback" not in err
+
+
+def test_the_demo_runs_twice_in_one_folder(run, tmp_path):
+    code, out, _ = run("demo", "--no-serve", "--dir", tmp_path / "library")
+    assert code == 0
+    assert "nature.animals.insects" in out
+    assert "for:" in out
+    assert (tmp_path / "library" / "reports" / "evaluation.svg").exists()
+    code, out, _ = run("demo", "--no-serve", "--dir", tmp_path / "library", "--json")
+    steps = json.loads(out)
+    assert code == 0
+    rocchio = steps[2]["table"]["rows"][0]
+    assert rocchio["learner"] == "rocchio"
+    assert 0.05 <= rocchio["one_error"] <= 0.30
+    assert steps[3]["model"] == "000002"
+
+
+def cpu_seconds(code):
+    """CPU time of a fresh interpreter, the least of three."""
+    spent = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)  # noqa: S603
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(
+            after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+        )
+    return min(spent)
+
+
+def test_import_and_help_are_light():
+    numpy = cpu_seconds("import numpy")
+    assert cpu_seconds("import numpy, classmark") - numpy <= 0.15
+    helped = "import sys; sys.argv = ['classmark', '--help']\n"
+    helped += "from classmark.cli.main import main\n"
+    helped += "try: main()\nexcept SystemExit: pass"
+    assert cpu_seconds(helped) <= 0.4
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from classmark.cli.main import app; import classmark\n"
+        "heavy = {'numpy', 'scipy', 'numba', 'matplotlib', 'sklearn'}\n"
+        "sys.exit(bool(heavy & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603

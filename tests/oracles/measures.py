@@ -1,0 +1,63 @@
+"""The slow, obvious version of each measure of ranked categories."""
+
+import numpy as np
+
+
+def order(scores):
+    return sorted(range(len(scores)), key=lambda label: (-scores[label], label))
+
+
+def relevant_ranks(scores, starts, columns, ordered):
+    ranks, above = [], []
+    for i, row in enumerate(scores):
+        relevant = set(columns[starts[i] : starts[i + 1]].tolist())
+        assert relevant == set(ordered[starts[i] : starts[i + 1]].tolist())
+        place = {label: r for r, label in enumerate(order(row.tolist()), 1)}
+        for y in ordered[starts[i] : starts[i + 1]].tolist():
+            ranks.append(place[y])
+            others = [s for s in range(len(row)) if s not in relevant]
+            above.append(sum(row[s] >= row[y] for s in others))
+    return np.array(ranks, np.int64), np.array(above, np.int64)
+
+
+def precision(ranked, relevant, r):
+    return len(relevant & set(ranked[:r])) / r
+
+
+def recall(ranked, relevant, r):
+    return len(relevant & set(ranked[:r])) / len(relevant)
+
+
+def f1(p, r):
+    return 2 * p * r / (p + r) if p + r else 0.0
+
+
+def document_measures(scores, relevant):
+    """Every measure of one document, as its paper writes it; None: not defined."""
+    k = len(scores)
+    relevant, others = set(relevant), set(range(k)) - set(relevant)
+    ranked = order(scores)
+    rank = {label: place for place, label in enumerate(ranked, 1)}
+    wrong = [(r, s) for r in relevant for s in others if scores[r] <= scores[s]]
+    values = {
+        "loss1": float(bool(wrong)),
+        "loss2": float(len(wrong)),
+        "one_error": float(ranked[0] not in relevant),
+    }
+    if relevant:
+        values["loss3"] = len(wrong) / (len(relevant) * len(others)) if others else 0.0
+        values["coverage"] = max(rank[y] for y in relevant) - 1
+        values["average_precision"] = np.mean(
+            [sum(rank[z] <= rank[y] for z in relevant) / rank[y] for y in relevant]
+        )
+        values["max_f1"] = max(
+            f1(precision(ranked, relevant, r), recall(ranked, relevant, r))
+            for r in range(1, k + 1)
+        )
+    return values
+
+
+def category_ranking(scores, Y):
+    each = [document_measures(s, y) for s, y in zip(scores, Y, strict=True)]
+    names = {name for values in each for name in values}
+    return {n: np.mean([values[n] for values in each if n in values]) for n in names}

@@ -1,0 +1,28 @@
+"""What the README shows, runs."""
+
+import re
+from pathlib import Path
+
+README = (Path(__file__).parent.parent / "README.md").read_text()
+
+
+def test_the_python_examples_run_and_say_what_they_should(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert len(blocks) == 3
+    names = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), names)  # noqa: S102, our own words
+    wrong, similar, found = capsys.readouterr().out.strip().split("\n")
+    assert 5 <= int(re.search(r"(\d+)%", wrong)[1]) <= 30
+    assert int(similar.split()[0]) >= 7
+    assert "ndcg@10" in found
+
+
+def test_every_command_shown_exists():
+    from classmark.cli.main import app
+
+    shown = set(re.findall(r"^classmark (\w+)", README, flags=re.MULTILINE))
+    known = {c.name or c.callback.__name__ for c in app.registered_commands}
+    known |= {group.name for group in app.registered_groups}
+    assert shown
+    assert shown <= known

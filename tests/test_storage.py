@@ -1,0 +1,115 @@
+"""A saved folder is whole, or it is refused."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from classmark.problems import DamagedFolder, Mistake
+from classmark.storage import (
+    Generations,
+    open_folder,
+    pack_strings,
+    save,
+    unpack_strings,
+)
+
+FORMAT = "test"
+
+
+@pytest.fixture
+def saved(tmp_path):
+    arrays = {"a": np.arange(50.0), "empty": np.empty((0, 3), np.uint32)}
+    save(tmp_path / "model", FORMAT, 1, arrays, {"k1": 1.2, "name": "Müller"})
+    return tmp_path / "model"
+
+
+def test_open_gives_back_what_was_saved_memory_mapped(saved):
+    found = open_folder(saved, FORMAT, 1)
+    assert found.settings == {"k1": 1.2, "name": "Müller"}
+    assert (found.arrays["a"] == np.arange(50.0)).all()
+    assert isinstance(found.arrays["a"], np.memmap)
+    assert found.arrays["empty"].shape == (0, 3)
+
+
+def test_nothing_is_overwritten(saved):
+    with pytest.raises(Mistake, match="already there"):
+        save(saved, FORMAT, 1, {}, {})
+
+
+def test_every_flipped_byte_is_noticed(saved):
+    for path in sorted(saved.iterdir()):
+        whole = path.read_bytes()
+        for at in range(len(whole)):
+            broken = bytearray(whole)
+            broken[at] ^= 0xFF
+            path.write_bytes(bytes(broken))
+            with pytest.raises(DamagedFolder):
+                open_folder(saved, FORMAT, 1)
+        path.write_bytes(whole)
+    assert open_folder(saved, FORMAT, 1).version == 1
+
+
+@pytest.mark.parametrize("name", ["a.npy", "manifest.json"])
+def test_missing_and_truncated_files_are_noticed(saved, name):
+    path = saved / name
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(DamagedFolder, match="checksum"):
+        open_folder(saved, FORMAT, 1)
+    path.unlink()
+    with pytest.raises(DamagedFolder, match=r"missing|has no"):
+        open_folder(saved, FORMAT, 1)
+
+
+def test_other_and_newer_formats_are_refused_with_the_remedy(tmp_path, saved):
+    with pytest.raises(DamagedFolder, match="not a 'index'"):
+        open_folder(saved, "index", 1)
+    save(tmp_path / "newer", FORMAT, 2, {}, {})
+    with pytest.raises(DamagedFolder, match="upgrade classmark"):
+        open_folder(tmp_path / "newer", FORMAT, 1)
+
+
+def test_pickles_are_never_loaded(tmp_path):
+    with pytest.raises(ValueError, match="pickle"):
+        save(tmp_path / "evil", FORMAT, 1, {"a": np.array([object()])}, {})
+    assert list(tmp_path.iterdir()) == [], "a failed save leaves nothing behind"
+
+
+def test_settings_that_are_not_json_leave_nothing_behind(tmp_path):
+    with pytest.raises(TypeError):
+        save(tmp_path / "x", FORMAT, 1, {}, {"what": object()})
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(st.lists(st.text()))
+def test_strings_pack_and_unpack(strings):
+    assert unpack_strings(*pack_strings(strings)) == strings
+
+
+def test_manifest_is_readable_json_but_for_its_seal(saved):
+    body = (saved / "manifest.json").read_text().rstrip("\n").rsplit("\n", 1)[0]
+    assert json.loads(body)["files"]["a"]["bytes"] > 400
+
+
+def test_generations_move_forward_and_old_ones_are_dropped(tmp_path):
+    models = Generations(tmp_path / "models")
+    assert models.current() is None
+    assert models.numbers() == []
+    for expected in range(1, 5):
+        folder = models.next()
+        assert folder.name == f"{expected:06d}"
+        save(folder, FORMAT, 1, {}, {})
+        models.put_in_service(folder)
+        assert models.current() == folder
+    models.put_in_service(tmp_path / "models" / "000001")
+    models.drop_old(2)
+    assert models.numbers() == [1, 3, 4], "the one in service stays"
+
+
+def test_a_pointer_to_nowhere_is_told(tmp_path):
+    models = Generations(tmp_path)
+    (tmp_path / "CURRENT").write_text("000007\n")
+    with pytest.raises(DamagedFolder, match="generation '000007'"):
+        models.current()

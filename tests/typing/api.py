@@ -1,0 +1,19 @@
+"""The public types, checked by mypy and never run."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+import classmark as cm
+
+analyzer: cm.Analyzer = cm.Analyzer(language="english", stop=True, digits="token")
+terms: list[str] = analyzer("Some words")
+vectorizer = cm.Vectorizer(analyzer=analyzer, weighting="pivoted", norm=None)
+X = vectorizer.fit_transform(["one text", "another"])
+columns: NDArray[np.int64] = cm.select_features(X, [[0], [1]])
+ranker = cm.Rocchio(beta=16.0, gamma=4.0).fit(X, [[0], [1]])
+scores: NDArray[np.float64] = ranker.decision_function(X)
+order: NDArray[np.int64] = ranker.rank(X, top=1)
+perceptron = cm.CategoryPerceptron(passes=2, average=True).partial_fit(X, [[0], [1]])
+measured: dict[str, float] = cm.measures.category_ranking(scores, [[0], [1]])
+tree = cm.Taxonomy([("a", "b")])
+layers = tree.preference_layers(["b"], layers=3)

@@ -1,0 +1,170 @@
+"""Import, train, evaluate, suggest and export on a small project."""
+
+import json
+
+import pytest
+
+from classmark.problems import DamagedFolder, Mistake
+from classmark.workbench.exporting import export_documents, export_taxonomy
+from classmark.workbench.importing import import_documents, import_taxonomy
+from classmark.workbench.looking import info, show_taxonomy
+from classmark.workbench.project import Project, create
+from classmark.workbench.settings import Settings, TextSettings
+from classmark.workbench.suggesting import suggest, wanted_text
+from classmark.workbench.training import evaluate_project, train
+
+SENTENCES = {
+    "bees": ["honey in the hive", "a queen bee swarms", "bees and wax", "hive smoke"],
+    "bread": ["dough in the oven", "rye bread and yeast", "knead dough", "oven crust"],
+}
+TAXONOMY = "id,parent,label,scope_note,synonyms\nall,,All,,\nbees,all,Bees,Insects.,\n"
+
+
+def lines():
+    number = 0
+    for label, texts in SENTENCES.items():
+        for place, text in enumerate(texts):
+            number += 1
+            row = {"id": f"d{number}", "text": text, "primary": label}
+            yield row | {"meta": {"part": "test" if place == 3 else "train"}}
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "notes.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in lines()))
+    return path
+
+
+@pytest.fixture
+def project(tmp_path, file):
+    create(tmp_path / "shelf", Settings("shelf"))
+    with Project(tmp_path / "shelf") as opened:
+        import_documents(opened, file)
+        yield opened
+
+
+def test_labels_without_a_taxonomy_become_categories_and_are_told(tmp_path, file):
+    create(tmp_path / "new", Settings("new"))
+    with Project(tmp_path / "new") as project:
+        table = import_documents(project, file)
+        assert table.rows == [{"documents": 8, "judgments": 8, "new categories": 2}]
+        assert "bees, bread" in table.note
+
+
+def test_importing_again_changes_nothing_and_a_change_is_logged(project, file):
+    assert import_documents(project, file).rows[0]["judgments"] == 0
+    row = {"id": "d1", "text": "honey", "labels": ["bread"]}
+    file.write_text(json.dumps(row))
+    assert import_documents(project, file).rows[0]["judgments"] == 2
+    assert project.store.labels()["d1"] == {"bread": 1.0}
+
+
+def test_a_file_that_breaks_off_imports_nothing(project, file):
+    file.write_text('{"id": "new", "text": "x"}\n{"id": ')
+    with pytest.raises(Mistake, match="line 2"):
+        import_documents(project, file)
+    assert project.store.counts()["documents"] == 8
+
+
+def test_taxonomy_comes_in_and_goes_out(project, tmp_path):
+    path = tmp_path / "tree.csv"
+    path.write_text(TAXONOMY)
+    row = import_taxonomy(project, path).rows[0]
+    assert row == {"categories": 3, "leaves": 2, "levels": 2}
+    shown = show_taxonomy(project).rows
+    assert {r["id"]: r["documents"] for r in shown} == {"bread": 4, "all": 0, "bees": 4}
+    assert [r["id"] for r in show_taxonomy(project, "all").rows] == ["all", "bees"]
+    export_taxonomy(project, tmp_path / "out.csv")
+    assert "Insects." in (tmp_path / "out.csv").read_text()
+    with pytest.raises(Mistake, match="no taxonomy format"):
+        export_taxonomy(project, tmp_path / "out.doc")
+
+
+def test_a_taxonomy_with_a_cycle_leaves_the_project_as_it_was(project, tmp_path):
+    path = tmp_path / "tree.csv"
+    path.write_text("id,parent\nx,y\ny,x\n")
+    with pytest.raises(Mistake):
+        import_taxonomy(project, path)
+    assert len(project.store.categories()) == 2
+
+
+def test_train_leaves_out_what_is_set_apart_and_suggest_explains(project):
+    trained = train(project)
+    assert (trained.model, trained.documents) == ("000001", 6)
+    best, other = suggest(project, "bees near their hive")
+    assert (best.category, other.category) == ("bees", "bread")
+    assert best.favour.keys() >= {"bees", "hive"}
+    assert other.against.keys() >= {"bees", "hive"}
+    assert train(project, "perceptron").model == "000002"
+    assert suggest(project, "rye and yeast")[0].category == "bread"
+
+
+def test_evaluate_uses_the_part_set_apart_or_folds(project):
+    found = evaluate_project(project)
+    assert {row["learner"] for row in found.table.rows} == {"rocchio", "perceptron"}
+    assert all(row["tested"] == 2 for row in found.table.rows)
+    assert found.plot.read_text().startswith("<?xml")
+    folded = evaluate_project(project, ["rocchio"], 4)
+    assert folded.table.rows[0]["tested"] == 8
+    assert folded.table.rows[0]["one_error"] < 0.5
+    with pytest.raises(Mistake, match="folds is 9"):
+        evaluate_project(project, n_folds=9)
+
+
+def test_only_the_chosen_fields_are_learned_from(tmp_path):
+    create(tmp_path / "t", Settings("t", TextSettings(fields=("title",))))
+    path = tmp_path / "two.jsonl"
+    rows = [
+        {"id": "1", "title": "bees", "secret": "zebra", "labels": ["a"]},
+        {"id": "2", "title": "bread", "secret": "quagga", "labels": ["b"]},
+    ]
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    with Project(tmp_path / "t") as project:
+        import_documents(project, path)
+        assert train(project).features == 2
+
+
+def test_export_imports_again_to_the_same_records(project, tmp_path):
+    for name in ("out.jsonl", "out.csv", "out.parquet"):
+        export_documents(project, tmp_path / name, raw=True)
+        create(tmp_path / f"copy-{name}", Settings("copy"))
+        with Project(tmp_path / f"copy-{name}") as copy:
+            import_documents(copy, tmp_path / name)
+            assert list(copy.store.records()) == list(project.store.records())
+    with pytest.raises(Mistake, match="already there"):
+        export_documents(project, tmp_path / "out.csv")
+    with pytest.raises(Mistake, match="no export format"):
+        export_documents(project, tmp_path / "out.doc")
+
+
+def test_info_counts_and_checks_every_byte(project):
+    train(project)
+    rows = {row["what"]: row["value"] for row in info(project, check=True).rows}
+    assert rows["documents"] == 8
+    assert rows["model in service"] == "000001"
+    weights = next((project.folder / "models" / "000001").glob("weights*.npy"))
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 0xFF
+    weights.write_bytes(bytes(content))
+    with pytest.raises(DamagedFolder, match="train or build it again"):
+        info(project, check=True)
+
+
+def test_what_cannot_be_done_names_the_remedy(tmp_path, project):
+    with pytest.raises(Mistake, match="classmark train"):
+        suggest(project, "bees")
+    with pytest.raises(Mistake, match="rocchio, perceptron"):
+        train(project, "oracle")
+    train(project)
+    with pytest.raises(Mistake, match="empty"):
+        suggest(project, "  ")
+    with pytest.raises(Mistake, match="top is 0"):
+        suggest(project, "bees", top=0)
+    with pytest.raises(Mistake, match="name one text"):
+        wanted_text(project, None, None, None)
+    with pytest.raises(Mistake, match="no document 'd99'"):
+        wanted_text(project, None, None, "d99")
+    create(tmp_path / "bare", Settings("bare"))
+    with Project(tmp_path / "bare") as bare, pytest.raises(Mistake, match="import"):
+        train(bare)

@@ -2,9 +2,9 @@
 
 Run with ``CLASSMARK_DATA=DIR python benchmarks/bench_vectorizer.py [--json FILE]``. All
 18,846 messages of 20 Newsgroups become tf-idf rows: same tokens, same stop list, Porter
-stems by PyStemmer, unit rows, float32. One process, one thread; the contestants take turns
-and the medians are compared. Memory is what the resident set grows by, at its peak,
-over the loaded texts, in a fresh process for each contestant.
+stems by PyStemmer, unit rows, float32. One process, one thread; the contestants take
+turns and the medians are compared. Memory is what the resident set grows by, at its
+peak as the system (Linux) records it, over the loaded texts, in a fresh process each.
 
 scikit-learn is given four analyzers, from the obvious one to the fastest we found, and
 is measured by its best.
@@ -13,6 +13,7 @@ is measured by its best.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import platform
@@ -20,7 +21,6 @@ import re
 import statistics
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from importlib.metadata import version
@@ -116,37 +116,29 @@ def difference(texts: list[str]) -> float:
     return float(abs(A - B).max())
 
 
-def resident() -> int:
-    """Return the resident set, in bytes."""
-    import psutil
+def peak_resident() -> float:
+    """Return the largest resident set since ``forget_peak``, in MB."""
+    status = Path("/proc/self/status").read_text()
+    return int(re.findall(r"VmHWM:\s*(\d+) kB", status)[0]) * 1024 / 1e6
 
-    return int(psutil.Process().memory_info().rss)
+
+def forget_peak() -> None:
+    """Start the system's record of the largest resident set anew (Linux)."""
+    Path("/proc/self/clear_refs").write_text("5")
 
 
 def growth(make: Callable[[], Any], texts: list[str]) -> dict[str, float]:
     """Return by how many MB the resident set grows at its peak during one fit.
 
-    Warm: imports and kernels are there, a small fit has been done. A thread looks every
-    half millisecond; the kernels let it.
+    Warm: imports and kernels are there, a small fit has been done.
     """
     make().fit_transform(texts[:200])
-    before = peak = resident()
-    done = threading.Event()
-
-    def watch() -> None:
-        nonlocal peak
-        while not done.wait(0.0005):
-            peak = max(peak, resident())
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
+    gc.collect()
+    forget_peak()
+    before = peak_resident()
     X = make().fit_transform(texts)
-    after = resident()
-    done.set()
-    watcher.join()
-    peak = max(peak, after)
     held = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    return {"peak": (peak - before) / 1e6, "matrix": held / 1e6}
+    return {"peak": peak_resident() - before, "matrix": held / 1e6}
 
 
 def in_fresh_process(name: str, folder: Path) -> dict[str, float]:

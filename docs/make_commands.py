@@ -12,8 +12,8 @@ from classmark.cli.main import app
 HEAD = """# Commands
 
 Every command that prints a table takes `--json`. A user's mistake is one line on
-standard error and exit code 2. The project is the current directory, `--project DIR`, or
-the environment variable `CLASSMARK_PROJECT`.
+standard error and exit code 2. The project is the current directory, `--project DIR`,
+or the environment variable `CLASSMARK_PROJECT`.
 """
 
 

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from classmark import datasets as datasets
     from classmark import measures as measures
     from classmark.measures import accuracy_bound as accuracy_bound
+    from classmark.preferences.decompose import decompose as decompose
+    from classmark.preferences.graph import PreferenceGraph as PreferenceGraph
     from classmark.problems import Mistake as Mistake
     from classmark.rankers.perceptron import CategoryPerceptron as CategoryPerceptron
+    from classmark.rankers.preference import PreferenceRanker as PreferenceRanker
     from classmark.rankers.rocchio import Rocchio as Rocchio
     from classmark.taxonomy.tree import Taxonomy as Taxonomy
     from classmark.text.analysis import Analyzer as Analyzer
@@ -27,10 +30,13 @@ _HOMES = {
     "Analyzer": "classmark.text.analysis",
     "CategoryPerceptron": "classmark.rankers.perceptron",
     "Mistake": "classmark.problems",
+    "PreferenceGraph": "classmark.preferences.graph",
+    "PreferenceRanker": "classmark.rankers.preference",
     "Rocchio": "classmark.rankers.rocchio",
     "Taxonomy": "classmark.taxonomy.tree",
     "Vectorizer": "classmark.weighting.vectorizer",
     "accuracy_bound": "classmark.measures",
+    "decompose": "classmark.preferences.decompose",
     "select_features": "classmark.weighting.selection",
 }
 _ROOMS = ("datasets", "measures")

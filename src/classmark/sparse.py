@@ -167,3 +167,18 @@ def keep_columns(rows: Rows, columns: ArrayLike) -> Rows:
         rows.values[mask],
         len(wanted),
     )
+
+
+def with_constant(rows: Rows, value: float) -> Rows:
+    """One more column, the last, holding the same value in every row.
+
+    >>> with_constant(rows_from([[0.0, 2.0]]), -1.0).to_scipy().toarray().tolist()
+    [[0.0, 2.0, -1.0]]
+    """
+    ends = rows.starts[1:]
+    return Rows(
+        rows.starts + np.arange(len(rows) + 1),
+        np.insert(rows.columns, ends, rows.width).astype(np.uint32),
+        np.insert(rows.values, ends, value),
+        rows.width + 1,
+    )

@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from classmark import CategoryPerceptron
 from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
-from classmark.solvers.kernels import perceptron_pass, scores_of
+from classmark.scores.kernels import add_to_rows, scores_of
+from classmark.solvers.online.kernels import perceptron_pass
 from classmark.sparse import rows_from
-from oracles.solvers import perceptron_pass as slow_pass
-from oracles.solvers import scores_of as slow_scores
+from oracles.online import perceptron_pass as slow_pass
+from oracles.scores import add_to_rows as slow_add
+from oracles.scores import scores_of as slow_scores
 
 
 def problem(seed, n=12, d=6, k=4):
@@ -42,6 +44,11 @@ def test_scores_are_a_sum_of_rows():
     scores_of(*rows.row(0), W, out)
     slow_scores(*rows.row(0), W, slow)
     assert np.allclose(out, slow)
+    delta, changed = np.array([0.5, 0.0, -2.0, 0.0]), np.array([2, 0], np.uint32)
+    V = W.copy()
+    add_to_rows(*rows.row(0), W, delta, changed, 2)
+    slow_add(*rows.row(0), V, delta, changed, 2)
+    assert np.allclose(W, V)
 
 
 @given(st.integers(0, 2**32 - 1))

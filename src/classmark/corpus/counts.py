@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -11,27 +12,37 @@ from numpy.typing import NDArray
 
 from classmark.corpus.ordering import join_terms, order_terms
 from classmark.corpus.pages import zeros
+from classmark.corpus.statistics import Statistics, statistics
 from classmark.corpus.table import Chunk, TokenTable
 from classmark.corpus.vocabulary import GrowingVocabulary, Vocabulary
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows, keep_columns, stack
+from classmark.sparse import Rows
 from classmark.text.analysis import Analyzer
 
 #: Fewer characters than this are analysed without compiled code, whose import is slow.
 SMALL = 1 << 16
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Rows of counts (float32), the terms of their columns, and their statistics."""
+
+    rows: Rows
+    vocabulary: Vocabulary
+    statistics: Statistics
+
+
 def count(
     texts: Iterable[str], analyzer: Analyzer, vocabulary: Vocabulary | None = None
-) -> tuple[Rows, Vocabulary]:
+) -> Counted:
     """Count the terms of each text; without a vocabulary, make one of all terms.
 
-    Terms that a given vocabulary does not have are left out. Counts are float32.
+    Terms that a given vocabulary does not have are left out.
 
-    >>> rows, vocabulary = count(["A bee, two bees", "Hives"], Analyzer())
-    >>> vocabulary.terms, rows.columns.tolist(), rows.values.tolist()
-    (['bee', 'hive', 'two'], [0, 2, 1], [2.0, 1.0, 1.0])
+    >>> counted = count(["A bee, two bees", "Hives"], Analyzer())
+    >>> counted.vocabulary.terms, counted.rows.values.tolist()
+    (['bee', 'hive', 'two'], [2.0, 1.0, 1.0])
     """
     first, stream = _peek(checked(texts))
     if first is not None:
@@ -45,7 +56,8 @@ def count(
         vocabulary, number = order_terms(joined)
     else:
         number = np.concatenate([vocabulary.numbers(part) for part in terms])
-    return _renumbered(chunks, number, len(vocabulary)), vocabulary
+    rows, known = _renumbered(chunks, number, len(vocabulary))
+    return Counted(rows, vocabulary, known)
 
 
 def count_blocks(
@@ -68,7 +80,7 @@ def count_blocks(
     for chunk in table.chunks(checked(texts)):
         new = map(analyzer.terms, table.slices(len(number)))
         number = np.concatenate([number, *map(vocabulary.numbers, new)])
-        yield _renumbered([chunk], number, len(vocabulary))
+        yield _renumbered([chunk], number, len(vocabulary))[0]
 
 
 def checked(texts: Iterable[str]) -> Iterator[str]:
@@ -80,7 +92,7 @@ def checked(texts: Iterable[str]) -> Iterator[str]:
     except TypeError as error:
         kind = type(texts).__name__
         raise Mistake(f"texts is {kind}: give an iterable of strings") from error
-    total = len(texts) if hasattr(texts, "__len__") else None
+    total = len(texts) if isinstance(texts, Sized) else None
     for row, text in enumerate(track(items, "counting", total)):
         if not isinstance(text, str):
             raise Mistake(f"texts, row {row}: {type(text).__name__} is not a string")
@@ -100,7 +112,7 @@ def _peek(texts: Iterator[str]) -> tuple[list[str] | None, Iterator[str]]:
 
 def _count_slowly(
     texts: list[str], analyzer: Analyzer, vocabulary: Vocabulary | None
-) -> tuple[Rows, Vocabulary]:
+) -> Counted:
     """Count by the reference path."""
     counted = [Counter(analyzer(text)) for text in texts]
     if vocabulary is None:
@@ -113,28 +125,41 @@ def _count_slowly(
     pairs = np.array(list(chain.from_iterable(rows)), np.float64).reshape(-1, 2)
     starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     columns, values = pairs[:, 0].astype(np.uint32), pairs[:, 1].astype(np.float32)
-    return Rows(starts, columns, values, len(vocabulary)), vocabulary
+    counts = Rows(starts, columns, values, len(vocabulary))
+    return Counted(counts, vocabulary, statistics(counts))
 
 
-def _renumbered(chunks: list[Chunk], number: NDArray[np.int64], width: int) -> Rows:
+def _renumbered(
+    chunks: list[Chunk], number: NDArray[np.int64], width: int
+) -> tuple[Rows, Statistics]:
     """Turn chunks of token counts into rows of term counts; the chunks are consumed."""
-    from classmark.corpus.kernels import gather_by_document, scatter_by_term
+    from classmark.corpus.kernels import (
+        close_gaps,
+        gather_by_document,
+        scatter_by_term,
+    )
 
     terms = np.where(number < 0, width, number).astype(np.uint32)
     room = sum(len(chunk.columns) for chunk in chunks)
     columns, values = zeros(room, np.uint32), zeros(room, np.float32)
-    starts, used = [np.zeros(1, np.int64)], 0
+    postings = zeros(max(len(chunk.columns) for chunk in chunks), np.uint64)
+    frequency, total = np.zeros(width, np.int64), np.zeros(width, np.int64)
+    parts, used = [np.zeros(1, np.int64)], 0
     chunks.reverse()
     while chunks:
         chunk = chunks.pop()
         heads = np.zeros(width + 2, np.int64)
-        postings = zeros(len(chunk.columns), np.uint64)
+        starts = np.zeros(len(chunk.starts), np.int64)
         scatter_by_term(
-            chunk.starts, chunk.columns, chunk.counts, terms, heads, postings
+            chunk.starts, chunk.columns, chunk.counts, terms, heads, postings, starts
         )
-        begin = np.zeros(len(chunk.starts), np.int64)
         del chunk
-        size = gather_by_document(heads, postings, begin, columns[used:], values[used:])
-        starts.append(begin[1:] + used)
-        used += size
-    return Rows(np.concatenate(starts), columns[:used], values[:used], width)
+        run = columns[used:], values[used:]
+        stops = starts[:-1].copy()
+        gather_by_document(heads, postings, stops, *run, frequency, total)
+        close_gaps(starts, stops, *run)
+        parts.append(stops + used)
+        used += int(starts[-1])
+    rows = Rows(np.concatenate(parts), columns[:used], values[:used], width)
+    known = Statistics(len(rows), int(total.sum()), used, frequency, total)
+    return rows, known

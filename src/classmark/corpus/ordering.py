@@ -21,8 +21,9 @@ def join_terms(terms: list[str]) -> bytes:
 def order_terms(joined: list[bytes]) -> tuple[Vocabulary, NDArray[np.int64]]:
     """Make the vocabulary of joined terms, with the number of each (-1 for "").
 
-    The parts are consumed. The same as ``sorted`` of the set, but most terms are told apart by their first
+    The same as ``sorted`` of the set, but most terms are told apart by their first
     sixteen bytes, as two numbers (the order of UTF-8 bytes is that of the characters).
+    The list is emptied.
 
     >>> parts = [join_terms(["hive", "bee"]), join_terms(["", "hive"])]
     >>> vocabulary, numbers = order_terms(parts)

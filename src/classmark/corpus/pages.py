@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-_LARGE = 1 << 22
+_LARGE = 1 << 21
 
 
 def zeros(shape: int | tuple[int, ...], kind: DTypeLike) -> NDArray[Any]:
@@ -21,11 +21,12 @@ def zeros(shape: int | tuple[int, ...], kind: DTypeLike) -> NDArray[Any]:
     >>> zeros((2, 2), np.uint8).tolist()
     [[0, 0], [0, 0]]
     """
-    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    count = int(np.prod(shape))
+    size = count * np.dtype(kind).itemsize
     held = _mapped(max(size, 1))
     if size >= _LARGE and hasattr(mmap, "MADV_HUGEPAGE"):
         held.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(held, np.uint8, size).view(kind).reshape(shape)
+    return np.frombuffer(held, kind, count).reshape(shape)
 
 
 def _mapped(size: int) -> mmap.mmap:

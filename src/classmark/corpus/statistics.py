@@ -77,7 +77,8 @@ def statistics(counts: Rows) -> Statistics:
 def lengths(counts: Rows) -> NDArray[np.float64]:
     """Return the number of tokens of each document, shape (n,)."""
     owner = np.repeat(np.arange(len(counts)), np.diff(counts.starts))
-    return np.bincount(owner, counts.values, minlength=len(counts))
+    sums = np.bincount(owner, counts.values, minlength=len(counts))
+    return sums.astype(np.float64, copy=False)
 
 
 def unique_counts(counts: Rows) -> NDArray[np.int64]:

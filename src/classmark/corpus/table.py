@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.corpus.pages import zeros
+from classmark.problems import Mistake
 from classmark.text.tokens import fold, kinds
 
 BATCH = 1 << 18
-CHUNK = 1 << 20
-_ROOM = 1 << 14
-_SLICE = 1 << 14
+CHUNK = 3 << 18
+_ROOM = 1 << 16
+_SLICE = 1 << 12
+_MOST = 1 << 32
 _TAIL = "\n" * 72
 
 
@@ -58,14 +60,12 @@ class TokenTable:
     """
 
     def __init__(self) -> None:
-        self._table = (
-            zeros(4 * _ROOM, np.uint32),
-            zeros((_ROOM, 2), np.uint64),
-            zeros(_ROOM, np.uint64),
-        )
+        self._slots = zeros(4 * _ROOM, np.uint32)
+        self._known = zeros((_ROOM, 2), np.uint64)
+        self._offsets = zeros(_ROOM, np.uint64)
         self._arena = zeros(8 * _ROOM, np.uint8)
         self._state = np.zeros(6, np.int64)
-        self._scratch: list[NDArray[Any]] = [np.empty(0)]
+        self._edges, self._keys = zeros(0, np.uint32), zeros(0, np.uint64)
 
     def __len__(self) -> int:
         from classmark.corpus.kernels import TOKENS
@@ -73,11 +73,11 @@ class TokenTable:
         return int(self._state[TOKENS])
 
     def tokens(self, first: int = 0, last: int | None = None) -> list[str]:
-        """Return the tokens in order of their numbers, from ``first`` to before ``last``."""
+        """Return the tokens numbered from ``first`` to before ``last``, in order."""
         from classmark.corpus.kernels import ARENA
 
         last = len(self) if last is None else last
-        offsets, end = self._table[2], int(self._state[ARENA])
+        offsets, end = self._offsets, int(self._state[ARENA])
         low = int(offsets[first]) if first < len(self) else end
         high = int(offsets[last]) if last < len(self) else end
         return self._arena[low:high].tobytes().decode().split("\n")[:-1]
@@ -118,12 +118,18 @@ class TokenTable:
 
         rows = np.empty(len(batch.ends) + 1, np.int64)
         rows[0] = self._state[ENTRIES]
+        # Only where kernels run as plain Python does numpy mind that hashes overflow.
         with np.errstate(over="ignore"):
-            found = self._found(batch)
+            firsts = self._find(batch)
             while not count_tokens(
                 batch.buffer,
-                *found,
-                *self._table,
+                _words(batch.buffer),
+                self._edges,
+                self._keys,
+                firsts,
+                self._slots,
+                self._known,
+                self._offsets,
                 self._arena,
                 _words(self._arena),
                 columns,
@@ -134,41 +140,40 @@ class TokenTable:
                 self._grow()
         return rows[1:]
 
-    def _found(self, batch: Batch) -> tuple[NDArray[Any], ...]:
-        """Find a batch's tokens: their edges, keys, and each document's first."""
-        from classmark.corpus.kernels import find_tokens
+    def _find(self, batch: Batch) -> NDArray[np.int64]:
+        """Find the tokens of a batch; return the first of each document."""
+        from classmark.text.kernels import find_tokens
 
-        size = len(batch.buffer)
-        if size + 2 > len(self._scratch[0]):
-            most = size // 2 + 1
-            self._scratch = [zeros(2 * most, np.uint32), zeros(most, np.uint64)]
+        most = len(batch.buffer) // 2 + 1
+        if most > len(self._keys):
+            self._edges, self._keys = zeros(2 * most, np.uint32), zeros(most, np.uint64)
         firsts = np.empty(len(batch.ends) + 1, np.int64)
-        words = _words(batch.buffer)
         find_tokens(
             batch.buffer,
-            words,
+            _words(batch.buffer),
             batch.ends,
             batch.plain,
             kinds(),
-            *self._scratch,
+            self._edges,
+            self._keys,
             firsts,
         )
-        return words, *self._scratch, firsts
+        return firsts
 
     def _grow(self) -> None:
         """Make room for twice as many tokens, or twice as many bytes."""
         from classmark.corpus.kernels import ARENA, fill_slots
 
-        slots, known, offsets = self._table
-        used, room = len(self), len(known)
-        if used < room:
+        used = len(self)
+        if used < len(self._known):
             self._arena = _longer(self._arena, int(self._state[ARENA]))
             return
-        self._table = slots, _longer(known, room), _longer(offsets, room)
-        size = 2 * len(slots)
-        del slots, offsets
-        self._table = zeros(size, np.uint32), *self._table[1:]
-        fill_slots(known, self._table[0])
+        size = 2 * len(self._slots)
+        del self._slots
+        self._slots = zeros(size, np.uint32)
+        fill_slots(self._known, self._slots)
+        self._known = _longer(self._known, used)
+        self._offsets = _longer(self._offsets, used)
 
 
 def _words(buffer: NDArray[np.uint8]) -> NDArray[np.uint64]:
@@ -212,6 +217,8 @@ def _encoded(texts: list[str]) -> Batch:
         ]
         sizes = list(map(len, parts))
         encoded = b"\n".join([*parts, _TAIL.encode()])
+    if len(encoded) >= _MOST:
+        raise Mistake("a text has more than four thousand million bytes: part it")
     ends = np.cumsum(np.array(sizes, np.int64) + 1)
     return Batch(np.frombuffer(encoded, np.uint8), ends, np.array(plain, np.bool_))
 

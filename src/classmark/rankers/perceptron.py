@@ -74,7 +74,7 @@ class CategoryPerceptron(LinearRanker):
         self._seen = 0
 
     def _learn(self, rows: Rows, labels: Rows) -> None:
-        from classmark.solvers.kernels import perceptron_pass
+        from classmark.solvers.online.kernels import perceptron_pass
 
         perceptron_pass(
             rows.starts, rows.columns, rows.values, labels.starts, labels.columns,

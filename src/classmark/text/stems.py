@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 
-from classmark.problems import Mistake, MissingExtra
+from classmark.problems import MissingExtra, Mistake
 from classmark.text.tokens import fold
-
-Reduce = Callable[[list[str]], list[str]]
 
 _ORIGINAL = {"english": "porter", "dutch": "dutch_porter"}
 _LEMMA_CODES = {

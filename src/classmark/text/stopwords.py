@@ -15,12 +15,9 @@ from importlib.resources import files
 def _lists() -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     source = files("classmark.text").joinpath("stopwords.csv")
-    with source.open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
-            language = row["language"]
-            found[language] = found.get(language, frozenset()) | set(
-                row["words"].split()
-            )
+    for row in csv.DictReader(source.read_text(encoding="utf-8").splitlines()):
+        listed = found.get(row["language"], frozenset())
+        found[row["language"]] = listed | set(row["words"].split())
     return found
 
 

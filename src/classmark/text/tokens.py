@@ -1,15 +1,15 @@
-"""A string becomes lower-case words: the slow, obvious way that the fast one must equal.
+"""A string becomes lower-case words: the slow, obvious way the fast one must equal.
 
-**Segmentation.** A token is a maximal run of letters, marks and numbers (Unicode general
-categories L*, M*, N*); everything else separates: blanks, punctuation, the underscore,
-and the apostrophe ("don't" is ``don`` and ``t``). Characters of the scripts Han and
-Hiragana stand alone, with the marks that follow them, as in Unicode's UAX #29; Katakana
-stays together, and so does a run of Thai, Lao, Khmer or Burmese, whose words only a
-dictionary can tell apart.
+**Segmentation.** A token is a maximal run of letters, marks and numbers (Unicode's
+general categories L*, M*, N*); everything else separates: blanks, punctuation, the
+underscore, and the apostrophe ("don't" is ``don`` and ``t``). Characters of the scripts
+Han and Hiragana stand alone, with the marks that follow them, as in Unicode's UAX #29;
+Katakana stays together, and so does a run of Thai, Lao, Khmer or Burmese, whose words
+only a dictionary can tell apart.
 
-**Case.** ``str.lower`` between two normalisations to NFC, over the whole text: İ becomes
-i with a dot above, a capital sigma at the end of a word becomes ς, ß and ſ stay as
-they are (``str.casefold`` would make ss and s of them, which no stemmer expects).
+**Case.** ``str.lower`` between two normalisations to NFC, over the whole text: İ
+becomes i with a dot above, a capital sigma at the end of a word becomes ς, ß and ſ stay
+as they are (``str.casefold`` would make ss and s of them, which no stemmer expects).
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _PLANE = 0x10000
 
 
 def fold(text: str) -> str:
-    """Lower the case and compose the accents.
+    r"""Lower the case and compose the accents.
 
-    >>> fold("STRASSE Straße E\\u0301TE\\u0301")
+    >>> fold("STRASSE Straße E\u0301TE\u0301")
     'strasse straße été'
     """
     if text.isascii():
@@ -54,9 +54,9 @@ def fold(text: str) -> str:
 
 
 def kind(character: str) -> int:
-    """Say which of SEPARATOR, WORD, ALONE and MARK a character is.
+    r"""Say which of SEPARATOR, WORD, ALONE and MARK a character is.
 
-    >>> [kind(character) for character in "a_漢\\u0301"]
+    >>> [kind(character) for character in "a_漢\u0301"]
     [1, 0, 2, 3]
     """
     major = category(character)[0]

@@ -1,8 +1,8 @@
 """How much a term says in a text: each weighting as its paper prints it.
 
-Every function takes numbers or arrays that broadcast. The letters are the papers': ``tf``
-how often the term occurs in the document, ``df`` in how many of the ``n`` documents it
-occurs at all.
+Every function takes numbers or arrays that broadcast. The letters are the papers':
+``tf`` how often the term occurs in the document, ``df`` in how many of the ``n``
+documents it occurs at all.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from classmark.corpus.statistics import Statistics
 from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows, rows_from, transpose
+from classmark.sparse import Rows, rows_from, take, transpose
 
 BETA, GAMMA = 16.0, 4.0
 
@@ -21,9 +21,10 @@ def select_features(
 ) -> NDArray[np.int64]:
     """Select the terms with the largest Rocchio weights for some label.
 
-    For each label the terms are sorted by max(0, 16 · mean over its documents − 4 · mean
-    over the others) and max(per_label, fraction · terms) of them are kept, those with a
-    positive weight; the union is returned, as sorted column numbers [CrammerSinger03].
+    For each label the terms are sorted by max(0, 16 · mean over its documents −
+    4 · mean over the others) and max(per_label, fraction · terms) of them are kept,
+    those with a positive weight; the union is returned, as sorted column numbers
+    [CrammerSinger03].
 
     X : weighted documents, shape (n, d);  Y : as for the rankers, shape (n, k).
 
@@ -50,7 +51,7 @@ def select_features(
 
 
 def chi_squared(X: Any, Y: Any) -> NDArray[np.float64]:
-    """Return the χ² statistic of each term, the largest over the labels [YangPedersen97].
+    """Return the χ² of each term, the largest over the labels [YangPedersen97].
 
     With A, B, C, D the documents that have label and term, the term alone, the label
     alone, neither: n (AD − CB)² / ((A+C)(B+D)(A+B)(C+D)). Terms count as present where
@@ -124,7 +125,6 @@ def _rocchio(
 
 def _column_sums(rows: Rows, which: NDArray[Any]) -> NDArray[np.float64]:
     """Sum some of the rows, column by column."""
-    from classmark.sparse import take
-
     part = take(rows, which)
-    return np.bincount(part.columns, part.values, minlength=rows.width)
+    values = part.values.astype(np.float64, copy=False)
+    return np.bincount(part.columns, values, minlength=rows.width).astype(np.float64)

@@ -35,8 +35,8 @@ class Vectorizer(Estimator):
     slope : of "pivoted".
     max_features : keep only so many terms, the most frequent in the collection.
 
-    After ``fit``: ``vocabulary_``, ``statistics_`` (of the training documents, which all
-    weightings use), ``analyzer_``.
+    After ``fit``: ``vocabulary_``, ``analyzer_``, and ``statistics_`` of the training
+    documents, which all weightings use.
 
     >>> vectorizer = Vectorizer(weighting="count", norm=None)
     >>> vectorizer.fit_transform(["A bee, two bees", "A hive"]).toarray().tolist()
@@ -52,7 +52,7 @@ class Vectorizer(Estimator):
     statistics_: Statistics
     analyzer_: Analyzer
 
-    def __init__(  # noqa: PLR0913 - scikit-learn keeps all settings in the constructor
+    def __init__(  # noqa: PLR0913, PLR0917 - as scikit-learn has it
         self,
         analyzer: Analyzer | str | None = None,
         weighting: str = "tfidf",
@@ -77,17 +77,16 @@ class Vectorizer(Estimator):
 
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> csr_matrix:  # noqa: ARG002 - Pipeline
         """Learn from the texts and return their weighted rows."""
-        return self._weighted(self._learn(texts)).to_scipy()
+        return _matrix(self._weighted(self._learn(texts)))
 
     def transform(self, texts: Iterable[str]) -> csr_matrix:
         """Return the weighted rows of texts; unknown terms are left out."""
-        return self.rows(texts).to_scipy()
+        return _matrix(self.rows(texts))
 
     def rows(self, texts: Iterable[str]) -> Rows:
         """Return what ``transform`` does, as ``Rows``."""
         self._require_fitted()
-        counts, _ = count(texts, self.analyzer_, self.vocabulary_)
-        return self._weighted(counts)
+        return self._weighted(count(texts, self.analyzer_, self.vocabulary_).rows)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002 - Pipeline
         """Return the terms, sorted: the name of each column."""
@@ -95,7 +94,7 @@ class Vectorizer(Estimator):
         return np.array(self.vocabulary_.terms, dtype=object)
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return what was learned as arrays, and the settings as JSON would have them."""
+        """Return what was learned as arrays, and the settings, fit for JSON."""
         self._require_fitted()
         known = self.statistics_
         arrays: dict[str, NDArray[Any]] = {
@@ -134,10 +133,11 @@ class Vectorizer(Estimator):
         """Fit, and return the counts."""
         require_weighting(self.weighting, self.norm, self.slope)
         analyzer = _analyzer(self.analyzer)
-        counts, vocabulary = count(texts, analyzer)
+        counted = count(texts, analyzer)
+        counts, vocabulary = counted.rows, counted.vocabulary
+        known = counted.statistics
         if not len(counts):
             raise Mistake("texts is empty: give at least one document to fit")
-        known = statistics(counts)
         kept = frequent_terms(
             known,
             at_least=_documents(self.min_df, len(counts), "min_df"),
@@ -161,6 +161,22 @@ class Vectorizer(Estimator):
         )
 
 
+def _matrix(rows: Rows) -> csr_matrix:
+    """Wrap rows as a scipy matrix without copying them, where int32 can count them."""
+    from scipy.sparse import csr_matrix
+
+    if max(rows.nnz, rows.width) >= 2**31:
+        return rows.to_scipy()
+    parts: Any = (
+        rows.values,
+        rows.columns.view(np.int32),
+        rows.starts.astype(np.int32),
+    )
+    matrix: csr_matrix = csr_matrix(parts, shape=rows.shape)
+    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    return matrix
+
+
 def _analyzer(given: Analyzer | str | None) -> Analyzer:
     """Take an analyzer in any of its forms."""
     if given is None:
@@ -170,7 +186,7 @@ def _analyzer(given: Analyzer | str | None) -> Analyzer:
     if isinstance(given, Analyzer):
         return given
     raise Mistake(
-        f"analyzer is {type(given).__name__}: give an Analyzer, its description, or None"
+        f"analyzer is {type(given).__name__}: give an Analyzer, a description or None"
     )
 
 

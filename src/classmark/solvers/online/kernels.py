@@ -7,14 +7,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
-
-
-@compiled
-def scores_of(columns: Any, values: Any, W: Any, out: Any) -> None:
-    """Scores of one document: out_r = Σ_j x_j W[j, r], a sum of contiguous rows."""
-    out[:] = 0.0
-    for j in range(len(columns)):
-        out += values[j] * W[columns[j]]
+from classmark.scores.kernels import scores_of
 
 
 @compiled

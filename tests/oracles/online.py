@@ -1,13 +1,6 @@
-"""The slow, obvious version of each kernel of solvers."""
+"""The slow, obvious version of each kernel of solvers.online."""
 
 import numpy as np
-
-
-def scores_of(columns, values, W, out):
-    out[:] = [
-        sum(v * W[c, r] for c, v in zip(columns, values, strict=True))
-        for r in range(W.shape[1])
-    ]
 
 
 def perceptron_pass(starts, columns, values, label_starts, labels, W, U, t):

@@ -1,0 +1,1 @@
+"""What does a violated group of preferences cost?"""

@@ -1,0 +1,89 @@
+"""Levels: the preferences of a collection, where each document's graph is layered.
+
+A document's label at a higher level stands above every label at a lower one. Labels
+that are not listed are at level 0, so a bipartite graph (relevant above all others)
+lists its relevant labels only, and no edge is ever listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from classmark.judgments.labels import labels_from
+from classmark.preferences.graph import PreferenceGraph
+from classmark.problems import Mistake
+from classmark.sparse import Rows
+
+
+def levels_from(
+    Y: Any, n_documents: int | None = None, n_labels: int | None = None
+) -> Rows:
+    """Labels, grades or layered graphs as Rows of levels 1, 2, …, shape (n, labels).
+
+    Grades become levels by their order within the collection: indicator labels give
+    one level (bipartite), primary and secondary labels give two.
+
+    >>> levels_from(np.array([[2.0, 0.0, 1.0]])).values.tolist()
+    [2.0, 1.0]
+    """
+    if is_graphs(Y):
+        return _from_graphs(Y, n_documents)
+    rows = labels_from(Y, n_documents, n_labels)
+    grades = np.unique(rows.values)
+    level = np.searchsorted(grades, rows.values) + 1.0
+    return Rows(rows.starts, rows.columns, level, rows.width)
+
+
+def is_graphs(Y: Any) -> bool:
+    """Whether ``Y`` is a list of preference graphs."""
+    return (
+        isinstance(Y, Sequence)
+        and len(Y) > 0
+        and all(isinstance(graph, PreferenceGraph) for graph in Y)
+    )
+
+
+def are_layered(graphs: Sequence[PreferenceGraph]) -> bool:
+    """Whether every graph is layered and compares all labels."""
+    return all(g.levels is not None and (g.levels >= 0).all() for g in graphs)
+
+
+def checked_graphs(
+    graphs: Sequence[PreferenceGraph], n_documents: int | None
+) -> Sequence[PreferenceGraph]:
+    """Refuse a wrong number of graphs, or graphs over different labels."""
+    if n_documents is not None and len(graphs) != n_documents:
+        raise Mistake(
+            f"Y has {len(graphs)} graphs, X has {n_documents} rows: "
+            "give one graph per document"
+        )
+    for document, graph in enumerate(graphs):
+        if graph.n_labels != graphs[0].n_labels:
+            raise Mistake(
+                f"Y, document {document}: the graph has {graph.n_labels} labels, "
+                f"the first has {graphs[0].n_labels}: use one set of labels"
+            )
+    return graphs
+
+
+def _from_graphs(graphs: Sequence[PreferenceGraph], n_documents: int | None) -> Rows:
+    checked_graphs(graphs, n_documents)
+    if not are_layered(graphs):
+        raise Mistake(
+            "Y holds graphs that are not layered over all labels: this needs layered "
+            "graphs (PreferenceGraph.multilabel, or .layers with every label in one)"
+        )
+    levels = [g.levels for g in graphs if g.levels is not None]
+    columns = [np.flatnonzero(level) for level in levels]
+    starts = np.concatenate([[0], np.cumsum([len(c) for c in columns])])
+    return Rows(
+        starts.astype(np.int64),
+        np.concatenate([np.empty(0, np.uint32), *columns]).astype(np.uint32),
+        np.concatenate(
+            [np.empty(0), *(v[c] for v, c in zip(levels, columns, strict=True))]
+        ),
+        graphs[0].n_labels,
+    )

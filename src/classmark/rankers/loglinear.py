@@ -1,0 +1,98 @@
+"""LogLinearRanker: weights that make violated groups of preferences cheap."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from classmark.losses.loglinear import loss_from
+from classmark.preferences.decompose import Decomposition
+from classmark.problems import Mistake
+from classmark.rankers.linear import LinearRanker
+from classmark.solvers.smooth import Documents, Solution, minimise, require_penalty
+from classmark.sparse import rows_from
+
+
+class LogLinearRanker(LinearRanker):
+    """Label ranking from preference graphs [DekelManningSinger03].
+
+    Minimises L = Σ_i (1/s_i) Σ_k ln(1 + Σ_{e ∈ E_k} exp(f(term e) − f(init e))) over
+    f(x, y) = ⟨w_y, x⟩; with C, penalty(W) + C·L.
+
+    decomposition : which edges of a document's graph stand together in a group E_k:
+        "zero-one" all, "disagreement" none, "domination" those from one label,
+        "dominated" those to one label; or a function from a graph to groups.
+    solver : "lbfgs", or "boosting", the paper's parallel updates, slow.
+    max_iter, tol : stop after so many iterations, or when the largest slope is tol
+        times that of the start.
+    C : weight of the loss against the penalty; None for no penalty: then the optimum
+        need not be unique, nor finite.
+    penalty : "l2", ½‖W‖²; or "natural", Σ ln(1 + e^λ) + ln(1 + e^−λ) over all weights,
+        which makes the optimum unique for boosting too [DekelShalevSinger03].
+
+    loss_curve_ : L, without penalty, after each iteration;  n_iter_ : their number;
+    objective_ : the value minimised.
+
+    >>> ranker = LogLinearRanker(C=1.0).fit([[1.0, 0.0], [0.0, 1.0]], [[0], [1]])
+    >>> ranker.rank([[0.2, 0.9]]).tolist(), round(ranker.objective_, 4)
+    ([[1, 0]], 1.0509)
+    """
+
+    def __init__(
+        self,
+        decomposition: Decomposition = "domination",
+        *,
+        solver: Literal["lbfgs", "boosting"] = "lbfgs",
+        max_iter: int = 1000,
+        C: float | None = None,
+        tol: float = 1e-5,
+        penalty: Literal["l2", "natural"] = "l2",
+    ) -> None:
+        self.decomposition = decomposition
+        self.solver = solver
+        self.max_iter = max_iter
+        self.C = C
+        self.tol = tol
+        self.penalty = penalty
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Learn from documents X, shape (n, features), and their preferences Y.
+
+        Y : labels or grades, shape (n, k), or a list of n preference graphs.
+        """
+        self._require_parameters()
+        rows = rows_from(X)
+        loss = loss_from(Y, self.decomposition, len(rows))
+        found = self._solved(Documents(rows, loss))
+        self.weights_ = found.weights
+        self.loss_curve_ = found.losses
+        self.n_iter_ = len(found.losses)
+        self.objective_ = found.objective
+        return self
+
+    def _solved(self, documents: Documents) -> Solution:
+        if self.solver == "boosting":
+            from classmark.solvers.boosting import boost
+
+            return boost(documents, C=self.C, max_iter=self.max_iter, tol=self.tol)
+        return minimise(
+            documents,
+            C=self.C,
+            kind=self.penalty,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+
+    def _require_parameters(self) -> None:
+        require_penalty(self.penalty, self.C)
+        if self.solver not in {"lbfgs", "boosting"}:
+            raise Mistake(f"solver {self.solver!r} is not known: use lbfgs or boosting")
+        if self.solver == "boosting" and self.C is not None and self.penalty == "l2":
+            raise Mistake(
+                "solver 'boosting' cannot minimise the l2 penalty: give "
+                "penalty='natural', or C=None, or solver='lbfgs'"
+            )
+        if self.max_iter < 1 or self.tol < 0:
+            raise Mistake(
+                f"max_iter is {self.max_iter}, tol {self.tol}: give 1 or more "
+                "iterations and a tol of 0 or more"
+            )

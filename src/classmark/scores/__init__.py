@@ -1,0 +1,1 @@
+"""What is the score of this item, and of this preference?"""

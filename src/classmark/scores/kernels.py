@@ -1,0 +1,29 @@
+"""Scores of one document under a weight per (feature, label), and their change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from classmark.compiled import compiled
+
+
+@compiled
+def scores_of(columns: Any, values: Any, W: Any, out: Any) -> None:
+    """Scores of one document: out_r = Σ_j x_j W[j, r], a sum of contiguous rows."""
+    out[:] = 0.0
+    for j in range(len(columns)):
+        value, row = values[j], W[columns[j]]
+        for r in range(len(out)):
+            out[r] += value * row[r]
+
+
+@compiled
+def add_to_rows(
+    columns: Any, values: Any, W: Any, delta: Any, changed: Any, n_changed: int
+) -> None:
+    """W[j, r] += x_j delta_r for the first ``n_changed`` labels r in ``changed``."""
+    for j in range(len(columns)):
+        row = W[columns[j]]
+        for t in range(n_changed):
+            r = changed[t]
+            row[r] += values[j] * delta[r]

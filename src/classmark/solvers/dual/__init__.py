@@ -1,0 +1,1 @@
+"""Block coordinate ascent on the dual, with its gap."""

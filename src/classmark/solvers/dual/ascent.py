@@ -1,0 +1,77 @@
+"""Passes until the duality gap is small enough."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.progress import track
+from classmark.randomness import Seed, generator
+
+
+class Dual(Protocol):
+    """A problem in its dual, with the weights its duals stand for."""
+
+    W: NDArray[np.float64]
+    n_documents: int
+
+    def learn(self, order: NDArray[np.int64]) -> float:
+        """Visit the documents; return the cost Σ cap · slack as seen on the way."""
+
+    def cost(self) -> float:
+        """Σ cap · slack over all groups at the present weights, exactly."""
+
+    def dual_sum(self) -> float:
+        """Σ alpha."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Weights, and how near they are to the optimum.
+
+    objective : the primal value ½‖w‖² + Σ cap · slack;  dual : Σα − ½‖w‖² ≤ optimum;
+    gap : (objective − dual) / objective;  trace : (seconds, objective, dual) whenever
+    the gap was computed.
+    """
+
+    W: NDArray[np.float64]
+    objective: float
+    dual: float
+    passes: int
+    trace: list[tuple[float, float, float]] = field(default_factory=list)
+
+    @property
+    def gap(self) -> float:
+        """The relative duality gap."""
+        return (self.objective - self.dual) / max(self.objective, 1e-300)
+
+
+def ascend(
+    problem: Dual, tol: float, max_passes: int, random_state: Seed = 0
+) -> Solution:
+    """Visit all documents in random order, again and again, until gap ≤ tol.
+
+    The exact gap costs as much as a pass; it is computed when the costs seen during a
+    pass say that it may be small enough, and at the end.
+    """
+    random = generator(random_state)
+    started = time.perf_counter()
+    trace: list[tuple[float, float, float]] = []
+    passes, rest = 0, 0
+    for passes in track(range(1, max_passes + 1), "passes", max_passes):
+        seen = problem.learn(random.permutation(problem.n_documents))
+        half = 0.5 * float(np.vdot(problem.W, problem.W))
+        dual = problem.dual_sum() - half
+        near = half + seen - dual <= tol * (half + seen) and passes >= rest
+        if not near and passes < max_passes:
+            continue
+        objective = half + problem.cost()
+        trace.append((time.perf_counter() - started, objective, dual))
+        if objective - dual <= tol * objective:
+            break
+        rest = passes + 1 + passes // 8
+    return Solution(problem.W, objective, dual, passes, trace)

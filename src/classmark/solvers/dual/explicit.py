@@ -1,0 +1,75 @@
+"""ExplicitDual: any groups of any edges, listed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.preferences.decompose import Groups
+from classmark.solvers.dual.implicit import squares
+from classmark.sparse import Rows
+
+
+class ExplicitDual:
+    """min ½‖w‖² + Σ_g cap_g ξ_g, the groups of each document given as edges.
+
+    rows : documents (n, features);  groups : per document, groups of (init, term);
+    caps : C per group, in the same order, documents one after the other.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        n_labels: int,
+        groups: Sequence[Groups],
+        caps: NDArray[np.float64],
+    ) -> None:
+        self.rows, self.caps = rows, caps
+        self.n_documents = len(rows)
+        self.W = np.zeros((rows.width, n_labels))
+        self.squares = squares(rows)
+        self.costs = np.zeros(len(rows))
+        flat = [group for document in groups for group in document]
+        self.group_starts = _starts([len(document) for document in groups])
+        self.edge_starts = _starts([len(group) for group in flat])
+        edges = np.array([e for group in flat for e in group], np.uint32).reshape(-1, 2)
+        self.winners = np.ascontiguousarray(edges[:, 0])
+        self.losers = np.ascontiguousarray(edges[:, 1])
+        self.alpha = np.zeros(len(edges))
+
+    def learn(self, order: NDArray[np.int64]) -> float:
+        """One pass; return the cost as it was seen on the way."""
+        return self._visit(order, learn=True)
+
+    def cost(self) -> float:
+        """Σ cap · slack at the present weights."""
+        return self._visit(np.arange(self.n_documents), learn=False)
+
+    def dual_sum(self) -> float:
+        """Σ alpha."""
+        return float(self.alpha.sum())
+
+    def coefficients(self) -> NDArray[np.float64]:
+        """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
+        out = np.zeros((self.n_documents, self.W.shape[1]))
+        group = np.repeat(np.arange(len(self.caps)), np.diff(self.edge_starts))
+        document = np.searchsorted(self.group_starts, group, side="right") - 1
+        np.add.at(out, (document, self.winners), self.alpha)
+        np.add.at(out, (document, self.losers), -self.alpha)
+        return out
+
+    def _visit(self, order: NDArray[np.int64], *, learn: bool) -> float:
+        from classmark.solvers.dual.kernels import explicit_pass
+
+        explicit_pass(
+            order, self.rows.starts, self.rows.columns, self.rows.values, self.squares,
+            self.group_starts, self.edge_starts, self.winners, self.losers, self.caps,
+            self.alpha, self.W, self.costs, learn,
+        )  # fmt: skip
+        return float(self.costs.sum())
+
+
+def _starts(lengths: Sequence[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

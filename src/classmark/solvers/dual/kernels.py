@@ -1,0 +1,226 @@
+"""Passes over documents that move every group's duals to their optimum in turn.
+
+The duals of a document's listed labels are kept sparse in a pool: slots[p] holds where
+its pairs (label, alpha) begin, how many there are, and how many there is room for;
+``used`` is the pool's end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from classmark.compiled import compiled
+from classmark.scores.kernels import add_to_rows, scores_of
+from classmark.solvers.groups.kernels import (
+    visit_dis,
+    visit_dme,
+    visit_dom,
+    visit_edges,
+    visit_svm,
+)
+
+DIS, DOM, DME, SVM = 0, 1, 2, 3
+LONGEST_NAP = 8
+
+
+@compiled
+def _load_duals(a: Any, slot: int, n: int, slots: Any, label: Any, alpha: Any) -> None:
+    """Spread the duals of slots slot … slot+n−1 over the (zero) rows of ``a``."""
+    for j in range(n):
+        first, count = slots[slot + j, 0], slots[slot + j, 1]
+        for t in range(first, first + count):
+            a[j, label[t]] = alpha[t]
+
+
+@compiled
+def _store_duals(
+    a: Any, slot: int, n: int, slots: Any, label: Any, alpha: Any, used: Any
+) -> None:
+    """Keep the duals that are not zero, and make ``a`` zero again."""
+    k = a.shape[1]
+    for j in range(n):
+        m = 0
+        for s in range(k):
+            m += a[j, s] != 0.0
+        p = slot + j
+        if m > slots[p, 2]:
+            slots[p, 0], slots[p, 2] = used[0], 2 * m
+            used[0] += 2 * m
+        slots[p, 1] = m
+        t = slots[p, 0]
+        for s in range(k):
+            if a[j, s] != 0.0:
+                label[t] = s
+                alpha[t] = a[j, s]
+                a[j, s] = 0.0
+                t += 1
+
+
+@compiled
+def _visit_document(
+    code: int, a: Any, f: Any, delta: Any, level: Any, above: Any, q: float, caps: Any,
+    rest_caps: Any, z: Any, place: Any, learn: bool,
+) -> float:  # fmt: skip
+    """One step on each group of a document; return Σ cap · slack before the steps."""
+    cost = 0.0
+    if code == SVM:
+        for s in range(len(f)):
+            z[s] = rest_caps[s]
+        for j in range(len(above)):
+            z[above[j]] = caps[j]
+        return visit_svm(a[0], f, delta, level, q, z, learn)
+    if code == DME:
+        cap = caps.mean() if len(caps) else 0.0
+        for s in range(len(f)):
+            cost += cap * visit_dme(
+                a, f, delta, level, above, s, q, cap, z, place, learn
+            )
+        return cost
+    for j in range(len(above)):
+        r = above[j]
+        if code == DOM:
+            cost += caps[j] * visit_dom(
+                a[j], f, delta, level, r, q, caps[j], z, place, learn
+            )
+        else:
+            cost += caps[j] * visit_dis(a[j], f, delta, level, r, q, caps[j], learn)
+    return cost
+
+
+@compiled
+def implicit_pass(
+    order: Any, begin: int, codes: Any, starts: Any, columns: Any, values: Any, sq: Any,
+    level_starts: Any, labels: Any, levels: Any, caps: Any, rest_caps: Any, W: Any,
+    slots: Any, label: Any, alpha: Any, used: Any, naps: Any, costs: Any, learn: bool,
+) -> int:  # fmt: skip
+    """Visit the documents of ``order`` from ``begin`` on.
+
+    Return how far it came: less than all of them when a pool has to grow first.
+    ``naps`` holds, per document, the visits to leave out and the last nap's length:
+    a document whose visit changed nothing is left out ever longer, up to LONGEST_NAP.
+    """
+    k = W.shape[1]
+    f, delta, z = np.empty(k), np.zeros(k), np.empty(k + 1)
+    level, place = np.zeros(k), np.empty(k + 1, np.uint32)
+    widest = max(1, np.max(np.diff(level_starts))) if len(sq) else 1
+    a = np.zeros((widest, k))
+    for o in range(begin, len(order)):
+        i = order[o]
+        if learn and naps[i, 0] > 0:
+            naps[i, 0] -= 1
+            continue
+        row = slice(starts[i], starts[i + 1])
+        mine = slice(level_starts[i], level_starts[i + 1])
+        above = labels[mine]
+        for part in range(len(codes)):
+            if used[part, 0] + 2 * (1 + len(above)) * k > label.shape[1]:
+                return o
+        scores_of(columns[row], values[row], W, f)
+        level[above] = levels[mine]
+        costs[i] = 0.0
+        for part in range(len(codes)):
+            slot = i if codes[part] == SVM else level_starts[i]
+            n = 1 if codes[part] == SVM else len(above)
+            _load_duals(a, slot, n, slots[part], label[part], alpha[part])
+            costs[i] += _visit_document(
+                codes[part], a, f, delta, level, above, sq[i], caps[mine], rest_caps,
+                z, place, learn and sq[i] > 0.0,
+            )  # fmt: skip
+            _store_duals(a, slot, n, slots[part], label[part], alpha[part], used[part])
+        level[above] = 0.0
+        if learn:
+            _apply(columns[row], values[row], W, delta, place, naps[i])
+    return len(order)
+
+
+@compiled
+def _apply(columns: Any, values: Any, W: Any, delta: Any, place: Any, nap: Any) -> None:
+    """Add a document's change to W; a document without change takes a nap."""
+    n = 0
+    for s in range(len(delta)):
+        if delta[s] != 0.0:
+            place[n] = s
+            n += 1
+    add_to_rows(columns, values, W, delta, place, n)
+    delta[:] = 0.0
+    nap[1] = 0 if n else min(LONGEST_NAP, 2 * nap[1] + 1)
+    nap[0] = nap[1]
+
+
+@compiled
+def coefficients(
+    document: int, codes: Any, level_starts: Any, labels: Any, slots: Any, label: Any,
+    alpha: Any, out: Any,
+) -> None:  # fmt: skip
+    """out_r = Σ ± alpha over the document's duals: w_r gains out_r · x from it."""
+    mine = labels[level_starts[document] : level_starts[document + 1]]
+    for part in range(len(codes)):
+        svm = codes[part] == SVM
+        for j in range(1 if svm else len(mine)):
+            p = document if svm else level_starts[document] + j
+            first, count = slots[part, p, 0], slots[part, p, 1]
+            for t in range(first, first + count):
+                if svm:
+                    s = label[part, t]
+                    sign = -1.0
+                    for m in range(len(mine)):
+                        if mine[m] == s:
+                            sign = 1.0
+                    out[s] += sign * alpha[part, t]
+                else:
+                    out[mine[j]] += alpha[part, t]
+                    out[label[part, t]] -= alpha[part, t]
+
+
+@compiled
+def explicit_pass(
+    order: Any, starts: Any, columns: Any, values: Any, sq: Any, group_starts: Any,
+    edge_starts: Any, winners: Any, losers: Any, caps: Any, alpha: Any, W: Any,
+    costs: Any, learn: bool,
+) -> None:  # fmt: skip
+    """Visit documents whose groups list their edges: document → groups → edges."""
+    k = W.shape[1]
+    f, delta, place = np.empty(k), np.zeros(k), np.empty(k, np.uint32)
+    nap = np.zeros(2, np.int64)
+    for o in range(len(order)):
+        i = order[o]
+        row = slice(starts[i], starts[i + 1])
+        scores_of(columns[row], values[row], W, f)
+        costs[i] = 0.0
+        for g in range(group_starts[i], group_starts[i + 1]):
+            edges = slice(edge_starts[g], edge_starts[g + 1])
+            costs[i] += caps[g] * visit_edges(
+                winners[edges], losers[edges], alpha[edges], f, delta, sq[i], caps[g],
+                learn and sq[i] > 0.0,
+            )  # fmt: skip
+        if learn:
+            _apply(columns[row], values[row], W, delta, place, nap)
+
+
+@compiled
+def rebuild(
+    documents: Any, codes: Any, starts: Any, columns: Any, values: Any,
+    level_starts: Any, labels: Any, slots: Any, label: Any, alpha: Any, W: Any,
+) -> None:  # fmt: skip
+    """W += Σ over the documents of x ⊗ coefficients: what the duals stand for."""
+    k = W.shape[1]
+    delta, place = np.zeros(k), np.empty(k, np.uint32)
+    nap = np.zeros(2, np.int64)
+    for o in range(len(documents)):
+        i = documents[o]
+        coefficients(i, codes, level_starts, labels, slots, label, alpha, delta)
+        row = slice(starts[i], starts[i + 1])
+        _apply(columns[row], values[row], W, delta, place, nap)
+
+
+@compiled
+def sum_duals(chosen: Any, slots: Any, alpha: Any) -> float:
+    """Σ alpha over the chosen slots."""
+    total = 0.0
+    for o in range(len(chosen)):
+        first, count = slots[chosen[o], 0], slots[chosen[o], 1]
+        for t in range(first, first + count):
+            total += alpha[t]
+    return total

@@ -1,0 +1,1 @@
+"""The exact step on one group of preferences of one document."""

@@ -1,0 +1,1 @@
+"""One document at a time: rank it, then learn from it."""

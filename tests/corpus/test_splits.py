@@ -1,0 +1,47 @@
+"""Every document is in its place, once."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from classmark.corpus.splits import folds, train_test
+from classmark.problems import Mistake
+
+
+@given(st.integers(2, 60), st.floats(0.01, 0.99), st.integers(0, 9))
+def test_train_and_test_part_the_documents(n, test, seed):
+    learn, ask = train_test(n, test, seed)
+    assert sorted([*learn, *ask]) == list(range(n))
+    assert list(learn) == sorted(learn)
+    assert len(ask) == min(max(round(n * test), 1), n - 1)
+    again = train_test(n, test, seed)
+    assert again[1].tolist() == ask.tolist()
+
+
+@given(st.integers(2, 40), st.data())
+def test_each_document_is_asked_in_one_fold(n, data):
+    k = data.draw(st.integers(2, n))
+    asked = []
+    for learn, ask in folds(n, k, random_state=3):
+        assert sorted([*learn, *ask]) == list(range(n))
+        assert len(ask) in {n // k, n // k + 1}
+        asked += ask.tolist()
+    assert sorted(asked) == list(range(n))
+
+
+def test_another_seed_gives_another_split():
+    assert train_test(100, 0.5, 1)[1].tolist() != train_test(100, 0.5, 2)[1].tolist()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: train_test(5, 1.0), "test is 1.0"),
+        (lambda: train_test(1), "n is 1"),
+        (lambda: folds(3, 4), "k is 4.*3 documents"),
+        (lambda: folds(3, 1), "k is 1"),
+    ],
+)
+def test_mistakes(call, message):
+    with pytest.raises(Mistake, match=message):
+        call()

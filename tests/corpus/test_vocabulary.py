@@ -1,0 +1,57 @@
+"""Vocabularies, their order and their storage."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from classmark.corpus.ordering import join_terms, order_terms
+from classmark.corpus.pages import zeros
+from classmark.corpus.vocabulary import Vocabulary
+from classmark.problems import Mistake
+
+TERMS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40)
+SHARED = st.sampled_from(["abcdefgh" * 2, "abcdefgh" * 3, "ab", "é" * 9, "é" * 8])
+
+
+@given(st.lists(TERMS | st.builds(str.__add__, SHARED, TERMS)), st.integers(1, 5))
+def test_order_terms_sorts_as_python_does(terms, size):
+    parts = [terms[low : low + size] for low in range(0, len(terms), size)]
+    vocabulary, numbers = order_terms([join_terms(part) for part in parts])
+    listed = sorted(set(terms) - {""})
+    assert vocabulary.terms == listed
+    assert numbers.tolist() == [listed.index(t) if t else -1 for t in terms]
+
+
+@given(st.sets(TERMS.filter(bool)))
+def test_arrays_give_the_vocabulary_back(terms):
+    vocabulary = Vocabulary.of(terms)
+    assert len(vocabulary) == len(terms)
+    again = Vocabulary.from_arrays(**vocabulary.to_arrays())
+    assert again == vocabulary
+    assert again.terms == sorted(terms)
+    assert vocabulary.numbers(sorted(terms)).tolist() == list(range(len(terms)))
+
+
+def test_unsorted_arrays_are_refused():
+    blob = np.frombuffer(b"hivebee", np.uint8)
+    with pytest.raises(Mistake, match="not sorted"):
+        Vocabulary.from_arrays(blob, np.array([4, 7]))
+
+
+def test_take_and_contains():
+    vocabulary = Vocabulary.of(["bee", "hive", "wax"])
+    assert vocabulary.take([0, 2]).terms == ["bee", "wax"]
+    assert "hive" in vocabulary
+    assert "honey" not in vocabulary
+    assert repr(vocabulary) == "Vocabulary(3 terms)"
+    assert vocabulary != Vocabulary.of(["bee"])
+
+
+def test_pages_are_zero_and_writable():
+    held = zeros((3, 5), np.float32)
+    held += 1
+    assert held.sum() == 15
+    assert zeros(0, np.uint8).shape == (0,)
+    large = zeros(1 << 22, np.uint8)
+    assert not large.any()

@@ -1,0 +1,34 @@
+"""Laws of the corpus room."""
+
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from classmark.corpus.table import TokenTable
+from classmark.text.tokens import words
+
+TEXTS = st.lists(st.text() | st.text("aB1_ éß漢の\u0301'İΣ"), max_size=6)
+
+
+@given(TEXTS)
+@settings(deadline=None)
+def test_the_compiled_pass_equals_the_reference_path(texts):
+    table = TokenTable()
+    chunks = list(table.chunks(texts))
+    tokens = table.tokens()
+    found = []
+    for chunk in chunks:
+        for i in range(len(chunk.starts) - 1):
+            part = slice(chunk.starts[i], chunk.starts[i + 1])
+            pairs = zip(chunk.columns[part], chunk.counts[part], strict=True)
+            found.append({tokens[token]: int(times) for token, times in pairs})
+    assert found == [dict(Counter(words(text))) for text in texts]
+
+
+@given(st.text(), st.text())
+@settings(deadline=None)
+def test_documents_do_not_touch(one, other):
+    table = TokenTable()
+    list(table.chunks([one, other]))
+    assert table.tokens() == list(dict.fromkeys([*words(one), *words(other)]))

@@ -1,0 +1,86 @@
+"""The slow, obvious version of each kernel of solvers.dual: duals in a dictionary."""
+
+import numpy as np
+
+from oracles import groups
+
+
+def implicit_pass(order, X, levels, mapping, caps, rest_caps, alpha, W):
+    """One pass; ``alpha`` maps (mapping, document, winner, loser) to duals."""
+    k, costs = levels.shape[1], np.zeros(len(X))
+    for i in order:
+        f, q = X[i] @ W, X[i] @ X[i]
+        delta, level = np.zeros(k), levels[i]
+        for name in mapping.split("-"):
+            costs[i] += _visit(name, i, f, delta, level, q, caps[i], rest_caps, alpha)
+        W += np.outer(X[i], delta)
+    return costs
+
+
+def _visit(name, i, f, delta, level, q, caps, rest_caps, alpha):
+    k = len(f)
+    above = np.flatnonzero(level > 0)
+    a = np.zeros((k, k))
+    for (part, document, u, v), value in alpha.items():
+        if (part, document) == (name, i):
+            a[u, v] = value
+    cost, learn = 0.0, q > 0
+    if name == "svm":
+        cap = np.where(level > 0, caps, rest_caps)
+        cost = groups.visit_svm(a[0], f, delta, level, q, cap, learn)
+    elif name == "dme":
+        cap = caps[above].mean() if len(above) else 0.0
+        for s in range(k):
+            duals = a[above]
+            cost += cap * groups.visit_dme(
+                duals, f, delta, level, above, s, q, cap, None, None, learn
+            )
+            a[above] = duals
+    else:
+        for r in above:
+            if name == "dom":
+                cost += caps[r] * groups.visit_dom(
+                    a[r], f, delta, level, r, q, caps[r], None, None, learn
+                )
+            else:
+                cost += caps[r] * groups.visit_dis(
+                    a[r], f, delta, level, r, q, caps[r], learn
+                )
+    for u in range(k):
+        for v in range(k):
+            alpha[name, i, u, v] = a[u, v]
+    return cost
+
+
+def coefficients(document, alpha, level):
+    out = np.zeros(len(level))
+    for (name, i, u, v), value in alpha.items():
+        if i == document and name == "svm" and u == 0:
+            out[v] += value if level[v] > 0 else -value
+        elif i == document and name != "svm":
+            out[u] += value
+            out[v] -= value
+    return out
+
+
+def rebuild(X, levels, alpha):
+    parts = [coefficients(i, alpha, levels[i]) for i in range(len(X))]
+    return X.T @ np.array(parts)
+
+
+def sum_duals(alpha):
+    return sum(alpha.values())
+
+
+def explicit_pass(order, X, document_groups, caps, alpha, W):
+    """``document_groups`` lists groups of edges; ``alpha`` one array per group."""
+    costs = np.zeros(len(X))
+    for i in order:
+        f, q, delta = X[i] @ W, X[i] @ X[i], np.zeros(W.shape[1])
+        for place, edges in enumerate(document_groups[i]):
+            winners, losers = (np.array(side) for side in zip(*edges, strict=True))
+            costs[i] += caps[i][place] * groups.visit_edges(
+                winners, losers, alpha[i][place], f, delta, q, caps[i][place], q > 0
+            )
+        W += np.outer(X[i], delta)
+    return costs

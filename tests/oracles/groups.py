@@ -1,0 +1,109 @@
+"""The slow, obvious version of each kernel of solvers.groups."""
+
+import numpy as np
+
+
+def group_threshold(z, m, cap):
+    """Bisection on Σ max(0, z − θ) = min(θ, cap)."""
+    z = np.asarray(z[:m])
+    low, high = 0.0, max(z.max(initial=0.0), 0.0) + 1.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        if np.maximum(0, z - middle).sum() > min(middle, cap):
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def step_group(a, z, place, m, cap):
+    theta, total = group_threshold(z, m, cap), 0.0
+    for j in range(m):
+        new = max(0.0, z[j] - theta)
+        z[j], a[place[j]] = new - a[place[j]], new
+        total += z[j]
+    return total
+
+
+def _move(edges, a, f, delta, q, cap):
+    """Projected gradient on one group's dual, to its optimum; a, f, delta change."""
+    k = len(f)
+    E = np.zeros((len(edges), k))
+    for e, (u, v) in enumerate(edges):
+        E[e, u] += 1
+        E[e, v] -= 1
+    start, b = a.copy(), 1 - E @ f
+    H = q * E @ E.T
+    x, step = a.copy(), 1 / np.linalg.norm(H, 2)
+    for _ in range(4000):
+        moved = _project(x - step * (H @ (x - start) - b), cap)
+        done = np.abs(moved - x).max() < 1e-9
+        x = moved
+        if done:
+            break
+    change = x - start
+    a[:] = x
+    f += q * E.T @ change
+    delta += E.T @ change
+
+
+def _project(x, cap):
+    x = np.maximum(0, x)
+    if x.sum() <= cap:
+        return x
+    falling = np.sort(x)[::-1]
+    thresholds = (np.cumsum(falling) - cap) / np.arange(1, len(x) + 1)
+    return np.maximum(0, x - thresholds[np.flatnonzero(falling > thresholds)[-1]])
+
+
+def visit_edges(winners, losers, a, f, delta, q, cap, learn):
+    edges = list(zip(winners.tolist(), losers.tolist(), strict=True))
+    slack = max([0.0, *(1 - f[u] + f[v] for u, v in edges)])
+    if learn and edges:
+        _move(edges, a, f, delta, q, cap)
+    return slack
+
+
+def visit_dom(a, f, delta, level, r, q, cap, z, place, learn):
+    below = [s for s in range(len(f)) if level[s] < level[r]]
+    duals = a[below]
+    slack = visit_edges(
+        np.full(len(below), r), np.array(below, int), duals, f, delta, q, cap, learn
+    )
+    a[below] = duals
+    return slack
+
+
+def visit_dme(a, f, delta, level, above, s, q, cap, z, place, learn):
+    chosen = [j for j in range(len(above)) if level[above[j]] > level[s]]
+    duals = a[chosen, s]
+    winners = np.array([above[j] for j in chosen], int)
+    slack = visit_edges(
+        winners, np.full(len(chosen), s), duals, f, delta, q, cap, learn
+    )
+    a[chosen, s] = duals
+    return slack
+
+
+def visit_dis(a, f, delta, level, r, q, cap, learn):
+    slack = 0.0
+    for s in range(len(f)):
+        if level[s] < level[r]:
+            dual = a[s : s + 1]
+            slack += visit_edges(
+                np.array([r]), np.array([s]), dual, f, delta, q, cap, learn
+            )
+    return slack
+
+
+def visit_svm(a, f, delta, level, q, cap, learn):
+    cost = 0.0
+    for c in range(len(f)):
+        y = 1.0 if level[c] > 0 else -1.0
+        cost += cap[c] * max(0.0, 1 - y * f[c])
+        if learn:
+            new = np.clip(a[c] + (1 - y * f[c]) / q, 0, cap[c])
+            delta[c] += y * (new - a[c])
+            f[c] += y * q * (new - a[c])
+            a[c] = new
+    return cost

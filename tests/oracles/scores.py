@@ -1,0 +1,14 @@
+"""The slow, obvious version of each kernel of scores."""
+
+
+def scores_of(columns, values, W, out):
+    out[:] = [
+        sum(v * W[c, r] for c, v in zip(columns, values, strict=True))
+        for r in range(W.shape[1])
+    ]
+
+
+def add_to_rows(columns, values, W, delta, changed, n_changed):
+    for c, v in zip(columns, values, strict=True):
+        for r in changed[:n_changed]:
+            W[c, r] += v * delta[r]

@@ -1,0 +1,113 @@
+"""Each exact step against projected gradient on the same small problem."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from classmark.solvers.groups import kernels
+from oracles import groups as slow
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def state(seed, k=5, rows=None):
+    """Scores, feasible duals and levels as in the middle of a run."""
+    rng = np.random.default_rng(seed)
+    cap = float(rng.uniform(0.2, 2))
+    shape = (rows, k) if rows else (k,)
+    a = rng.random(shape) * (rng.random(shape) < 0.5) * cap / max(k, rows or 1)
+    level = np.array([2.0, 1.0, 0.0, 0.0, 1.0])[rng.permutation(5)][:k]
+    return rng.standard_normal(k), a, level, float(rng.uniform(0.3, 2)), cap
+
+
+def buffers(k=5):
+    return np.empty(k + 1), np.empty(k + 1, np.uint32)
+
+
+@given(SEEDS)
+@settings(deadline=None)
+def test_threshold_solves_its_equation(seed):
+    rng = np.random.default_rng(seed)
+    z, cap = rng.standard_normal(6) * 3, float(rng.uniform(0.01, 3))
+    fast = kernels.group_threshold(z, 6, cap)
+    assert fast == pytest.approx(slow.group_threshold(z, 6, cap), abs=1e-9)
+    a, b = rng.random(6), None
+    b = a.copy()
+    y, place = z.copy(), np.arange(6, dtype=np.uint32)
+    total = kernels.step_group(a, z, place, 6, cap)
+    assert total == pytest.approx(slow.step_group(b, y, place, 6, cap), abs=1e-8)
+    assert np.allclose(a, b, atol=1e-8)
+    assert np.allclose(z, y, atol=1e-8)
+
+
+def compare(name, learn, f, a, rest, position=0):
+    """Run both versions on copies; scores, duals, changes and slacks must agree."""
+    results = []
+    for module in (kernels, slow):
+        g, b, delta = f.copy(), a.copy(), np.zeros(len(f))
+        arguments = [b, g, delta]
+        found = getattr(module, name)(
+            *rest[:position], *arguments, *rest[position:], learn
+        )
+        results.append((found, g, b, delta))
+    for fast, obvious in zip(*results, strict=True):
+        assert np.allclose(fast, obvious, atol=1e-5)
+
+
+@given(SEEDS, st.booleans())
+@settings(deadline=None, max_examples=12)
+def test_a_label_over_all_below_it(seed, learn):
+    f, a, level, q, cap = state(seed)
+    r = int(np.argmax(level))
+    a[level >= level[r]] = 0
+    compare("visit_dom", learn, f, a, (level, r, q, cap, *buffers()))
+
+
+@given(SEEDS, st.booleans())
+@settings(deadline=None, max_examples=12)
+def test_all_labels_over_one(seed, learn):
+    f, _, level, q, cap = state(seed)
+    above = np.flatnonzero(level > 0).astype(np.uint32)
+    rng = np.random.default_rng(seed)
+    a = rng.random((len(above), 5)) * cap / 5
+    for j, label in enumerate(above):
+        a[j, level >= level[label]] = 0
+    s = int(np.argmin(level))
+    compare("visit_dme", learn, f, a, (level, above, s, q, cap, *buffers()))
+
+
+@given(SEEDS, st.booleans())
+@settings(deadline=None, max_examples=10)
+def test_each_pair_alone(seed, learn):
+    f, a, level, q, cap = state(seed)
+    r = int(np.argmax(level))
+    a[level >= level[r]] = 0
+    compare("visit_dis", learn, f, a, (level, r, q, cap))
+
+
+@given(SEEDS, st.booleans())
+@settings(deadline=None)
+def test_each_label_against_its_threshold(seed, learn):
+    f, a, level, q, _ = state(seed)
+    cap = np.random.default_rng(seed).uniform(0.5, 2, 5)
+    compare("visit_svm", learn, f, a, (level, q, cap))
+
+
+@given(SEEDS, st.booleans())
+@settings(deadline=None, max_examples=12)
+def test_any_edges(seed, learn):
+    rng = np.random.default_rng(seed)
+    pairs = np.array([(u, v) for u in range(4) for v in range(4) if u < v])
+    pairs = pairs[rng.permutation(6)[:4]]
+    flip = rng.random(4) < 0.5
+    pairs[flip] = pairs[flip][:, ::-1]
+    winners, losers = pairs.T.astype(np.uint32)
+    a, f = rng.random(4) * 0.2, rng.standard_normal(4)
+    results = []
+    for module in (kernels, slow):
+        b, g, delta = a.copy(), f.copy(), np.zeros(4)
+        found = module.visit_edges(winners, losers, b, g, delta, 0.7, 1.0, learn)
+        results.append((found, g, delta))
+    for fast, obvious in zip(*results, strict=True):
+        assert np.allclose(fast, obvious, atol=1e-4)

@@ -1,0 +1,57 @@
+"""The kernels that find tokens, against the reference path."""
+
+import numpy as np
+import pytest
+from oracles import text as oracle
+
+from classmark.corpus.table import TokenTable, _encoded
+from classmark.text.kernels import lower_word, mix
+
+
+def found(texts):
+    """Each document's tokens, as the pass finds them: bytes and key."""
+    batch = _encoded(texts)
+    table = TokenTable()
+    with np.errstate(over="ignore"):
+        firsts = table._find(batch)  # noqa: SLF001 - the kernel as the table calls it
+    edges, keys = table._edges.tolist(), table._keys.tolist()  # noqa: SLF001
+    whole = batch.buffer.tobytes()
+    return [
+        [
+            (whole[edges[2 * t] : edges[2 * t + 1]].lower(), keys[t])
+            for t in range(firsts[document], firsts[document + 1])
+        ]
+        for document in range(len(texts))
+    ]
+
+
+@pytest.mark.parametrize("word", [0, 1, 0xFF << 56, 2**64 - 1, 0x0123456789ABCDEF])
+def test_mix_and_lower_word(word):
+    with np.errstate(over="ignore"):
+        assert int(mix(np.uint64(word))) == oracle.mix(word)
+    assert int(lower_word(np.uint64(word))) == oracle.lower_word(word)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_lower_word_on_random_words(seed):
+    for word in np.random.default_rng(seed).integers(2**64, size=200, dtype=np.uint64):
+        assert int(lower_word(word)) == oracle.lower_word(int(word))
+
+
+def test_find_tokens_finds_what_the_reference_does():
+    texts = [
+        "",
+        "a",
+        "Seven77 eightsss Ninechars " + "x" * 63 + " " + "Y" * 64 + " " + "z" * 65,
+        "no_gap's",
+        "ÀÉ ÎÕ ünï-cödé eightßß",
+        "日本語abc か\u3099 \ud800 x",
+        "\x7fA[Z`a{z/0:9@",
+        " " * 200 + "far" + "-" * 130 + "away",
+    ]
+    assert found(texts) == [oracle.find_tokens(text) for text in texts]
+
+
+def test_every_length_and_alignment():
+    texts = [" " * gap + "Ab1" * size for gap in range(9) for size in range(30)]
+    assert found(texts) == [oracle.find_tokens(text) for text in texts]

@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The first call of a kernel compiles it: no example has a deadline.
+settings.register_profile("classmark", deadline=None)
+settings.load_profile("classmark")
 
 
 @pytest.fixture(scope="session")

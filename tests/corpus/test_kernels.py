@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from oracles import corpus as oracle
-from oracles import text as text_oracle
 
 from classmark.corpus.kernels import (
     close_gaps,
@@ -13,6 +11,8 @@ from classmark.corpus.kernels import (
 )
 from classmark.corpus.table import TokenTable
 from classmark.text.tokens import words
+from oracles import corpus as oracle
+from oracles import text as text_oracle
 
 
 def random_rows(seed, n=40, tokens=30):
@@ -32,7 +32,7 @@ def flat(rows):
 
 def scattered(rows, number, width):
     starts, columns, counts = flat(rows)
-    heads = np.zeros(width + 2, np.int64)
+    heads = np.zeros(width + 2, np.uint32)
     postings = np.zeros(len(columns), np.uint64)
     begins = np.zeros(len(starts), np.int64)
     scatter_by_term(starts, columns, counts, number, heads, postings, begins)

@@ -39,9 +39,12 @@ def _visit(name, i, f, delta, level, q, caps, rest_caps, alpha):
     else:
         for r in above:
             if name == "dom":
-                cost += caps[r] * groups.visit_dom(
-                    a[r], f, delta, level, r, q, caps[r], None, None, learn
+                below = np.flatnonzero(level < level[r])
+                duals = a[r, below]
+                cost += caps[r] * groups.visit_edges(
+                    np.full(len(below), r), below, duals, f, delta, q, caps[r], learn
                 )
+                a[r, below] = duals
             else:
                 cost += caps[r] * groups.visit_dis(
                     a[r], f, delta, level, r, q, caps[r], learn

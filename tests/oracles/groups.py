@@ -16,11 +16,11 @@ def group_threshold(z, m, cap):
     return (low + high) / 2
 
 
-def step_group(a, z, place, m, cap):
+def step_group(a, z, m, cap):
     theta, total = group_threshold(z, m, cap), 0.0
     for j in range(m):
         new = max(0.0, z[j] - theta)
-        z[j], a[place[j]] = new - a[place[j]], new
+        z[j], a[j] = new - a[j], new
         total += z[j]
     return total
 
@@ -64,24 +64,25 @@ def visit_edges(winners, losers, a, f, delta, q, cap, learn):
     return slack
 
 
-def visit_dom(a, f, delta, level, r, q, cap, z, place, learn):
-    below = [s for s in range(len(f)) if level[s] < level[r]]
-    duals = a[below]
+def visit_dom(f, delta, hidden, r, q, cap, a, place, m, z, learn):
+    below = [s for s in range(len(f)) if s not in set(hidden.tolist())]
+    duals = np.zeros(len(below))
+    for j in range(m):
+        duals[below.index(place[j])] = a[j]
     slack = visit_edges(
         np.full(len(below), r), np.array(below, int), duals, f, delta, q, cap, learn
     )
-    a[below] = duals
-    return slack
+    kept = np.flatnonzero(duals)
+    a[: len(kept)], place[: len(kept)] = duals[kept], np.array(below)[kept]
+    return slack, len(kept)
 
 
-def visit_dme(a, f, delta, level, above, s, q, cap, z, place, learn):
+def visit_dme(a, f, delta, level, above, s, q, cap, z, duals, learn):
     chosen = [j for j in range(len(above)) if level[above[j]] > level[s]]
-    duals = a[chosen, s]
+    held = a[chosen, s]
     winners = np.array([above[j] for j in chosen], int)
-    slack = visit_edges(
-        winners, np.full(len(chosen), s), duals, f, delta, q, cap, learn
-    )
-    a[chosen, s] = duals
+    slack = visit_edges(winners, np.full(len(chosen), s), held, f, delta, q, cap, learn)
+    a[chosen, s] = held
     return slack
 
 

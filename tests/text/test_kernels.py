@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from oracles import text as oracle
 
 from classmark.corpus.table import TokenTable, _encoded
 from classmark.text.kernels import lower_word, mix
+from oracles import text as oracle
 
 
 def found(texts):

@@ -148,7 +148,7 @@ def _renumbered(
     chunks.reverse()
     while chunks:
         chunk = chunks.pop()
-        heads = np.zeros(width + 2, np.int64)
+        heads = np.zeros(width + 2, np.uint32)
         starts = np.zeros(len(chunk.starts), np.int64)
         scatter_by_term(
             chunk.starts, chunk.columns, chunk.counts, terms, heads, postings, starts

@@ -130,7 +130,7 @@ def scatter_by_term(
     columns: NDArray[np.uint32],
     counts: NDArray[np.uint8],
     number: NDArray[np.uint32],
-    heads: NDArray[np.int64],
+    heads: NDArray[np.uint32],
     postings: NDArray[np.uint64],
     starts: NDArray[np.int64],
 ) -> None:
@@ -146,10 +146,10 @@ def scatter_by_term(
         kept = 0
         for entry in range(rows[row], rows[row + 1]):
             term = number[columns[entry]]
-            heads[term + np.uint32(1)] += 1
+            heads[term + np.uint32(1)] += np.uint32(1)
             kept += term != dropped
         starts[row + 1] = starts[row] + kept
-    before = 0
+    before = np.uint32(0)
     for term in range(1, len(heads)):
         size = heads[term]
         heads[term] = before
@@ -158,12 +158,12 @@ def scatter_by_term(
         for entry in range(rows[row], rows[row + 1]):
             head = number[columns[entry]] + np.uint32(1)
             postings[heads[head]] = np.uint64(row) << _FAR | np.uint64(counts[entry])
-            heads[head] += 1
+            heads[head] += np.uint32(1)
 
 
 @compiled
 def gather_by_document(
-    heads: NDArray[np.int64],
+    heads: NDArray[np.uint32],
     postings: NDArray[np.uint64],
     stops: NDArray[np.int64],
     columns: NDArray[np.uint32],

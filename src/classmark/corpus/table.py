@@ -15,7 +15,7 @@ from classmark.text.tokens import fold, kinds
 
 BATCH = 1 << 18
 CHUNK = 3 << 18
-_ROOM = 1 << 16
+_ROOM = 1 << 15
 _SLICE = 1 << 12
 _MOST = 1 << 32
 _TAIL = "\n" * 72
@@ -60,7 +60,7 @@ class TokenTable:
     """
 
     def __init__(self) -> None:
-        self._slots = zeros(4 * _ROOM, np.uint32)
+        self._slots = zeros(2 * _ROOM, np.uint32)
         self._known = zeros((_ROOM, 2), np.uint64)
         self._offsets = zeros(_ROOM, np.uint64)
         self._arena = zeros(8 * _ROOM, np.uint8)

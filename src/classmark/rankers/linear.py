@@ -46,10 +46,12 @@ class LinearRanker(Estimator, ABC):
 
     weights_ : shape (features, categories), a dense array or a scipy sparse matrix: the
         prototypes as columns, so that a document's scores are a sum of rows.
+    thresholds_ : shape (categories,), taken off the scores; None where there are none.
     """
 
     _needs_y = True
     weights_: NDArray[np.float64] | csc_matrix
+    thresholds_: NDArray[np.float64] | None = None
 
     @abstractmethod
     def fit(self, X: Any, Y: Any) -> Self:
@@ -76,7 +78,8 @@ class LinearRanker(Estimator, ABC):
         rows = self._documents(X)
         scores = rows.to_scipy() @ self.weights_
         dense = scores.toarray() if hasattr(scores, "toarray") else scores
-        return np.asarray(dense, dtype=np.float64)
+        found = np.asarray(dense, dtype=np.float64)
+        return found if self.thresholds_ is None else found - self.thresholds_
 
     def rank(self, X: Any, top: int | None = None) -> NDArray[np.int64]:
         """Category numbers, best first, shape (documents, top or all)."""

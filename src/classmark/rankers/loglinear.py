@@ -8,7 +8,13 @@ from classmark.losses.loglinear import loss_from
 from classmark.preferences.decompose import Decomposition
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
-from classmark.solvers.smooth import Documents, Solution, minimise, require_penalty
+from classmark.solvers.smooth import (
+    Documents,
+    Objective,
+    Solution,
+    minimise,
+    require_penalty,
+)
 from classmark.sparse import rows_from
 
 
@@ -74,13 +80,8 @@ class LogLinearRanker(LinearRanker):
             from classmark.solvers.boosting import boost
 
             return boost(documents, C=self.C, max_iter=self.max_iter, tol=self.tol)
-        return minimise(
-            documents,
-            C=self.C,
-            kind=self.penalty,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
+        objective = Objective(documents, self.C, self.penalty)
+        return minimise(objective, max_iter=self.max_iter, tol=self.tol)
 
     def _require_parameters(self) -> None:
         require_penalty(self.penalty, self.C)

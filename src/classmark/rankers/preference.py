@@ -133,19 +133,13 @@ class PreferenceRanker(LinearRanker):
         return listed, rest * share * size / others
 
     def _settle(self, solution: Solution) -> None:
-        svm = self.mapping == "svm"
         self.weights_ = solution.W
         self.objective_ = solution.objective
         self.duality_gap_ = solution.gap
         self.n_iter_ = solution.passes
         self.trace_ = solution.trace
-        if svm:
+        if self.mapping == "svm":
             self.weights_, self.thresholds_ = solution.W[:-1], solution.W[-1]
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores of all categories, shape (documents, categories)."""
-        scores = super().decision_function(X)
-        return scores - self.thresholds_ if self.mapping == "svm" else scores
 
     def _check(self) -> None:
         if not callable(self.mapping) and self.mapping not in CODES:

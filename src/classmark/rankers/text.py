@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
 from classmark.rankers.perceptron import CategoryPerceptron
+from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.rocchio import Rocchio
 from classmark.ranking import top as best_of
 from classmark.storage import open_folder, pack_strings, save, unpack_strings
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "classmark text ranker", 1
 LEARNERS: dict[str, type[LinearRanker]] = {
+    "plm": PreferenceRanker,
     "rocchio": Rocchio,
     "perceptron": CategoryPerceptron,
 }
@@ -104,6 +106,8 @@ class TextRanker:
         arrays, settings = self.vectorizer.to_arrays()
         stored = {f"vectorizer_{name}": array for name, array in arrays.items()}
         stored |= _weights_to_arrays(self.ranker.weights_)
+        if self.ranker.thresholds_ is not None:
+            stored["thresholds"] = self.ranker.thresholds_
         stored["categories"], stored["categories_ends"] = pack_strings(self.categories)
         kinds = {kind: name for name, kind in LEARNERS.items()}
         described = {
@@ -129,6 +133,7 @@ class TextRanker:
         vectorizer = Vectorizer.from_arrays(arrays, saved.settings["vectorizer"])
         ranker = learner(saved.settings["learner"], **saved.settings["parameters"])
         ranker.weights_ = _weights_from_arrays(saved.arrays)
+        ranker.thresholds_ = saved.arrays.get("thresholds")
         names = unpack_strings(
             saved.arrays["categories"], saved.arrays["categories_ends"]
         )

@@ -1,10 +1,15 @@
-"""Which weights make a smooth loss of linear scores smallest? By L-BFGS."""
+"""Which weights make a smooth loss of linear scores smallest? By L-BFGS.
+
+Without a penalty its first guess of the curvature is the diagonal at W = 0, not the
+identity: words are rare or frequent, and a rare word's weight may move further.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +22,9 @@ from classmark.sparse import Rows
 Weights = NDArray[np.float64]
 BLOCK = 1 << 22  # scores held at a time
 MEMORY = 10  # steps that L-BFGS remembers
+FALL, TURN = 1e-4, 0.9  # of the slope: what a step must gain, and leave
+TRIES = 40  # halvings or doublings of a step before rounding is to blame
+FLATTEST = 0.5  # of the mean curvature: the least that is assumed, without penalty
 PENALTIES = ("l2", "natural")
 
 
@@ -56,6 +64,13 @@ class Documents:
             gradient += block.T @ (prices.into - prices.out_of)
         return value, gradient
 
+    def curvature(self) -> Weights:
+        """Bound the diagonal of L's curvature at W = 0 by Σ_i x² (into + out_of)."""
+        total = np.zeros(self.shape)
+        for block, prices in self.priced(np.zeros(self.shape)):
+            total += block.multiply(block).T @ (prices.into + prices.out_of)
+        return total
+
 
 def penalty(W: Weights, kind: str) -> tuple[float, Weights]:
     """The size of the weights and its gradient.
@@ -82,76 +97,117 @@ def require_penalty(kind: str, C: float | None) -> None:
         raise Mistake(f"C is {C}: give more than 0, or None for no penalty")
 
 
-@dataclass(slots=True)
-class _Curve:
-    """The objective, and the loss without penalty at each iterate."""
+class Point(NamedTuple):
+    """Weights, the objective there, its gradient, and the loss without penalty."""
+
+    W: Weights
+    objective: float
+    gradient: Weights
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """L, or penalty(W) + C·L where C is given."""
 
     documents: Documents
     C: float | None
     kind: str
-    last: tuple[float, float] = (0.0, 0.0)
-    losses: list[float] = field(default_factory=list)
 
-    def evaluate(self, w: Weights) -> tuple[float, Weights]:
-        W = w.reshape(self.documents.shape)
+    def at(self, W: Weights) -> Point:
+        """Evaluate the objective."""
         loss, gradient = self.documents.slope(W)
-        objective = loss
-        if self.C is not None:
-            size, pull = penalty(W, self.kind)
-            objective = size + self.C * loss
-            gradient = pull + self.C * gradient
-        self.last = (objective, loss)
-        return objective, gradient.ravel()
+        if self.C is None:
+            return Point(W, loss, gradient, loss)
+        size, pull = penalty(W, self.kind)
+        return Point(W, size + self.C * loss, pull + self.C * gradient, loss)
 
-    def record(self, w: Weights, objective: float) -> None:
-        """Keep the loss of an accepted step: usually that of the last evaluation."""
-        if objective != self.last[0]:
-            self.evaluate(w)
-        self.losses.append(self.last[1])
+    def curvature(self) -> Weights:
+        """Return the diagonal that L-BFGS starts from, all of it positive."""
+        if self.C is not None:
+            return np.ones(self.documents.shape)
+        curved = self.documents.curvature()
+        return curved + (FLATTEST * curved.mean() if curved.any() else 1.0)
+
+
+class _Memory:
+    """The last steps and the changes of gradient they brought: L-BFGS's two loops."""
+
+    def __init__(self, curvature: Weights) -> None:
+        self.spread = 1.0 / curvature
+        self.scale = 1.0
+        self.pairs: deque[tuple[Weights, Weights, float]] = deque(maxlen=MEMORY)
+
+    def add(self, step: Weights, change: Weights) -> None:
+        """Remember a step, unless the objective does not bend along it."""
+        bend = float(np.vdot(step, change))
+        if bend > 0.0:
+            self.pairs.append((step, change, 1.0 / bend))
+            self.scale = bend / float(np.vdot(change, self.spread * change))
+
+    def direction(self, gradient: Weights) -> Weights:
+        """Return where to go from here: −H⁻¹ · gradient, roughly."""
+        q = -gradient
+        shares = []
+        for step, change, rho in reversed(self.pairs):
+            shares.append(rho * float(np.vdot(step, q)))
+            q -= shares[-1] * change
+        q *= self.scale * self.spread
+        for (step, change, rho), share in zip(
+            self.pairs, reversed(shares), strict=True
+        ):
+            q += (share - rho * float(np.vdot(change, q))) * step
+        return q
+
+
+def _searched(objective: Objective, here: Point, way: Weights) -> Point | None:
+    """Find a point on the way with enough fall and a flatter slope, by bisection.
+
+    These are Wolfe's conditions; None when rounding leaves no such point.
+    """
+    slope = float(np.vdot(here.gradient, way))
+    low, high, length = 0.0, np.inf, 1.0
+    for _ in range(TRIES):
+        there = objective.at(here.W + length * way)
+        if not there.objective <= here.objective + FALL * length * slope:
+            high = length
+        elif np.vdot(there.gradient, way) < TURN * slope:
+            low = length
+        else:
+            return there
+        length = 0.5 * (low + high) if high < np.inf else 2.0 * low
+    return None
 
 
 def minimise(
-    documents: Documents,
+    objective: Objective,
     *,
-    C: float | None = None,
-    kind: str = "l2",
     max_iter: int = 1000,
     tol: float = 1e-5,
     start: Weights | None = None,
 ) -> Solution:
-    """Minimise L, or penalty(W) + C·L where C is given, by L-BFGS [LiuNocedal89].
+    """Minimise the objective by L-BFGS [LiuNocedal89].
 
-    Stops when the largest slope is ``tol`` times that at W = 0, or after ``max_iter``
-    iterations. Without a penalty the smallest loss may lie at infinity (separable
-    documents): then it is the iterations that end the search.
+    Stops when the largest slope is ``tol`` times that at W = 0, after ``max_iter``
+    iterations, or where rounding allows no further fall. Without a penalty the smallest
+    loss may lie at infinity (separable documents).
 
     start : weights to begin with, those of a neighbouring C for instance.
     """
-    from scipy.optimize import minimize
-
-    require_penalty(kind, C)
-    curve = _Curve(documents, C, kind)
-    nought = np.zeros(documents.shape)
-    first = curve.evaluate(nought.ravel())[1]
-    steps = iter(track(range(max_iter), "minimising the loss", max_iter))
-
-    def told(intermediate_result: Any) -> None:
-        curve.record(intermediate_result.x, intermediate_result.fun)
-        next(steps, None)
-
-    found = minimize(
-        curve.evaluate,
-        (nought if start is None else start).ravel(),
-        jac=True,
-        method="L-BFGS-B",
-        callback=told,
-        options={
-            "maxiter": max_iter,
-            "maxfun": 20 * max_iter + 20,
-            "maxcor": MEMORY,
-            "gtol": tol * float(np.abs(first).max(initial=0.0)),
-            "ftol": 0.0,
-        },
-    )
-    weights = np.asarray(found.x, np.float64).reshape(documents.shape)
-    return Solution(weights, curve.losses, float(found.fun))
+    require_penalty(objective.kind, objective.C)
+    here = objective.at(np.zeros(objective.documents.shape))
+    enough = tol * float(np.abs(here.gradient).max(initial=0.0))
+    if start is not None:
+        here = objective.at(start)
+    memory = _Memory(objective.curvature())
+    losses: list[float] = []
+    for _ in track(range(max_iter), "minimising the loss", max_iter):
+        if float(np.abs(here.gradient).max(initial=0.0)) <= enough:
+            break
+        there = _searched(objective, here, memory.direction(here.gradient))
+        if there is None:
+            break
+        memory.add(there.W - here.W, there.gradient - here.gradient)
+        here = there
+        losses.append(here.loss)
+    return Solution(here.W, losses, here.objective)

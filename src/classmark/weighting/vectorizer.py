@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -144,6 +144,11 @@ class Vectorizer(Estimator):
             at_most=_documents(self.max_df, len(counts), "max_df"),
             max_features=self.max_features,
         )
+        if not len(kept):
+            raise Mistake(
+                f"none of the {len(vocabulary)} terms of the texts is left: "
+                "lower min_df, raise max_df, or give other texts"
+            )
         if len(kept) < len(vocabulary):
             counts = keep_columns(counts, kept)
             vocabulary, known = vocabulary.take(kept.tolist()), statistics(counts)
@@ -194,7 +199,7 @@ def _documents(bound: float, n: int, name: str) -> float:
     """Turn a count or a fraction of the documents into a count."""
     if isinstance(bound, Integral) and not isinstance(bound, bool) and bound >= 0:
         return float(bound)
-    if isinstance(bound, Real) and 0.0 <= float(bound) <= 1.0:
+    if isinstance(bound, float | np.floating) and 0.0 <= float(bound) <= 1.0:
         return float(bound) * n
     raise Mistake(
         f"{name} is {bound!r}: give a number of documents, or a fraction up to 1.0"

@@ -28,7 +28,7 @@ class ExplicitDual:
     ) -> None:
         self.rows, self.caps = rows, caps
         self.n_documents = len(rows)
-        self.W = np.zeros((rows.width, n_labels))
+        self.W = np.zeros((rows.width, n_labels), rows.values.dtype)
         self.squares = squares(rows)
         self.costs = np.zeros(len(rows))
         flat = [group for document in groups for group in document]

@@ -58,7 +58,7 @@ class ImplicitDual:
         self.codes = np.array(CODES[mapping], np.int64)
         self.caps, self.rest_caps = caps, rest_caps
         self.n_documents = len(rows)
-        self.W = np.zeros((rows.width, levels.width))
+        self.W = np.zeros((rows.width, levels.width), rows.values.dtype)
         self.squares = squares(rows)
         n_slots = max(levels.nnz, len(rows))
         self.slots = np.zeros((len(self.codes), n_slots, 3), np.int64)
@@ -176,4 +176,5 @@ class ImplicitDual:
 def squares(rows: Rows) -> NDArray[np.float64]:
     """‖x_i‖² of each row."""
     owner = np.repeat(np.arange(len(rows)), np.diff(rows.starts))
-    return np.bincount(owner, rows.values.astype(np.float64) ** 2, minlength=len(rows))
+    weights = rows.values.astype(np.float64) ** 2
+    return np.bincount(owner, weights, len(rows)).astype(np.float64)

@@ -59,33 +59,88 @@ def _store_duals(
 
 
 @compiled
+def _visit_dominations(
+    f: Any, delta: Any, above: Any, level: Any, q: float, caps: Any, slot: int,
+    slots: Any, label: Any, alpha: Any, used: Any, buffers: Any, place: Any, learn: bool,
+) -> Any:  # fmt: skip
+    """Each listed label over all below it; duals come as lists and go as lists."""
+    cost, a, z = 0.0, buffers[0], buffers[1]
+    for j in range(len(above)):
+        r, p = above[j], slot + j
+        first, m = slots[p, 0], slots[p, 1]
+        for t in range(m):
+            place[t], a[t] = label[first + t], alpha[first + t]
+        hidden = above[level[above] >= level[r]]
+        slack, m = visit_dom(f, delta, hidden, r, q, caps[j], a, place, m, z, learn)
+        cost += caps[j] * slack
+        if m > slots[p, 2]:
+            slots[p, 0], slots[p, 2] = used[0], 2 * m
+            used[0] += 2 * m
+        first, slots[p, 1] = slots[p, 0], m
+        for t in range(m):
+            label[first + t], alpha[first + t] = place[t], a[t]
+    return cost
+
+
+@compiled
 def _visit_document(
     code: int, a: Any, f: Any, delta: Any, level: Any, above: Any, q: float, caps: Any,
-    rest_caps: Any, z: Any, place: Any, learn: bool,
-) -> float:  # fmt: skip
+    rest_caps: Any, buffers: Any, learn: bool,
+) -> Any:  # fmt: skip
     """One step on each group of a document; return Σ cap · slack before the steps."""
-    cost = 0.0
+    cost, z, duals = 0.0, buffers[0], buffers[1]
     if code == SVM:
         for s in range(len(f)):
             z[s] = rest_caps[s]
         for j in range(len(above)):
             z[above[j]] = caps[j]
         return visit_svm(a[0], f, delta, level, q, z, learn)
-    if code == DME:
-        cap = caps.mean() if len(caps) else 0.0
-        for s in range(len(f)):
-            cost += cap * visit_dme(
-                a, f, delta, level, above, s, q, cap, z, place, learn
+    if code == DIS:
+        for j in range(len(above)):
+            cost += caps[j] * visit_dis(
+                a[j], f, delta, level, above[j], q, caps[j], learn
             )
         return cost
-    for j in range(len(above)):
-        r = above[j]
-        if code == DOM:
-            cost += caps[j] * visit_dom(
-                a[j], f, delta, level, r, q, caps[j], z, place, learn
+    cap = caps.mean() if len(caps) else 0.0
+    lowest = _lowest(f, above)
+    for s in range(len(f)):
+        if 1.0 - lowest + f[s] > 0.0 or a[:, s].any():
+            cost += cap * visit_dme(
+                a, f, delta, level, above, s, q, cap, z, duals, learn
             )
-        else:
-            cost += caps[j] * visit_dis(a[j], f, delta, level, r, q, caps[j], learn)
+            lowest = _lowest(f, above)
+    return cost
+
+
+@compiled
+def _lowest(f: Any, above: Any) -> Any:
+    """The lowest score among the listed labels."""
+    lowest = np.inf
+    for j in range(len(above)):
+        lowest = min(lowest, f[above[j]])
+    return lowest
+
+
+@compiled
+def _visit_part(
+    i: int, code: int, a: Any, f: Any, delta: Any, level: Any, above: Any, q: float,
+    caps: Any, rest_caps: Any, slot: int, slots: Any, label: Any, alpha: Any, used: Any,
+    buffers: Any, place: Any, learn: bool,
+) -> Any:  # fmt: skip
+    """A document's groups of one kind, their duals taken from the pool and put back."""
+    if code == DOM:
+        return _visit_dominations(
+            f, delta, above, level, q, caps, slot, slots, label, alpha, used, buffers,
+            place, learn,
+        )  # fmt: skip
+    n = len(above)
+    if code == SVM:
+        slot, n = i, 1
+    _load_duals(a, slot, n, slots, label, alpha)
+    cost = _visit_document(
+        code, a[:n], f, delta, level, above, q, caps, rest_caps, buffers, learn
+    )
+    _store_duals(a, slot, n, slots, label, alpha, used)
     return cost
 
 
@@ -102,7 +157,7 @@ def implicit_pass(
     a document whose visit changed nothing is left out ever longer, up to LONGEST_NAP.
     """
     k = W.shape[1]
-    f, delta, z = np.empty(k), np.zeros(k), np.empty(k + 1)
+    f, delta, buffers = np.empty(k, W.dtype), np.zeros(k), np.empty((2, k + 1))
     level, place = np.zeros(k), np.empty(k + 1, np.uint32)
     widest = max(1, np.max(np.diff(level_starts))) if len(sq) else 1
     a = np.zeros((widest, k))
@@ -121,14 +176,11 @@ def implicit_pass(
         level[above] = levels[mine]
         costs[i] = 0.0
         for part in range(len(codes)):
-            slot = i if codes[part] == SVM else level_starts[i]
-            n = 1 if codes[part] == SVM else len(above)
-            _load_duals(a, slot, n, slots[part], label[part], alpha[part])
-            costs[i] += _visit_document(
-                codes[part], a, f, delta, level, above, sq[i], caps[mine], rest_caps,
-                z, place, learn and sq[i] > 0.0,
+            costs[i] += _visit_part(
+                i, codes[part], a, f, delta, level, above, sq[i], caps[mine],
+                rest_caps, level_starts[i], slots[part], label[part], alpha[part],
+                used[part], buffers, place, learn and sq[i] > 0.0,
             )  # fmt: skip
-            _store_duals(a, slot, n, slots[part], label[part], alpha[part], used[part])
         level[above] = 0.0
         if learn:
             _apply(columns[row], values[row], W, delta, place, naps[i])
@@ -182,7 +234,7 @@ def explicit_pass(
 ) -> None:  # fmt: skip
     """Visit documents whose groups list their edges: document → groups → edges."""
     k = W.shape[1]
-    f, delta, place = np.empty(k), np.zeros(k), np.empty(k, np.uint32)
+    f, delta, place = np.empty(k, W.dtype), np.zeros(k), np.empty(k, np.uint32)
     nap = np.zeros(2, np.int64)
     for o in range(len(order)):
         i = order[o]

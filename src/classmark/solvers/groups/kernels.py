@@ -14,7 +14,7 @@ from classmark.compiled import compiled
 
 
 @compiled
-def group_threshold(z: Any, m: int, cap: float) -> float:
+def group_threshold(z: Any, m: int, cap: float) -> Any:
     """θ of the exact step: a_s = max(0, z_s − θ) with Σa = θ, or Σa = cap where less.
 
     Both sums are convex and decrease in θ, so Newton's method from the left ends after
@@ -37,53 +37,86 @@ def group_threshold(z: Any, m: int, cap: float) -> float:
 
 
 @compiled
-def step_group(a: Any, z: Any, place: Any, m: int, cap: float) -> float:
-    """Move the m duals a[place] of a group to their optimum; z becomes the change."""
+def step_group(a: Any, z: Any, m: int, cap: float) -> Any:
+    """Move the m duals ``a`` of a group to their optimum; z becomes the change."""
     theta = group_threshold(z, m, cap)
     total = 0.0
     for j in range(m):
         new = max(0.0, z[j] - theta)
-        z[j] = new - a[place[j]]
-        a[place[j]] = new
+        z[j] = new - a[j]
+        a[j] = new
         total += z[j]
     return total
 
 
 @compiled
 def visit_dom(
-    a: Any, f: Any, delta: Any, level: Any, r: int, q: float, cap: float, z: Any,
-    place: Any, learn: bool,
-) -> float:  # fmt: skip
-    """Label r over all labels below it: one group, one exact step; return its slack."""
-    k = len(f)
-    held, worst = 0.0, -np.inf
-    for s in range(k):
-        if level[s] < level[r]:
-            held += a[s]
-            worst = max(worst, f[s])
-    slack = max(0.0, 1.0 - f[r] + worst)
-    if not learn or (slack == 0.0 and held == 0.0):
-        return slack
-    m, base = 0, held + (1.0 - f[r]) / q
-    for s in range(k):
-        if level[s] < level[r] and (a[s] > 0.0 or base + f[s] / q > 0.0):
-            z[m] = base + a[s] + f[s] / q
-            place[m] = s
-            m += 1
-    total = step_group(a, z, place, m, cap)
+    f: Any, delta: Any, hidden: Any, r: int, q: float, cap: float, a: Any, place: Any,
+    m: int, z: Any, learn: bool,
+) -> Any:  # fmt: skip
+    """Label r over all labels not hidden: one group, one exact step.
+
+    The group's m duals that are not zero are a[:m], of the labels place[:m]; the step
+    may add others. Return the slack before it, and how many there are now.
+    """
+    mine, kept = f[r], f[hidden]
+    f[hidden] = -np.inf
+    worst, held = -np.inf, 0.0
+    for s in range(len(f)):
+        worst = max(worst, f[s])
     for j in range(m):
-        f[place[j]] -= q * z[j]
-        delta[place[j]] -= z[j]
-    f[r] += q * total
-    delta[r] += total
-    return slack
+        held += a[j]
+    slack = max(0.0, 1.0 - mine + worst)
+    if learn and (slack > 0.0 or m > 0):
+        m = _candidates(f, held + (1.0 - mine) / q, q, a, place, m, z)
+        total = step_group(a, z, m, cap)
+        f[hidden] = kept
+        for j in range(m):
+            f[place[j]] -= q * z[j]
+            delta[place[j]] -= z[j]
+        f[r] += q * total
+        delta[r] += total
+        m = _compact(a, place, m)
+    else:
+        f[hidden] = kept
+    return slack, m
+
+
+@compiled
+def _candidates(
+    f: Any, base: float, q: float, a: Any, place: Any, m: int, z: Any
+) -> int:
+    """List beside the m labels held those whose z is positive: z = base + a + f/q."""
+    held = m
+    for j in range(held):
+        z[j] = base + a[j] + f[place[j]] / q
+        f[place[j]] = -np.inf
+    limit = -base * q
+    for s in range(len(f)):
+        if f[s] > limit:
+            place[m], z[m], a[m] = s, base + f[s] / q, 0.0
+            m += 1
+    for j in range(held):
+        f[place[j]] = (z[j] - base - a[j]) * q
+    return m
+
+
+@compiled
+def _compact(a: Any, place: Any, m: int) -> int:
+    """Forget the duals that became zero."""
+    kept = 0
+    for j in range(m):
+        if a[j] > 0.0:
+            a[kept], place[kept] = a[j], place[j]
+            kept += 1
+    return kept
 
 
 @compiled
 def visit_dme(
     a: Any, f: Any, delta: Any, level: Any, above: Any, s: int, q: float, cap: float,
-    z: Any, place: Any, learn: bool,
-) -> float:  # fmt: skip
+    z: Any, duals: Any, learn: bool,
+) -> Any:  # fmt: skip
     """All labels above s over s: one group; ``a`` holds the duals, a row per label."""
     held, worst = 0.0, np.inf
     for j in range(len(above)):
@@ -97,12 +130,16 @@ def visit_dme(
     for j in range(len(above)):
         if level[above[j]] > level[s]:
             z[m] = held + a[j, s] + (1.0 - f[above[j]] + f[s]) / q
-            place[m] = j
+            duals[m] = a[j, s]
             m += 1
-    total = step_group(a[:, s], z, place, m, cap)
-    for j in range(m):
-        f[above[place[j]]] += q * z[j]
-        delta[above[place[j]]] += z[j]
+    total = step_group(duals, z, m, cap)
+    m = 0
+    for j in range(len(above)):
+        if level[above[j]] > level[s]:
+            a[j, s] = duals[m]
+            f[above[j]] += q * z[m]
+            delta[above[j]] += z[m]
+            m += 1
     f[s] -= q * total
     delta[s] -= total
     return slack
@@ -111,7 +148,7 @@ def visit_dme(
 @compiled
 def visit_dis(
     a: Any, f: Any, delta: Any, level: Any, r: int, q: float, cap: float, learn: bool
-) -> float:
+) -> Any:
     """Label r over each label below it alone; return the sum of the slacks."""
     slack = 0.0
     for s in range(len(f)):
@@ -131,7 +168,7 @@ def visit_dis(
 @compiled
 def visit_svm(
     a: Any, f: Any, delta: Any, level: Any, q: float, cap: Any, learn: bool
-) -> float:
+) -> Any:
     """Each label above or below its threshold, alone; ``cap`` has a value per label."""
     cost = 0.0
     for c in range(len(f)):
@@ -150,7 +187,7 @@ def visit_svm(
 def visit_edges(
     winners: Any, losers: Any, a: Any, f: Any, delta: Any, q: float, cap: float,
     learn: bool,
-) -> float:  # fmt: skip
+) -> Any:  # fmt: skip
     """A group of any edges: move mass to the worst edge from the best, to the optimum.
 
     One more variable, cap − Σa, whose preference is the zero vector, makes Σa ≤ cap an
@@ -189,7 +226,7 @@ def visit_edges(
 
 
 @compiled
-def _distance(winners: Any, losers: Any, e: int, g: int) -> float:
+def _distance(winners: Any, losers: Any, e: int, g: int) -> Any:
     """‖ψ_e − ψ_g‖² / q of two edges; the index −1 stands for the zero vector."""
     if e < 0 or g < 0:
         return 2.0

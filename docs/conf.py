@@ -6,7 +6,6 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
-    "sphinx.ext.napoleon",
     "sphinxcontrib.bibtex",
 ]
 bibtex_bibfiles = ["../references.bib"]
@@ -16,3 +15,12 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = "Classmark"
 autodoc_typehints = "none"
+
+
+def setup(app):  # noqa: ANN001, ANN201, Sphinx's own protocol
+    """Show docstrings as they are written: formulas and shapes keep their form."""
+
+    def as_written(_app, _what, _name, _object, _options, lines):  # noqa: ANN001, ANN202
+        lines[:] = ["::", "", *(f"   {line}" for line in lines), ""]
+
+    app.connect("autodoc-process-docstring", as_written)

@@ -106,6 +106,15 @@ def test_count_tokens():
         assert [(int(t), int(c)) for t, c in pairs] == row
 
 
+def test_dropped_tokens_are_numbered_first_and_not_counted():
+    table = TokenTable(["the", "internationally"])
+    chunks = list(table.chunks(["The bee the hive", "", "internationally the the bee"]))
+    assert table.tokens() == ["the", "internationally", "bee", "hive"]
+    assert chunks[0].starts.tolist() == [0, 2, 2, 3]
+    assert chunks[0].columns.tolist() == [2, 3, 2]
+    assert chunks[0].counts.tolist() == [1, 1, 1]
+
+
 def test_tokens_whose_keys_collide_stay_apart(monkeypatch):
     """Two long tokens with one hash are told apart by their bytes."""
     from classmark.text import kernels

@@ -51,9 +51,7 @@ def test_grades_are_layers(seed, name):
         PreferenceGraph(5, levels=np.searchsorted([0.5, 3.0, 1000.0], row, "right"))
         for row in grades
     ]
-    same(
-        loss_from(grades, name).prices(scores), loss_from(graphs, name).prices(scores)
-    )
+    same(loss_from(grades, name).prices(scores), loss_from(graphs, name).prices(scores))
 
 
 def test_many_grades_in_the_collection_stay_few_in_a_document():

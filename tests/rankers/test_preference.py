@@ -155,3 +155,47 @@ def test_bad_parameters_are_named(parameters, said):
 def test_svm_needs_labels_not_edges():
     with pytest.raises(Mistake, match="thresholds"):
         PreferenceRanker("svm").fit([[1.0]], [PreferenceGraph(2, [(0, 1)])])
+
+
+@pytest.mark.parametrize("mapping", ["dom", "svm"])
+def test_the_linear_kernel_is_the_linear_ranker(mapping):
+    X, Y = problem(9, n=25)
+    plain = PreferenceRanker(mapping, tol=1e-6).fit(X, Y)
+    through = PreferenceRanker(mapping, tol=1e-6, kernel="linear").fit(X, Y)
+    assert through.objective_ == pytest.approx(plain.objective_, rel=1e-5)
+    other = np.random.default_rng(0).standard_normal((5, 8))
+    assert np.allclose(
+        through.decision_function(other), plain.decision_function(other), atol=2e-2
+    )
+
+
+def test_kernels_find_what_no_line_can():
+    """Which of two labels is the sign of a product: only a kernel can rank that."""
+    X = np.random.default_rng(1).choice([-1.0, 1.0], (60, 2))
+    Y = np.eye(2)[(X[:, 0] * X[:, 1] > 0).astype(int)]
+    for kernel in ("polynomial", "rbf", lambda A, B: (A @ B.T).toarray() ** 2):
+        ranker = PreferenceRanker(C=10.0, kernel=kernel).fit(X, Y)
+        assert (ranker.rank(X)[:, 0] == Y.argmax(axis=1)).all()
+    assert PreferenceRanker(C=10.0).fit(X, Y).score(X, Y) < 1.0
+
+
+def test_kernels_that_are_none_are_told():
+    X, Y = problem(10, n=6)
+    with pytest.raises(Mistake, match="'cubic' is not known"):
+        PreferenceRanker(kernel="cubic").fit(X, Y)
+    with pytest.raises(Mistake, match="positive semi-definite"):
+        PreferenceRanker(kernel=lambda A, B: -(A @ B.T).toarray()).fit(X, Y)
+    with pytest.raises(Mistake, match="not symmetric"):
+        PreferenceRanker(kernel=lambda A, _: np.triu(np.ones((6, 6)))).fit(X, Y)
+    with pytest.raises(Mistake, match="no parts by feature"):
+        PreferenceRanker(kernel="rbf").fit(X, Y).evidence(X[:1], 0)
+
+
+def test_a_path_reaches_the_optimum_of_each_cost():
+    X, Y = problem(11)
+    rankers = list(PreferenceRanker(tol=1e-4).path(X, Y, [1.0, 0.1, 10.0]))
+    assert [ranker.C for ranker in rankers] == [0.1, 1.0, 10.0]
+    for ranker in rankers:
+        alone = PreferenceRanker(C=ranker.C, tol=1e-4).fit(X, Y)
+        assert ranker.objective_ == pytest.approx(alone.objective_, rel=3e-4)
+    assert sum(ranker.n_iter_ for ranker in rankers) > 0

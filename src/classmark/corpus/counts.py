@@ -47,7 +47,7 @@ def count(
     first, stream = _peek(checked(texts))
     if first is not None:
         return _count_slowly(first, analyzer, vocabulary)
-    table = TokenTable()
+    table = TokenTable(analyzer.dropped)
     chunks = list(table.chunks(stream))
     terms = map(analyzer.terms, table.slices())
     if vocabulary is None:
@@ -75,7 +75,7 @@ def count_blocks(
     >>> [block.columns.tolist() for block in blocks], list(growing.number)
     ([[0, 0, 1]], ['hive', 'bee'])
     """
-    table = TokenTable()
+    table = TokenTable(analyzer.dropped)
     number = np.empty(0, np.int64)
     for chunk in table.chunks(checked(texts)):
         new = map(analyzer.terms, table.slices(len(number)))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from classmark.compiled import compiled
 from classmark.text.kernels import LONG, lower_word, mix
 
-TOKEN, DOCUMENT, ENTRIES, TOKENS, ARENA, BASE = range(6)
+TOKEN, DOCUMENT, ENTRIES, TOKENS, ARENA, BASE, DROPPED = range(7)
 NEWLINE = 10
 FULL = 255
 _NONE, _ONE = np.uint64(0), np.uint64(1)
@@ -70,13 +70,14 @@ def count_tokens(
     """Count the tokens found in each document; say whether all have been counted.
 
     Each document appends (token, count) entries to ``columns`` and ``counts``, and its
-    end to ``rows``; a count that has reached 255 goes on in a new entry. Without room
-    for a new token the pass stops: make the table larger and call again, ``state``
-    remembers the place. ``words[i]`` and ``held[i]`` are the eight bytes of ``buffer``
-    and ``arena`` from ``i`` on.
+    end to ``rows``; a count that has reached 255 goes on in a new entry, and the tokens
+    numbered below ``state[DROPPED]`` get none. Without room for a new token the pass
+    stops: make the table larger and call again, ``state`` remembers the place.
+    ``words[i]`` and ``held[i]`` are the eight bytes of ``buffer`` and ``arena`` from
+    ``i`` on.
     """
     k, base = np.uint64(state[ENTRIES]), np.uint64(state[BASE])
-    mask = np.uint64(len(slots) - 1)
+    mask, dropped = np.uint64(len(slots) - 1), np.uint64(state[DROPPED])
     for document in range(state[DOCUMENT], len(firsts) - 1):
         row = np.uint64(rows[document]) + base
         for at in range(max(firsts[document], state[TOKEN]), firsts[document + 1]):
@@ -106,8 +107,9 @@ def count_tokens(
             entry = k if is_new else entry
             counts[entry] = 1 if is_new else before + 1
             columns[entry] = token
-            known[token, 1] = entry + base + _ONE
-            k += np.uint64(is_new)
+            is_kept = token >= dropped
+            known[token, 1] = entry + base + _ONE if is_kept else _NONE
+            k += np.uint64(is_new & is_kept)
         rows[document + 1] = k
     state[TOKEN], state[DOCUMENT], state[ENTRIES] = 0, 0, k
     return True

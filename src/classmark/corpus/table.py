@@ -52,6 +52,8 @@ class Batch:
 class TokenTable:
     """Tokens numbered as they come, and counted by a compiled pass over UTF-8 bytes.
 
+    dropped : tokens that have the first numbers and are not counted.
+
     >>> table = TokenTable()
     >>> [chunk.counts.tolist() for chunk in table.chunks(["A bee, a hive", "Hive"])]
     [[2, 1, 1, 1]]
@@ -59,13 +61,14 @@ class TokenTable:
     ['a', 'bee', 'hive']
     """
 
-    def __init__(self) -> None:
+    def __init__(self, dropped: Iterable[str] = ()) -> None:
         self._slots = zeros(2 * _ROOM, np.uint32)
         self._known = zeros((_ROOM, 2), np.uint64)
         self._offsets = zeros(_ROOM, np.uint64)
         self._arena = zeros(8 * _ROOM, np.uint8)
-        self._state = np.zeros(6, np.int64)
+        self._state = np.zeros(7, np.int64)
         self._edges, self._keys = zeros(0, np.uint32), zeros(0, np.uint64)
+        self._drop(list(dropped))
 
     def __len__(self) -> int:
         from classmark.corpus.kernels import TOKENS
@@ -109,6 +112,16 @@ class TokenTable:
             yield _chunk(stops, columns[:used], counts[:used])
             self._state[BASE] += used
             self._state[ENTRIES] = 0
+
+    def _drop(self, tokens: list[str]) -> None:
+        """Give tokens, before all others, numbers without counts."""
+        from classmark.corpus.kernels import DROPPED, ENTRIES
+
+        batch = _encoded([" ".join(tokens)])
+        room = len(batch.buffer)
+        self._count(batch, np.empty(room, np.uint32), np.empty(room, np.uint8))
+        self._known[: len(self), 1] = 0
+        self._state[ENTRIES], self._state[DROPPED] = 0, len(self)
 
     def _count(
         self, batch: Batch, columns: NDArray[np.uint32], counts: NDArray[np.uint8]

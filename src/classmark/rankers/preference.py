@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +19,8 @@ from classmark.preferences.levels import (
     levels_from,
 )
 from classmark.problems import Mistake
-from classmark.rankers.linear import LinearRanker
+from classmark.rankers.linear import Evidence, LinearRanker
+from classmark.scores.similarity import Kernel, Similarity, features_of
 from classmark.solvers.dual.ascent import Solution, ascend
 from classmark.solvers.dual.explicit import ExplicitDual
 from classmark.solvers.dual.implicit import CODES, ImplicitDual
@@ -49,6 +52,9 @@ class PreferenceRanker(LinearRanker):
 
     class_weight : "balanced" divides C among the labels so that each label's groups
         together cost as much as those of any other: rare labels are not drowned.
+    kernel : None for linear scores; "linear", "polynomial", "rbf" (with ``gamma``,
+        ``degree``, ``coef0``) or a function of two matrices: then ⟨w_r, x⟩ becomes
+        Σ_i dual_coef_[i, r] k(x_i, x), at a cost of n² memory.
     n_jobs : threads.
 
     Attributes: weights_, coef_, objective_ (primal), duality_gap_ (relative), n_iter_,
@@ -61,6 +67,10 @@ class PreferenceRanker(LinearRanker):
         C: float = 1.0,
         tol: float = 1e-3,
         *,
+        kernel: str | Similarity | None = None,
+        gamma: float = 1.0,
+        degree: int = 2,
+        coef0: float = 1.0,
         max_iter: int = 1000,
         class_weight: str | None = None,
         n_jobs: int = 1,
@@ -69,6 +79,10 @@ class PreferenceRanker(LinearRanker):
         self.mapping = mapping
         self.C = C
         self.tol = tol
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.max_iter = max_iter
         self.class_weight = class_weight
         self.n_jobs = n_jobs
@@ -77,11 +91,33 @@ class PreferenceRanker(LinearRanker):
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from documents X, shape (n, features), and labels, grades or graphs."""
         self._check()
-        rows = rows_from(X)
-        problem = self._problem(rows, Y)
+        problem = self._problem(self._rows(X), Y)
         solution = ascend(problem, self.tol, self.max_iter, self.random_state)
-        self._settle(solution)
+        self._settle(problem, solution)
         return self
+
+    def path(self, X: Any, Y: Any, Cs: Sequence[float]) -> Iterator[Self]:
+        """Fit for each C in increasing order, each starting from the one before.
+
+        Yields fitted copies: the duals of a smaller C are feasible for a larger one.
+        """
+        self._check()
+        problem, last = self._problem(self._rows(X), Y), self.C
+        for C in sorted(Cs):
+            problem.raise_caps(C / last)
+            solution = ascend(problem, self.tol, self.max_iter, self.random_state)
+            ranker = copy(self).set_params(C=C)
+            ranker._settle(problem, replace(solution, W=solution.W.copy()))  # noqa: SLF001 (a copy of this one)
+            last = C
+            yield ranker
+
+    def _rows(self, X: Any) -> Rows:
+        """The documents; with a kernel, as they are in the kernel's own space."""
+        rows = rows_from(X)
+        if self.kernel is None:
+            return rows
+        self.documents_ = rows.to_scipy()
+        return rows_from(features_of(self._similarity()(self.documents_, None)))
 
     def _problem(self, rows: Rows, Y: Any) -> ImplicitDual | ExplicitDual:
         listed = is_graphs(Y) and not are_layered(Y)
@@ -132,14 +168,37 @@ class PreferenceRanker(LinearRanker):
         others = np.maximum(len(levels) - size, 1)
         return listed, rest * share * size / others
 
-    def _settle(self, solution: Solution) -> None:
+    def _settle(self, problem: ImplicitDual | ExplicitDual, solution: Solution) -> None:
         self.weights_ = solution.W
+        self.thresholds_ = None
         self.objective_ = solution.objective
         self.duality_gap_ = solution.gap
         self.n_iter_ = solution.passes
         self.trace_ = solution.trace
         if self.mapping == "svm":
             self.weights_, self.thresholds_ = solution.W[:-1], solution.W[-1]
+        if self.kernel is not None:
+            self.dual_coef_ = problem.coefficients()
+
+    def _similarity(self) -> Kernel:
+        return Kernel(self.kernel or "linear", self.gamma, self.degree, self.coef0)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores of all categories, shape (documents, categories)."""
+        if self.kernel is None:
+            return super().decision_function(X)
+        self._require_fitted()
+        similar = self._similarity()(rows_from(X).to_scipy(), self.documents_)
+        scores = similar @ self.dual_coef_
+        return scores if self.thresholds_ is None else scores - self.thresholds_
+
+    def evidence(self, X: Any, category: int) -> Evidence:
+        """Each feature's part in a score; with a kernel there is no such part."""
+        if self.kernel is not None:
+            raise Mistake(
+                "with a kernel, scores have no parts by feature: use kernel=None"
+            )
+        return super().evidence(X, category)
 
     def _check(self) -> None:
         if not callable(self.mapping) and self.mapping not in CODES:

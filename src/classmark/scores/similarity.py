@@ -29,7 +29,8 @@ class Kernel:
     coef0: float = 1.0
 
     def __call__(self, A: Any, B: Any) -> NDArray[np.float64]:
-        """Similarities of the rows of A with those of B, shape (len(A), len(B))."""
+        """Similarities of the rows of A with those of B (None: of A again)."""
+        B = A if B is None else B
         if callable(self.name):
             return np.asarray(self.name(A, B), dtype=np.float64)
         dots = _dense(_matrix(A) @ _matrix(B).T)

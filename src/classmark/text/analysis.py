@@ -162,6 +162,13 @@ class Analyzer:
             return stems(kept, self.language, original=self.stem == "porter")
         return kept
 
+    @property
+    def dropped(self) -> list[str]:
+        """The stop words, as tokens: what is known to have no term before it is seen."""
+        listed = sorted(self._stopped)
+        found = zip(listed, self.terms(listed), strict=True)
+        return [token for token, term in found if not term]
+
     @cached_property
     def _stopped(self) -> frozenset[str]:
         if isinstance(self.stop, bool):

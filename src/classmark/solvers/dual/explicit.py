@@ -47,6 +47,10 @@ class ExplicitDual:
         """Σ cap · slack at the present weights."""
         return self._visit(np.arange(self.n_documents), learn=False)
 
+    def raise_caps(self, factor: float) -> None:
+        """Multiply every C: by 1 or more, or before any pass, so duals stay feasible."""
+        self.caps = self.caps * factor
+
     def dual_sum(self) -> float:
         """Σ alpha."""
         return float(self.alpha.sum())

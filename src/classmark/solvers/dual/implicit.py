@@ -82,6 +82,12 @@ class ImplicitDual:
         self.naps[self.costs > 0, 0] = 0
         return float(self.costs.sum())
 
+    def raise_caps(self, factor: float) -> None:
+        """Multiply every C: by 1 or more, or before any pass, so duals stay feasible."""
+        self.caps = self.caps * factor
+        self.rest_caps = self.rest_caps * factor
+        self.naps[:] = 0
+
     def dual_sum(self) -> float:
         """Σ alpha."""
         return sum(float(self._alphas(pool).sum()) for pool in self.pools)

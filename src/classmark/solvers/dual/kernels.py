@@ -61,7 +61,8 @@ def _store_duals(
 @compiled
 def _visit_dominations(
     f: Any, delta: Any, above: Any, level: Any, q: float, caps: Any, slot: int,
-    slots: Any, label: Any, alpha: Any, used: Any, buffers: Any, place: Any, learn: bool,
+    slots: Any, label: Any, alpha: Any, used: Any, buffers: Any, place: Any,
+    learn: bool,
 ) -> Any:  # fmt: skip
     """Each listed label over all below it; duals come as lists and go as lists."""
     cost, a, z = 0.0, buffers[0], buffers[1]

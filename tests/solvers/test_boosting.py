@@ -1,0 +1,94 @@
+"""The parallel update against the paper's sums over single edges."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from classmark.losses.loglinear import loss_from
+from classmark.preferences.decompose import NAMES, decompose
+from classmark.preferences.graph import PreferenceGraph
+from classmark.problems import Mistake
+from classmark.solvers.boosting import LARGEST_STEP, boost, survey, widest
+from classmark.solvers.smooth import Documents, Objective, minimise
+from classmark.sparse import rows_from
+
+
+def problem(seed, n=5, d=4, k=4):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
+    return X, [PreferenceGraph(k, levels=rng.integers(-1, 3, k)) for _ in range(n)]
+
+
+def slowly(X, graphs, name, W):
+    """W+ and W− edge by edge, with π = h(x, term) − h(x, init), as in figure 3."""
+    up, down, rho = np.zeros_like(W), np.zeros_like(W), 0.0
+    for x, graph in zip(X, graphs, strict=True):
+        groups = decompose(graph, name)
+        for group in groups:
+            parts = {e: math.exp(x @ W[:, e[1]] - x @ W[:, e[0]]) for e in group}
+            for (init, term), part in parts.items():
+                pi = np.zeros_like(W)
+                pi[:, term] += x
+                pi[:, init] -= x
+                q = part / (1 + sum(parts.values()))
+                down += np.maximum(q * pi, 0) / len(groups)
+                up += np.maximum(-q * pi, 0) / len(groups)
+                rho = max(rho, np.abs(pi).sum())
+    return down, up, rho
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(NAMES))
+def test_weights_of_edges_are_those_of_the_paper(seed, name):
+    X, graphs = problem(seed)
+    W = np.random.default_rng(seed).normal(size=(4, 4))
+    documents = Documents(rows_from(X), loss_from(graphs, name))
+    down, up, rho = slowly(X, graphs, name, W)
+    found = survey(documents, W)
+    assert np.allclose(found.down, down)
+    assert np.allclose(found.up, up)
+    assert widest(documents) >= rho - 1e-12
+
+
+def test_one_step_by_hand():
+    """One word, x = 2, label 0 over 1: q = ½, W± = 1, Λ = ∓c, ρ = 4."""
+    documents = Documents(rows_from([[2.0]]), loss_from([[0]], n_labels=2))
+    state = survey(documents, np.zeros((1, 2)))
+    assert state.down.tolist() == [[0.0, 1.0]]
+    assert state.up.tolist() == [[1.0, 0.0]]
+    assert widest(documents) == 4
+    found = boost(documents, max_iter=1)
+    assert found.weights.tolist() == [[LARGEST_STEP / 4, -LARGEST_STEP / 4]]
+    assert found.losses == [pytest.approx(math.log1p(math.exp(-LARGEST_STEP)))]
+
+
+def test_step_is_half_the_log_of_the_ratio():
+    documents = Documents(rows_from([[1.0], [1.0], [1.0]]), loss_from([[0], [0], [1]]))
+    step = survey(documents, np.zeros((1, 2))).step
+    assert step == pytest.approx(np.array([[-0.5, 0.5]]) * math.log(2))
+
+
+def test_with_the_penalty_boosting_and_lbfgs_meet():
+    X, graphs = problem(1)
+    documents = Documents(rows_from(X), loss_from(graphs, "domination"))
+    slow = boost(documents, C=3.0, max_iter=4000, tol=1e-7)
+    fast = minimise(Objective(documents, 3.0, "natural"), tol=1e-9)
+    assert slow.objective == pytest.approx(fast.objective, rel=1e-9)
+    assert np.allclose(slow.weights, fast.weights, atol=1e-4)
+
+
+def test_without_edges_nothing_moves():
+    documents = Documents(
+        rows_from([[1.0], [2.0]]), loss_from([[0, 1], []], n_labels=2)
+    )
+    found = boost(documents)
+    assert found.losses == []
+    assert not found.weights.any()
+
+
+def test_mistake_is_named():
+    with pytest.raises(Mistake, match=r"C is -1\.0: give more than 0"):
+        boost(Documents(rows_from([[1.0]]), loss_from([[0]])), C=-1.0)

@@ -84,23 +84,22 @@ def test_close_gaps():
 
 def test_fill_slots():
     keys = [text_oracle.key(f"token{i}".encode()) for i in range(50)]
-    known, slots = np.zeros((50, 2), np.uint64), np.zeros(64, np.uint32)
-    known[:, 0] = keys
+    known, slots = np.array(keys, np.uint64), np.zeros(64, np.uint32)
     with np.errstate(over="ignore"):
         fill_slots(known, slots)
     assert slots.tolist() == oracle.fill_slots(keys, 64)
 
 
-def test_count_tokens():
+def test_number_tokens_and_count_tokens():
     rng = np.random.default_rng(1)
     texts = [" ".join(f"W{w}" * 3 for w in rng.zipf(1.5, 50) % 999) for _ in range(30)]
     table = TokenTable()
     chunks = list(table.chunks(texts))
-    tokens, rows = oracle.count_tokens([words(text) for text in texts])
+    tokens, numbers = oracle.number_tokens([words(text) for text in texts])
     assert table.tokens() == tokens
     assert len(chunks) == 1
     chunk = chunks[0]
-    for i, row in enumerate(rows):
+    for i, row in enumerate(oracle.count_tokens(numbers)):
         part = slice(chunk.starts[i], chunk.starts[i + 1])
         pairs = zip(chunk.columns[part], chunk.counts[part], strict=True)
         assert [(int(t), int(c)) for t, c in pairs] == row
@@ -130,6 +129,6 @@ def test_tokens_whose_keys_collide_stay_apart(monkeypatch):
     monkeypatch.setattr(kernels, "find_tokens", all_alike)
     texts = ["abcdefgh ABCDEFGH abcdefghi abcdefgi éabcdefgh abcdefgh", "abcdefghi"]
     chunks = list(table.chunks(texts))
-    tokens, _ = oracle.count_tokens([words(text) for text in texts])
+    tokens, _ = oracle.number_tokens([words(text) for text in texts])
     assert table.tokens() == tokens
     assert chunks[0].counts.tolist() == [3, 1, 1, 1, 1]

@@ -1,18 +1,21 @@
 """The slow, obvious version of each kernel of the corpus room."""
 
+from collections import Counter
+
 from oracles.text import mix
 
 
+def number_tokens(documents):
+    """Number tokens as they come; return them, and the numbers in each document."""
+    numbers = {}
+    for token in (token for tokens in documents for token in tokens):
+        numbers.setdefault(token, len(numbers))
+    return list(numbers), [[numbers[token] for token in tokens] for tokens in documents]
+
+
 def count_tokens(documents):
-    """Number tokens as they come; list each document's (token, count) pairs."""
-    numbers, rows = {}, []
-    for tokens in documents:
-        row = {}
-        for token in tokens:
-            number = numbers.setdefault(token, len(numbers))
-            row[number] = row.get(number, 0) + 1
-        rows.append(list(row.items()))
-    return list(numbers), rows
+    """List each document's (token, count) pairs, in order of first occurrence."""
+    return [list(Counter(numbers).items()) for numbers in documents]
 
 
 def fill_slots(keys, size):

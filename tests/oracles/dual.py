@@ -87,3 +87,9 @@ def explicit_pass(order, X, document_groups, caps, alpha, W):
             )
         W += np.outer(X[i], delta)
     return costs
+
+
+def square_and_dot(w, places, known):
+    return sum(value**2 for value in w), sum(
+        w[p] * v for p, v in zip(places, known, strict=True)
+    )

@@ -1,9 +1,9 @@
 """Tokens that were found are numbered and counted; tokens become terms.
 
 Tokens live in an open-addressing table: ``slots`` (a power of two long) holds the
-number of a token plus one, or 0; ``known`` its key and one more than its last entry;
-``offsets`` where its bytes, closed by a newline, are in the ``arena``. Where a key is a
-hash (see ``classmark.text.kernels``), the bytes are compared too.
+number of a token plus one, or 0; ``known`` its key; ``offsets`` where its bytes, closed
+by a newline, are in the ``arena``. Where a key is a hash (see
+``classmark.text.kernels``), the bytes are compared too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from classmark.compiled import compiled
 from classmark.text.kernels import LONG, lower_word, mix
 
-TOKEN, DOCUMENT, ENTRIES, TOKENS, ARENA, BASE, DROPPED = range(7)
+TOKEN, ENTRIES, TOKENS, ARENA, BASE, DROPPED = range(6)
 NEWLINE = 10
 FULL = 255
 _NONE, _ONE = np.uint64(0), np.uint64(1)
@@ -51,68 +51,83 @@ def _enter(buffer: Any, edges: Any, token: int, arena: Any, at: Any) -> Any:
 
 
 @compiled
-def count_tokens(
+def number_tokens(
     buffer: NDArray[np.uint8],
     words: NDArray[np.uint64],
     edges: NDArray[np.uint32],
     keys: NDArray[np.uint64],
-    firsts: NDArray[np.int64],
     slots: NDArray[np.uint32],
     known: NDArray[np.uint64],
     offsets: NDArray[np.uint64],
     arena: NDArray[np.uint8],
     held: NDArray[np.uint64],
+    state: NDArray[np.int64],
+) -> bool:
+    """Put the number of each token in the place of its key; say whether all have one.
+
+    Without room for a new token the pass stops: make the table larger and call again,
+    ``state`` remembers the place. ``words[i]`` and ``held[i]`` are the eight bytes of
+    ``buffer`` and ``arena`` from ``i`` on.
+    """
+    mask = np.uint64(len(slots) - 1)
+    for at in range(state[TOKEN], len(keys)):
+        key = keys[np.uint64(at)]
+        slot = mix(key) & mask
+        while slots[slot] != 0:
+            token = np.uint64(slots[slot] - np.uint32(1))
+            if known[token] == key and (
+                key < LONG or _is_at(words, edges, at, held, offsets[token])
+            ):
+                break
+            slot = (slot + _ONE) & mask
+        else:
+            token, free = np.uint64(state[TOKENS]), state[ARENA]
+            size = np.int64(edges[2 * at + 1]) - np.int64(edges[2 * at])
+            if token == len(known) or free + size > len(held) - 9:
+                state[TOKEN] = at
+                return False
+            slots[slot], known[token], offsets[token] = token + _ONE, key, free
+            state[TOKENS] += 1
+            state[ARENA] = _enter(buffer, edges, at, arena, free)
+        keys[np.uint64(at)] = token
+    state[TOKEN] = 0
+    return True
+
+
+@compiled
+def count_tokens(
+    tokens: NDArray[np.uint64],
+    firsts: NDArray[np.int64],
+    last: NDArray[np.uint64],
     columns: NDArray[np.uint32],
     counts: NDArray[np.uint8],
     rows: NDArray[np.int64],
     state: NDArray[np.int64],
-) -> bool:
-    """Count the tokens found in each document; say whether all have been counted.
+) -> None:
+    """Count the tokens of each document, those from ``firsts[d]`` to ``firsts[d + 1]``.
 
     Each document appends (token, count) entries to ``columns`` and ``counts``, and its
     end to ``rows``; a count that has reached 255 goes on in a new entry, and the tokens
-    numbered below ``state[DROPPED]`` get none. Without room for a new token the pass
-    stops: make the table larger and call again, ``state`` remembers the place.
-    ``words[i]`` and ``held[i]`` are the eight bytes of ``buffer`` and ``arena`` from
-    ``i`` on.
+    numbered below ``state[DROPPED]`` get none. ``last`` is one more than the last entry
+    of each token, counted from the first chunk on.
     """
     k, base = np.uint64(state[ENTRIES]), np.uint64(state[BASE])
-    mask, dropped = np.uint64(len(slots) - 1), np.uint64(state[DROPPED])
-    for document in range(state[DOCUMENT], len(firsts) - 1):
+    dropped = np.uint64(state[DROPPED])
+    for document in range(len(firsts) - 1):
         row = np.uint64(rows[document]) + base
-        for at in range(max(firsts[document], state[TOKEN]), firsts[document + 1]):
-            key = keys[np.uint64(at)]
-            slot = mix(key) & mask
-            while slots[slot] != 0:
-                token = np.uint64(slots[slot] - np.uint32(1))
-                if known[token, 0] == key and (
-                    key < LONG or _is_at(words, edges, at, held, offsets[token])
-                ):
-                    break
-                slot = (slot + _ONE) & mask
-            else:
-                token, free = np.uint64(state[TOKENS]), state[ARENA]
-                size = np.int64(edges[2 * at + 1]) - np.int64(edges[2 * at])
-                if token == len(known) or free + size > len(held) - 9:
-                    state[TOKEN], state[DOCUMENT], state[ENTRIES] = at, document, k
-                    return False
-                slots[slot], offsets[token] = token + _ONE, free
-                known[token, 0], known[token, 1] = key, _NONE
-                state[TOKENS] += 1
-                state[ARENA] = _enter(buffer, edges, at, arena, free)
-            is_new = known[token, 1] <= row
-            entry = k if is_new else known[token, 1] - base - _ONE
-            before = counts[entry]
-            is_new |= before == FULL
-            entry = k if is_new else entry
+        for at in range(firsts[document], firsts[document + 1]):
+            token = tokens[np.uint64(at)]
+            is_seen = last[token] > row
+            before = counts[last[token] - base - _ONE if is_seen else _NONE]
+            is_new = not (is_seen and before < FULL)
+            entry = k if is_new else last[token] - base - _ONE
             counts[entry] = 1 if is_new else before + 1
             columns[entry] = token
             is_kept = token >= dropped
-            known[token, 1] = entry + base + _ONE if is_kept else _NONE
+            last[token] = entry + base + _ONE if is_kept else _NONE
             k += np.uint64(is_new & is_kept)
         rows[document + 1] = k
-    state[TOKEN], state[DOCUMENT], state[ENTRIES] = 0, 0, k
-    return True
+    state[ENTRIES] = k
 
 
 @compiled
@@ -120,7 +135,7 @@ def fill_slots(known: NDArray[np.uint64], slots: NDArray[np.uint32]) -> None:
     """Enter all known tokens into an empty table."""
     mask = np.uint64(len(slots) - 1)
     for token in range(len(known)):
-        slot = mix(known[token, 0]) & mask
+        slot = mix(known[token]) & mask
         while slots[slot] != 0:
             slot = (slot + _ONE) & mask
         slots[slot] = token + 1

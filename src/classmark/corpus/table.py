@@ -63,10 +63,11 @@ class TokenTable:
 
     def __init__(self, dropped: Iterable[str] = ()) -> None:
         self._slots = zeros(2 * _ROOM, np.uint32)
-        self._known = zeros((_ROOM, 2), np.uint64)
+        self._known = zeros(_ROOM, np.uint64)
+        self._last = zeros(_ROOM, np.uint64)
         self._offsets = zeros(_ROOM, np.uint64)
         self._arena = zeros(8 * _ROOM, np.uint8)
-        self._state = np.zeros(7, np.int64)
+        self._state = np.zeros(6, np.int64)
         self._edges, self._keys = zeros(0, np.uint32), zeros(0, np.uint64)
         self._drop(list(dropped))
 
@@ -120,7 +121,7 @@ class TokenTable:
         batch = _encoded([" ".join(tokens)])
         room = len(batch.buffer)
         self._count(batch, np.empty(room, np.uint32), np.empty(room, np.uint8))
-        self._known[: len(self), 1] = 0
+        self._last[:] = 0
         self._state[ENTRIES], self._state[DROPPED] = 0, len(self)
 
     def _count(
@@ -134,24 +135,28 @@ class TokenTable:
         # Only where kernels run as plain Python does numpy mind that hashes overflow.
         with np.errstate(over="ignore"):
             firsts = self._find(batch)
-            while not count_tokens(
-                batch.buffer,
-                _words(batch.buffer),
-                self._edges,
-                self._keys,
-                firsts,
-                self._slots,
-                self._known,
-                self._offsets,
-                self._arena,
-                _words(self._arena),
-                columns,
-                counts,
-                rows,
-                self._state,
-            ):
-                self._grow()
+            tokens = self._keys[: firsts[-1]]
+            self._number(batch, tokens)
+        count_tokens(tokens, firsts, self._last, columns, counts, rows, self._state)
         return rows[1:]
+
+    def _number(self, batch: Batch, keys: NDArray[np.uint64]) -> None:
+        """Turn the keys of the tokens that were found into their numbers."""
+        from classmark.corpus.kernels import number_tokens
+
+        while not number_tokens(
+            batch.buffer,
+            _words(batch.buffer),
+            self._edges,
+            keys,
+            self._slots,
+            self._known,
+            self._offsets,
+            self._arena,
+            _words(self._arena),
+            self._state,
+        ):
+            self._grow()
 
     def _find(self, batch: Batch) -> NDArray[np.int64]:
         """Find the tokens of a batch; return the first of each document."""
@@ -186,6 +191,7 @@ class TokenTable:
         self._slots = zeros(size, np.uint32)
         fill_slots(self._known, self._slots)
         self._known = _longer(self._known, used)
+        self._last = _longer(self._last, used)
         self._offsets = _longer(self._offsets, used)
 
 
@@ -195,7 +201,7 @@ def _words(buffer: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 
 def _longer(array: NDArray[Any], used: int) -> NDArray[Any]:
-    longer = zeros((2 * len(array), *array.shape[1:]), array.dtype)
+    longer = zeros(2 * len(array), array.dtype)
     longer[:used] = array[:used]
     return longer
 

@@ -20,10 +20,12 @@ from classmark.preferences.levels import (
 )
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence, LinearRanker
+from classmark.rankers.rocchio import Rocchio
 from classmark.scores.similarity import Kernel, Similarity, features_of
 from classmark.solvers.dual.ascent import Solution, ascend
+from classmark.solvers.dual.center import Center
 from classmark.solvers.dual.explicit import ExplicitDual
-from classmark.solvers.dual.implicit import CODES, ImplicitDual
+from classmark.solvers.dual.implicit import CODES, Caps, ImplicitDual
 from classmark.sparse import Rows, rows_from, with_constant
 
 Mapping = str | Callable[[PreferenceGraph], Any]
@@ -55,6 +57,9 @@ class PreferenceRanker(LinearRanker):
     kernel : None for linear scores; "linear", "polynomial", "rbf" (with ``gamma``,
         ``degree``, ``coef0``) or a function of two matrices: then ⟨w_r, x⟩ becomes
         Σ_i dual_coef_[i, r] k(x_i, x), at a cost of n² memory.
+    center : None for ½‖w‖² as in the paper; a length for ½‖w − w₀‖² with w₀ Rocchio's
+        prototypes of that length. Labels with few documents then stay near their
+        means, those with many move to the margin: better where data are few.
     n_jobs : threads.
 
     Attributes: weights_, coef_, objective_ (primal), duality_gap_ (relative), n_iter_,
@@ -73,6 +78,7 @@ class PreferenceRanker(LinearRanker):
         coef0: float = 1.0,
         max_iter: int = 1000,
         class_weight: str | None = None,
+        center: float | None = None,
         n_jobs: int = 1,
         random_state: int = 0,
     ) -> None:
@@ -85,6 +91,7 @@ class PreferenceRanker(LinearRanker):
         self.coef0 = coef0
         self.max_iter = max_iter
         self.class_weight = class_weight
+        self.center = center
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -126,8 +133,21 @@ class PreferenceRanker(LinearRanker):
         levels = levels_from(Y, len(rows))
         if self.mapping == "svm":
             rows = with_constant(rows, -1.0)
-        caps, rest = self._caps(levels)
-        return ImplicitDual(rows, levels, str(self.mapping), caps, rest, self.n_jobs)
+        return ImplicitDual(
+            rows,
+            levels,
+            str(self.mapping),
+            self._caps(levels),
+            threads=self.n_jobs,
+            center=self._center(rows, levels),
+        )
+
+    def _center(self, rows: Rows, levels: Rows) -> Center:
+        """Rocchio's unit prototypes, ``center`` times as long; or nothing."""
+        if self.center is None:
+            return Center()
+        prototypes: Any = Rocchio().fit(rows, levels).weights_
+        return Center(prototypes * float(self.center))
 
     def _explicit(self, rows: Rows, Y: Any) -> ExplicitDual:
         """List the groups: for graphs that are not layered, and for functions."""
@@ -155,18 +175,18 @@ class PreferenceRanker(LinearRanker):
             rows, graphs[0].n_labels, groups, self.C * np.array(weights, float)
         )
 
-    def _caps(self, levels: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """C per listed (document, label), and per label where it is not listed."""
+    def _caps(self, levels: Rows) -> Caps:
+        """C, or C shared out so that every label's groups cost the same together."""
         listed = np.full(levels.nnz, float(self.C))
         rest = np.full(levels.width, float(self.C))
         if self.class_weight is None:
-            return listed, rest
+            return Caps(listed, rest)
         size = np.bincount(levels.columns, minlength=levels.width)
         used = max(int((size > 0).sum()), 1)
         share = levels.nnz / (used * np.maximum(size, 1))
         listed *= share[levels.columns]
         others = np.maximum(len(levels) - size, 1)
-        return listed, rest * share * size / others
+        return Caps(listed, rest * share * size / others)
 
     def _settle(self, problem: ImplicitDual | ExplicitDual, solution: Solution) -> None:
         self.weights_ = solution.W

@@ -164,7 +164,7 @@ class Analyzer:
 
     @property
     def dropped(self) -> list[str]:
-        """The stop words, as tokens: what is known to have no term before it is seen."""
+        """The stop words: tokens known to have no term before any text is seen."""
         listed = sorted(self._stopped)
         found = zip(listed, self.terms(listed), strict=True)
         return [token for token, term in found if not term]

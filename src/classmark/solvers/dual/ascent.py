@@ -25,17 +25,16 @@ class Dual(Protocol):
     def cost(self) -> float:
         """Σ cap · slack over all groups at the present weights, exactly."""
 
-    def dual_sum(self) -> float:
-        """Σ alpha."""
+    def values(self) -> tuple[float, float]:
+        """½‖w − w₀‖², and the dual value Σα (1 − ⟨w₀, ψ⟩) − ½‖w − w₀‖²."""
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
     """Weights, and how near they are to the optimum.
 
-    objective : the primal value ½‖w‖² + Σ cap · slack;  dual : Σα − ½‖w‖² ≤ optimum;
-    gap : (objective − dual) / objective;  trace : (seconds, objective, dual) whenever
-    the gap was computed.
+    objective : the primal value ½‖w − w₀‖² + Σ cap · slack;  dual : at most the
+    optimum;  trace : (seconds, objective, dual) whenever the gap was computed.
     """
 
     W: NDArray[np.float64]
@@ -64,8 +63,7 @@ def ascend(
     passes, rest = 0, 0
     for passes in track(range(1, max_passes + 1), "passes", max_passes):
         seen = problem.learn(random.permutation(problem.n_documents))
-        half = 0.5 * float(np.vdot(problem.W, problem.W))
-        dual = problem.dual_sum() - half
+        half, dual = problem.values()
         near = half + seen - dual <= tol * (half + seen) and passes >= rest
         if not near and passes < max_passes:
             continue

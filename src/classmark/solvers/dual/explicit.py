@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.preferences.decompose import Groups
+from classmark.solvers.dual.center import Center
 from classmark.solvers.dual.implicit import squares
 from classmark.sparse import Rows
 
 
 class ExplicitDual:
-    """min ½‖w‖² + Σ_g cap_g ξ_g, the groups of each document given as edges.
+    """min ½‖w − w₀‖² + Σ_g cap_g ξ_g, the groups of each document given as edges.
 
     rows : documents (n, features);  groups : per document, groups of (init, term);
     caps : C per group, in the same order, documents one after the other.
@@ -25,10 +26,13 @@ class ExplicitDual:
         n_labels: int,
         groups: Sequence[Groups],
         caps: NDArray[np.float64],
+        center: Center | None = None,
     ) -> None:
         self.rows, self.caps = rows, caps
         self.n_documents = len(rows)
+        self.center = center or Center()
         self.W = np.zeros((rows.width, n_labels), rows.values.dtype)
+        self.center.add_to(self.W)
         self.squares = squares(rows)
         self.costs = np.zeros(len(rows))
         flat = [group for document in groups for group in document]
@@ -48,12 +52,12 @@ class ExplicitDual:
         return self._visit(np.arange(self.n_documents), learn=False)
 
     def raise_caps(self, factor: float) -> None:
-        """Multiply every C: by 1 or more, or before any pass, so duals stay feasible."""
+        """Multiply every C, by 1 or more once there are duals: they stay feasible."""
         self.caps = self.caps * factor
 
-    def dual_sum(self) -> float:
-        """Σ alpha."""
-        return float(self.alpha.sum())
+    def values(self) -> tuple[float, float]:
+        """½‖w − w₀‖², and the dual value."""
+        return self.center.values(self.W, float(self.alpha.sum()))
 
     def coefficients(self) -> NDArray[np.float64]:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""

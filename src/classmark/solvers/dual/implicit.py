@@ -11,9 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.problems import Mistake
+from classmark.solvers.dual.center import Center
 from classmark.sparse import Rows
 
 CODES = {"dis": (0,), "dom": (1,), "dme": (2,), "dom-dme": (1, 2), "svm": (3,)}
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """C per listed (document, label), and per label where it is not listed (svm)."""
+
+    listed: NDArray[np.float64]
+    rest: NDArray[np.float64]
 
 
 @dataclass(slots=True)
@@ -32,12 +41,11 @@ class Pool:
 
 
 class ImplicitDual:
-    """min ½‖w‖² + Σ_g cap_g ξ_g over the groups of a cost mapping, by its dual.
+    """min ½‖w − w₀‖² + Σ_g cap_g ξ_g over the groups of a cost mapping, by its dual.
 
     rows : documents (n, features);  levels : Rows (n, labels) of levels 1, 2, …;
     mapping : "dis", "dom", "dme", "dom-dme" or "svm" [AiolliSebastianiSperduti08];
-    caps : C per listed (document, label);  rest_caps : C per label, where it is not
-    listed (svm only).
+    caps : what a slack costs;  center : w₀, zero unless given.
 
     Several threads share W without locks. Each owns its documents' duals, so these stay
     feasible; after each pass W is computed anew from them, so the gap is exact.
@@ -48,17 +56,20 @@ class ImplicitDual:
         rows: Rows,
         levels: Rows,
         mapping: str,
-        caps: NDArray[np.float64],
-        rest_caps: NDArray[np.float64],
+        caps: Caps,
+        *,
         threads: int = 1,
+        center: Center | None = None,
     ) -> None:
         if mapping not in CODES:
             raise Mistake(f"mapping {mapping!r} is not known: use {', '.join(CODES)}")
         self.rows, self.levels = rows, levels
         self.codes = np.array(CODES[mapping], np.int64)
-        self.caps, self.rest_caps = caps, rest_caps
+        self.caps, self.rest_caps = caps.listed, caps.rest
         self.n_documents = len(rows)
+        self.center = center or Center()
         self.W = np.zeros((rows.width, levels.width), rows.values.dtype)
+        self.center.add_to(self.W)
         self.squares = squares(rows)
         n_slots = max(levels.nnz, len(rows))
         self.slots = np.zeros((len(self.codes), n_slots, 3), np.int64)
@@ -83,14 +94,16 @@ class ImplicitDual:
         return float(self.costs.sum())
 
     def raise_caps(self, factor: float) -> None:
-        """Multiply every C: by 1 or more, or before any pass, so duals stay feasible."""
+        """Multiply every C, by 1 or more once there are duals: they stay feasible."""
         self.caps = self.caps * factor
         self.rest_caps = self.rest_caps * factor
         self.naps[:] = 0
 
-    def dual_sum(self) -> float:
-        """Σ alpha."""
-        return sum(float(self._alphas(pool).sum()) for pool in self.pools)
+    def values(self) -> tuple[float, float]:
+        """½‖w − w₀‖², and the dual value."""
+        return self.center.values(
+            self.W, sum(float(self._alphas(pool).sum()) for pool in self.pools)
+        )
 
     def coefficients(self) -> NDArray[np.float64]:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
@@ -110,6 +123,7 @@ class ImplicitDual:
         from classmark.solvers.dual.kernels import rebuild
 
         self.W[:] = 0.0
+        self.center.add_to(self.W)
         for pool in self.pools:
             rebuild(
                 pool.documents, self.codes, self.rows.starts, self.rows.columns,

@@ -277,3 +277,14 @@ def sum_duals(chosen: Any, slots: Any, alpha: Any) -> float:
         for t in range(first, first + count):
             total += alpha[t]
     return total
+
+
+@compiled
+def square_and_dot(w: Any, places: Any, known: Any) -> Any:
+    """‖w‖² and ⟨w, w₀⟩, w₀ having the values ``known`` in ``places``."""
+    square, dot = 0.0, 0.0
+    for j in range(len(w)):
+        square += float(w[j]) * float(w[j])
+    for t in range(len(places)):
+        dot += w[places[t]] * known[t]
+    return square, dot

@@ -1,0 +1,60 @@
+"""Which C? Cross-validation on the training documents, by the mapping's own cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.corpus.splits import folds
+from classmark.losses.mapping import violated_groups
+from classmark.preferences.levels import levels_from
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.rankers.preference import PreferenceRanker
+from classmark.sparse import rows_from, take
+
+GRID = tuple(10.0 ** np.arange(-2, 2.5, 0.5))
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The C with the least mean cost on the documents held out, and all costs.
+
+    costs : shape (Cs,), violated groups per document, mean over all documents.
+    """
+
+    C: float
+    Cs: tuple[float, ...]
+    costs: NDArray[np.float64]
+
+
+def select_cost(
+    ranker: PreferenceRanker,
+    X: Any,
+    Y: Any,
+    Cs: Sequence[float] = GRID,
+    n_folds: int = 5,
+) -> Selected:
+    """Choose C by k-fold cross-validation on the cost the mapping stands for.
+
+    Each fold is one path over C, warm-started [AiolliSebastianiSperduti08].
+    """
+    if not isinstance(ranker.mapping, str):
+        raise Mistake("select_cost needs a mapping by name: a function has no own cost")
+    rows = rows_from(X)
+    levels = levels_from(Y, len(rows))
+    costs = np.zeros((len(Cs), len(rows)))
+    parts = list(folds(len(rows), n_folds, random_state=0))
+    for train, test in track(parts, "cross-validating", n_folds):
+        held_out, truth = take(rows, test), take(levels, test)
+        path = ranker.path(take(rows, train), take(levels, train), sorted(Cs))
+        for place, fitted in enumerate(path):
+            scores = fitted.decision_function(held_out)
+            costs[place, test] = violated_groups(scores, truth, ranker.mapping)
+    mean = costs.mean(axis=1)
+    best = int(np.argmin(mean))
+    return Selected(float(sorted(Cs)[best]), tuple(sorted(Cs)), mean)

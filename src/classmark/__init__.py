@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from classmark import datasets as datasets
     from classmark import measures as measures
+    from classmark.losses.errors import ranking_error as ranking_error
     from classmark.measures import accuracy_bound as accuracy_bound
     from classmark.preferences.decompose import decompose as decompose
     from classmark.preferences.graph import PreferenceGraph as PreferenceGraph
     from classmark.problems import Mistake as Mistake
+    from classmark.rankers.loglinear import LogLinearRanker as LogLinearRanker
     from classmark.rankers.perceptron import CategoryPerceptron as CategoryPerceptron
     from classmark.rankers.preference import PreferenceRanker as PreferenceRanker
     from classmark.rankers.rocchio import Rocchio as Rocchio
@@ -29,6 +31,7 @@ __version__ = "0.1.0.dev0"
 _HOMES = {
     "Analyzer": "classmark.text.analysis",
     "CategoryPerceptron": "classmark.rankers.perceptron",
+    "LogLinearRanker": "classmark.rankers.loglinear",
     "Mistake": "classmark.problems",
     "PreferenceGraph": "classmark.preferences.graph",
     "PreferenceRanker": "classmark.rankers.preference",
@@ -37,6 +40,7 @@ _HOMES = {
     "Vectorizer": "classmark.weighting.vectorizer",
     "accuracy_bound": "classmark.measures",
     "decompose": "classmark.preferences.decompose",
+    "ranking_error": "classmark.losses.errors",
     "select_features": "classmark.weighting.selection",
 }
 _ROOMS = ("datasets", "measures")

@@ -186,7 +186,7 @@ def test_kernels_that_are_none_are_told():
     with pytest.raises(Mistake, match="positive semi-definite"):
         PreferenceRanker(kernel=lambda A, B: -(A @ B.T).toarray()).fit(X, Y)
     with pytest.raises(Mistake, match="not symmetric"):
-        PreferenceRanker(kernel=lambda A, _: np.triu(np.ones((6, 6)))).fit(X, Y)
+        PreferenceRanker(kernel=lambda *_: np.triu(np.ones((6, 6)))).fit(X, Y)
     with pytest.raises(Mistake, match="no parts by feature"):
         PreferenceRanker(kernel="rbf").fit(X, Y).evidence(X[:1], 0)
 

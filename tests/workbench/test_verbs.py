@@ -4,12 +4,14 @@ import json
 
 import pytest
 
+from classmark.experiments.select import GRID
 from classmark.problems import DamagedFolder, Mistake
+from classmark.rankers.text import LEARNERS
 from classmark.workbench.exporting import export_documents, export_taxonomy
 from classmark.workbench.importing import import_documents, import_taxonomy
 from classmark.workbench.looking import info, show_taxonomy
 from classmark.workbench.project import Project, create
-from classmark.workbench.settings import Settings, TextSettings
+from classmark.workbench.settings import LearningSettings, Settings, TextSettings
 from classmark.workbench.suggesting import suggest, wanted_text
 from classmark.workbench.training import evaluate_project, train
 
@@ -96,13 +98,36 @@ def test_train_leaves_out_what_is_set_apart_and_suggest_explains(project):
     assert (best.category, other.category) == ("bees", "bread")
     assert best.favour.keys() >= {"bees", "hive"}
     assert other.against.keys() >= {"bees", "hive"}
-    assert train(project, "perceptron").model == "000002"
+    assert train(project, LearningSettings(learner="perceptron")).model == "000002"
     assert suggest(project, "rye and yeast")[0].category == "bread"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        LearningSettings(cost="dis", C=1.0, center=0.0),
+        LearningSettings(cost="svm"),
+        LearningSettings(learner="loglinear", decomposition="dominated", C=1.0),
+        LearningSettings(learner="rocchio"),
+    ],
+    ids=lambda settings: f"{settings.learner}-{settings.cost}",
+)
+def test_every_learner_is_stored_and_opened_as_it_was(project, settings):
+    train(project, settings)
+    assert suggest(project, "bees near their hive")[0].category == "bees"
+    assert suggest(project, "rye and yeast")[0].category == "bread"
+
+
+def test_c_is_selected_on_the_training_documents(project):
+    trained = train(project, select=True)
+    assert trained.C in GRID
+    with pytest.raises(Mistake, match="learner plm"):
+        train(project, LearningSettings(learner="rocchio"), select=True)
 
 
 def test_evaluate_uses_the_part_set_apart_or_folds(project):
     found = evaluate_project(project)
-    assert {row["learner"] for row in found.table.rows} == {"rocchio", "perceptron"}
+    assert {row["learner"] for row in found.table.rows} == set(LEARNERS)
     assert all(row["tested"] == 2 for row in found.table.rows)
     assert found.plot.read_text().startswith("<?xml")
     folded = evaluate_project(project, ["rocchio"], 4)
@@ -155,7 +180,7 @@ def test_what_cannot_be_done_names_the_remedy(tmp_path, project):
     with pytest.raises(Mistake, match="classmark train"):
         suggest(project, "bees")
     with pytest.raises(Mistake, match="rocchio, perceptron"):
-        train(project, "oracle")
+        train(project, LearningSettings(learner="oracle"))
     train(project)
     with pytest.raises(Mistake, match="empty"):
         suggest(project, "  ")

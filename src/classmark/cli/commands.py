@@ -134,15 +134,31 @@ def taxonomy_export(
 
 def train(
     project: Where = HERE,
-    learner: Annotated[str | None, typer.Option(help="rocchio or perceptron")] = None,
+    learner: Annotated[
+        str | None, typer.Option(help="plm, loglinear, rocchio or perceptron")
+    ] = None,
+    cost: Annotated[
+        str | None, typer.Option(help="Of plm: dom, dis, dme, dom-dme or svm.")
+    ] = None,
+    decomposition: Annotated[
+        str | None, typer.Option(help="Of loglinear: domination, dominated, …")
+    ] = None,
+    price: Annotated[
+        float | None, typer.Option("--C", help="What a violation costs.")
+    ] = None,
+    select: Annotated[
+        bool, typer.Option("--select", help="Choose C by cross-validation.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Train a category ranker on the project's labels and put it in service."""
     from classmark.cli.output import show_trained
     from classmark.workbench import training
 
+    said = {"learner": learner, "cost": cost, "decomposition": decomposition}
     with _open(project) as opened:
-        show_trained(training.train(opened, learner), as_json=as_json)
+        chosen = training.changed(opened, said | {"C": price})
+        show_trained(training.train(opened, chosen, select=select), as_json=as_json)
 
 
 def evaluate(

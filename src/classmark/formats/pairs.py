@@ -30,7 +30,7 @@ class Pairs(NamedTuple):
     values: NDArray[np.float64]
 
 
-class BadToken(Exception):  # noqa: N818 (caught by readers, who know file and line)
+class BadToken(Exception):
     """The number of the token, and what is wrong with it."""
 
     def __init__(self, at: int, problem: str) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
+from classmark.rankers.loglinear import LogLinearRanker
 from classmark.rankers.perceptron import CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.rocchio import Rocchio
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "classmark text ranker", 1
 LEARNERS: dict[str, type[LinearRanker]] = {
+    "loglinear": LogLinearRanker,
     "plm": PreferenceRanker,
     "rocchio": Rocchio,
     "perceptron": CategoryPerceptron,

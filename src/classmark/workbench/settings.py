@@ -23,11 +23,19 @@ class TextSettings:
 
 @dataclass(frozen=True, slots=True)
 class LearningSettings:
-    """How terms are weighted and what learns from them."""
+    """How terms are weighted and what learns from them.
+
+    cost, C, center : of the learner plm (center 0: none);  decomposition, C : of the
+    learner loglinear.  C 0 stands for the learner's usual price.
+    """
 
     weighting: str = "log-tfidf"
     min_df: int = 1
-    learner: str = "rocchio"
+    learner: str = "plm"
+    cost: str = "dom"
+    decomposition: str = "domination"
+    C: float = 0.0
+    center: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +115,8 @@ def _section(path: Path, name: str, kind: Any, values: dict[str, Any]) -> Any:
                 f"{', '.join(defaults)}",
             )  # fmt: skip
         expected = list if isinstance(defaults[key], tuple) else type(defaults[key])
-        if not isinstance(value, expected):
+        fits = isinstance(value, int | float if expected is float else expected)
+        if not fits or isinstance(value, bool):
             raise UnreadableFile(
                 path, None, f"[{name}] {key} is {value!r}: it is to be a "
                 f"{expected.__name__}",

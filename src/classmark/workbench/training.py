@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from classmark.corpus.splits import folds
 from classmark.experiments.evaluate import Evaluation, LabelledTexts, Split, evaluate
+from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.text import LEARNERS, TextRanker, learner
 from classmark.taxonomy.category import taxonomy_of
@@ -20,20 +22,30 @@ from classmark.workbench.views import Evaluated, Table, Trained
 
 if TYPE_CHECKING:
     from classmark.formats.record import Record
+    from classmark.rankers.linear import LinearRanker
     from classmark.weighting.vectorizer import Vectorizer
     from classmark.workbench.project import Project
+    from classmark.workbench.settings import LearningSettings
 
 TEST = "test"
 SHOWN = (
     "one_error", "average_precision", "coverage", "max_f1", "loss1", "loss2", "loss3"
 )  # fmt: skip
 KEPT_MODELS = 5
+USUAL_C = {"plm": 0.1, "loglinear": 30.0}
+PRECISION = 1e-2  # relative duality gap
 
 
-def train(project: Project, name: str | None = None) -> Trained:
-    """Learn from every labelled document that is not set apart for testing."""
-    chosen = name or project.settings.learning.learner
-    ranker = learner(chosen)
+def train(
+    project: Project, settings: LearningSettings | None = None, *, select: bool = False
+) -> Trained:
+    """Learn from every labelled document that is not set apart for testing.
+
+    select : choose the C of plm by cross-validation on these documents first.
+    """
+    settings = settings or project.settings.learning
+    chosen = settings.learner
+    ranker = new_ranker(settings)
     records = [record for record in labelled(project) if part_of(record) != TEST]
     if not records:
         raise Mistake(
@@ -42,6 +54,8 @@ def train(project: Project, name: str | None = None) -> Trained:
         )
     collection = collected(project, records)
     started = time.perf_counter()
+    if select:
+        ranker = selected(project, collection, ranker)
     model = TextRanker.fit(
         new_vectorizer(project),
         ranker,
@@ -57,6 +71,8 @@ def train(project: Project, name: str | None = None) -> Trained:
         len(records),
         len(collection.categories),
         len(model.vectorizer.get_feature_names_out()),
+        getattr(ranker, "C", None),
+        getattr(ranker, "duality_gap_", None),
         seconds,
     )
     model.save(folder, {"documents": len(records), "seconds": seconds})
@@ -77,9 +93,13 @@ def evaluate_project(
     splits, how = _splits(records, n_folds)
     found: dict[str, Evaluation] = {}
     for name in learners or tuple(LEARNERS):
-        learner(name)
+        settings = replace(project.settings.learning, learner=name)
+        new_ranker(settings)
         found[name] = evaluate(
-            collection, splits, partial(new_vectorizer, project), partial(learner, name)
+            collection,
+            splits,
+            partial(new_vectorizer, project),
+            partial(new_ranker, settings),
         )
     plot = project.folder / "reports" / "evaluation.svg"
     curves = {name: result.precision for name, result in found.items()}
@@ -91,6 +111,42 @@ def evaluate_project(
         for name, result in found.items()
     ]
     return Evaluated(Table("Evaluation", rows, how), plot)
+
+
+def changed(project: Project, said: dict[str, Any]) -> LearningSettings:
+    """The project's settings, with what was said for this once."""
+    given = {name: value for name, value in said.items() if value is not None}
+    return replace(project.settings.learning, **given)
+
+
+def new_ranker(settings: LearningSettings) -> LinearRanker:
+    """An unfitted ranker as the settings describe it."""
+    if settings.learner == "plm":
+        return learner(
+            "plm",
+            mapping=settings.cost,
+            C=settings.C or USUAL_C["plm"],
+            center=settings.center or None,
+            tol=PRECISION,
+        )
+    if settings.learner == "loglinear":
+        price = settings.C or USUAL_C["loglinear"]
+        return learner("loglinear", decomposition=settings.decomposition, C=price)
+    return learner(settings.learner)
+
+
+def selected(
+    project: Project, collection: LabelledTexts, ranker: LinearRanker
+) -> LinearRanker:
+    """The same ranker with the C that cross-validation prefers."""
+    from classmark.experiments.select import select_cost
+    from classmark.rankers.preference import PreferenceRanker
+
+    if not isinstance(ranker, PreferenceRanker):
+        raise Mistake("--select chooses the C of the learner plm: add --learner plm")
+    X = new_vectorizer(project).fit_transform(collection.texts)
+    labels = labels_from(collection.labels, X.shape[0], len(collection.categories))
+    return ranker.set_params(C=select_cost(ranker, X, labels).C)
 
 
 def new_vectorizer(project: Project) -> Vectorizer:

@@ -27,6 +27,8 @@ class Trained:
     documents: int
     categories: int
     features: int
+    C: float | None
+    gap: float | None
     seconds: float
 
 

@@ -1,13 +1,17 @@
 """The command line as its users meet it."""
 
+import io
 import json
 import resource
 import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 
+from classmark.cli import output
 from classmark.cli.main import main
+from classmark.progress import shown_by, track
 
 ROWS = [
     {"id": "1", "text": "honey in the hive", "labels": ["bees"]},
@@ -120,11 +124,40 @@ def test_a_users_mistake_is_one_line_and_exit_code_2(
     assert said in err
 
 
-@pytest.mark.parametrize("words", [["unknown"], ["train", "--no-such-option"]])
-def test_wrong_words_are_exit_code_2_too(run, words):
-    code, _, err = run(*words)
-    assert code == 2
-    assert "Traceback" not in err
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "Missing command"),
+        (["unknown"], "No such command 'unknown'"),
+        (["train", "--no-such-option"], "--no-such-option"),
+        (["data"], "data --help)"),
+        (["evaluate", "--folds", "many"], "--folds"),
+    ],
+)
+def test_wrong_words_are_one_line_and_exit_code_2_too(run, words, said):
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert said in err
+
+
+def test_help_and_version_are_no_mistake(run):
+    assert run("--help")[0] == 0
+    assert run("train", "--help")[0] == 0
+    assert run("--version")[1].startswith("classmark 0.")
+
+
+def test_bars_show_how_far_long_work_is_and_yield_everything(monkeypatch):
+    screen = io.StringIO()
+    terminal = Console(file=screen, force_terminal=True, width=80)
+    monkeypatch.setattr(output, "_console", lambda: terminal)
+    with shown_by(output.Bars()):
+        assert list(track(range(3), "quick work")) == [0, 1, 2]
+    assert screen.getvalue() == "", "work that takes no time shows no bar"
+    monkeypatch.setattr(output, "PATIENCE", -1.0)
+    with shown_by(output.Bars()):
+        assert list(track(range(3), "long work")) == [0, 1, 2]
+    assert "long work" in screen.getvalue()
 
 
 def test_the_demo_runs_twice_in_one_folder(run, tmp_path):

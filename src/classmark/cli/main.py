@@ -6,7 +6,7 @@ import os
 import sqlite3
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -15,18 +15,17 @@ from classmark.cli import commands
 from classmark.problems import Mistake
 from classmark.progress import shown_by
 
+UsageError: Any = typer.BadParameter.__base__
+
 app = typer.Typer(
     name="classmark",
     help="Put texts in their place: rank categories, find by example, search.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-taxonomy = typer.Typer(
-    help="Show, bring in or write the taxonomy.", no_args_is_help=True
-)
-data = typer.Typer(help="Known public collections.", no_args_is_help=True)
+taxonomy = typer.Typer(help="Show, bring in or write the taxonomy.")
+data = typer.Typer(help="Known public collections.")
 app.command()(commands.init)
 app.command("import")(commands.import_)
 app.command()(commands.export)
@@ -65,14 +64,22 @@ def main() -> None:
     """Run a command; a user's mistake is one clear line and exit code 2."""
     try:
         with _progress():
-            app()
+            sys.exit(app(standalone_mode=False))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
     except (Mistake, OSError, sqlite3.OperationalError) as problem:
-        if isinstance(problem, BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(141)
-        line = " ".join(str(problem).split())
-        sys.stderr.write(f"classmark: {line}\n")
-        sys.exit(2)
+        _refuse(str(problem))
+    except UsageError as problem:
+        command = problem.ctx.command_path if problem.ctx else "classmark"
+        _refuse(f"{problem.format_message()} (see {command} --help)")
+    except (typer.Abort, KeyboardInterrupt):
+        sys.exit(130)
+
+
+def _refuse(problem: str) -> NoReturn:
+    sys.stderr.write(f"classmark: {' '.join(problem.split())}\n")
+    sys.exit(2)
 
 
 def _progress() -> AbstractContextManager[None]:

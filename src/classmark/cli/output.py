@@ -120,8 +120,13 @@ class Bars:
                 bar.stop()
 
 
-def _bar() -> Any:
+def _console() -> Any:
     from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def _bar() -> Any:
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -135,7 +140,7 @@ def _bar() -> Any:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        console=Console(stderr=True),
+        console=_console(),
         transient=True,
     )
     bar.start()

@@ -221,7 +221,7 @@ def visit_edges(
         if up >= 0:
             _shift(winners[up], losers[up], step, f, delta, q)
             a[up] += step
-        spare += step * ((up < 0) - (down < 0))
+        spare += step * (int(up < 0) - int(down < 0))
     return slack
 
 
@@ -230,8 +230,8 @@ def _distance(winners: Any, losers: Any, e: int, g: int) -> Any:
     """‖ψ_e − ψ_g‖² / q of two edges; the index −1 stands for the zero vector."""
     if e < 0 or g < 0:
         return 2.0
-    same = (winners[e] == winners[g]) + (losers[e] == losers[g])
-    crossed = (winners[e] == losers[g]) + (losers[e] == winners[g])
+    same = int(winners[e] == winners[g]) + int(losers[e] == losers[g])
+    crossed = int(winners[e] == losers[g]) + int(losers[e] == winners[g])
     return 4.0 - 2.0 * (same - crossed)
 
 

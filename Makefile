@@ -45,7 +45,8 @@ check: $(READY) ## style, types, architecture, spelling
 docs: $(READY) ## the manual, as HTML in docs/_build
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build
 
-bench: $(READY) ## the benchmarks of docs/benchmarks.md
+bench: $(READY) ## the benchmarks of docs/benchmarks.md (need CLASSMARK_DATA)
+	@[ -n "$${CLASSMARK_DATA:-}" ] || { echo "bench needs the public data sets: set CLASSMARK_DATA to their folder (docs/datasets.md)"; exit 2; }
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script; done
 
 serve: $(READY) ## the workbench over the demo project

@@ -94,8 +94,8 @@ def guess_format(path: Path | str) -> str:
     name = name or _by_name(Path(path))
     if name is None:
         raise Mistake(
-            f"{path}: its format cannot be told by its name: give format=, one of "
-            f"{', '.join(READERS)}"
+            f"{path}: its format cannot be told by its name: give --format (format=), "
+            f"one of {', '.join(READERS)}"
         )
     return name
 

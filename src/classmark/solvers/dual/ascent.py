@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from classmark.progress import track
 from classmark.randomness import Seed, generator
 
+TINY = 1e-6
+
 
 class Dual(Protocol):
     """A problem in its dual, with the weights its duals stand for."""
@@ -45,8 +47,8 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """The relative duality gap."""
-        return (self.objective - self.dual) / max(self.objective, 1e-300)
+        """The relative duality gap; of an objective near zero, the gap itself."""
+        return (self.objective - self.dual) / max(self.objective, TINY)
 
 
 def ascend(
@@ -69,7 +71,7 @@ def ascend(
             continue
         objective = half + problem.cost()
         trace.append((time.perf_counter() - started, objective, dual))
-        if objective - dual <= tol * objective:
+        if objective - dual <= tol * max(objective, TINY):
             break
         rest = passes + 1 + passes // 8
     return Solution(problem.W, objective, dual, passes, trace)

@@ -75,17 +75,20 @@ def sum_duals(alpha):
     return sum(alpha.values())
 
 
-def explicit_pass(order, X, document_groups, caps, alpha, W):
+def explicit_pass(order, X, document_groups, caps, alpha, W, tau=None):
     """``document_groups`` lists groups of edges; ``alpha`` one array per group."""
-    costs = np.zeros(len(X))
+    costs, k = np.zeros(len(X)), W.shape[1]
+    tau = np.zeros(1) if tau is None else tau
     for i in order:
-        f, q, delta = X[i] @ W, X[i] @ X[i], np.zeros(W.shape[1])
+        f, q, delta = np.append(X[i] @ W, tau), X[i] @ X[i], np.zeros(k + 1)
         for place, edges in enumerate(document_groups[i]):
             winners, losers = (np.array(side) for side in zip(*edges, strict=True))
             costs[i] += caps[i][place] * groups.visit_edges(
-                winners, losers, alpha[i][place], f, delta, q, caps[i][place], q > 0
-            )
-        W += np.outer(X[i], delta)
+                winners, losers, alpha[i][place], f, delta, q, caps[i][place],
+                learn=True, unit=k,
+            )  # fmt: skip
+        W += np.outer(X[i], delta[:k])
+        tau += delta[k]
     return costs
 
 

@@ -25,7 +25,7 @@ def step_group(a, z, m, cap):
     return total
 
 
-def _move(edges, a, f, delta, q, cap):
+def _move(edges, a, f, delta, squares, cap):
     """Projected gradient on one group's dual, to its optimum; a, f, delta change."""
     k = len(f)
     E = np.zeros((len(edges), k))
@@ -33,7 +33,10 @@ def _move(edges, a, f, delta, q, cap):
         E[e, u] += 1
         E[e, v] -= 1
     start, b = a.copy(), 1 - E @ f
-    H = q * E @ E.T
+    H = E * squares @ E.T
+    if not H.any():
+        a[np.argmax(b)] += cap - a.sum()
+        return
     x, step = a.copy(), 1 / np.linalg.norm(H, 2)
     for _ in range(4000):
         moved = _project(x - step * (H @ (x - start) - b), cap)
@@ -43,7 +46,7 @@ def _move(edges, a, f, delta, q, cap):
             break
     change = x - start
     a[:] = x
-    f += q * E.T @ change
+    f += squares * (E.T @ change)
     delta += E.T @ change
 
 
@@ -56,11 +59,12 @@ def _project(x, cap):
     return np.maximum(0, x - thresholds[np.flatnonzero(falling > thresholds)[-1]])
 
 
-def visit_edges(winners, losers, a, f, delta, q, cap, learn):
+def visit_edges(winners, losers, a, f, delta, q, cap, learn, unit=-1):
     edges = list(zip(winners.tolist(), losers.tolist(), strict=True))
     slack = max([0.0, *(1 - f[u] + f[v] for u, v in edges)])
     if learn and edges:
-        _move(edges, a, f, delta, q, cap)
+        squares = np.where(np.arange(len(f)) == unit, 1.0, q)
+        _move(edges, a, f, delta, squares, cap)
     return slack
 
 

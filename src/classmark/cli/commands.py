@@ -66,7 +66,7 @@ def import_(
     format_: Format = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring in documents, with their labels if they have any."""
+    """Bring in documents with their labels, or preferences (--format preferences)."""
     from classmark.cli.output import show_table
     from classmark.workbench.importing import import_documents
 
@@ -188,6 +188,10 @@ def suggest(
     text: Annotated[str | None, typer.Option(help="The text itself.")] = None,
     document: Annotated[str | None, typer.Option(help="A document's id.")] = None,
     top: Annotated[int, typer.Option(help="How many categories.")] = 5,
+    min_probability: Annotated[
+        float | None,
+        typer.Option(help="Leave less likely categories to the expert (0 to 1)."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Suggest categories for a text, with the terms for and against each."""
@@ -196,7 +200,23 @@ def suggest(
 
     with _open(project) as opened:
         wanted = suggesting.wanted_text(opened, path, text, document)
-        show_suggestions(suggesting.suggest(opened, wanted, top), as_json=as_json)
+        found = suggesting.suggest(opened, wanted, top, min_probability=min_probability)
+    show_suggestions(found, as_json=as_json)
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(help="plm-reuters or graphs-rcv1")],
+    data: Annotated[Path | None, typer.Option(help="The data sets' folder.")] = None,
+    facts: Annotated[
+        Path | None,
+        typer.Option("--json", help="Write all values here, the plot beside it."),
+    ] = None,
+) -> None:
+    """Compute a published result again, and say which of its claims hold."""
+    from classmark.cli.output import show_reproduced
+    from classmark.workbench.reproducing import reproduce_result
+
+    show_reproduced(reproduce_result(name, data, facts))
 
 
 def demo(

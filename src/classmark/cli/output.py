@@ -7,10 +7,13 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from classmark.problems import Mistake
 from classmark.workbench.views import Cell, Evaluated, Explained, Table, Trained
+
+if TYPE_CHECKING:
+    from classmark.workbench.reproducing import Reproduced
 
 T = TypeVar("T")
 PATIENCE = 1.0  # seconds before a progress bar appears
@@ -63,10 +66,12 @@ def show_suggestions(found: list[Explained], *, as_json: bool = False) -> None:
     if as_json:
         show_json([asdict(suggestion) for suggestion in found])
         return
+    if not found:
+        say("left to the expert: no category is as likely as was asked for")
     for suggestion in found:
         path = " › ".join(suggestion.path)
         say(f"{suggestion.rank:3}. {path}  ({suggestion.category})")
-        say(f"       score {suggestion.score:.3f}")
+        say(f"       {_likely(suggestion)}, score {suggestion.score:.3f}")
         say(f"       for:     {_terms(suggestion.favour)}")
         say(f"       against: {_terms(suggestion.against)}")
 
@@ -86,12 +91,31 @@ def show_evaluated(evaluated: Evaluated, *, as_json: bool = False) -> None:
     say(f"  plot: {evaluated.plot}\n")
 
 
+def show_reproduced(found: Reproduced) -> None:
+    """Print the measures, which claims hold, and the files written."""
+    show_table(found.table)
+    for claim in found.claims:
+        say(f"  {claim}")
+    say(f"\n  values: {found.facts}\n  plot: {found.plot}\n")
+
+
 def _cell(value: Cell) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
         return f"{value:.4f}" if abs(value) < 10 else f"{value:,.2f}"
     return f"{value:,}" if isinstance(value, int) else value
+
+
+def _likely(suggestion: Explained) -> str:
+    """The chance in whole percents, or why there is none."""
+    chance = suggestion.probability
+    if chance is None:
+        return "not calibrated: too few decisions"
+    percent = min(max(round(100 * chance), 1), 99)
+    bound = "under " if chance < 0.005 else "over " if chance >= 0.995 else ""
+    basis = f"calibrated on {suggestion.calibrated_on:,} decisions"
+    return f"{bound}{percent} % likely ({basis})"
 
 
 def _terms(parts: Any) -> str:

@@ -64,6 +64,62 @@ def _label_starts(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
         axes.annotate(name, (1, height), (4, 5), textcoords="offset points", color=hue)
 
 
+def error_panels(
+    measured: Mapping[str, Mapping[str, float]],
+    published: Mapping[str, Mapping[str, float]],
+    path: Path,
+    title: str,
+) -> None:
+    """Draw one panel per error: a dot per method, and a ring where it was published."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    methods = list(measured)
+    errors = list(measured[methods[0]])
+    places = np.arange(len(methods))
+    with rc_context(STYLE):
+        figure = Figure(figsize=(2.3 * len(errors), 0.5 * len(methods) + 1.4))
+        panels = figure.subplots(1, len(errors), sharey=True, squeeze=False)[0]
+        for axes, error in zip(panels, errors, strict=True):
+            own = [measured[method][error] for method in methods]
+            theirs = [published[method][error] for method in methods]
+            axes.scatter(own, places, color=HUES[0], zorder=3)
+            axes.scatter(theirs, places, facecolors="none", edgecolors=HUES[1])
+            axes.set(title=error, yticks=places, yticklabels=methods)
+            axes.set_xlim(0, 1.15 * max(own + theirs))
+            axes.grid(axis="x", color=LINE)
+        panels[0].invert_yaxis()
+        panels[0].set_ylabel("trained for")
+        panels[0].set_xlabel("● measured", color=HUES[0])
+        panels[-1].set_xlabel("○ published", color=HUES[1])
+        figure.suptitle(title, x=0.02, ha="left", color=INK)
+        figure.tight_layout()
+        _save(figure, path)
+
+
+def power_laws(
+    series: Mapping[str, tuple[ArrayLike, ArrayLike]], path: Path, title: str
+) -> None:
+    """Draw times against sizes on log axes, each series with its fitted slope."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(STYLE):
+        figure = Figure()
+        axes = figure.subplots()
+        for hue, (name, (sizes, seconds)) in zip(HUES, series.items(), strict=False):
+            x, y = np.asarray(sizes, float), np.asarray(seconds, float)
+            slope, shift = np.polyfit(np.log(x), np.log(y), 1)
+            ends = np.array([x.min(), x.max()])
+            axes.plot(ends, np.exp(shift) * ends**slope, color=hue, linewidth=0.8)
+            label = f"{name}: slope {slope:.2f}"
+            axes.scatter(x, y, color=hue, label=label)
+        axes.set(xscale="log", yscale="log", title=title, ylabel="seconds per pass")
+        axes.set_xlabel("non-zeros × labels")
+        axes.legend(frameon=False, labelcolor="linecolor")
+        _save(figure, path)
+
+
 def round_numbers(limit: int) -> list[int]:
     """1, 2, 5, 10, 20, 50, … up to the limit: where people look on a log axis.
 

@@ -21,7 +21,7 @@ from classmark.formats.ids import Ids
 from classmark.formats.jsonl import parse_object
 from classmark.formats.mappings import Keys, Place, record_from
 from classmark.formats.record import PRIMARY, SECONDARY, Record
-from classmark.formats.tables import Columns, columns_of
+from classmark.formats.tables import Columns, columns_of, refuse_preferences
 from classmark.formats.text_files import COMPRESSIONS, LIMITS, raw_lines, writing
 from classmark.problems import Mistake, UnreadableFile
 
@@ -176,6 +176,7 @@ def write_delimited(
         for record in stream:
             columns.check_fields(record)
             columns.check_meta(record)
+            refuse_preferences(record)
             writer.writerow(_cells(record, columns, label_separator, guard))
             count += 1
     return count

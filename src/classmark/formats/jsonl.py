@@ -3,7 +3,8 @@ r"""JSONL: one JSON object on each line.
 Keys: ``id``; text under any other key (``title``, ``body``, ``text``…), kept in order;
 ``labels`` as a list of names or name → grade, or ``primary`` (grade 2) and
 ``secondary`` (grade 1); ``meta`` (name → short fact); ``links`` or ``see``
-(ids, ``[id, anchor]`` or ``{"id", "anchor"}``). What is written is read back the same.
+(ids, ``[id, anchor]`` or ``{"id", "anchor"}``); ``preferences``, a list of ``{"winner",
+"loser", "weight"}``. What is written is read back the same.
 """
 
 from __future__ import annotations

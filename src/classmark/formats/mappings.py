@@ -12,7 +12,9 @@ from classmark.corpus.document import Document
 from classmark.formats.record import PRIMARY, SECONDARY, Record
 from classmark.problems import UnreadableFile
 
-RESERVED = frozenset({"fields", "primary", "secondary", "meta", "links", "see"})
+RESERVED = frozenset(
+    {"fields", "primary", "secondary", "meta", "links", "see", "preferences"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ def record_from(row: Mapping[str, Any], keys: Keys, place: Place) -> Record:
         _labels(row, keys, place),
         _meta(row.get("meta"), place),
         _links(row.get("links"), place) + _links(row.get("see"), place),
+        _preferences(row.get("preferences"), place),
     )
 
 
@@ -156,6 +159,36 @@ def _link(link: object, place: Place) -> tuple[str, str]:
     return link[0], link[1]
 
 
+def _preferences(value: object, place: Place) -> dict[tuple[str, str], float]:
+    if value is None:
+        return {}
+    if not isinstance(value, list):
+        place.refuse("'preferences' is to be a list of {winner, loser, weight}")
+    found: dict[tuple[str, str], float] = {}
+    for entry in value:
+        pair, weight = _preference(entry, place)
+        if pair in found or pair[::-1] in found:
+            place.refuse(
+                f"preferences: {pair[0]!r} and {pair[1]!r} are compared twice: keep one"
+            )
+        found[pair] = weight
+    return found
+
+
+def _preference(entry: object, place: Place) -> tuple[tuple[str, str], float]:
+    known = {"winner", "loser", "weight"}
+    if not isinstance(entry, Mapping) or not entry.keys() <= known:
+        place.refuse("a preference is to be {winner, loser} or {winner, loser, weight}")
+    winner, loser = entry.get("winner"), entry.get("loser")
+    for name in (winner, loser):
+        if not isinstance(name, str) or not name.strip() or winner == loser:
+            place.refuse(f"preference {dict(entry)}: name two different categories")
+    weight = _grade(f"{winner} over {loser}", entry.get("weight", 1.0), place)
+    if weight <= 0:
+        place.refuse(f"preference {dict(entry)}: give a weight above 0")
+    return (str(winner), str(loser)), weight
+
+
 def mapping_from(record: Record) -> dict[str, Any]:
     """Build what :func:`record_from` reads back, with :class:`Keys` as they are.
 
@@ -175,4 +208,9 @@ def mapping_from(record: Record) -> dict[str, Any]:
         row["meta"] = dict(record.meta)
     if record.links:
         row["links"] = [{"id": to, "anchor": anchor} for to, anchor in record.links]
+    if record.preferences:
+        row["preferences"] = [
+            {"winner": winner, "loser": loser, "weight": weight}
+            for (winner, loser), weight in record.preferences.items()
+        ]
     return row

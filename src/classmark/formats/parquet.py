@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from classmark.formats.ids import Ids
 from classmark.formats.mappings import RESERVED, Keys, Place, record_from
-from classmark.formats.tables import Columns, columns_of
+from classmark.formats.tables import Columns, columns_of, refuse_preferences
 from classmark.formats.text_files import existing, replacing
 from classmark.problems import MissingExtra, Mistake, UnreadableFile
 
@@ -115,6 +115,7 @@ def _schema(arrow: Any, columns: Columns) -> Any:
 
 def _row(record: Record, columns: Columns) -> dict[str, Any]:
     columns.check_fields(record)
+    refuse_preferences(record)
     return {
         "id": record.id,
         **record.document.fields,

@@ -16,13 +16,15 @@ class Record:
 
     labels : category → grade (2 primary, 1 assigned or secondary), in the file's order;
     meta : short facts that are not text to be analysed (split, date, source…);
-    links : (target id, anchor text) pairs.
+    links : (target id, anchor text) pairs;
+    preferences : (winner, loser) → weight, what the labels do not say.
     """
 
     document: Document
     labels: Mapping[str, float] = field(default_factory=dict)
     meta: Mapping[str, str] = field(default_factory=dict)
     links: tuple[tuple[str, str], ...] = ()
+    preferences: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     @property
     def id(self) -> str:

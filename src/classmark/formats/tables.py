@@ -29,6 +29,15 @@ class Columns:
         _refuse(record, record.meta.keys() - set(self.meta))
 
 
+def refuse_preferences(record: Record) -> None:
+    """Refuse a record with preferences, which have no column."""
+    if record.preferences:
+        raise Mistake(
+            f"record {record.id!r} has preferences, which a table of documents does "
+            "not hold: write JSONL, or write them to a file of their own"
+        )
+
+
 def _refuse(record: Record, lost: set[str]) -> None:
     if lost:
         raise Mistake(

@@ -26,6 +26,9 @@ class PreferenceGraph:
     Sparse, incomplete, inconsistent and cyclic graphs are all allowed; loops and both
     directions of one pair are not [DekelManningSinger03].
 
+    thresholds : whether edges may name one more item, ``threshold`` = n_labels: u above
+        it says that u's score is at least the threshold, v below it that v's is at most
+        that; one value for all labels, which the learner finds.
     levels : int64 (n_labels,) for a layered graph: label u is above v when
         levels[u] > levels[v] ≥ 0; labels at −1 are compared with nothing. None for a
         graph of listed edges.
@@ -37,6 +40,7 @@ class PreferenceGraph:
     """
 
     n_labels: int
+    thresholds: bool
     levels: Labels | None
     pairs: Labels
     weights: NDArray[np.float64]
@@ -47,11 +51,15 @@ class PreferenceGraph:
         edges: Iterable[Sequence[float]] = (),
         *,
         levels: Labels | None = None,
+        thresholds: bool = False,
     ) -> None:
         listed = [tuple(edge) for edge in edges]
+        if thresholds and levels is not None:
+            raise Mistake("levels have no place for thresholds: list the edges")
         object.__setattr__(self, "n_labels", n_labels)
+        object.__setattr__(self, "thresholds", thresholds)
         object.__setattr__(self, "levels", levels)
-        object.__setattr__(self, "pairs", _pairs(n_labels, listed))
+        object.__setattr__(self, "pairs", _pairs(n_labels + thresholds, listed))
         object.__setattr__(self, "weights", _weights(listed))
 
     @classmethod
@@ -84,6 +92,30 @@ class PreferenceGraph:
             levels[members] = len(layers) - 1 - place
         return cls(n_labels, levels=levels)
 
+    @classmethod
+    def against_threshold(
+        cls,
+        n_labels: int,
+        above: Iterable[int],
+        below: Iterable[int] | None = None,
+        edges: Iterable[Sequence[float]] = (),
+    ) -> Self:
+        """Labels above the threshold and below it (None: all others), and other edges.
+
+        >>> PreferenceGraph.against_threshold(3, [1], edges=[(0, 2)]).edges()
+        [(1, 3), (3, 0), (3, 2), (0, 2)]
+        """
+        over = _checked(n_labels, above).tolist()
+        rest = set(range(n_labels)) - set(over) if below is None else below
+        under = _checked(n_labels, rest).tolist()
+        listed = [(u, n_labels) for u in over] + [(n_labels, v) for v in under]
+        return cls(n_labels, [*listed, *edges], thresholds=True)
+
+    @property
+    def threshold(self) -> int:
+        """The item that stands for the threshold in edges."""
+        return self.n_labels
+
     @property
     def n_edges(self) -> int:
         """How many edges, counted without listing them."""
@@ -105,6 +137,13 @@ class PreferenceGraph:
         for u in np.flatnonzero(self.levels > 0):
             lower = (self.levels >= 0) & (self.levels < self.levels[u])
             yield from ((int(u), int(v)) for v in np.flatnonzero(lower))
+
+    def each_weight(self) -> Iterator[float]:
+        """Yield the weights, in the order of the edges; of a layered graph, ones."""
+        if self.levels is None:
+            yield from self.weights.tolist()
+            return
+        yield from (1.0 for _ in range(self.n_edges))
 
 
 def _checked(n_labels: int, labels: Iterable[int]) -> Labels:

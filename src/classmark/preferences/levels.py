@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from classmark.judgments.labels import labels_from
 from classmark.preferences.graph import PreferenceGraph
@@ -37,6 +38,57 @@ def levels_from(
     return Rows(rows.starts, rows.columns, level, rows.width)
 
 
+def graphs_from(
+    Y: Any,
+    n_documents: int | None = None,
+    n_labels: int | None = None,
+    *,
+    thresholds: bool = False,
+) -> list[PreferenceGraph]:
+    """One graph per document: labels and grades become layers, graphs stay.
+
+    thresholds : whether graphs may compare labels with the threshold.
+
+    >>> graphs_from(np.array([[2.0, 0.0, 1.0]]))[0].edges()
+    [(0, 1), (0, 2), (2, 1)]
+    """
+    if is_graphs(Y):
+        return list(checked_graphs(Y, n_documents, thresholds=thresholds))
+    rows = levels_from(Y, n_documents, n_labels)
+    graphs = []
+    for i in range(len(rows)):
+        columns, values = rows.row(i)
+        levels = np.zeros(rows.width, np.int64)
+        levels[columns] = values
+        graphs.append(PreferenceGraph(rows.width, levels=levels))
+    return graphs
+
+
+def favoured(graphs: Sequence[PreferenceGraph]) -> Rows:
+    """Levels of any graphs: a label that wins more edges than it loses is at level 1.
+
+    Layered graphs keep their levels. What is listed need not have levels at all; this
+    says which labels a document speaks for, and no more.
+
+    >>> favoured([PreferenceGraph(3, [(0, 1), (0, 2), (2, 1)])]).columns.tolist()
+    [0]
+    """
+    layered = [
+        graph
+        if are_layered([graph])
+        else PreferenceGraph(graph.n_labels, levels=_winning(graph))
+        for graph in graphs
+    ]
+    return _from_graphs(layered, None)
+
+
+def _winning(graph: PreferenceGraph) -> NDArray[np.int64]:
+    pairs = graph.pairs if graph.levels is None else np.array(graph.edges(), np.int64)
+    ends = pairs.reshape(-1, 2).T
+    won, lost = (np.bincount(end, minlength=graph.n_labels + 1) for end in ends)
+    return (won > lost)[: graph.n_labels].astype(np.int64)
+
+
 def is_graphs(Y: Any) -> bool:
     """Whether ``Y`` is a list of preference graphs."""
     return (
@@ -52,9 +104,12 @@ def are_layered(graphs: Sequence[PreferenceGraph]) -> bool:
 
 
 def checked_graphs(
-    graphs: Sequence[PreferenceGraph], n_documents: int | None
+    graphs: Sequence[PreferenceGraph],
+    n_documents: int | None,
+    *,
+    thresholds: bool = False,
 ) -> Sequence[PreferenceGraph]:
-    """Refuse a wrong number of graphs, or graphs over different labels."""
+    """Refuse a wrong number of graphs, graphs over different labels, or thresholds."""
     if n_documents is not None and len(graphs) != n_documents:
         raise Mistake(
             f"Y has {len(graphs)} graphs, X has {n_documents} rows: "
@@ -65,6 +120,11 @@ def checked_graphs(
             raise Mistake(
                 f"Y, document {document}: the graph has {graph.n_labels} labels, "
                 f"the first has {graphs[0].n_labels}: use one set of labels"
+            )
+        if graph.thresholds and not thresholds:
+            raise Mistake(
+                f"Y, document {document}: the graph compares labels with a threshold, "
+                "which only PreferenceRanker learns: leave those edges out"
             )
     return graphs
 

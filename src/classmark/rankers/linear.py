@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,10 @@ class LinearRanker(Estimator, ABC):
     weights_ : shape (features, categories), a dense array or a scipy sparse matrix: the
         prototypes as columns, so that a document's scores are a sum of rows.
     thresholds_ : shape (categories,), taken off the scores; None where there are none.
+    takes_graphs : whether it learns from preference graphs as well as from labels.
     """
+
+    takes_graphs: ClassVar[bool] = False
 
     _needs_y = True
     weights_: NDArray[np.float64] | csc_matrix

@@ -43,6 +43,8 @@ class LogLinearRanker(LinearRanker):
     ([[1, 0]], 1.0509)
     """
 
+    takes_graphs = True
+
     def __init__(
         self,
         decomposition: Decomposition = "domination",

@@ -10,11 +10,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.preferences.decompose import Decomposition, decompose
+from classmark.preferences.decompose import Decomposition
 from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.groups import weighted_groups
 from classmark.preferences.levels import (
     are_layered,
-    checked_graphs,
+    favoured,
+    graphs_from,
     is_graphs,
     levels_from,
 )
@@ -26,9 +28,14 @@ from classmark.solvers.dual.ascent import Solution, ascend
 from classmark.solvers.dual.center import Center
 from classmark.solvers.dual.explicit import ExplicitDual
 from classmark.solvers.dual.implicit import CODES, Caps, ImplicitDual
-from classmark.sparse import Rows, rows_from, with_constant
+from classmark.solvers.dual.together import CompositeDual
+from classmark.solvers.sparse.dual import SparseDual
+from classmark.solvers.sparse.store import fits
+from classmark.sparse import Rows, rows_from, take, with_constant
 
 Mapping = str | Callable[[PreferenceGraph], Any]
+Numbers = NDArray[np.float64]
+Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual
 DECOMPOSITIONS = {
     "dis": ("disagreement",),
     "dom": ("domination",),
@@ -48,8 +55,9 @@ class PreferenceRanker(LinearRanker):
     threshold, alone (independent binary SVMs, the baseline); or a function from a
     ``PreferenceGraph`` to groups of its edges.
 
-    Y may hold labels, grades (a higher grade over a lower) or preference graphs. Solved
-    by block coordinate ascent on the dual, each group's step exact, until the relative
+    Y may hold labels, grades (a higher grade over a lower) or preference graphs, some
+    layered, some listed; a group costs C times the mean weight of its edges. Solved by
+    block coordinate ascent on the dual, each group's step exact, until the relative
     duality gap is at most ``tol``.
 
     class_weight : "balanced" divides C among the labels so that each label's groups
@@ -60,11 +68,17 @@ class PreferenceRanker(LinearRanker):
     center : None for ½‖w‖² as in the paper; a length for ½‖w − w₀‖² with w₀ Rocchio's
         prototypes of that length. Labels with few documents then stay near their
         means, those with many move to the margin: better where data are few.
+    memory : what the weights may take. If features × labels need more, they are kept
+        sparse (mapping "dom", one thread): the same optimum, less a part shared by all
+        labels, which no order sees; weights_ is then a scipy csr matrix.
     n_jobs : threads.
 
-    Attributes: weights_, coef_, objective_ (primal), duality_gap_ (relative), n_iter_,
-    thresholds_ (svm: ranked by ⟨w_c, x⟩ − τ_c).
+    Attributes: weights_, store_ ("dense" or "sparse"), coef_, objective_ (primal),
+    duality_gap_ (relative), n_iter_, thresholds_ (svm: ranked by ⟨w_c, x⟩ − τ_c; of
+    graphs that compare labels with the threshold: its value, for every label).
     """
+
+    takes_graphs = True
 
     def __init__(
         self,
@@ -79,6 +93,7 @@ class PreferenceRanker(LinearRanker):
         max_iter: int = 1000,
         class_weight: str | None = None,
         center: float | None = None,
+        memory: str = "2GB",
         n_jobs: int = 1,
         random_state: int = 0,
     ) -> None:
@@ -92,6 +107,7 @@ class PreferenceRanker(LinearRanker):
         self.max_iter = max_iter
         self.class_weight = class_weight
         self.center = center
+        self.memory = memory
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -126,70 +142,103 @@ class PreferenceRanker(LinearRanker):
         self.documents_ = rows.to_scipy()
         return rows_from(features_of(self._similarity()(self.documents_, None)))
 
-    def _problem(self, rows: Rows, Y: Any) -> ImplicitDual | ExplicitDual:
-        listed = is_graphs(Y) and not are_layered(Y)
-        if callable(self.mapping) or listed:
-            return self._explicit(rows, Y)
+    def _problem(self, rows: Rows, Y: Any) -> Problem:
+        """Layers stay layers; only graphs that are not layered list their edges."""
+        if callable(self.mapping) or (is_graphs(Y) and not are_layered(Y)):
+            return self._mixed(rows, graphs_from(Y, len(rows), thresholds=True))
         levels = levels_from(Y, len(rows))
         if self.mapping == "svm":
             rows = with_constant(rows, -1.0)
-        return ImplicitDual(
-            rows,
-            levels,
-            str(self.mapping),
-            self._caps(levels),
-            threads=self.n_jobs,
-            center=self._center(rows, levels),
+        able = self.mapping == "dom" and self.kernel is None
+        if not fits(rows, levels.width, self.memory, sparse=able):
+            return self._sparse(rows, levels)
+        center = self._center(rows, levels)
+        return self._implicit(rows, levels, self._shares(levels), center)
+
+    def _sparse(self, rows: Rows, levels: Rows) -> SparseDual:
+        caps = self._caps(levels, self._shares(levels)).listed
+        least = 0.1 * self.tol / max(1.0, float(caps.max(initial=0.0)))
+        center = self._prototypes(rows, levels)
+        return SparseDual(
+            rows, levels, caps, center=center, least=least, seed=self.random_state
         )
 
-    def _center(self, rows: Rows, levels: Rows) -> Center:
-        """Rocchio's unit prototypes, ``center`` times as long; or nothing."""
-        if self.center is None:
-            return Center()
-        prototypes: Any = Rocchio().fit(rows, levels).weights_
-        return Center(prototypes * float(self.center))
-
-    def _explicit(self, rows: Rows, Y: Any) -> ExplicitDual:
-        """List the groups: for graphs that are not layered, and for functions."""
+    def _mixed(self, rows: Rows, graphs: Sequence[PreferenceGraph]) -> Problem:
         if self.mapping == "svm":
             raise Mistake(
                 "mapping 'svm' compares labels with thresholds, which listed edges do "
                 "not: use 'dis', 'dom', 'dme' or 'dom-dme'"
             )
-        graphs = Y if is_graphs(Y) else _graphs(levels_from(Y, len(rows)))
-        checked_graphs(graphs, len(rows))
+        levels = favoured(graphs)
+        shares, center = self._shares(levels), self._center(rows, levels)
+        free = callable(self.mapping)
+        listed = np.array([free or not are_layered([graph]) for graph in graphs])
+        if listed.all():
+            return self._explicit(rows, graphs, shares, center)
+        first = self._implicit(
+            take(rows, ~listed), take(levels, ~listed), shares, center
+        )
+        chosen = [graphs[int(i)] for i in np.flatnonzero(listed)]
+        second = self._explicit(take(rows, listed), chosen, shares, center, first.W)
+        return CompositeDual(first, second, listed)
+
+    def _implicit(
+        self, rows: Rows, levels: Rows, shares: Numbers, center: Center
+    ) -> ImplicitDual:
+        caps = self._caps(levels, shares)
+        mapping = str(self.mapping)
+        return ImplicitDual(
+            rows, levels, mapping, caps, threads=self.n_jobs, center=center
+        )
+
+    def _center(self, rows: Rows, levels: Rows) -> Center:
+        return Center(self._prototypes(rows, levels))
+
+    def _prototypes(self, rows: Rows, levels: Rows) -> Any:
+        """Rocchio's unit prototypes, ``center`` times as long; or nothing."""
+        if self.center is None:
+            return None
+        prototypes: Any = Rocchio().fit(rows, levels).weights_
+        return prototypes * float(self.center)
+
+    def _explicit(
+        self,
+        rows: Rows,
+        graphs: Sequence[PreferenceGraph],
+        shares: Numbers,
+        center: Center,
+        W: Numbers | None = None,
+    ) -> ExplicitDual:
+        """List the groups: for graphs that are not layered, and for functions."""
         mapping = self.mapping
         chosen: Sequence[Decomposition] = (
             (mapping,) if callable(mapping) else DECOMPOSITIONS[mapping]
         )
-        groups = [
-            [group for name in chosen for group in decompose(graph, name)]
-            for graph in graphs
-        ]
-        weights = [
-            _mean_weight(graph, group)
-            for graph, document in zip(graphs, groups, strict=True)
-            for group in document
-        ]
-        return ExplicitDual(
-            rows, graphs[0].n_labels, groups, self.C * np.array(weights, float)
-        )
+        found = [weighted_groups(graph, chosen, shares) for graph in graphs]
+        groups = [document for document, _ in found]
+        caps = self.C * np.array([w for _, weights in found for w in weights], float)
+        return ExplicitDual(rows, graphs[0].n_labels, groups, caps, center, W)
 
-    def _caps(self, levels: Rows) -> Caps:
-        """C, or C shared out so that every label's groups cost the same together."""
-        listed = np.full(levels.nnz, float(self.C))
-        rest = np.full(levels.width, float(self.C))
+    def _shares(self, levels: Rows) -> Numbers:
+        """1 per label, or such that every label's groups cost the same together."""
         if self.class_weight is None:
-            return Caps(listed, rest)
+            return np.ones(levels.width)
         size = np.bincount(levels.columns, minlength=levels.width)
         used = max(int((size > 0).sum()), 1)
-        share = levels.nnz / (used * np.maximum(size, 1))
-        listed *= share[levels.columns]
-        others = np.maximum(len(levels) - size, 1)
-        return Caps(listed, rest * share * size / others)
+        return np.asarray(levels.nnz / (used * np.maximum(size, 1)))
 
-    def _settle(self, problem: ImplicitDual | ExplicitDual, solution: Solution) -> None:
+    def _caps(self, levels: Rows, shares: Numbers) -> Caps:
+        """C times the label's share; what a label has is shared by its negatives."""
+        listed = self.C * shares[levels.columns]
+        if self.class_weight is None:
+            return Caps(listed, self.C * shares)
+        size = np.bincount(levels.columns, minlength=levels.width)
+        others = np.maximum(len(levels) - size, 1)
+        return Caps(listed, self.C * shares * size / others)
+
+    def _settle(self, problem: Problem, solution: Solution) -> None:
         self.weights_ = solution.W
+        self.store_ = "sparse" if isinstance(problem, SparseDual) else "dense"
         self.thresholds_ = None
         self.objective_ = solution.objective
         self.duality_gap_ = solution.gap
@@ -197,7 +246,9 @@ class PreferenceRanker(LinearRanker):
         self.trace_ = solution.trace
         if self.mapping == "svm":
             self.weights_, self.thresholds_ = solution.W[:-1], solution.W[-1]
-        if self.kernel is not None:
+        if isinstance(problem, ExplicitDual | CompositeDual) and problem.has_threshold:
+            self.thresholds_ = np.full(problem.W.shape[1], problem.tau[0])
+        if self.kernel is not None and not isinstance(problem, SparseDual):
             self.dual_coef_ = problem.coefficients()
 
     def _similarity(self) -> Kernel:
@@ -235,24 +286,3 @@ class PreferenceRanker(LinearRanker):
             )
         if self.n_jobs < 1 or self.max_iter < 1:
             raise Mistake("n_jobs and max_iter are to be 1 or more")
-
-
-def _graphs(levels: Rows) -> list[PreferenceGraph]:
-    graphs = []
-    for i in range(len(levels)):
-        columns, values = levels.row(i)
-        level = np.zeros(levels.width, np.int64)
-        level[columns] = values
-        graphs.append(PreferenceGraph(levels.width, levels=level))
-    return graphs
-
-
-def _mean_weight(graph: PreferenceGraph, group: Sequence[tuple[int, int]]) -> float:
-    """The mean weight of a group's edges: 1 unless the graph says otherwise."""
-    if graph.levels is not None or not group:
-        return 1.0
-    known = {
-        (int(u), int(v)): float(w)
-        for (u, v), w in zip(graph.pairs, graph.weights, strict=True)
-    }
-    return sum(known[edge] for edge in group) / len(group)

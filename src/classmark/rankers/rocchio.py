@@ -35,7 +35,7 @@ class Rocchio(LinearRanker):
         belongs = labels.to_scipy()
         belongs.data = np.ones(len(belongs.data))
         documents = rows.to_scipy().astype(np.float64)
-        sums = (belongs.T @ documents).tocsr()  # (k, features)
+        sums = (documents.T @ belongs).tocsc().T  # (k, features)
         total = np.asarray(documents.sum(axis=0)).ravel()
         size = np.asarray(belongs.sum(axis=0)).ravel()
         with_, without = np.maximum(size, 1), np.maximum(len(rows) - size, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.problems import Mistake
+from classmark.rankers.calibration import Calibrator, held_out_scores
 from classmark.rankers.linear import LinearRanker
 from classmark.rankers.loglinear import LogLinearRanker
 from classmark.rankers.perceptron import CategoryPerceptron
@@ -22,6 +23,7 @@ from classmark.text.tokens import words
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from classmark.preferences.graph import PreferenceGraph
     from classmark.weighting.vectorizer import Vectorizer
 
 FORMAT, VERSION = "classmark text ranker", 1
@@ -35,13 +37,17 @@ LEARNERS: dict[str, type[LinearRanker]] = {
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A category for a document, its place and score, and the terms behind it."""
+    """A category for a document, its place and score, and the terms behind it.
+
+    probability : None where the scores are not calibrated.
+    """
 
     category: str
     rank: int
     score: float
     favour: tuple[tuple[str, float], ...] = ()
     against: tuple[tuple[str, float], ...] = ()
+    probability: float | None = None
 
 
 def learner(name: str, **parameters: Any) -> LinearRanker:
@@ -52,7 +58,12 @@ def learner(name: str, **parameters: Any) -> LinearRanker:
 
 
 class TextRanker:
-    """A fitted vectorizer, a fitted ranker and the ids of its categories."""
+    """A fitted vectorizer, a fitted ranker and the ids of its categories.
+
+    calibrator : turns scores into probabilities; None until :meth:`calibrate`.
+    """
+
+    calibrator: Calibrator | None = None
 
     def __init__(
         self, vectorizer: Vectorizer, ranker: LinearRanker, categories: Sequence[str]
@@ -67,15 +78,42 @@ class TextRanker:
         vectorizer: Vectorizer,
         ranker: LinearRanker,
         texts: Iterable[str],
-        labels: Sequence[Sequence[int]],
+        labels: Sequence[Sequence[int]] | Sequence[PreferenceGraph],
         categories: Sequence[str],
     ) -> TextRanker:
-        """Learn from texts and, per text, numbers into ``categories``."""
+        """Learn from texts and, per text, numbers into ``categories``, or a graph."""
         from classmark.judgments.labels import labels_from
+        from classmark.preferences.levels import is_graphs
 
         X = vectorizer.fit_transform(texts)
-        ranker.fit(X, labels_from(labels, X.shape[0], len(categories)))
+        if is_graphs(labels):
+            ranker.fit(X, labels)
+        else:
+            ranker.fit(X, labels_from(labels, X.shape[0], len(categories)))
         return cls(vectorizer, ranker, categories)
+
+    def calibrate(
+        self, texts: Iterable[str], labels: Sequence[Sequence[int]], lessons: Any = None
+    ) -> TextRanker:
+        """Learn probabilities from the texts this was fitted with, by folds.
+
+        lessons : the graphs ``fit`` was given, where it was given graphs.
+        """
+        from classmark.judgments.labels import labels_from
+
+        X = self.vectorizer.transform(texts)
+        wanted = labels_from(labels, X.shape[0], len(self.categories))
+        self.calibrator = Calibrator().fit(
+            *held_out_scores(self.ranker, X, wanted, lessons)
+        )
+        return self
+
+    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """How likely categories are by their scores, shape as given; None if unknown.
+
+        scores : shape (texts, categories).
+        """
+        return None if self.calibrator is None else self.calibrator.transform(scores)
 
     def scores(self, texts: Iterable[str]) -> NDArray[np.float64]:
         """Scores of all categories, shape (texts, categories)."""
@@ -84,7 +122,8 @@ class TextRanker:
     def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""
         X = self.vectorizer.transform([text])
-        scores = self.ranker.decision_function(X)[0]
+        found_scores = self.ranker.decision_function(X)
+        scores, likely = found_scores[0], self.probabilities(found_scores)
         names = self.vectorizer.get_feature_names_out()
         read = self._words_behind(text)
         found = []
@@ -94,7 +133,8 @@ class TextRanker:
                 tuple((read[names[j]], part) for j, part in side) for side in sides
             )
             name, score = self.categories[category], float(scores[category])
-            found.append(Suggestion(name, place, score, favour, against))
+            chance = None if likely is None else float(likely[0, category])
+            found.append(Suggestion(name, place, score, favour, against, chance))
         return found
 
     def _words_behind(self, text: str) -> dict[str, str]:
@@ -106,16 +146,21 @@ class TextRanker:
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Write everything as a new folder; ``facts`` are kept beside the settings."""
         arrays, settings = self.vectorizer.to_arrays()
-        stored = {f"vectorizer_{name}": array for name, array in arrays.items()}
+        stored = _prefixed("vectorizer_", arrays)
         stored |= _weights_to_arrays(self.ranker.weights_)
         if self.ranker.thresholds_ is not None:
             stored["thresholds"] = self.ranker.thresholds_
         stored["categories"], stored["categories_ends"] = pack_strings(self.categories)
+        calibrator = None
+        if self.calibrator is not None:
+            learned, calibrator = self.calibrator.to_arrays()
+            stored |= _prefixed("calibrator_", learned)
         kinds = {kind: name for name, kind in LEARNERS.items()}
         described = {
             "vectorizer": settings,
             "learner": kinds[type(self.ranker)],
             "parameters": self.ranker.get_params(),
+            "calibrator": calibrator,
             "facts": facts or {},
         }
         save(folder, FORMAT, VERSION, stored, described)
@@ -126,12 +171,7 @@ class TextRanker:
         from classmark.weighting.vectorizer import Vectorizer
 
         saved = open_folder(folder, FORMAT, VERSION)
-        prefix = "vectorizer_"
-        arrays = {
-            name.removeprefix(prefix): array
-            for name, array in saved.arrays.items()
-            if name.startswith(prefix)
-        }
+        arrays = _with_prefix("vectorizer_", saved.arrays)
         vectorizer = Vectorizer.from_arrays(arrays, saved.settings["vectorizer"])
         ranker = learner(saved.settings["learner"], **saved.settings["parameters"])
         ranker.weights_ = _weights_from_arrays(saved.arrays)
@@ -139,7 +179,26 @@ class TextRanker:
         names = unpack_strings(
             saved.arrays["categories"], saved.arrays["categories_ends"]
         )
-        return cls(vectorizer, ranker, names)
+        opened = cls(vectorizer, ranker, names)
+        if (how := saved.settings.get("calibrator")) is not None:
+            learned = _with_prefix("calibrator_", saved.arrays)
+            opened.calibrator = Calibrator.from_arrays(learned, how)
+        return opened
+
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def _prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    return {f"{prefix}{name}": array for name, array in arrays.items()}
+
+
+def _with_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
 
 
 def _weights_to_arrays(weights: Any) -> dict[str, NDArray[Any]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,15 +12,24 @@ from classmark.progress import track
 from classmark.workbench.views import Table
 
 if TYPE_CHECKING:
+    from classmark.formats.record import Record
     from classmark.workbench.project import Project
 
-Writer = Callable[[], int]
+TABLES = {".csv", ".tsv", ".parquet"}
 
 
 def export_documents(project: Project, path: Path, *, raw: bool = False) -> Table:
-    """Write documents with their labels as JSONL, CSV, TSV or Parquet, by suffix."""
+    """Write documents with their labels as JSONL, CSV, TSV or Parquet, by suffix.
+
+    Preferences are in JSONL. Tables have no place for them: if there are any, they go
+    to a file beside, ``shelf.preferences.csv`` for ``shelf.csv``, told in the note.
+    """
     _require_new(path)
-    records = track(project.store.records(), f"writing {path}")
+    records: Iterable[Record] = track(project.store.records(), f"writing {path}")
+    note = ""
+    if path.suffix in TABLES:
+        note = _put_beside(project, path, raw=raw)
+        records = [replace(record, preferences={}) for record in records]
     match path.suffix:
         case ".jsonl":
             from classmark.formats.jsonl import write_jsonl
@@ -28,17 +38,17 @@ def export_documents(project: Project, path: Path, *, raw: bool = False) -> Tabl
         case ".csv" | ".tsv":
             from classmark.formats.delimited import write_delimited
 
-            count = write_delimited(list(records), path, raw=raw)
+            count = write_delimited(records, path, raw=raw)
         case ".parquet":
             from classmark.formats.parquet import write_parquet
 
-            count = write_parquet(list(records), path)
+            count = write_parquet(records, path)
         case _:
             raise Mistake(
                 f"{path}: the suffix names no export format: "
                 "use .jsonl, .csv, .tsv or .parquet"
             )
-    return Table(f"Exported to {path}", [{"documents": count}])
+    return Table(f"Exported to {path}", [{"documents": count}], note)
 
 
 def export_taxonomy(project: Project, path: Path) -> Table:
@@ -59,6 +69,23 @@ def export_taxonomy(project: Project, path: Path) -> Table:
                 f"{path}: the suffix names no taxonomy format: use .csv, .ttl or .rdf"
             )
     return Table(f"Taxonomy exported to {path}", [{"categories": count}])
+
+
+def _put_beside(project: Project, path: Path, *, raw: bool) -> str:
+    """Write the preferences, if there are any, to their own file; say where."""
+    from classmark.formats.preferences import MARK, Preference, write_preferences
+
+    found = [
+        Preference(document, *pair, weight)
+        for document, weights in project.store.preferences().items()
+        for pair, weight in weights.items()
+    ]
+    if not found:
+        return ""
+    beside = path.with_suffix(f"{MARK}{'.tsv' if path.suffix == '.tsv' else '.csv'}")
+    _require_new(beside)
+    write_preferences(found, beside, raw=raw)
+    return f"{len(found)} preferences are beside it, in {beside}: import both"
 
 
 def _require_new(path: Path) -> None:

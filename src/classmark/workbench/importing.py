@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from classmark.formats import read_records
+from classmark.formats.mappings import Place
+from classmark.formats.preferences import (
+    Preference,
+    is_preferences,
+    numbered_preferences,
+)
 from classmark.formats.taxonomy_files import read_categories
 from classmark.problems import Mistake
+from classmark.progress import track
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.project import whoami
 from classmark.workbench.store import Act
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 BATCH = 1000
+PREFERENCES = "preferences"
 
 
 def import_documents(project: Project, path: Path, format_: str | None = None) -> Table:
@@ -27,7 +35,38 @@ def import_documents(project: Project, path: Path, format_: str | None = None) -
 
     All of it is imported, or, when the file cannot be read to its end, nothing.
     """
+    if format_ == PREFERENCES or (format_ is None and is_preferences(path)):
+        return import_preferences(project, path)
     return import_records(project, read_records(path, format_), str(path))
+
+
+def import_preferences(project: Project, path: Path) -> Table:
+    """Read «document, winner, loser[, weight]»; all of it is logged, or nothing.
+
+    Documents and categories must be there. A pair compared before is compared anew.
+    """
+    store, acts, documents, count = project.store, [], set(), 0
+    with store.transaction():
+        known = {category.id for category in store.categories()}
+        ids, before = store.ids(), store.preferences()
+        for line, said in track(numbered_preferences(path), f"reading {path}"):
+            _require_known(said, ids, known, Place(str(path), line))
+            documents.add(said.document)
+            count += 1
+            pair = (said.winner, said.loser)
+            if before.get(said.document, {}).get(pair) != said.weight:
+                acts.append(prefer(said.document, *pair, said.weight))
+        logged = len(store.judge(acts, f"{whoami()} (import)"))
+        store.note_event(
+            "preferences imported", whoami(), source=str(path), count=count
+        )
+    row = {"preferences": count, "documents": len(documents), "judgments": logged}
+    return Table(f"Imported {path}", [row])
+
+
+def prefer(document: str, winner: str, loser: str, weight: float = 1.0) -> Act:
+    """The act of saying that one category should stand above another."""
+    return Act(document, "prefer", winner, weight, other=loser)
 
 
 def import_records(project: Project, records: Iterable[Record], source: str) -> Table:
@@ -36,14 +75,14 @@ def import_records(project: Project, records: Iterable[Record], source: str) -> 
     fresh: list[str] = []
     with project.store.transaction():
         known = {category.id for category in project.store.categories()}
-        before = project.store.labels()
+        before = (project.store.labels(), project.store.preferences())
         for batch in _batches(records):
             new = _unknown(batch, known)
             project.store.put_categories(Category(name) for name in new)
             known |= set(new)
             fresh += new
             documents += project.store.put_documents(batch)
-            acts = [act for record in batch for act in _changes(record, before)]
+            acts = [act for record in batch for act in _changes(record, *before)]
             judgments += len(project.store.judge(acts, f"{whoami()} (import)"))
         project.store.note_event("imported", whoami(), source=source, count=documents)
     shown = ", ".join(fresh[:5]) + (" …" if len(fresh) > 5 else "")
@@ -86,26 +125,65 @@ def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
 
 
 def _unknown(records: Iterable[Record], known: set[str]) -> list[str]:
-    names = [name for record in records for name in record.labels if name not in known]
+    names = [
+        name
+        for record in records
+        for name in (*record.labels, *chain.from_iterable(record.preferences))
+        if name not in known
+    ]
     empty = [name for name in names if not name.strip()]
     if empty:
         raise Mistake("a label has no name: remove it from the file")
     return list(dict.fromkeys(names))
 
 
-def _changes(
-    record: Record, before: Mapping[str, Mapping[str, float]]
-) -> Iterator[Act]:
-    """What the log must say so that the document's labels are the record's.
+def _require_known(
+    said: Preference, ids: set[str], categories: set[str], place: Place
+) -> None:
+    if said.document not in ids:
+        place.refuse(
+            f"there is no document {said.document!r} in the project: import it first"
+        )
+    for name in (said.winner, said.loser):
+        if name not in categories:
+            place.refuse(
+                f"document {said.document!r}: there is no category {name!r}: correct "
+                "its id, or import its taxonomy first"
+            )
 
-    A record without labels says nothing and changes nothing.
+
+def _changes(
+    record: Record,
+    labels: Mapping[str, Mapping[str, float]],
+    preferences: Mapping[str, Mapping[tuple[str, str], float]],
+) -> Iterator[Act]:
+    """What the log must say so that it says of the document what the record says.
+
+    A record without labels says nothing of labels, and one without preferences says
+    nothing of preferences.
     """
-    had = before.get(record.id, {})
-    if not record.labels:
-        return
+    if record.labels:
+        yield from _labelled_anew(record, labels.get(record.id, {}))
+    if record.preferences:
+        yield from _preferred_anew(record, preferences.get(record.id, {}))
+
+
+def _labelled_anew(record: Record, had: Mapping[str, float]) -> Iterator[Act]:
     for name, grade in record.labels.items():
         if had.get(name) != grade:
             yield Act(record.id, "assign", name, grade)
     for name in had:
         if name not in record.labels:
             yield Act(record.id, "remove", name)
+
+
+def _preferred_anew(
+    record: Record, had: Mapping[tuple[str, str], float]
+) -> Iterator[Act]:
+    said = record.preferences
+    for pair, weight in said.items():
+        if had.get(pair) != weight:
+            yield prefer(record.id, *pair, weight)
+    for winner, loser in had:
+        if (winner, loser) not in said and (loser, winner) not in said:
+            yield Act(record.id, "retract", winner, other=loser)

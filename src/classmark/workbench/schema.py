@@ -65,6 +65,17 @@ CREATE VIEW labels AS
       AND NOT EXISTS (SELECT 1 FROM judgments AS u WHERE u.undoes = j.seq))
   WHERE age = 1 AND act = 'assign';
 """,
+    """
+CREATE VIEW preferences AS
+  SELECT document, category, other, grade, seq FROM (
+    SELECT j.*, row_number() OVER (
+      PARTITION BY document, min(category, other), max(category, other)
+      ORDER BY seq DESC) AS age
+    FROM judgments AS j
+    WHERE act IN ('prefer', 'retract')
+      AND NOT EXISTS (SELECT 1 FROM judgments AS u WHERE u.undoes = j.seq))
+  WHERE age = 1 AND act = 'prefer';
+""",
 )
 VERSION = len(MIGRATIONS)
 

@@ -26,7 +26,8 @@ class LearningSettings:
     """How terms are weighted and what learns from them.
 
     cost, C, center : of the learner plm (center 0: none);  decomposition, C : of the
-    learner loglinear.  C 0 stands for the learner's usual price.
+    learner loglinear.  C 0 stands for the learner's usual price.  grades : of plm and
+    loglinear, whether labels are all "equal", or "layered": primary over secondary.
     """
 
     weighting: str = "log-tfidf"
@@ -36,6 +37,7 @@ class LearningSettings:
     decomposition: str = "domination"
     C: float = 0.0
     center: float = 5.0
+    grades: str = "equal"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,9 @@ from classmark.workbench.schema import connect, damaged
 class Act(NamedTuple):
     """One line of the judgment log, before it has a number.
 
-    act : ``assign`` (with a grade) or ``remove``;  model, rank, score : what the expert
-    saw when deciding.
+    act : ``assign`` (with a grade) or ``remove``; ``prefer`` (category over other, the
+    grade being the weight) or ``retract``, which takes back what was preferred between
+    the two;  model, rank, score : what the expert saw when deciding.
     """
 
     document: str
@@ -36,6 +37,7 @@ class Act(NamedTuple):
     rank: int | None = None
     score: float | None = None
     note: str = ""
+    other: str | None = None
 
 
 class Store:
@@ -89,7 +91,7 @@ class Store:
 
     def records(self) -> Iterator[Record]:
         """All documents with their present labels, in order of arrival."""
-        labels = self.labels()
+        labels, preferences = self.labels(), self.preferences()
         for id_, fields, meta, links in self._run(
             "SELECT id, fields, meta, links FROM documents ORDER BY number"
         ):
@@ -98,7 +100,12 @@ class Store:
                 labels.get(id_, {}),
                 json.loads(meta),
                 tuple((to, anchor) for to, anchor in json.loads(links)),
+                preferences.get(id_, {}),
             )
+
+    def ids(self) -> set[str]:
+        """The ids of all documents."""
+        return {id_ for (id_,) in self._run("SELECT id FROM documents")}
 
     def document(self, id_: str) -> Document:
         """One document by its id."""
@@ -159,7 +166,8 @@ class Store:
         for act in acts:
             cursor = self._run(
                 "INSERT INTO judgments (at, who, document, act, category, grade, "
-                "model, rank, score, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "model, rank, score, note, other) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (_now(), who, *act),
             )
             numbers.append(int(cursor.lastrowid or 0))
@@ -172,6 +180,16 @@ class Store:
             "SELECT document, category, grade FROM labels ORDER BY document, seq"
         ):
             found.setdefault(document, {})[category] = grade
+        return found
+
+    def preferences(self) -> dict[str, dict[tuple[str, str], float]]:
+        """Document → (winner, loser) → weight: what the log says last of each pair."""
+        found: dict[str, dict[tuple[str, str], float]] = {}
+        for document, winner, loser, weight in self._run(
+            "SELECT document, category, other, grade FROM preferences "
+            "ORDER BY document, seq"
+        ):
+            found.setdefault(document, {})[winner, loser] = weight
         return found
 
     def note_event(self, what: str, who: str, **detail: Any) -> None:
@@ -188,6 +206,7 @@ class Store:
             "categories": "SELECT count(*) FROM categories",
             "labelled documents": "SELECT count(DISTINCT document) FROM labels",
             "labels": "SELECT count(*) FROM labels",
+            "preferences": "SELECT count(*) FROM preferences",
             "judgments in the log": "SELECT count(*) FROM judgments",
         }
         return {name: self._run(sql).fetchone()[0] for name, sql in queries.items()}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from classmark.formats.text_files import open_bytes, whole_text
 from classmark.problems import Mistake
+from classmark.rankers.calibration import ENOUGH
 from classmark.rankers.text import TextRanker
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.views import Explained
@@ -27,13 +28,23 @@ def model_in_service(project: Project) -> TextRanker:
 
 
 def suggest(
-    project: Project, text: str, top: int = 5, terms: int = 5
+    project: Project,
+    text: str,
+    top: int = 5,
+    terms: int = 5,
+    min_probability: float | None = None,
 ) -> list[Explained]:
-    """The best categories of the current model, with path and evidence."""
+    """The best categories of the current model, with path and evidence.
+
+    min_probability : leave out what is less likely; an empty list is an abstention.
+    """
     if not text.strip():
         raise Mistake("the text is empty: give some words to place")
     if top < 1:
         raise Mistake(f"top is {top}: ask for at least one category")
+    model = model_in_service(project)
+    least = _least(model, min_probability)
+    decisions = None if model.calibrator is None else model.calibrator.decisions_
     known = {category.id: category for category in project.store.categories()}
     tree = taxonomy_of(known.values())
     return [
@@ -44,9 +55,26 @@ def suggest(
             found.score,
             dict(found.favour),
             dict(found.against),
+            found.probability,
+            decisions,
         )
-        for found in model_in_service(project).suggest(text, top, terms)
+        for found in model.suggest(text, top, terms)
+        if found.probability is None or found.probability >= least
     ]
+
+
+def _least(model: TextRanker, wanted: float | None) -> float:
+    """The least probability to be shown, once it is known that it can be told."""
+    if wanted is None:
+        return 0.0
+    if not 0 <= wanted <= 1:
+        raise Mistake(f"min-probability is {wanted}: give a number from 0 to 1")
+    if model.calibrator is None:
+        raise Mistake(
+            "min-probability needs a calibrated model: train again with "
+            f"{ENOUGH} or more labelled documents"
+        )
+    return wanted
 
 
 def path_names(

@@ -15,9 +15,11 @@ from classmark.corpus.splits import folds
 from classmark.experiments.evaluate import Evaluation, LabelledTexts, Split, evaluate
 from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
+from classmark.rankers.calibration import ENOUGH
 from classmark.rankers.text import LEARNERS, TextRanker, learner
 from classmark.taxonomy.category import taxonomy_of
 from classmark.workbench.project import whoami
+from classmark.workbench.supervising import taught
 from classmark.workbench.views import Evaluated, Table, Trained
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 
 TEST = "test"
 SHOWN = (
-    "one_error", "average_precision", "coverage", "max_f1", "loss1", "loss2", "loss3"
+    "one_error", "average_precision", "coverage", "max_f1", "loss1", "loss2", "loss3",
+    "calibration_error",
 )  # fmt: skip
 KEPT_MODELS = 5
 USUAL_C = {"plm": 0.1, "loglinear": 30.0}
@@ -39,20 +42,20 @@ PRECISION = 1e-2  # relative duality gap
 def train(
     project: Project, settings: LearningSettings | None = None, *, select: bool = False
 ) -> Trained:
-    """Learn from every labelled document that is not set apart for testing.
+    """Learn from every judged document that is not set apart for testing.
 
     select : choose the C of plm by cross-validation on these documents first.
     """
     settings = settings or project.settings.learning
     chosen = settings.learner
     ranker = new_ranker(settings)
-    records = [record for record in labelled(project) if part_of(record) != TEST]
+    records = [record for record in judged(project, ranker) if part_of(record) != TEST]
     if not records:
         raise Mistake(
             f"{project.folder} has no labelled documents to learn from: "
             "import some with labels (classmark import FILE)"
         )
-    collection = collected(project, records)
+    collection = collected(project, records, settings.grades)
     started = time.perf_counter()
     if select:
         ranker = selected(project, collection, ranker)
@@ -60,9 +63,10 @@ def train(
         new_vectorizer(project),
         ranker,
         collection.texts,
-        collection.labels,
+        collection.lessons(ranker),
         collection.categories,
     )
+    decisions = _calibrate(model, collection)
     seconds = time.perf_counter() - started
     folder = project.models.next()
     trained = Trained(
@@ -74,12 +78,23 @@ def train(
         getattr(ranker, "C", None),
         getattr(ranker, "duality_gap_", None),
         seconds,
+        decisions,
     )
     model.save(folder, {"documents": len(records), "seconds": seconds})
     project.models.put_in_service(folder)
     project.models.drop_old(KEPT_MODELS)
     project.store.note_event("trained", whoami(), model=folder.name, learner=chosen)
     return trained
+
+
+def _calibrate(model: TextRanker, collection: LabelledTexts) -> int | None:
+    """Learn probabilities where there are enough decisions; return how many."""
+    if sum(map(bool, collection.labels)) < ENOUGH:
+        return None
+    model.calibrate(
+        collection.texts, collection.labels, collection.lessons(model.ranker)
+    )
+    return model.calibrator.decisions_ if model.calibrator else None
 
 
 def evaluate_project(
@@ -89,7 +104,7 @@ def evaluate_project(
     from classmark.experiments.figures import rank_curves
 
     records = labelled(project)
-    collection = collected(project, records)
+    collection = collected(project, records, project.settings.learning.grades)
     splits, how = _splits(records, n_folds)
     found: dict[str, Evaluation] = {}
     for name in learners or tuple(LEARNERS):
@@ -106,7 +121,7 @@ def evaluate_project(
     rank_curves(curves, plot, f"{project.settings.name}: precision along the ranking")
     rows = [
         {"learner": name}
-        | {measure: result.measures[measure] for measure in SHOWN}
+        | {measure: result.measures.get(measure) for measure in SHOWN}
         | {"tested": result.tested}
         for name, result in found.items()
     ]
@@ -182,15 +197,27 @@ def labelled(project: Project) -> list[Record]:
     return [record for record in project.store.records() if record.labels]
 
 
+def judged(project: Project, ranker: LinearRanker) -> list[Record]:
+    """Documents the ranker can learn from: with labels, or else with preferences."""
+    return [
+        record
+        for record in project.store.records()
+        if record.labels or (record.preferences and ranker.takes_graphs)
+    ]
+
+
 def part_of(record: Record) -> str:
     """The part of a split a document was set apart for, or nothing."""
     return record.meta.get("part", "")
 
 
-def collected(project: Project, records: Sequence[Record]) -> LabelledTexts:
+def collected(
+    project: Project, records: Sequence[Record], grades: str = "equal"
+) -> LabelledTexts:
     """Texts and label numbers; every leaf is a category, and every label in use."""
     known = project.store.categories()
     used = {name for record in records for name in record.labels}
+    used |= {n for record in records for pair in record.preferences for n in pair}
     leaves = set(taxonomy_of(known).leaves)
     names = [c.id for c in known if c.id in leaves or c.id in used]
     number = {name: index for index, name in enumerate(names)}
@@ -198,6 +225,7 @@ def collected(project: Project, records: Sequence[Record]) -> LabelledTexts:
         [text_of(project, record) for record in records],
         [sorted(number[name] for name in record.labels) for record in records],
         names,
+        taught(records, names, grades),
     )
 
 

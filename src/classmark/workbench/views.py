@@ -20,7 +20,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A model that was put in service."""
+    """A model that was put in service.
+
+    calibrated_on : how many decisions its probabilities rest on; None without any.
+    """
 
     model: str
     learner: str
@@ -30,11 +33,16 @@ class Trained:
     C: float | None
     gap: float | None
     seconds: float
+    calibrated_on: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A suggested category as people read it: its path, and the words behind it."""
+    """A suggested category as people read it: its path, and the words behind it.
+
+    probability : None where the model is not calibrated;  calibrated_on : how many
+    decisions it rests on.
+    """
 
     category: str
     path: tuple[str, ...]
@@ -42,6 +50,8 @@ class Explained:
     score: float
     favour: Mapping[str, float] = field(default_factory=dict)
     against: Mapping[str, float] = field(default_factory=dict)
+    probability: float | None = None
+    calibrated_on: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

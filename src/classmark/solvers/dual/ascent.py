@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,11 @@ TINY = 1e-6
 class Dual(Protocol):
     """A problem in its dual, with the weights its duals stand for."""
 
-    W: NDArray[np.float64]
     n_documents: int
+
+    @property
+    def W(self) -> Any:  # noqa: N802 (mathematics)
+        """The weights, shape (features, labels), dense or sparse."""
 
     def learn(self, order: NDArray[np.int64]) -> float:
         """Visit the documents; return the cost Σ cap · slack as seen on the way."""

@@ -17,7 +17,11 @@ class ExplicitDual:
     """min ½‖w − w₀‖² + Σ_g cap_g ξ_g, the groups of each document given as edges.
 
     rows : documents (n, features);  groups : per document, groups of (init, term);
-    caps : C per group, in the same order, documents one after the other.
+    caps : C per group, in the same order, documents one after the other;
+    W : weights to share with another problem, which has added w₀ already.
+
+    An edge may name the item n_labels, the threshold: its row is the constant 1 in
+    place of x, and its weight, ``tau``, is part of w.
     """
 
     def __init__(
@@ -27,12 +31,15 @@ class ExplicitDual:
         groups: Sequence[Groups],
         caps: NDArray[np.float64],
         center: Center | None = None,
+        W: NDArray[np.float64] | None = None,
     ) -> None:
         self.rows, self.caps = rows, caps
         self.n_documents = len(rows)
         self.center = center or Center()
-        self.W = np.zeros((rows.width, n_labels), rows.values.dtype)
-        self.center.add_to(self.W)
+        if W is None:
+            W = np.zeros((rows.width, n_labels), rows.values.dtype)
+            self.center.add_to(W)
+        self.W, self.tau = W, np.zeros(1)
         self.squares = squares(rows)
         self.costs = np.zeros(len(rows))
         flat = [group for document in groups for group in document]
@@ -42,6 +49,7 @@ class ExplicitDual:
         self.winners = np.ascontiguousarray(edges[:, 0])
         self.losers = np.ascontiguousarray(edges[:, 1])
         self.alpha = np.zeros(len(edges))
+        self.has_threshold = bool((edges == n_labels).any())
 
     def learn(self, order: NDArray[np.int64]) -> float:
         """One pass; return the cost as it was seen on the way."""
@@ -57,16 +65,26 @@ class ExplicitDual:
 
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
-        return self.center.values(self.W, float(self.alpha.sum()))
+        half, dual = self.center.values(self.W, self.total())
+        own = 0.5 * float(self.tau[0]) ** 2
+        return half + own, dual - own
+
+    def total(self) -> float:
+        """Σα."""
+        return float(self.alpha.sum())
+
+    def add_duals(self) -> None:
+        """W += what the duals stand for."""
+        self.W += self.rows.to_scipy().T @ self.coefficients()
 
     def coefficients(self) -> NDArray[np.float64]:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
-        out = np.zeros((self.n_documents, self.W.shape[1]))
+        out = np.zeros((self.n_documents, self.W.shape[1] + 1))
         group = np.repeat(np.arange(len(self.caps)), np.diff(self.edge_starts))
         document = np.searchsorted(self.group_starts, group, side="right") - 1
         np.add.at(out, (document, self.winners), self.alpha)
         np.add.at(out, (document, self.losers), -self.alpha)
-        return out
+        return out[:, :-1]
 
     def _visit(self, order: NDArray[np.int64], *, learn: bool) -> float:
         from classmark.solvers.dual.kernels import explicit_pass
@@ -74,7 +92,7 @@ class ExplicitDual:
         explicit_pass(
             order, self.rows.starts, self.rows.columns, self.rows.values, self.squares,
             self.group_starts, self.edge_starts, self.winners, self.losers, self.caps,
-            self.alpha, self.W, self.costs, learn,
+            self.alpha, self.W, self.tau, self.costs, learn,
         )  # fmt: skip
         return float(self.costs.sum())
 

@@ -101,9 +101,12 @@ class ImplicitDual:
 
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
-        return self.center.values(
-            self.W, sum(float(self._alphas(pool).sum()) for pool in self.pools)
-        )
+        return self.center.values(self.W, self.total())
+
+    def total(self) -> float:
+        """Σα; an empty document's groups have slack 1 whatever w: α = cap at once."""
+        empty = float(self.costs[self.squares == 0].sum())
+        return empty + sum(float(self._alphas(pool).sum()) for pool in self.pools)
 
     def coefficients(self) -> NDArray[np.float64]:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""

@@ -66,13 +66,17 @@ def _visit_dominations(
 ) -> Any:  # fmt: skip
     """Each listed label over all below it; duals come as lists and go as lists."""
     cost, a, z = 0.0, buffers[0], buffers[1]
+    hidden = np.empty(len(above), np.uint32)
     for j in range(len(above)):
-        r, p = above[j], slot + j
+        r, p, n = above[j], slot + j, 0
+        for h in range(len(above)):
+            if level[above[h]] >= level[r]:
+                hidden[n] = above[h]
+                n += 1
         first, m = slots[p, 0], slots[p, 1]
         for t in range(m):
             place[t], a[t] = label[first + t], alpha[first + t]
-        hidden = above[level[above] >= level[r]]
-        slack, m = visit_dom(f, delta, hidden, r, q, caps[j], a, place, m, z, learn)
+        slack, m = visit_dom(f, delta, hidden[:n], r, q, caps[j], a, place, m, z, learn)
         cost += caps[j] * slack
         if m > slots[p, 2]:
             slots[p, 0], slots[p, 2] = used[0], 2 * m
@@ -231,25 +235,30 @@ def coefficients(
 def explicit_pass(
     order: Any, starts: Any, columns: Any, values: Any, sq: Any, group_starts: Any,
     edge_starts: Any, winners: Any, losers: Any, caps: Any, alpha: Any, W: Any,
-    costs: Any, learn: bool,
+    tau: Any, costs: Any, learn: bool,
 ) -> None:  # fmt: skip
-    """Visit documents whose groups list their edges: document → groups → edges."""
+    """Visit documents whose groups list their edges: document → groups → edges.
+
+    tau : (1,), the threshold, which edges name as the item after the last label.
+    """
     k = W.shape[1]
-    f, delta, place = np.empty(k, W.dtype), np.zeros(k), np.empty(k, np.uint32)
+    f, delta, place = np.empty(k + 1, W.dtype), np.zeros(k + 1), np.empty(k, np.uint32)
     nap = np.zeros(2, np.int64)
     for o in range(len(order)):
         i = order[o]
         row = slice(starts[i], starts[i + 1])
-        scores_of(columns[row], values[row], W, f)
-        costs[i] = 0.0
+        scores_of(columns[row], values[row], W, f[:k])
+        costs[i], f[k] = 0.0, tau[0]
         for g in range(group_starts[i], group_starts[i + 1]):
             edges = slice(edge_starts[g], edge_starts[g + 1])
             costs[i] += caps[g] * visit_edges(
                 winners[edges], losers[edges], alpha[edges], f, delta, sq[i], caps[g],
-                learn and sq[i] > 0.0,
+                learn, k,
             )  # fmt: skip
         if learn:
-            _apply(columns[row], values[row], W, delta, place, nap)
+            tau[0] += delta[k]
+            _apply(columns[row], values[row], W, delta[:k], place, nap)
+            delta[k] = 0.0
 
 
 @compiled

@@ -57,11 +57,14 @@ def visit_dom(
     """Label r over all labels not hidden: one group, one exact step.
 
     The group's m duals that are not zero are a[:m], of the labels place[:m]; the step
-    may add others. Return the slack before it, and how many there are now.
+    may add others. Return the slack before it, and how many there are now. The end of
+    z, which no candidate can reach, keeps the scores of the hidden.
     """
-    mine, kept = f[r], f[hidden]
-    f[hidden] = -np.inf
-    worst, held = -np.inf, 0.0
+    mine, worst, held = f[r], -np.inf, 0.0
+    last = len(z) - 1
+    for j in range(len(hidden)):
+        z[last - j] = f[hidden[j]]
+        f[hidden[j]] = -np.inf
     for s in range(len(f)):
         worst = max(worst, f[s])
     for j in range(m):
@@ -70,15 +73,15 @@ def visit_dom(
     if learn and (slack > 0.0 or m > 0):
         m = _candidates(f, held + (1.0 - mine) / q, q, a, place, m, z)
         total = step_group(a, z, m, cap)
-        f[hidden] = kept
         for j in range(m):
             f[place[j]] -= q * z[j]
             delta[place[j]] -= z[j]
-        f[r] += q * total
+        mine += q * total
         delta[r] += total
         m = _compact(a, place, m)
-    else:
-        f[hidden] = kept
+    for j in range(len(hidden)):
+        f[hidden[j]] = z[last - j]
+    f[r] = mine
     return slack, m
 
 
@@ -186,9 +189,11 @@ def visit_svm(
 @compiled
 def visit_edges(
     winners: Any, losers: Any, a: Any, f: Any, delta: Any, q: float, cap: float,
-    learn: bool,
+    learn: bool, unit: int = -1,
 ) -> Any:  # fmt: skip
     """A group of any edges: move mass to the worst edge from the best, to the optimum.
+
+    unit : the item whose row is the constant 1 in place of x, a threshold; −1: none.
 
     One more variable, cap − Σa, whose preference is the zero vector, makes Σa ≤ cap an
     equality; each step solves exactly for the pair that violates it most.
@@ -211,34 +216,52 @@ def visit_edges(
                 down, low = e, gap
         if high - low <= 1e-10:
             break
-        step = (high - low) / (q * _distance(winners, losers, up, down))
+        apart = _distance(winners, losers, up, down, q, unit)
+        step = (high - low) / apart if apart > 0.0 else cap
         if down >= 0:
             step = min(step, a[down])
-            _shift(winners[down], losers[down], -step, f, delta, q)
+            _shift(winners[down], losers[down], -step, f, delta, q, unit)
             a[down] -= step
         else:
             step = min(step, spare)
         if up >= 0:
-            _shift(winners[up], losers[up], step, f, delta, q)
+            _shift(winners[up], losers[up], step, f, delta, q, unit)
             a[up] += step
         spare += step * (int(up < 0) - int(down < 0))
     return slack
 
 
 @compiled
-def _distance(winners: Any, losers: Any, e: int, g: int) -> Any:
-    """‖ψ_e − ψ_g‖² / q of two edges; the index −1 stands for the zero vector."""
-    if e < 0 or g < 0:
-        return 2.0
-    same = int(winners[e] == winners[g]) + int(losers[e] == losers[g])
-    crossed = int(winners[e] == losers[g]) + int(losers[e] == winners[g])
-    return 4.0 - 2.0 * (same - crossed)
+def _distance(winners: Any, losers: Any, e: int, g: int, q: float, unit: int) -> Any:
+    """‖ψ_e − ψ_g‖² of two edges; the index −1 stands for the zero vector."""
+    total = 0.0
+    for edge in (e, g):
+        if edge >= 0:
+            total += _square(winners[edge], q, unit) + _square(losers[edge], q, unit)
+    if e >= 0 and g >= 0:
+        for item, other, sign in (
+            (winners[e], winners[g], -2.0),
+            (losers[e], losers[g], -2.0),
+            (winners[e], losers[g], 2.0),
+            (losers[e], winners[g], 2.0),
+        ):
+            if item == other:
+                total += sign * _square(item, q, unit)
+    return total
 
 
 @compiled
-def _shift(u: int, v: int, step: float, f: Any, delta: Any, q: float) -> None:
+def _square(item: int, q: float, unit: int) -> Any:
+    """‖row‖² of an item: that of x, or 1."""
+    return 1.0 if item == unit else q
+
+
+@compiled
+def _shift(
+    u: int, v: int, step: float, f: Any, delta: Any, q: float, unit: int
+) -> None:
     """Change the dual of the preference u over v by ``step``."""
-    f[u] += q * step
-    f[v] -= q * step
+    f[u] += _square(u, q, unit) * step
+    f[v] -= _square(v, q, unit) * step
     delta[u] += step
     delta[v] -= step

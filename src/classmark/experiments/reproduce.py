@@ -1,0 +1,124 @@
+"""Which published results can be computed again here, and what comes out?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from classmark.experiments.figures import error_panels, rank_curves
+from classmark.experiments.graphs_rcv1 import Table, graphs_rcv1
+from classmark.experiments.plm_reuters import RANKS, Curves, Row, plm_reuters
+from classmark.preferences.decompose import NAMES as ERRORS
+from classmark.problems import Mistake
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """What an experiment found: a row a method, claims, all values, and a drawing.
+
+    rows : for people, one row a method, measured beside published;  claims : which
+    hold;  facts : everything, ready for JSON;  draw : writes the plot to a file.
+    """
+
+    title: str
+    rows: list[dict[str, str | float | None]]
+    claims: list[str]
+    draw: Callable[[Path], None]
+    note: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def reproduce(name: str, data: Path | None = None) -> Reproduction:
+    """Compute a published result again.
+
+    name : one of EXPERIMENTS;  data : the folder of the data sets, or None for that of
+    ``CLASSMARK_DATA``.
+    """
+    if name not in EXPERIMENTS:
+        raise Mistake(
+            f"experiment {name!r} is not known: use {', '.join(sorted(EXPERIMENTS))}"
+        )
+    return EXPERIMENTS[name](data)
+
+
+def of_graphs(data: Path | None) -> Reproduction:
+    """The four by four errors of label ranking graphs [DekelManningSinger03]."""
+    return graphs_report(graphs_rcv1(data))
+
+
+def graphs_report(table: Table) -> Reproduction:
+    """Put the table's errors beside the paper's."""
+    rows: list[dict[str, str | float | None]] = []
+    for row in table.rows:
+        cells: dict[str, str | float | None] = {"trained for": row.method}
+        for error in ERRORS:
+            cells[error] = row.measures[error]
+            cells[f"{error}, paper"] = row.paper[error]
+        rows.append(cells)
+    return Reproduction(
+        "Label ranking graphs: error by training loss, five folds",
+        rows,
+        table.claims,
+        partial(
+            error_panels,
+            {row.method: row.measures for row in table.rows},
+            {row.method: row.paper for row in table.rows},
+            title="Errors by training loss: measured, and as published",
+        ),
+        f"{table.documents:,} documents, {table.labels} labels, {table.words:,} words, "
+        f"{table.edges:.0f} edges a graph (the paper's: {table.paper_edges:.0f})",
+        asdict(table),
+    )
+
+
+def of_preferences(data: Path | None) -> Reproduction:
+    """Precision at rank of the preference learning model [AiolliSebastianiSperduti08].
+
+    The paper has a plot and sentences, no numbers: the sentences are what is checked.
+    """
+    return curves_report(plm_reuters(data))
+
+
+def curves_report(curves: Curves) -> Reproduction:
+    """Show precision at some ranks, and every claim."""
+    baseline = next(row for row in curves.rows if row.method == "svm")
+    return Reproduction(
+        "Preference learning model: normalised precision at rank, Reuters ModApté",
+        [_precision(row, baseline) for row in curves.rows],
+        curves.claims,
+        partial(
+            rank_curves,
+            {row.method: row.precision for row in curves.rows},
+            title="Reuters ModApté: precision along the ranking",
+        ),
+        f"{curves.trained:,} training and {curves.tested:,} test documents, "
+        f"{len(baseline.precision)} categories, {curves.words:,} words; the paper "
+        "prints curves without numbers",
+        asdict(curves),
+    )
+
+
+def _precision(row: Row, baseline: Row) -> dict[str, str | float | None]:
+    cells: dict[str, str | float | None] = {
+        "method": row.method,
+        "C": row.C,
+        "center": row.center,
+    }
+    for rank in RANKS:
+        if rank <= len(row.precision):
+            cells[f"π({rank})"] = row.precision[rank - 1]
+    pairs = zip(row.precision, baseline.precision, strict=True)
+    return cells | {
+        "AvgP": row.measures["average_precision"],
+        "coverage": row.measures["coverage"],
+        "ranks above svm": sum(own > other for own, other in pairs),
+    }
+
+
+EXPERIMENTS: dict[str, Callable[[Path | None], Reproduction]] = {
+    "graphs-rcv1": of_graphs,
+    "plm-reuters": of_preferences,
+}

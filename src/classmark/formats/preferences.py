@@ -1,0 +1,155 @@
+"""Preferences: «for this document, this category rather than that», one a line.
+
+CSV or TSV with the columns ``document``, ``winner``, ``loser`` and, if wanted,
+``weight`` (1 where the cell is empty); or JSONL with the same keys. By suffix.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from classmark.formats.delimited import FORMULAS, delimiter_of, dictionaries
+from classmark.formats.jsonl import json_lines
+from classmark.formats.mappings import Place
+from classmark.formats.text_files import COMPRESSIONS, writing
+from classmark.problems import Mistake
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+COLUMNS = ("document", "winner", "loser", "weight")
+MARK = ".preferences"
+
+
+class Preference(NamedTuple):
+    """For a document, one category should stand above another."""
+
+    document: str
+    winner: str
+    loser: str
+    weight: float = 1.0
+
+
+def read_preferences(path: Path | str) -> Iterator[Preference]:
+    """Yield the preferences of a CSV, TSV or JSONL file."""
+    return (preference for _, preference in numbered_preferences(path))
+
+
+def numbered_preferences(path: Path | str) -> Iterator[tuple[int, Preference]]:
+    """Yield (line number, preference).
+
+    Raises ``UnreadableFile`` for a preference met twice, and for its contrary: the ends
+    of all that were read are kept in memory.
+    """
+    rows = json_lines(path) if _kind(path) == ".jsonl" else dictionaries(path)
+    seen: dict[tuple[str, str, str], int] = {}
+    for number, row in rows:
+        place = Place(str(path), number)
+        found = _preference(row, place)
+        document, winner, loser, _ = found
+        for pair, said in (((winner, loser), "it"), ((loser, winner), "its contrary")):
+            if (document, *pair) in seen:
+                place.refuse(
+                    f"document {document!r}, {winner!r} over {loser!r}: {said} is on "
+                    f"line {seen[document, *pair]} already: keep one"
+                )
+        seen[document, winner, loser] = number
+        yield number, found
+
+
+def is_preferences(path: Path | str) -> bool:
+    """Whether the name says so: ``shelf.preferences.csv``, as an export writes it.
+
+    >>> is_preferences("shelf.preferences.csv"), is_preferences("shelf.csv")
+    (True, False)
+    """
+    return MARK in Path(path).suffixes
+
+
+def write_preferences(
+    preferences: Iterable[Preference], path: Path | str, *, raw: bool = False
+) -> int:
+    """Write CSV, TSV or JSONL, by suffix, and return how many.
+
+    In CSV and TSV, cells that a spreadsheet would run get a leading ``'`` unless
+    ``raw``; the reader leaves it there.
+    """
+    count, as_json = 0, _kind(path) == ".jsonl"
+    with writing(path) as file:
+        table = csv.writer(file, delimiter=delimiter_of(path))
+        if not as_json:
+            table.writerow(COLUMNS)
+        for preference in preferences:
+            _require_weight(preference)
+            if as_json:
+                row = json.dumps(preference._asdict(), ensure_ascii=False)
+                file.write(row + "\n")
+            else:
+                table.writerow(_cells(preference, raw=raw))
+            count += 1
+    return count
+
+
+def _kind(path: Path | str) -> str:
+    name = Path(path)
+    suffix = name.with_suffix("").suffix if name.suffix in COMPRESSIONS else name.suffix
+    if suffix in {".jsonl", ".ndjson"}:
+        return ".jsonl"
+    if suffix in {".csv", ".tsv", ".tab"}:
+        return suffix
+    raise Mistake(
+        f"{path}: the suffix names no format of preferences: use .csv, .tsv or .jsonl"
+    )
+
+
+def _preference(row: Mapping[str, Any], place: Place) -> Preference:
+    unknown = [name for name in row if name not in COLUMNS]
+    missing = [name for name in COLUMNS[:3] if name not in row]
+    if unknown or missing:
+        place.refuse(
+            f"{'no' if missing else 'unknown'} {(missing or unknown)[0]!r}: give "
+            "document, winner, loser, and weight if you like"
+        )
+    document, winner, loser = (_name(row[name], name, place) for name in COLUMNS[:3])
+    if winner == loser:
+        place.refuse(
+            f"document {document!r}: {winner!r} cannot be above itself: remove the line"
+        )
+    return Preference(document, winner, loser, _weight(row.get("weight"), place))
+
+
+def _name(value: object, column: str, place: Place) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str) or not value.strip():
+        place.refuse(f"{column!r} holds {value!r:.40}: give a name")
+    return value
+
+
+def _weight(value: object, place: Place) -> float:
+    if value is None or value == "":
+        return 1.0
+    try:
+        weight = math.nan if isinstance(value, bool) else float(str(value))
+    except ValueError:
+        weight = math.nan
+    if not (math.isfinite(weight) and weight > 0):
+        place.refuse(f"the weight is {value!r}: give a number above 0, or none")
+    return weight
+
+
+def _require_weight(preference: Preference) -> None:
+    if not (math.isfinite(preference.weight) and preference.weight > 0):
+        raise Mistake(f"{preference}: its weight is to be a number above 0")
+
+
+def _cells(preference: Preference, *, raw: bool) -> list[str]:
+    *names, weight = preference
+    cells = [str(name) for name in names]
+    if not raw:
+        cells = [f"'{cell}" if cell.startswith(FORMULAS) else cell for cell in cells]
+    return [*cells, repr(float(weight))]

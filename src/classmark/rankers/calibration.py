@@ -1,0 +1,219 @@
+"""How likely is a category, given the scores of a document?"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.corpus.splits import folds
+from classmark.estimator import Estimator
+from classmark.judgments.labels import labels_from
+from classmark.measures import calibration_error
+from classmark.preferences.levels import is_graphs
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.rankers.isotonic import along, isotonic
+from classmark.rankers.linear import LinearRanker
+from classmark.sparse import Rows, rows_from, take
+
+Floats = NDArray[np.float64]
+METHODS = ("isotonic", "platt")
+ENOUGH = 50  # labelled documents: below, probabilities would be guesses
+RIVAL = 0.25
+STEADY = 0.25
+CELLS = 1 << 23  # held-out scores: 64 MiB
+STEPS, SMALLEST = 100, 1e-10  # of Newton's method
+
+
+class Calibrator(Estimator):
+    """Probabilities from scores, learned on decisions the ranker was not trained on.
+
+    A ranker's scores compare categories within a document only, so they are first made
+    comparable across documents (``standing``): z_r = (s_r − mean) / √(v + ¼ v̄), with v
+    the variance of the document's own scores and v̄ its mean over the documents; then
+    z_r − ¼ max of z_s over the other categories. From there one curve serves all
+    categories, so that several may be likely at once, and the order of a document's
+    categories is never turned round.
+
+    method : "isotonic", a non-decreasing step curve [ZadroznyElkan02], or "platt",
+        1 / (1 + exp(−a f − b)) with a ≥ 0 [Platt99]. Both fit Platt's targets
+        (n₊ + 1) / (n₊ + 2) and 1 / (n₋ + 2): nothing is ever certain.
+
+    Attributes: decisions_ (how many documents it learned from), variance_ (v̄), curve_
+    (isotonic: places and values, shape (2, bends); platt: a and b).
+
+    >>> scores = [[2.0, 0.0, 0.1], [0.2, 3.0, 0.0], [0.0, 0.1, 2.5], [0.6, 0.4, 0.5]]
+    >>> calibrator = Calibrator().fit(scores, [[0], [1], [2], [1]])
+    >>> calibrator.transform([[0.1, 2.4, 0.0]]).round(2).tolist()
+    [[0.1, 0.83, 0.1]]
+    """
+
+    def __init__(self, method: str = "isotonic") -> None:
+        self.method = method
+
+    def fit(self, scores: Any, Y: Any) -> Self:
+        """Learn from held-out scores, shape (n, k), and the labels of the documents."""
+        if self.method not in METHODS:
+            raise Mistake(f"method is {self.method!r}: use {' or '.join(METHODS)}")
+        S = _checked(scores)
+        if not S.size:
+            raise Mistake("scores is empty: give decisions to calibrate on")
+        labels = labels_from(Y, len(S), S.shape[1])
+        y = labels.to_scipy().toarray().ravel() > 0
+        self.variance_ = float(S.var(axis=1).mean())
+        self.decisions_ = len(S)
+        f = self.standing(S).ravel()
+        low, high = _targets(y)
+        if self.method == "platt":
+            self.curve_ = _sigmoid_fit(f, np.where(y, high, low))
+        else:
+            places, values = isotonic(f, y.astype(np.float64))
+            self.curve_ = np.stack((places, low + (high - low) * values))
+        return self
+
+    def transform(self, scores: Any) -> Floats:
+        """Probabilities, shape (n, k); equal scores of a document get equal ones."""
+        self._require_fitted()
+        f = self.standing(_checked(scores))
+        first, second = self.curve_
+        if self.method == "platt":
+            return _sigmoid(first * f + second)
+        return along(f, first, second)
+
+    def standing(self, scores: Floats) -> Floats:
+        """How each category stands in its document, on a scale all documents share."""
+        spread = np.sqrt(scores.var(axis=1) + STEADY * self.variance_)
+        z = scores - scores.mean(axis=1, keepdims=True)
+        z /= np.where(spread > 0, spread, 1.0)[:, np.newaxis]
+        found: Floats = z - RIVAL * _best_other(z)
+        return found
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """What was learned, as an array and settings."""
+        self._require_fitted()
+        return {"curve": self.curve_}, {
+            "method": self.method,
+            "variance": self.variance_,
+            "decisions": self.decisions_,
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]
+    ) -> Self:
+        """The calibrator that :meth:`to_arrays` described."""
+        found = cls(settings["method"])
+        found.curve_ = arrays["curve"]
+        found.variance_ = settings["variance"]
+        found.decisions_ = settings["decisions"]
+        return found
+
+
+def held_out_scores(
+    ranker: LinearRanker, X: Any, Y: Any, lessons: Any = None, n_folds: int = 5
+) -> tuple[Floats, Rows]:
+    """Scores of labelled documents by rankers not trained on them, and their labels.
+
+    The ranker's parameters are taken, ``ranker`` itself is not fitted.
+
+    lessons : preference graphs to train with instead of the labels. Where documents ×
+    categories is large, only some documents of each fold are scored.
+    """
+    rows = rows_from(X)
+    labels = labels_from(Y, len(rows))
+    share = max(10, CELLS // (max(labels.width, 1) * n_folds))
+    scores, asked = [], []
+    parts = list(folds(len(rows), n_folds, random_state=0))
+    for train, test in track(parts, "calibrating", n_folds):
+        some = test[np.diff(labels.starts)[test] > 0]
+        some = some[:: max(1, -(-len(some) // share))]
+        fresh = type(ranker)(**ranker.get_params(deep=False))
+        fresh.fit(take(rows, train), _lessons(labels, lessons, train))
+        scores.append(fresh.decision_function(take(rows, some)))
+        asked.append(some)
+    return np.concatenate(scores), take(labels, np.concatenate(asked))
+
+
+def _lessons(labels: Rows, lessons: Any, chosen: NDArray[np.int64]) -> Any:
+    """The graphs of the chosen documents, where there are graphs; else their labels."""
+    return [lessons[i] for i in chosen] if is_graphs(lessons) else take(labels, chosen)
+
+
+def crossed_calibration_error(
+    scores: Floats, Y: Any, method: str = "isotonic", n_folds: int = 5
+) -> float:
+    """ECE [Guo17] of calibrators fitted on some documents and asked about the others.
+
+    The scores are to be held-out ones.
+    """
+    labels = labels_from(Y, len(scores), scores.shape[1])
+    found = np.empty(scores.shape)
+    for train, test in folds(len(scores), n_folds, random_state=0):
+        calibrator = Calibrator(method).fit(scores[train], take(labels, train))
+        found[test] = calibrator.transform(scores[test])
+    return calibration_error(found, labels.to_scipy().toarray() > 0)
+
+
+def _checked(scores: Any) -> Floats:
+    found = np.asarray(scores, np.float64)
+    if found.ndim != 2 or not np.isfinite(found).all():
+        raise Mistake(
+            "scores is to be a matrix (documents, categories) of finite numbers"
+        )
+    return found
+
+
+def _best_other(z: Floats) -> Floats:
+    """For every category the best value among the others, shape of ``z``."""
+    if z.shape[1] < 2:
+        return np.zeros(z.shape)
+    best = z.argmax(axis=1)
+    every = np.arange(len(z))
+    second = z.copy()
+    second[every, best] = -np.inf
+    other = np.repeat(z[every, best][:, np.newaxis], z.shape[1], axis=1)
+    other[every, best] = second.max(axis=1)
+    return other
+
+
+def _targets(y: NDArray[np.bool_]) -> tuple[float, float]:
+    """What "not so" and "so" are fitted as [Platt99]."""
+    so = int(y.sum())
+    return 1 / (len(y) - so + 2), (so + 1) / (so + 2)
+
+
+def _sigmoid(f: Floats) -> Floats:
+    half: Floats = np.tanh(f / 2)
+    return (1 + half) / 2
+
+
+def _sigmoid_fit(f: Floats, t: Floats) -> Floats:
+    """Slope, not negative, and shift of least cross-entropy."""
+    flat = np.array([0.0, np.log(t.mean() / (1 - t.mean()))])
+    found = _newton(flat, f, t)
+    return flat if found[0] < 0 else found
+
+
+def _newton(ab: Floats, f: Floats, t: Floats) -> Floats:
+    """Newton's method, a step halved until the cost falls [LinLinWeng07]."""
+    design = np.column_stack((f, np.ones(len(f))))
+    cost = _cross_entropy(design @ ab, t)
+    for _ in range(STEPS):
+        p = _sigmoid(design @ ab)
+        slope = design.T @ (p - t)
+        if np.abs(slope).max() < 1e-8 * len(f):
+            break
+        curvature = (design.T * (p * (1 - p))) @ design + 1e-12 * np.eye(2)
+        step, size = np.linalg.solve(curvature, slope), 1.0
+        while (new := _cross_entropy(design @ (ab - size * step), t)) > cost:
+            size /= 2
+            if size < SMALLEST:
+                return ab
+        ab, cost = ab - size * step, new
+    return ab
+
+
+def _cross_entropy(margin: Floats, t: Floats) -> float:
+    return float((np.logaddexp(0, margin) - t * margin).sum())

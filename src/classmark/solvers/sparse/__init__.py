@@ -1,0 +1,1 @@
+"""Weights kept only where they are not zero: for very many labels."""

@@ -1,0 +1,181 @@
+"""SparseDual: one label over all below it, for more labels than dense weights allow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.randomness import Seed, generator
+from classmark.solvers.dual.implicit import squares
+from classmark.solvers.sparse.store import Store
+from classmark.sparse import Rows
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+SPARE = 1 << 16
+
+
+class SparseDual:
+    """min ½‖w − w₀‖² + Σ_g cap_g ξ_g, a label of a document over all below it ("dom").
+
+    The problem of ``ImplicitDual`` with sparse weights. A visit takes the labels into a
+    group that violate it most, a few at a time, beside one dual for all the rest: the
+    dual value rises with each, and the gap counts every label.
+
+    rows : documents (n, features);  levels : Rows (n, labels) of levels 1, 2, …;
+    caps : C per listed label;  center : w₀, csr (features, labels);  least : labels
+    that violate a margin by less are not taken in.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        levels: Rows,
+        caps: NDArray[np.float64],
+        *,
+        center: csr_matrix | None = None,
+        least: float = 1e-6,
+        seed: Seed = 0,
+    ) -> None:
+        from scipy.sparse import csr_matrix
+
+        shape, kind = (rows.width, levels.width), rows.values.dtype
+        self.rows, self.levels, self.caps, self.least = rows, levels, caps, least
+        self.n_documents = len(rows)
+        nothing = csr_matrix(shape, dtype=kind)
+        self.center = nothing if center is None else center
+        self.known = (
+            self.center.indptr.astype(np.int64),
+            self.center.indices.astype(np.uint32),
+            self.center.data.astype(kind),
+        )
+        self.squares = squares(rows)
+        self.slots = np.zeros((levels.nnz, 3), np.int64)
+        self.label = np.zeros(SPARE, np.uint32)
+        self.alpha = np.zeros(SPARE)
+        self.used = np.zeros(1, np.int64)
+        self.naps = np.zeros((len(rows), 2), np.int64)
+        self.costs = np.zeros(len(rows))
+        self.shared = np.zeros(rows.width)
+        self.spare = SPARE + 8 * rows.nnz
+        self.store = Store(nothing, kind, self.spare)
+        self.random = generator(seed)
+
+    def learn(self, order: NDArray[np.int64]) -> float:
+        """One pass; return the cost as it was seen on the way."""
+        return self._visit(order, learn=True)
+
+    def cost(self) -> float:
+        """Σ cap · slack at the present weights; what is violated is woken up."""
+        total = self._visit(np.arange(self.n_documents), learn=False)
+        self.naps[self.costs > 0, 0] = 0
+        return total
+
+    def raise_caps(self, factor: float) -> None:
+        """Multiply every C, by 1 or more once there are duals: they stay feasible."""
+        self.caps = self.caps * factor
+        self.naps[:] = 0
+
+    def values(self) -> tuple[float, float]:
+        """½‖w − w₀‖², and the dual value."""
+        from classmark.solvers.dual.kernels import sum_duals
+        from classmark.solvers.sparse.kernels import change_size
+
+        square, dot = change_size(
+            self.store.arrays, self.shared, self.known, self.levels.width
+        )
+        total = sum_duals(np.arange(len(self.slots)), self.slots, self.alpha)
+        return 0.5 * square, total - dot - 0.5 * square
+
+    @property
+    def W(self) -> Any:  # noqa: N802 (as the other duals name it)
+        """The weights less the part shared by all labels, csr (features, labels)."""
+        weights = self.learned()[0] + self.center
+        weights.eliminate_zeros()
+        return weights
+
+    def parts(self) -> tuple[csr_matrix, NDArray[np.float64]]:
+        """Document i adds parts[i, r] · x_i to v_r; and the same for u."""
+        from scipy.sparse import csr_matrix
+
+        starts, k = self.levels.starts, self.levels.width
+        lengths = np.diff(starts)
+        owner = np.repeat(np.arange(self.n_documents), lengths)
+        counts = self.slots[:, 1]
+        ends = np.cumsum(counts)
+        group = np.repeat(np.arange(len(counts)), counts)
+        held = np.repeat(self.slots[:, 0] - ends + counts, counts) + np.arange(
+            len(group)
+        )
+        loser, dual = self.label[held].astype(np.int64), self.alpha[held]
+        single = loser < k
+        ahead, fellow = _pairs(starts, owner, lengths, self.levels.values)
+        others = k - np.bincount(ahead, minlength=len(counts))
+        whole = np.bincount(group[~single], dual[~single], len(counts))
+        rest: NDArray[np.float64] = whole / np.maximum(others, 1.0)
+        winner = self.levels.columns
+        columns = np.concatenate([winner[group], loser[single], winner[fellow]])
+        values = np.concatenate([dual, -dual[single], rest[ahead]])
+        documents = np.concatenate([owner[group], owner[group][single], owner[ahead]])
+        found = csr_matrix((values, (documents, columns)), shape=(self.n_documents, k))
+        shared = np.bincount(owner, -rest, self.n_documents).astype(np.float64)
+        return found, shared
+
+    def learned(self) -> tuple[csr_matrix, NDArray[np.float64]]:
+        """What the duals stand for: v, and u."""
+        documents = self.rows.to_scipy()
+        single, shared = self.parts()
+        single.eliminate_zeros()
+        learned = (documents.T @ single.astype(self.rows.values.dtype)).tocsr()
+        return learned, documents.T @ shared
+
+    def _grow(self, *, stuck: bool) -> None:
+        """Make room: more for the duals; a new store, of what the duals stand for."""
+        if stuck or 2 * int(self.used[0]) > len(self.label):
+            self.label = np.concatenate([self.label, np.zeros_like(self.label)])
+            self.alpha = np.concatenate([self.alpha, np.zeros_like(self.alpha)])
+        self.spare *= 2 if stuck else 1
+        del self.store  # before more memory is taken
+        learned, self.shared = self.learned()
+        self.store = Store(learned, self.rows.values.dtype, self.spare)
+
+    def _visit(self, order: NDArray[np.int64], *, learn: bool) -> float:
+        from classmark.solvers.active.kernels import FEW
+        from classmark.solvers.sparse.kernels import active_pass
+
+        rows, levels = self.rows, self.levels
+        draws = self.random.integers(
+            0, levels.width, (self.n_documents, FEW), dtype=np.uint32
+        )
+        begin, before = 0, -1
+        while begin < len(order):
+            begin = active_pass(
+                order, begin,
+                (rows.starts, rows.columns, rows.values, self.squares, levels.width),
+                (levels.starts, levels.columns, levels.values, self.caps),
+                self.known, self.store.arrays, self.shared,
+                (self.slots, self.label, self.alpha, self.used), self.naps, self.costs,
+                draws, self.least, learn,
+            )  # fmt: skip
+            if begin < len(order):
+                self._grow(stuck=begin == before)
+            before = begin
+        return float(self.costs.sum())
+
+
+def _pairs(
+    starts: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    levels: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs (p, h) of listed labels of one document, h at the level of p or above."""
+    many = lengths[owner]
+    first = np.repeat(np.arange(len(owner)), many)
+    ends = np.cumsum(many)
+    second = np.arange(len(first)) - np.repeat(ends - many - starts[owner], many)
+    kept = levels[second] >= levels[first]
+    return first[kept], second[kept]

@@ -1,0 +1,218 @@
+"""Weights that are kept only where they were ever moved, and passes that move them.
+
+The weights are w_r = c_r + v_r + u: the center's, sparse; what was learned of label r,
+sparse; and a part shared by all labels, which no order of labels can see.
+
+store : of each feature where its entries (label, value) begin, how many there are, and
+how many there is room for; the entries; where free room begins.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from classmark.compiled import compiled
+from classmark.solvers.active.kernels import FEW, MOST, visit_active
+
+LONGEST_NAP = 8
+
+
+@compiled
+def _gather(
+    x: float, labels: Any, weights: Any, f: Any, touched: Any, mark: Any, n: int
+) -> int:
+    """Add x · weights to the scores; list the labels not yet listed."""
+    for t in range(len(labels)):
+        s = labels[t]
+        if mark[s] == 0:
+            mark[s] = 1
+            touched[n] = s
+            n += 1
+        f[s] += x * weights[t]
+    return n
+
+
+@compiled
+def _score(
+    columns: Any, values: Any, store: Any, center: Any, work: Any, n: int
+) -> Any:
+    """Scores of a document's active labels, without the shared part."""
+    f, _, mark, touched = work[:4]
+    first, length, _, label, value, _ = store
+    starts, labels, weights = center
+    for j in range(len(columns)):
+        c, x = columns[j], values[j]
+        row = slice(first[c], first[c] + length[c])
+        n = _gather(x, label[row], value[row], f, touched, mark, n)
+        row = slice(starts[c], starts[c + 1])
+        n = _gather(x, labels[row], weights[row], f, touched, mark, n)
+    return n
+
+
+@compiled
+def _visit_document(
+    i: int, q: float, graph: Any, duals: Any, work: Any, n: int, draws: Any,
+    least: float, learn: bool,
+) -> Any:  # fmt: skip
+    """One step on each group of a document; duals come as lists and go as lists."""
+    level_starts, labels, levels, caps = graph
+    slots, label, alpha, used = duals
+    place, a = work[4], work[5]
+    mine = slice(level_starts[i], level_starts[i + 1])
+    cost = shift = 0.0
+    for p in range(level_starts[i], level_starts[i + 1]):
+        first, m = slots[p, 0], slots[p, 1]
+        for t in range(m):
+            place[t], a[t] = label[first + t], alpha[first + t]
+        hidden = labels[mine][levels[mine] >= levels[p]]
+        slack, m, n, change = visit_active(
+            labels[p], hidden, q, caps[p], m, work, n, draws, least, learn
+        )
+        cost += caps[p] * slack
+        shift += change
+        if m > slots[p, 2]:
+            slots[p, 0], slots[p, 2] = used[0], 2 * m
+            used[0] += 2 * m
+        first, slots[p, 1] = slots[p, 0], m
+        for t in range(m):
+            label[first + t], alpha[first + t] = place[t], a[t]
+    return cost, shift, n
+
+
+@compiled
+def _has_room(columns: Any, slots: Any, store: Any, label: Any, used: Any) -> Any:
+    """Whether duals and weights have room for all that one visit may add."""
+    _, length, room, weight_label, _, weights_used = store
+    need = weights_used[0]
+    new = len(slots) * (MOST + FEW + 1)
+    for j in range(len(columns)):
+        c = columns[j]
+        if length[c] + new > room[c]:
+            need += 2 * (length[c] + new)
+    held = slots[:, 1].sum() + new
+    return need <= len(weight_label) and used[0] + 2 * held <= len(label)
+
+
+@compiled
+def _add_to_row(
+    c: int, x: float, store: Any, delta: Any, changed: Any, n: int, mark: Any
+) -> None:
+    """Add x · delta to the weights of a feature; a label not in its row is appended."""
+    first, length, room, label, value, used = store
+    found = 0
+    for t in range(first[c], first[c] + length[c]):
+        s = label[t]
+        if delta[s] != 0.0:
+            value[t] += x * delta[s]
+            mark[s] = 0
+            found += 1
+    size = length[c] + n - found
+    if size > room[c]:
+        begin = used[0]
+        for t in range(length[c]):
+            label[begin + t] = label[first[c] + t]
+            value[begin + t] = value[first[c] + t]
+        first[c], room[c] = begin, 2 * size
+        used[0] += 2 * size
+    end = first[c] + length[c]
+    for t in range(n):
+        s = changed[t]
+        if mark[s] == 1:
+            label[end], value[end] = s, x * delta[s]
+            end += 1
+        mark[s] = 1
+    length[c] = size
+
+
+@compiled
+def _apply(
+    columns: Any, values: Any, store: Any, shared: Any, shift: float, work: Any, n: int
+) -> int:
+    """Add a document's change to the weights; return how many labels it moved."""
+    delta, mark, touched, changed = work[1], work[2], work[3], work[4]
+    moved = 0
+    for t in range(n):
+        if delta[touched[t]] != 0.0:
+            changed[moved] = touched[t]
+            moved += 1
+    if moved:
+        for j in range(len(columns)):
+            c, x = columns[j], values[j]
+            _add_to_row(c, x, store, delta, changed, moved, mark)
+            shared[c] += x * shift
+    return moved
+
+
+@compiled
+def active_pass(
+    order: Any, begin: int, documents: Any, graph: Any, center: Any, store: Any,
+    shared: Any, duals: Any, naps: Any, costs: Any, draws: Any, least: float,
+    learn: bool,
+) -> int:  # fmt: skip
+    """Visit the documents of ``order`` from ``begin`` on, as ``implicit_pass`` does.
+
+    Return how far it came: less than all of them when duals or weights need more room.
+    draws : labels taken in although not active, if they violate, shape (n, FEW);
+    least : what a label has to violate the margin by to be taken in.
+    """
+    starts, columns, values, squares, k = documents
+    level_starts, labels = graph[0], graph[1]
+    work = (
+        np.zeros(k + 1), np.zeros(k + 1), np.zeros(k + 1, np.uint8),
+        np.empty(k, np.uint32), np.empty(k + MOST + FEW + 1, np.uint32),
+        np.zeros(k + MOST + FEW + 1), np.zeros(k + MOST + FEW + 1),
+    )  # fmt: skip
+    for o in range(begin, len(order)):
+        i = order[o]
+        if learn and naps[i, 0] > 0:
+            naps[i, 0] -= 1
+            continue
+        words, x = columns[starts[i] : starts[i + 1]], values[starts[i] : starts[i + 1]]
+        mine = slice(level_starts[i], level_starts[i + 1])
+        if learn and not _has_room(words, duals[0][mine], store, duals[1], duals[3]):
+            return o
+        n = _gather(0.0, labels[mine], work[5], work[0], work[3], work[2], 0)
+        n = _score(words, x, store, center, work, n)
+        costs[i], shift, n = _visit_document(
+            i, squares[i], graph, duals, work, n, draws[i], least, learn,
+        )  # fmt: skip
+        if learn:
+            moved = _apply(words, x, store, shared, shift, work, n)
+            naps[i, 1] = 0 if moved else min(LONGEST_NAP, 2 * naps[i, 1] + 1)
+            naps[i, 0] = naps[i, 1]
+        for t in range(n):
+            work[0][work[3][t]] = work[1][work[3][t]] = 0.0
+            work[2][work[3][t]] = 0
+    return len(order)
+
+
+@compiled
+def change_size(store: Any, shared: Any, center: Any, k: int) -> Any:
+    """‖v + u‖², and ⟨v + u, c⟩ with the center."""
+    first, length, _, label, value, _ = store
+    starts, labels, weights = center
+    learned = np.zeros(k)
+    square = dot = 0.0
+    for c in range(len(first)):
+        u, entries = shared[c], slice(first[c], first[c] + length[c])
+        square += (k - length[c]) * u * u
+        for t in range(first[c], first[c] + length[c]):
+            learned[label[t]] = value[t]
+            square += (value[t] + u) ** 2
+        for t in range(starts[c], starts[c + 1]):
+            dot += weights[t] * (learned[labels[t]] + u)
+        for s in label[entries]:
+            learned[s] = 0.0
+    return square, dot
+
+
+@compiled
+def lay_out(starts: Any, labels: Any, weights: Any, store: Any) -> None:
+    """Write the rows of a matrix where the store has room for them."""
+    first, length, _, label, value, _ = store
+    for c in range(len(first)):
+        for t in range(length[c]):
+            label[first[c] + t] = labels[starts[c] + t]
+            value[first[c] + t] = weights[starts[c] + t]

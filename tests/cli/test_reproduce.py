@@ -1,0 +1,82 @@
+"""Published results from the command line."""
+
+import json
+import sys
+
+import pytest
+
+from classmark.cli.main import main
+from classmark.experiments import reproduce
+from classmark.experiments.graphs_rcv1 import PAPER, Row, Table
+from classmark.experiments.plm_reuters import MAPPINGS, RANKS, Curves
+from classmark.experiments.plm_reuters import Row as Curve
+from classmark.preferences.decompose import NAMES
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Run the command line in an empty folder; return code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def running(*words):
+        monkeypatch.setattr(sys, "argv", ["classmark", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        shown = capsys.readouterr()
+        return stop.value.code or 0, shown.out, shown.err
+
+    return running
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Put small found results in the place of the long experiments."""
+    paper = {name: dict(zip(NAMES, PAPER[name], strict=True)) for name in NAMES}
+    same = dict.fromkeys(NAMES, 0.25)
+    rows = [Row(name, same, paper[name], same, [1.0]) for name in NAMES]
+    table = Table(rows, 10, 4, 30, 5.0, 820, ["domination is best: holds"])
+    found = {"average_precision": 0.5, "coverage": 2.0}
+    chance = dict.fromkeys(RANKS, 1.0)
+    lines = [
+        Curve(name, 1.0, None, found, [0.5 + at / 10, 1.0], chance)
+        for at, name in enumerate(MAPPINGS)
+    ]
+    curves = Curves(lines, 20, 10, 30, ["dom is above svm: does not hold"])
+    monkeypatch.setattr(reproduce, "graphs_rcv1", lambda _: table)
+    monkeypatch.setattr(reproduce, "plm_reuters", lambda _: curves)
+
+
+@pytest.mark.usefixtures("quick")
+def test_measured_beside_published_claims_and_files(run, tmp_path):
+    target = tmp_path / "out" / "graphs.json"
+    code, out, _ = run("reproduce", "graphs-rcv1", "--json", target)
+    assert code == 0
+    assert "domination, paper" in out
+    assert "0.0490" in out
+    assert "domination is best: holds" in out
+    assert json.loads(target.read_text())["rows"][2]["measures"]["zero-one"] == 0.25
+    assert target.with_suffix(".svg").read_text().count("<svg") == 1
+
+
+@pytest.mark.usefixtures("quick")
+def test_without_a_file_everything_lies_in_reports(run, tmp_path):
+    code, out, _ = run("reproduce", "plm-reuters")
+    assert code == 0
+    assert "dom is above svm: does not hold" in out
+    assert "π(1)" in out
+    facts = json.loads((tmp_path / "reports" / "plm-reuters.json").read_text())
+    assert facts["rows"][1]["precision"] == [0.6, 1.0]
+    assert (tmp_path / "reports" / "plm-reuters.svg").exists()
+
+
+def test_an_unknown_name_lists_the_known_ones(run, tmp_path):
+    code, out, err = run("reproduce", "gravity")
+    assert (code, out) == (2, "")
+    assert "'gravity' is not known: use graphs-rcv1, plm-reuters" in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_file_of_values_is_json(run):
+    code, _, err = run("reproduce", "plm-reuters", "--json", "values.csv")
+    assert code == 2
+    assert "ends in .json" in err

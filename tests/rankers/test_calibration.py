@@ -1,0 +1,211 @@
+"""Probabilities: against scikit-learn, and on documents nobody learned from."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from scipy.optimize import minimize
+from sklearn.isotonic import IsotonicRegression
+
+from classmark.datasets import load
+from classmark.measures import calibration_error
+from classmark.preferences.graph import PreferenceGraph
+from classmark.problems import Mistake
+from classmark.rankers import calibration
+from classmark.rankers.calibration import (
+    METHODS,
+    Calibrator,
+    crossed_calibration_error,
+    held_out_scores,
+)
+from classmark.rankers.isotonic import along, isotonic
+from classmark.rankers.preference import PreferenceRanker
+from classmark.rankers.rocchio import Rocchio
+from classmark.rankers.text import TextRanker
+from classmark.weighting.vectorizer import Vectorizer
+
+ANALYZER = "words|lower|stop(english)|snowball(english)"
+
+
+def made_up(seed=0, n=400, k=6):
+    """Scores whose labels are drawn with known chances, several per document."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(n, k)) * 2
+    chance = 1 / (1 + np.exp(-2 * (scores - 1)))
+    return scores, (rng.random((n, k)) < chance).astype(int)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.sampled_from([2, 5, 1000]))
+def test_the_curve_is_that_of_scikit_learn(seed, n, steps):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, steps, n) / 7
+    y = rng.random(n) if seed % 2 else (rng.random(n) < x / (x.max() + 1)).astype(float)
+    asked = np.concatenate((x, rng.uniform(-1, steps / 7 + 1, 50)))
+    expected = IsotonicRegression(out_of_bounds="clip").fit(x, y).predict(asked)
+    places, values = isotonic(x, y)
+    assert (np.diff(places) > 0).all()
+    assert along(asked, places, values) == pytest.approx(expected, abs=1e-9)
+
+
+def test_platt_minimises_the_cross_entropy_of_its_targets():
+    scores, Y = made_up()
+    fitted = Calibrator("platt").fit(scores, Y)
+    f, y = fitted.standing(scores).ravel(), Y.ravel()
+    so = y.sum()
+    t = np.where(y, (so + 1) / (so + 2), 1 / (len(y) - so + 2))
+
+    def cost(ab):
+        return np.sum(np.logaddexp(0, ab[0] * f + ab[1]) - t * (ab[0] * f + ab[1]))
+
+    expected = minimize(cost, [0.0, 0.0], method="Nelder-Mead", tol=1e-10).x
+    assert fitted.curve_ == pytest.approx(expected, abs=1e-4)
+
+
+matrices = arrays.arrays(
+    np.float64,
+    st.tuples(st.integers(1, 4), st.integers(1, 5)),
+    elements=st.floats(-1e6, 1e6) | st.sampled_from([0.0, 0.1, 1.0]),
+)
+
+
+@given(matrices, st.sampled_from(METHODS), st.integers(0, 9))
+def test_a_documents_order_is_kept_and_ties_stay_ties(scores, method, seed):
+    k = scores.shape[1]
+    known, Y = made_up(seed, 30, k)
+    found = Calibrator(method).fit(known, Y).transform(scores)
+    assert ((found > 0) & (found < 1)).all()
+    for s, p in zip(scores, found, strict=True):
+        above = s[:, None] > s[None, :]
+        assert (p[:, None] >= p[None, :])[above].all()
+        assert (p[:, None] == p[None, :])[s[:, None] == s[None, :]].all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_promised_comes_true(method):
+    calibrator = Calibrator(method).fit(*made_up(1, 2000))
+    scores, Y = made_up(2, 2000)
+    assert calibration_error(calibrator.transform(scores), Y) < 0.03
+    assert crossed_calibration_error(scores, Y, method) < 0.03
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_scores_that_mislead_or_say_nothing_give_the_base_rate(method):
+    scores, Y = made_up()
+    wrong = Calibrator(method).fit(-scores, Y).transform(-scores)
+    assert wrong == pytest.approx(Y.mean(), abs=0.02)
+    nothing = Calibrator(method).fit(np.zeros_like(scores), Y)
+    assert nothing.transform(np.zeros((1, 6))) == pytest.approx(Y.mean(), abs=0.02)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_two_categories_are_told_apart_by_their_distance(method):
+    rng = np.random.default_rng(3)
+    gap = rng.normal(size=600)
+    Y = (rng.random(600) < 1 / (1 + np.exp(-3 * gap)))[:, None] ^ [False, True]
+    scores = np.column_stack((gap, -gap))
+    calibrator = Calibrator(method).fit(scores, Y.astype(int))
+    narrow, wide = calibrator.transform(np.array([[0.02, -0.02], [1.5, -1.5]]))[:, 0]
+    assert abs(narrow - 0.5) < 0.15
+    assert wide > 0.9
+
+
+def test_held_out_documents_are_never_learned_from(monkeypatch):
+    """One feature per document: whoever has seen it knows it; nobody else does."""
+    X, Y = np.eye(20), np.tile([[1, 0], [0, 1]], (10, 1))
+    scores, labels = held_out_scores(Rocchio(), X, Y)
+    assert scores.shape == (20, 2)
+    assert (scores == 0).all()
+    assert labels.columns.tolist().count(0) == 10
+    monkeypatch.setattr(calibration, "CELLS", 2)
+    assert len(held_out_scores(Rocchio(), np.eye(200), np.tile(Y, (10, 1)))[0]) == 50
+
+
+def test_documents_without_labels_are_learned_from_but_not_asked():
+    rng = np.random.default_rng(0)
+    X = rng.random((30, 4))
+    labels = [[int(row[:2].argmax())] if i % 3 else [] for i, row in enumerate(X)]
+    graphs = [PreferenceGraph(2, [(a, 1 - a)]) for a in X[:, :2].argmax(axis=1)]
+    Y = calibration.labels_from(labels, 30, 2)
+    scores, asked = held_out_scores(PreferenceRanker(), X, Y, graphs)
+    assert len(scores) == 20
+    truth = asked.to_scipy().toarray()
+    assert (scores.argmax(axis=1) == truth.argmax(axis=1)).mean() > 0.8
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_stored_and_opened_it_says_the_same(method):
+    scores, Y = made_up()
+    calibrator = Calibrator(method).fit(scores, Y)
+    opened = Calibrator.from_arrays(*calibrator.to_arrays())
+    assert (opened.transform(scores) == calibrator.transform(scores)).all()
+    assert opened.decisions_ == 400
+
+
+def test_mistakes_are_named():
+    with pytest.raises(Mistake, match="isotonic or platt"):
+        Calibrator("beta").fit([[1.0]], [[0]])
+    with pytest.raises(Mistake, match="call fit first"):
+        Calibrator().transform([[1.0]])
+    with pytest.raises(Mistake, match="finite"):
+        Calibrator().fit([[np.nan]], [[0]])
+    with pytest.raises(Mistake, match="empty"):
+        Calibrator().fit(np.empty((0, 2)), [])
+
+
+@pytest.fixture(scope="module")
+def library():
+    data = load("library")
+    model = TextRanker.fit(
+        Vectorizer(ANALYZER, "log-tfidf"),
+        PreferenceRanker(C=0.1, center=5.0, tol=1e-2),
+        data.train.texts,
+        data.label_numbers(data.train),
+        data.label_names,
+    )
+    labels = data.label_numbers(data.train)
+    return data, model.calibrate(data.train.texts, labels)
+
+
+def test_on_the_library_promises_come_true(library):
+    data, model = library
+    scores = model.scores(data.test.texts)
+    found = model.probabilities(scores)
+    truth = np.zeros(found.shape)
+    for i, row in enumerate(data.label_numbers(data.test)):
+        truth[i, row] = 1
+    every, best = np.arange(len(found)), scores.argmax(axis=1)
+    assert calibration_error(found, truth) < 0.006
+    assert calibration_error(found[every, best], truth[every, best]) < 0.08
+    assert found.sum(axis=1).mean() == pytest.approx(truth.sum(axis=1).mean(), rel=0.1)
+
+
+def test_a_text_ranker_keeps_its_probabilities(library, tmp_path):
+    data, model = library
+    note = data.test.texts[0]
+    model.save(tmp_path / "model")
+    opened = TextRanker.open(tmp_path / "model")
+    assert opened.suggest(note) == model.suggest(note)
+    chances = [found.probability for found in opened.suggest(note)]
+    assert chances == sorted(chances, reverse=True)
+    assert chances[0] > 0.3
+
+
+@pytest.mark.data
+def test_on_reuters_promises_come_true(data):
+    reuters = load("reuters-21578", path=data)
+    numbers = [reuters.label_numbers(part) for part in (reuters.train, reuters.test)]
+    parts = zip((reuters.train, reuters.test), numbers, strict=True)
+    (texts, lists), (asked, wanted) = (
+        zip(*((t, row) for t, row in zip(p.texts, n, strict=True) if row), strict=True)
+        for p, n in parts
+    )
+    model = TextRanker.fit(
+        Vectorizer(ANALYZER, "log-tfidf"), Rocchio(), texts, lists, reuters.label_names
+    ).calibrate(texts, lists)
+    scores = model.scores(asked)
+    truth = calibration.labels_from(wanted, len(asked), scores.shape[1]).to_scipy()
+    found, so = model.probabilities(scores), truth.toarray()
+    every, best = np.arange(len(scores)), scores.argmax(axis=1)
+    assert calibration_error(found, so) < 0.001
+    assert calibration_error(found[every, best], so[every, best]) < 0.04

@@ -59,9 +59,14 @@ def rank_curves(curves: Mapping[str, ArrayLike], path: Path, title: str) -> None
 
 
 def _label_starts(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
-    """Name each line in its own colour where it starts."""
-    for height, name, hue in ends:
-        axes.annotate(name, (1, height), (4, 5), textcoords="offset points", color=hue)
+    """Name each line in its own colour, left of where it starts, none on another."""
+    bottom, top = axes.get_ylim()
+    place = -np.inf
+    for height, name, hue in sorted(ends):
+        place = max(height, place + 0.06 * (top - bottom))
+        axes.text(0.92, place, name, color=hue, ha="right", va="center")
+    longest = max((len(name) for _, name, _ in ends), default=0)
+    axes.set_xlim(left=0.9 / 1.12**longest)
 
 
 def error_panels(

@@ -13,6 +13,7 @@ from classmark.progress import track
 from classmark.randomness import Seed, generator
 
 TINY = 1e-6
+SETTLE = 8  # passes after which threads that share W agree on it again
 
 
 class Dual(Protocol):
@@ -29,6 +30,9 @@ class Dual(Protocol):
 
     def cost(self) -> float:
         """Σ cap · slack over all groups at the present weights, exactly."""
+
+    def settle(self) -> None:
+        """Make W exactly what the duals stand for, where threads may have lost some."""
 
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value Σα (1 − ⟨w₀, ψ⟩) − ½‖w − w₀‖²."""
@@ -71,7 +75,11 @@ def ascend(
         half, dual = problem.values()
         near = half + seen - dual <= tol * (half + seen) and passes >= rest
         if not near and passes < max_passes:
+            if passes % SETTLE == 0:
+                problem.settle()
             continue
+        problem.settle()
+        half, dual = problem.values()
         objective = half + problem.cost()
         trace.append((time.perf_counter() - started, objective, dual))
         if objective - dual <= tol * max(objective, TINY):

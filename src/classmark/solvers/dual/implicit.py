@@ -48,7 +48,7 @@ class ImplicitDual:
     caps : what a slack costs;  center : w₀, zero unless given.
 
     Several threads share W without locks. Each owns its documents' duals, so these stay
-    feasible; after each pass W is computed anew from them, so the gap is exact.
+    feasible; before a gap is computed W is computed anew from them, so it is exact.
     """
 
     def __init__(
@@ -79,11 +79,7 @@ class ImplicitDual:
 
     def learn(self, order: NDArray[np.int64]) -> float:
         """One pass; return the cost as it was seen on the way."""
-        if len(self.pools) == 1:
-            self._visit(self.pools[0], order, learn=True)
-        else:
-            self._together(order, learn=True)
-            self.settle()
+        self._together(order, learn=True)
         return float(self.costs.sum())
 
     def cost(self) -> float:
@@ -122,7 +118,9 @@ class ImplicitDual:
         return out
 
     def settle(self) -> None:
-        """Compute W anew from the duals."""
+        """Compute W anew from the duals, if several threads have been at it."""
+        if len(self.pools) == 1:
+            return
         from classmark.solvers.dual.kernels import rebuild
 
         self.W[:] = 0.0

@@ -39,9 +39,13 @@ class CompositeDual:
         listed = self.is_listed[order]
         number = self._number[order]
         seen = self.implicit.learn(number[~listed])
-        if len(self.implicit.pools) > 1:  # W was computed anew from its duals only
-            self.explicit.add_duals()
         return seen + self.explicit.learn(number[listed])
+
+    def settle(self) -> None:
+        """Make W exactly what the duals of both parts stand for."""
+        if len(self.implicit.pools) > 1:
+            self.implicit.settle()
+            self.explicit.add_duals()
 
     def cost(self) -> float:
         """Σ cap · slack at the present weights."""

@@ -79,6 +79,9 @@ class SparseDual:
         self.caps = self.caps * factor
         self.naps[:] = 0
 
+    def settle(self) -> None:
+        """Leave W as it is: one thread loses nothing."""
+
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
         from classmark.solvers.dual.kernels import sum_duals

@@ -204,7 +204,7 @@ def visit_edges(
         slack = max(slack, 1.0 - f[winners[e]] + f[losers[e]])
     if not learn:
         return slack
-    for _ in range(10 + 4 * len(a)):
+    for _ in range(200 + 4 * len(a)):
         up, down, high, low = -1, -1, 0.0, np.inf
         if spare > 0.0:
             low = 0.0

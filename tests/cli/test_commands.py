@@ -2,9 +2,11 @@
 
 import io
 import json
+import re
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -12,6 +14,8 @@ from rich.console import Console
 from classmark.cli import output
 from classmark.cli.main import main
 from classmark.progress import shown_by, track
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 ROWS = [
     {"id": "1", "text": "honey in the hive", "labels": ["bees"]},
@@ -172,6 +176,14 @@ def test_the_demo_runs_twice_in_one_folder(run, tmp_path):
     rows = {row["learner"]: row for row in steps[2]["table"]["rows"]}
     assert 0.05 <= rows["rocchio"]["one_error"] <= 0.30
     assert rows["plm"]["average_precision"] >= rows["rocchio"]["average_precision"]
+    page = (DOCS / "library.md").read_text()
+    written = re.findall(r"^\| `(\w+)`[^|]*\|([^|]+)\|([^|]+)\|", page, re.MULTILINE)
+    assert {name for name, *_ in written} == set(rows)
+    for name, wrong, precision in written:
+        assert float(wrong) == pytest.approx(rows[name]["one_error"], abs=6e-4)
+        assert float(precision) == pytest.approx(
+            rows[name]["average_precision"], abs=6e-4
+        )
     assert steps[3]["model"] == "000002"
 
 

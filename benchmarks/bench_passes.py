@@ -46,7 +46,7 @@ def one_pass(n: int, per_row: int, labels: int) -> tuple[int, float]:
     rows, levels = rows_from(X), rows_from(Y)
     seconds = []
     for _ in range(4):
-        dual = ImplicitDual(rows, levels, "dom", Caps(np.ones(n), np.ones(labels)))
+        dual = ImplicitDual(rows, levels, "dom", Caps(np.ones(labels), np.ones(labels)))
         started = time.process_time()
         dual.learn(np.arange(n))
         seconds.append(time.process_time() - started)

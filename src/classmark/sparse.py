@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array, csr_matrix
 
 Float = np.float32 | np.float64
+BLOCK = 1 << 16  # values looked at in one go
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,13 @@ class Rows:
         return self.columns[start:end], self.values[start:end]
 
     def to_scipy(self) -> csr_matrix:
-        """The same as ``scipy.sparse.csr_matrix`` (indices become int32)."""
+        """The same as ``scipy.sparse.csr_matrix`` (values and columns shared)."""
         from scipy.sparse import csr_matrix
 
         small = self.nnz < 2**31 and self.width < 2**31
-        kind = np.int32 if small else np.int64
-        parts: Any = (self.values, self.columns.astype(kind), self.starts.astype(kind))
+        kind: Any = np.int32 if small else np.int64
+        columns = self.columns.view(kind) if small else self.columns.astype(kind)
+        parts: Any = (self.values, columns, self.starts.astype(kind))
         matrix: csr_matrix = csr_matrix(parts, shape=self.shape)
         matrix.has_sorted_indices = True
         matrix.has_canonical_format = True
@@ -94,9 +96,12 @@ def rows_from(X: ArrayLike | csr_array | csr_matrix, *, name: str = "X") -> Rows
         matrix = matrix.copy()
         matrix.sum_duplicates()
     kind = np.float32 if matrix.dtype == np.float32 else np.float64
+    indices = matrix.indices
     rows = Rows(
         matrix.indptr.astype(np.int64),
-        matrix.indices.astype(np.uint32),
+        indices.view(np.uint32)
+        if indices.dtype == np.int32
+        else indices.astype(np.uint32),
         matrix.data.astype(kind, copy=False),
         int(matrix.shape[1]),
     )
@@ -106,12 +111,14 @@ def rows_from(X: ArrayLike | csr_array | csr_matrix, *, name: str = "X") -> Rows
 
 def require_finite(rows: Rows, *, name: str) -> None:
     """Refuse NaN and infinity, naming the first row that has one."""
-    bad = ~np.isfinite(rows.values)
-    if bad.any():
-        row = int(np.searchsorted(rows.starts, int(np.argmax(bad)), side="right")) - 1
-        raise Mistake(
-            f"{name}, row {row}: the value is not finite: replace NaN and infinity"
-        )
+    for start in range(0, rows.nnz, BLOCK):
+        bad = ~np.isfinite(rows.values[start : start + BLOCK])
+        if bad.any():
+            place = start + int(np.argmax(bad))
+            row = int(np.searchsorted(rows.starts, place, side="right")) - 1
+            raise Mistake(
+                f"{name}, row {row}: the value is not finite: replace NaN and infinity"
+            )
 
 
 def transpose(rows: Rows) -> Rows:

@@ -71,8 +71,8 @@ def rebuild(X, levels, alpha):
     return X.T @ np.array(parts)
 
 
-def sum_duals(alpha):
-    return sum(alpha.values())
+def square(values):
+    return sum(float(v) ** 2 for v in values)
 
 
 def explicit_pass(order, X, document_groups, caps, alpha, W, tau=None):

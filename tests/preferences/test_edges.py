@@ -90,7 +90,7 @@ def test_favoured_labels_win_more_than_they_lose():
         PreferenceGraph(3, levels=np.array([-1, 1, 0])),
         PreferenceGraph(3),
     ]
-    expected = [[1, 0, 0], [0, 2, 1], [0, 1, 0], [0, 0, 0]]
+    expected = [[1, 0, 0], [0, 2, 1], [-1, 1, 0], [0, 0, 0]]
     assert favoured(graphs).to_scipy().toarray().tolist() == expected
 
 

@@ -43,7 +43,7 @@ def duals(X, Y, center=None, C=0.7, least=1e-7):
     caps = np.full(levels.nnz, C)
     known = None if center is None else Rocchio().fit(rows, levels).weights_ * center
     dense = ImplicitDual(
-        rows, levels, "dom", Caps(caps, np.full(Y.shape[1], C)), center=Center(known)
+        rows, levels, "dom", Caps(*np.full((2, Y.shape[1]), C)), center=Center(known)
     )
     return SparseDual(rows, levels, caps, center=known, least=least), dense
 

@@ -46,7 +46,7 @@ def composite(X, graphs, mapping, threads=1, center=None):
     rows = rows_from(X)
     which = np.array([graph.levels is None for graph in graphs])
     levels = levels_from([g for g in graphs if g.levels is not None])
-    caps = Caps(np.full(levels.nnz, C), np.full(K, C))
+    caps = Caps(np.full(K, C), np.full(K, C))
     first = ImplicitDual(
         take(rows, ~which), levels, mapping, caps, threads=threads, center=center
     )

@@ -2,7 +2,8 @@
 
 A document's label at a higher level stands above every label at a lower one. Labels
 that are not listed are at level 0, so a bipartite graph (relevant above all others)
-lists its relevant labels only, and no edge is ever listed.
+lists its relevant labels only, and no edge is ever listed. A few labels may be at
+level −1: they are compared with none.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from classmark.judgments.labels import labels_from
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
 from classmark.sparse import Rows
+
+FEW = 16  # labels that a layered graph may leave out
 
 
 def levels_from(
@@ -34,7 +37,9 @@ def levels_from(
         return _from_graphs(Y, n_documents)
     rows = labels_from(Y, n_documents, n_labels)
     grades = np.unique(rows.values)
-    level = np.searchsorted(grades, rows.values) + 1.0
+    level = np.ones(rows.nnz, np.float32)
+    if len(grades) > 1:
+        level += np.searchsorted(grades, rows.values)
     return Rows(rows.starts, rows.columns, level, rows.width)
 
 
@@ -82,6 +87,21 @@ def favoured(graphs: Sequence[PreferenceGraph]) -> Rows:
     return _from_graphs(layered, None)
 
 
+def relevant(levels: Rows) -> Rows:
+    """Only the labels above level 0: without those that are compared with none.
+
+    >>> graph = PreferenceGraph(3, levels=np.array([-1, 1, 0]))
+    >>> relevant(favoured([graph])).columns.tolist()
+    [1]
+    """
+    if (levels.values > 0).all():
+        return levels
+    kept = levels.values > 0
+    counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
+    starts = counted[levels.starts]
+    return Rows(starts, levels.columns[kept], levels.values[kept], levels.width)
+
+
 def _winning(graph: PreferenceGraph) -> NDArray[np.int64]:
     pairs = graph.pairs if graph.levels is None else np.array(graph.edges(), np.int64)
     ends = pairs.reshape(-1, 2).T
@@ -99,8 +119,10 @@ def is_graphs(Y: Any) -> bool:
 
 
 def are_layered(graphs: Sequence[PreferenceGraph]) -> bool:
-    """Whether every graph is layered and compares all labels."""
-    return all(g.levels is not None and (g.levels >= 0).all() for g in graphs)
+    """Whether every graph is layered and compares all labels, or all but a few."""
+    return all(
+        g.levels is not None and np.count_nonzero(g.levels < 0) <= FEW for g in graphs
+    )
 
 
 def checked_graphs(
@@ -144,6 +166,6 @@ def _from_graphs(graphs: Sequence[PreferenceGraph], n_documents: int | None) -> 
         np.concatenate([np.empty(0, np.uint32), *columns]).astype(np.uint32),
         np.concatenate(
             [np.empty(0), *(v[c] for v, c in zip(levels, columns, strict=True))]
-        ),
+        ).astype(np.float32),
         graphs[0].n_labels,
     )

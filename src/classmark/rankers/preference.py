@@ -19,6 +19,7 @@ from classmark.preferences.levels import (
     graphs_from,
     is_graphs,
     levels_from,
+    relevant,
 )
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence, LinearRanker
@@ -156,7 +157,7 @@ class PreferenceRanker(LinearRanker):
         return self._implicit(rows, levels, self._shares(levels), center)
 
     def _sparse(self, rows: Rows, levels: Rows) -> SparseDual:
-        caps = self._caps(levels, self._shares(levels)).listed
+        caps = self._caps(levels, self._shares(levels)).listed[levels.columns]
         least = 0.1 * self.tol / max(1.0, float(caps.max(initial=0.0)))
         center = self._prototypes(rows, levels)
         return SparseDual(
@@ -198,7 +199,7 @@ class PreferenceRanker(LinearRanker):
         """Rocchio's unit prototypes, ``center`` times as long; or nothing."""
         if self.center is None:
             return None
-        prototypes: Any = Rocchio().fit(rows, levels).weights_
+        prototypes: Any = Rocchio().fit(rows, relevant(levels)).weights_
         return prototypes * float(self.center)
 
     def _explicit(
@@ -223,18 +224,17 @@ class PreferenceRanker(LinearRanker):
         """1 per label, or such that every label's groups cost the same together."""
         if self.class_weight is None:
             return np.ones(levels.width)
-        size = np.bincount(levels.columns, minlength=levels.width)
+        size = _sizes(levels)
         used = max(int((size > 0).sum()), 1)
-        return np.asarray(levels.nnz / (used * np.maximum(size, 1)))
+        return np.asarray(size.sum() / (used * np.maximum(size, 1)))
 
     def _caps(self, levels: Rows, shares: Numbers) -> Caps:
         """C times the label's share; what a label has is shared by its negatives."""
-        listed = self.C * shares[levels.columns]
         if self.class_weight is None:
-            return Caps(listed, self.C * shares)
-        size = np.bincount(levels.columns, minlength=levels.width)
+            return Caps(self.C * shares, self.C * shares)
+        size = _sizes(levels)
         others = np.maximum(len(levels) - size, 1)
-        return Caps(listed, self.C * shares * size / others)
+        return Caps(self.C * shares, self.C * shares * size / others)
 
     def _settle(self, problem: Problem, solution: Solution) -> None:
         self.weights_ = solution.W
@@ -286,3 +286,8 @@ class PreferenceRanker(LinearRanker):
             )
         if self.n_jobs < 1 or self.max_iter < 1:
             raise Mistake("n_jobs and max_iter are to be 1 or more")
+
+
+def _sizes(levels: Rows) -> NDArray[np.int64]:
+    """How many documents speak for each label."""
+    return np.bincount(relevant(levels).columns, minlength=levels.width)

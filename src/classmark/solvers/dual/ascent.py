@@ -25,7 +25,7 @@ class Dual(Protocol):
     def W(self) -> Any:  # noqa: N802 (mathematics)
         """The weights, shape (features, labels), dense or sparse."""
 
-    def learn(self, order: NDArray[np.int64]) -> float:
+    def learn(self, order: NDArray[Any]) -> float:
         """Visit the documents; return the cost Σ cap · slack as seen on the way."""
 
     def cost(self) -> float:
@@ -70,8 +70,10 @@ def ascend(
     started = time.perf_counter()
     trace: list[tuple[float, float, float]] = []
     passes, rest = 0, 0
+    order = np.arange(problem.n_documents, dtype=np.uint32)
     for passes in track(range(1, max_passes + 1), "passes", max_passes):
-        seen = problem.learn(random.permutation(problem.n_documents))
+        random.shuffle(order)
+        seen = problem.learn(order)
         half, dual = problem.values()
         near = half + seen - dual <= tol * (half + seen) and passes >= rest
         if not near and passes < max_passes:

@@ -17,9 +17,13 @@ from classmark.sparse import Rows
 CODES = {"dis": (0,), "dom": (1,), "dme": (2,), "dom-dme": (1, 2), "svm": (3,)}
 
 
+SPARE = 4  # duals per document there is room for at first
+LARGEST = 2**32  # places in a pool
+
+
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """C per listed (document, label), and per label where it is not listed (svm)."""
+    """C per label for the documents that list it, and for the others (svm)."""
 
     listed: NDArray[np.float64]
     rest: NDArray[np.float64]
@@ -30,20 +34,24 @@ class Pool:
     """Room for the duals of some documents: pairs (label, alpha) per slot."""
 
     documents: NDArray[np.int64]
-    label: NDArray[np.uint32]
-    alpha: NDArray[np.float64]
+    label: NDArray[Any]
+    alpha: NDArray[Any]
     used: NDArray[np.int64]
 
-    def grow(self) -> None:
-        """Double the room."""
-        self.label = np.concatenate([self.label, np.zeros_like(self.label)], axis=1)
-        self.alpha = np.concatenate([self.alpha, np.zeros_like(self.alpha)], axis=1)
+    def grow(self, need: int) -> None:
+        """Make it an eighth larger than what is in use, and ``need`` more."""
+        size = int(self.used[0]) + int(self.used[0]) // 8 + need
+        if size > LARGEST:
+            raise Mistake("the duals need too many places: use a smaller C, or center")
+        self.label.resize(size, refcheck=False)
+        self.alpha.resize(size, refcheck=False)
 
 
 class ImplicitDual:
     """min ½‖w − w₀‖² + Σ_g cap_g ξ_g over the groups of a cost mapping, by its dual.
 
-    rows : documents (n, features);  levels : Rows (n, labels) of levels 1, 2, …;
+    rows : documents (n, features);  levels : Rows (n, labels) of levels 1, 2, …, and −1
+    for labels that are compared with none;
     mapping : "dis", "dom", "dme", "dom-dme" or "svm" [AiolliSebastianiSperduti08];
     caps : what a slack costs;  center : w₀, zero unless given.
 
@@ -70,24 +78,21 @@ class ImplicitDual:
         self.center = center or Center()
         self.W = np.zeros((rows.width, levels.width), rows.values.dtype)
         self.center.add_to(self.W)
-        self.squares = squares(rows)
+        self.widest = int(np.diff(levels.starts).max(initial=0))
         n_slots = max(levels.nnz, len(rows))
-        self.slots = np.zeros((len(self.codes), n_slots, 3), np.int64)
-        self.naps = np.zeros((len(rows), 2), np.int64)
-        self.costs = np.zeros(len(rows))
+        self.slots = np.zeros((len(self.codes), n_slots, 3), np.uint32)
+        self.naps = np.zeros((len(rows), 2), np.uint8)
+        self.costs = np.zeros(len(rows), np.float32)
+        self.without_words = np.flatnonzero(np.diff(rows.starts) == 0)
         self.pools = [self._pool(part, threads) for part in range(threads)]
 
     def learn(self, order: NDArray[np.int64]) -> float:
         """One pass; return the cost as it was seen on the way."""
-        self._together(order, learn=True)
-        return float(self.costs.sum())
+        return self._together(order, learn=True)
 
     def cost(self) -> float:
         """Σ cap · slack at the present weights; what is violated is woken up."""
-        order = np.arange(self.n_documents)
-        self._together(order, learn=False)
-        self.naps[self.costs > 0, 0] = 0
-        return float(self.costs.sum())
+        return self._together(np.arange(self.n_documents), learn=False)
 
     def raise_caps(self, factor: float) -> None:
         """Multiply every C, by 1 or more once there are duals: they stay feasible."""
@@ -101,8 +106,8 @@ class ImplicitDual:
 
     def total(self) -> float:
         """Σα; an empty document's groups have slack 1 whatever w: α = cap at once."""
-        empty = float(self.costs[self.squares == 0].sum())
-        return empty + sum(float(self._alphas(pool).sum()) for pool in self.pools)
+        total = float(self.costs[self.without_words].sum())
+        return total + sum(float(pool.alpha.sum(dtype=float)) for pool in self.pools)
 
     def coefficients(self) -> NDArray[np.float64]:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
@@ -134,49 +139,62 @@ class ImplicitDual:
 
     def _pool(self, part: int, threads: int) -> Pool:
         documents = np.arange(part, self.n_documents, threads)
-        parts, k = len(self.codes), self.levels.width
-        widest = int(np.diff(self.levels.starts).max(initial=0))
-        size = max(16 * len(documents), 4 * (1 + widest) * k)
+        size = SPARE * len(self.codes) * len(documents) + self._most()
+        small = np.uint16 if self.levels.width <= 2**16 else np.uint32
         return Pool(
             documents,
-            np.zeros((parts, size), np.uint32),
-            np.zeros((parts, size)),
-            np.zeros((parts, 1), np.int64),
+            np.zeros(size, small),
+            np.zeros(size, self.rows.values.dtype),
+            np.zeros(1, np.int64),
         )
 
-    def _alphas(self, pool: Pool) -> NDArray[np.float64]:
-        """The duals in use: first … first + count of each slot of the pool."""
-        from classmark.solvers.dual.kernels import sum_duals
+    def _most(self) -> int:
+        """What the duals of one document can need."""
+        k = self.levels.width
+        return 2 * len(self.codes) * (1 + self.widest) * (k + k // 4)
 
-        slots = self._slots_of(pool.documents)
-        return np.array(
-            [
-                sum_duals(slots, self.slots[part], pool.alpha[part])
-                for part in range(len(self.codes))
-            ]
-        )
+    def _make_room(self, pool: Pool) -> None:
+        """Close the gaps; where that gains too little, take more memory."""
+        from classmark.solvers.pool.kernels import compact
 
-    def _slots_of(self, documents: NDArray[np.int64]) -> NDArray[np.int64]:
-        if CODES["svm"][0] in self.codes:
-            return documents
-        starts = self.levels.starts
-        lengths = starts[documents + 1] - starts[documents]
-        ends = np.cumsum(lengths)
-        shift = np.repeat(starts[documents] - ends + lengths, lengths)
-        return shift + np.arange(int(lengths.sum()))
+        slots = self.slots.reshape(-1, 3)
+        mine = self._slots_of(pool)
+        order = np.argsort(slots[:, 0] if mine is None else slots[mine, 0])
+        order = order if mine is None else mine[order]
+        pool.used[0] = compact(order, slots, pool.label, pool.alpha)
+        if pool.used[0] + pool.used[0] // 16 + self._most() > len(pool.label):
+            pool.grow(self._most())
 
-    def _together(self, order: NDArray[np.int64], *, learn: bool) -> None:
-        """Let every pool's thread visit its own documents."""
+    def _slots_of(self, pool: Pool) -> NDArray[np.int64] | None:
+        """Which of all the slots are the pool's; None: all of them."""
+        if len(self.pools) == 1:
+            return None
+        mine, n_slots = pool.documents, self.slots.shape[1]
+        if CODES["svm"][0] not in self.codes:
+            starts = self.levels.starts
+            lengths = starts[mine + 1] - starts[mine]
+            ends = np.cumsum(lengths)
+            shift = np.repeat(starts[mine] - ends + lengths, lengths)
+            mine = shift + np.arange(int(lengths.sum()))
+        parts = len(self.codes)
+        return np.concatenate([mine + part * n_slots for part in range(parts)])
+
+    def _together(self, order: NDArray[np.int64], *, learn: bool) -> float:
+        """Let every pool's thread visit its own documents; return the cost seen."""
         if len(self.pools) == 1:
             self._visit(self.pools[0], order, learn=learn)
-            return
-        shares = [order[order % len(self.pools) == p] for p in range(len(self.pools))]
-        with ThreadPoolExecutor(len(self.pools)) as threads:
-            for done in [
-                threads.submit(self._visit, pool, share, learn=learn)
-                for pool, share in zip(self.pools, shares, strict=True)
-            ]:
-                done.result()
+        else:
+            shares = [
+                order[order % len(self.pools) == p] for p in range(len(self.pools))
+            ]
+            with ThreadPoolExecutor(len(self.pools)) as threads:
+                visits = [
+                    threads.submit(self._visit, pool, share, learn=learn)
+                    for pool, share in zip(self.pools, shares, strict=True)
+                ]
+                for visit in visits:
+                    visit.result()
+        return float(self.costs.sum(dtype=np.float64))
 
     def _visit(self, pool: Pool, order: Sequence[int] | Any, *, learn: bool) -> None:
         from classmark.solvers.dual.kernels import implicit_pass
@@ -185,13 +203,13 @@ class ImplicitDual:
         while begin < len(order):
             begin = implicit_pass(
                 order, begin, self.codes, self.rows.starts, self.rows.columns,
-                self.rows.values, self.squares, self.levels.starts,
-                self.levels.columns, self.levels.values, self.caps, self.rest_caps,
-                self.W, self.slots, pool.label, pool.alpha, pool.used, self.naps,
-                self.costs, learn,
+                self.rows.values, self.levels.starts, self.levels.columns,
+                self.levels.values, self.caps, self.rest_caps, self.W, self.slots,
+                pool.label, pool.alpha, pool.used, self.naps, self.costs, self.widest,
+                learn,
             )  # fmt: skip
             if begin < len(order):
-                pool.grow()
+                self._make_room(pool)
 
 
 def squares(rows: Rows) -> NDArray[np.float64]:

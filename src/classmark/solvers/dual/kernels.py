@@ -1,8 +1,8 @@
 """Passes over documents that move every group's duals to their optimum in turn.
 
-The duals of a document's listed labels are kept sparse in a pool: slots[p] holds where
-its pairs (label, alpha) begin, how many there are, and how many there is room for;
-``used`` is the pool's end.
+The duals of a document's listed labels lie in a pool (solvers.pool), those of its j-th
+label of a kind at slots[part, level_starts[i] + j]. A label at level −1 is compared
+with no other.
 """
 
 from __future__ import annotations
@@ -20,42 +20,15 @@ from classmark.solvers.groups.kernels import (
     visit_edges,
     visit_svm,
 )
+from classmark.solvers.pool.kernels import (
+    load_duals,
+    most_room,
+    room_for,
+    store_duals,
+)
 
 DIS, DOM, DME, SVM = 0, 1, 2, 3
 LONGEST_NAP = 8
-
-
-@compiled
-def _load_duals(a: Any, slot: int, n: int, slots: Any, label: Any, alpha: Any) -> None:
-    """Spread the duals of slots slot … slot+n−1 over the (zero) rows of ``a``."""
-    for j in range(n):
-        first, count = slots[slot + j, 0], slots[slot + j, 1]
-        for t in range(first, first + count):
-            a[j, label[t]] = alpha[t]
-
-
-@compiled
-def _store_duals(
-    a: Any, slot: int, n: int, slots: Any, label: Any, alpha: Any, used: Any
-) -> None:
-    """Keep the duals that are not zero, and make ``a`` zero again."""
-    k = a.shape[1]
-    for j in range(n):
-        m = 0
-        for s in range(k):
-            m += a[j, s] != 0.0
-        p = slot + j
-        if m > slots[p, 2]:
-            slots[p, 0], slots[p, 2] = used[0], 2 * m
-            used[0] += 2 * m
-        slots[p, 1] = m
-        t = slots[p, 0]
-        for s in range(k):
-            if a[j, s] != 0.0:
-                label[t] = s
-                alpha[t] = a[j, s]
-                a[j, s] = 0.0
-                t += 1
 
 
 @compiled
@@ -69,19 +42,18 @@ def _visit_dominations(
     hidden = np.empty(len(above), np.uint32)
     for j in range(len(above)):
         r, p, n = above[j], slot + j, 0
+        if level[r] < 0.0:
+            continue
         for h in range(len(above)):
-            if level[above[h]] >= level[r]:
+            if level[above[h]] >= level[r] or level[above[h]] < 0.0:
                 hidden[n] = above[h]
                 n += 1
-        first, m = slots[p, 0], slots[p, 1]
+        first, m = np.int64(slots[p, 0]), np.int64(slots[p, 1])
         for t in range(m):
             place[t], a[t] = label[first + t], alpha[first + t]
-        slack, m = visit_dom(f, delta, hidden[:n], r, q, caps[j], a, place, m, z, learn)
-        cost += caps[j] * slack
-        if m > slots[p, 2]:
-            slots[p, 0], slots[p, 2] = used[0], 2 * m
-            used[0] += 2 * m
-        first, slots[p, 1] = slots[p, 0], m
+        slack, m = visit_dom(f, delta, hidden[:n], r, q, caps[r], a, place, m, z, learn)
+        cost += caps[r] * slack
+        first = room_for(m, slots[p], alpha, used)
         for t in range(m):
             label[first + t], alpha[first + t] = place[t], a[t]
     return cost
@@ -98,23 +70,32 @@ def _visit_document(
         for s in range(len(f)):
             z[s] = rest_caps[s]
         for j in range(len(above)):
-            z[above[j]] = caps[j]
+            z[above[j]] = caps[above[j]] if level[above[j]] > 0.0 else 0.0
         return visit_svm(a[0], f, delta, level, q, z, learn)
     if code == DIS:
         for j in range(len(above)):
-            cost += caps[j] * visit_dis(
-                a[j], f, delta, level, above[j], q, caps[j], learn
-            )
+            r = above[j]
+            cost += caps[r] * visit_dis(a[j], f, delta, level, r, q, caps[r], learn)
         return cost
-    cap = caps.mean() if len(caps) else 0.0
-    lowest = _lowest(f, above)
+    cap, lowest = _mean_cap(caps, above, level), _lowest(f, above)
     for s in range(len(f)):
-        if 1.0 - lowest + f[s] > 0.0 or a[:, s].any():
+        if level[s] >= 0.0 and (1.0 - lowest + f[s] > 0.0 or a[:, s].any()):
             cost += cap * visit_dme(
                 a, f, delta, level, above, s, q, cap, z, duals, learn
             )
             lowest = _lowest(f, above)
     return cost
+
+
+@compiled
+def _mean_cap(caps: Any, above: Any, level: Any) -> Any:
+    """The mean cap of the labels listed, those that are not compared left out."""
+    total, count = 0.0, 0
+    for j in range(len(above)):
+        if level[above[j]] > 0.0:
+            total += caps[above[j]]
+            count += 1
+    return total / max(1, count)
 
 
 @compiled
@@ -141,31 +122,33 @@ def _visit_part(
     n = len(above)
     if code == SVM:
         slot, n = i, 1
-    _load_duals(a, slot, n, slots, label, alpha)
+    load_duals(a, slots[slot : slot + n], label, alpha)
     cost = _visit_document(
         code, a[:n], f, delta, level, above, q, caps, rest_caps, buffers, learn
     )
-    _store_duals(a, slot, n, slots, label, alpha, used)
+    store_duals(a, slots[slot : slot + n], label, alpha, used)
     return cost
 
 
 @compiled
 def implicit_pass(
-    order: Any, begin: int, codes: Any, starts: Any, columns: Any, values: Any, sq: Any,
+    order: Any, begin: int, codes: Any, starts: Any, columns: Any, values: Any,
     level_starts: Any, labels: Any, levels: Any, caps: Any, rest_caps: Any, W: Any,
-    slots: Any, label: Any, alpha: Any, used: Any, naps: Any, costs: Any, learn: bool,
+    slots: Any, label: Any, alpha: Any, used: Any, naps: Any, costs: Any, widest: int,
+    learn: bool,
 ) -> int:  # fmt: skip
     """Visit the documents of ``order`` from ``begin`` on.
 
-    Return how far it came: less than all of them when a pool has to grow first.
+    Return how far it came: less than all of them when the pool has to grow first.
     ``naps`` holds, per document, the visits to leave out and the last nap's length:
-    a document whose visit changed nothing is left out ever longer, up to LONGEST_NAP.
+    a document whose visit changed nothing is left out ever longer, up to LONGEST_NAP;
+    one that pays is woken up. ``costs`` is Σ cap · slack of each when it was last seen;
+    ``widest`` the most labels listed of a document.
     """
     k = W.shape[1]
     f, delta, buffers = np.empty(k, W.dtype), np.zeros(k), np.empty((2, k + 1))
     level, place = np.zeros(k), np.empty(k + 1, np.uint32)
-    widest = max(1, np.max(np.diff(level_starts))) if len(sq) else 1
-    a = np.zeros((widest, k))
+    a = np.zeros((max(1, widest), k))
     for o in range(begin, len(order)):
         i = order[o]
         if learn and naps[i, 0] > 0:
@@ -173,23 +156,33 @@ def implicit_pass(
             continue
         row = slice(starts[i], starts[i + 1])
         mine = slice(level_starts[i], level_starts[i + 1])
-        above = labels[mine]
-        for part in range(len(codes)):
-            if used[part, 0] + 2 * (1 + len(above)) * k > label.shape[1]:
-                return o
+        above, q, cost = labels[mine], square(values[row]), 0.0
+        if used[0] + most_room(len(codes), len(above), k) > len(label):
+            return o
         scores_of(columns[row], values[row], W, f)
         level[above] = levels[mine]
-        costs[i] = 0.0
         for part in range(len(codes)):
-            costs[i] += _visit_part(
-                i, codes[part], a, f, delta, level, above, sq[i], caps[mine],
-                rest_caps, level_starts[i], slots[part], label[part], alpha[part],
-                used[part], buffers, place, learn and sq[i] > 0.0,
+            cost += _visit_part(
+                i, codes[part], a, f, delta, level, above, q, caps, rest_caps,
+                level_starts[i], slots[part], label, alpha, used, buffers, place,
+                learn and q > 0.0,
             )  # fmt: skip
         level[above] = 0.0
+        costs[i] = cost
         if learn:
             _apply(columns[row], values[row], W, delta, place, naps[i])
+        elif cost > 0.0:
+            naps[i, 0] = 0
     return len(order)
+
+
+@compiled
+def square(values: Any) -> Any:
+    """‖x‖² of a row."""
+    total = 0.0
+    for j in range(len(values)):
+        total += float(values[j]) * float(values[j])
+    return total
 
 
 @compiled
@@ -217,18 +210,18 @@ def coefficients(
         svm = codes[part] == SVM
         for j in range(1 if svm else len(mine)):
             p = document if svm else level_starts[document] + j
-            first, count = slots[part, p, 0], slots[part, p, 1]
-            for t in range(first, first + count):
+            first = np.int64(slots[part, p, 0])
+            for t in range(first, first + np.int64(slots[part, p, 1])):
                 if svm:
-                    s = label[part, t]
+                    s = label[t]
                     sign = -1.0
                     for m in range(len(mine)):
                         if mine[m] == s:
                             sign = 1.0
-                    out[s] += sign * alpha[part, t]
+                    out[s] += sign * alpha[t]
                 else:
-                    out[mine[j]] += alpha[part, t]
-                    out[label[part, t]] -= alpha[part, t]
+                    out[mine[j]] += alpha[t]
+                    out[label[t]] -= alpha[t]
 
 
 @compiled
@@ -275,17 +268,6 @@ def rebuild(
         coefficients(i, codes, level_starts, labels, slots, label, alpha, delta)
         row = slice(starts[i], starts[i + 1])
         _apply(columns[row], values[row], W, delta, place, nap)
-
-
-@compiled
-def sum_duals(chosen: Any, slots: Any, alpha: Any) -> float:
-    """Σ alpha over the chosen slots."""
-    total = 0.0
-    for o in range(len(chosen)):
-        first, count = slots[chosen[o], 0], slots[chosen[o], 1]
-        for t in range(first, first + count):
-            total += alpha[t]
-    return total
 
 
 @compiled

@@ -1,7 +1,8 @@
 """The duals of one group moved to their optimum, the others held.
 
 Throughout: f the scores of the document's labels, delta the change of its coefficients
-(label r gains delta_r · x), level the place of each label, q = ‖x‖², cap = C.
+(label r gains delta_r · x), level the place of each label (−1: not compared),
+q = ‖x‖², cap = C.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
+
+MOST = 32  # labels that one visit takes into a group
 
 
 @compiled
@@ -97,11 +100,33 @@ def _candidates(
     limit = -base * q
     for s in range(len(f)):
         if f[s] > limit:
-            place[m], z[m], a[m] = s, base + f[s] / q, 0.0
+            place[m] = s
             m += 1
+    m = _keep_largest(f, place, held, m)
+    for j in range(held, m):
+        z[j], a[j] = base + f[place[j]] / q, 0.0
     for j in range(held):
         f[place[j]] = (z[j] - base - a[j]) * q
     return m
+
+
+@compiled
+def _keep_largest(f: Any, place: Any, held: int, m: int) -> int:
+    """Of the labels place[held:m] keep the MOST with the largest scores."""
+    if m - held <= MOST:
+        return m
+    scores = np.sort(f[place[held:m]])
+    least, ties = scores[-MOST], MOST
+    for j in range(1, MOST + 1):
+        ties -= scores[-j] > least
+    end = held
+    for j in range(held, m):
+        score = f[place[j]]
+        if score > least or (score == least and ties > 0):
+            ties -= score == least
+            place[end] = place[j]
+            end += 1
+    return end
 
 
 @compiled
@@ -155,7 +180,7 @@ def visit_dis(
     """Label r over each label below it alone; return the sum of the slacks."""
     slack = 0.0
     for s in range(len(f)):
-        if level[s] < level[r]:
+        if 0.0 <= level[s] < level[r]:
             gap = 1.0 - f[r] + f[s]
             slack += max(0.0, gap)
             if learn and (gap > 0.0 or a[s] > 0.0):

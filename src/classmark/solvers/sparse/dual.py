@@ -84,13 +84,12 @@ class SparseDual:
 
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
-        from classmark.solvers.dual.kernels import sum_duals
         from classmark.solvers.sparse.kernels import change_size
 
         square, dot = change_size(
             self.store.arrays, self.shared, self.known, self.levels.width
         )
-        total = sum_duals(np.arange(len(self.slots)), self.slots, self.alpha)
+        total = float(self.alpha[: self.used[0]].sum())
         return 0.5 * square, total - dot - 0.5 * square
 
     @property
@@ -175,10 +174,10 @@ def _pairs(
     lengths: NDArray[np.int64],
     levels: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs (p, h) of listed labels of one document, h at the level of p or above."""
+    """Pairs (p, h) of listed labels of a document where p cannot be above h."""
     many = lengths[owner]
     first = np.repeat(np.arange(len(owner)), many)
     ends = np.cumsum(many)
     second = np.arange(len(first)) - np.repeat(ends - many - starts[owner], many)
-    kept = levels[second] >= levels[first]
+    kept = (levels[second] >= levels[first]) | (levels[second] < 0)
     return first[kept], second[kept]

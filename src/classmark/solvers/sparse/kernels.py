@@ -15,6 +15,7 @@ import numpy as np
 
 from classmark.compiled import compiled
 from classmark.solvers.active.kernels import FEW, MOST, visit_active
+from classmark.solvers.pool.kernels import room_for
 
 LONGEST_NAP = 8
 
@@ -63,19 +64,18 @@ def _visit_document(
     mine = slice(level_starts[i], level_starts[i + 1])
     cost = shift = 0.0
     for p in range(level_starts[i], level_starts[i + 1]):
+        if levels[p] < 0.0:
+            continue
         first, m = slots[p, 0], slots[p, 1]
         for t in range(m):
             place[t], a[t] = label[first + t], alpha[first + t]
-        hidden = labels[mine][levels[mine] >= levels[p]]
+        hidden = labels[mine][(levels[mine] >= levels[p]) | (levels[mine] < 0)]
         slack, m, n, change = visit_active(
             labels[p], hidden, q, caps[p], m, work, n, draws, least, learn
         )
         cost += caps[p] * slack
         shift += change
-        if m > slots[p, 2]:
-            slots[p, 0], slots[p, 2] = used[0], 2 * m
-            used[0] += 2 * m
-        first, slots[p, 1] = slots[p, 0], m
+        first = room_for(m, slots[p], alpha, used)
         for t in range(m):
             label[first + t], alpha[first + t] = place[t], a[t]
     return cost, shift, n

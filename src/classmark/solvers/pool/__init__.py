@@ -1,0 +1,1 @@
+"""Room for the duals of many documents, kept sparse."""

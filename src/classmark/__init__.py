@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from classmark.preferences.graph import PreferenceGraph as PreferenceGraph
     from classmark.problems import Mistake as Mistake
     from classmark.rankers.loglinear import LogLinearRanker as LogLinearRanker
+    from classmark.rankers.mmp import MMP as MMP
     from classmark.rankers.perceptron import CategoryPerceptron as CategoryPerceptron
     from classmark.rankers.preference import PreferenceRanker as PreferenceRanker
     from classmark.rankers.rocchio import Rocchio as Rocchio
     from classmark.taxonomy.tree import Taxonomy as Taxonomy
     from classmark.text.analysis import Analyzer as Analyzer
+    from classmark.weighting.live import LiveVectorizer as LiveVectorizer
     from classmark.weighting.selection import select_features as select_features
     from classmark.weighting.vectorizer import Vectorizer as Vectorizer
 
@@ -31,7 +33,9 @@ __version__ = "0.1.0.dev0"
 _HOMES = {
     "Analyzer": "classmark.text.analysis",
     "CategoryPerceptron": "classmark.rankers.perceptron",
+    "LiveVectorizer": "classmark.weighting.live",
     "LogLinearRanker": "classmark.rankers.loglinear",
+    "MMP": "classmark.rankers.mmp",
     "Mistake": "classmark.problems",
     "PreferenceGraph": "classmark.preferences.graph",
     "PreferenceRanker": "classmark.rankers.preference",

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from classmark.corpus.ordering import join_terms, order_terms
 from classmark.corpus.pages import zeros
-from classmark.corpus.vocabulary import Vocabulary
+from classmark.corpus.vocabulary import GrowingVocabulary, Vocabulary
 from classmark.problems import Mistake
 
 TERMS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40)
@@ -37,6 +37,35 @@ def test_unsorted_arrays_are_refused():
     blob = np.frombuffer(b"hivebee", np.uint8)
     with pytest.raises(Mistake, match="not sorted"):
         Vocabulary.from_arrays(blob, np.array([4, 7]))
+
+
+@given(st.lists(TERMS))
+def test_a_growing_vocabulary_keeps_its_order_and_goes_on_growing(terms):
+    growing = GrowingVocabulary()
+    numbers = growing.numbers(terms)
+    listed = list(dict.fromkeys(term for term in terms if term))
+    assert numbers.tolist() == [listed.index(t) if t else -1 for t in terms]
+    again = GrowingVocabulary.from_arrays(**growing.to_arrays())
+    assert list(again.number.items()) == list(growing.number.items())
+    new = again.numbers(["brand new", "newer"])
+    assert new.tolist() == growing.numbers(["brand new", "newer"]).tolist()
+
+
+def test_a_closed_view_adds_nothing_and_sees_what_comes():
+    growing = GrowingVocabulary(["hive", "bee", "hive"])
+    closed = growing.closed()
+    assert closed.numbers(["wax", "bee", ""]).tolist() == [-1, 1, -1]
+    assert len(growing) == len(closed) == 2
+    growing.numbers(["wax"])
+    assert closed.numbers(["wax"]).tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("blob", "ends"), [(b"beebee", [3, 6]), (b"bee", [3, 3]), (b"bee", [0, 3])]
+)
+def test_double_or_empty_terms_are_refused(blob, ends):
+    with pytest.raises(Mistake, match="double or empty"):
+        GrowingVocabulary.from_arrays(np.frombuffer(blob, np.uint8), np.array(ends))
 
 
 def test_take_and_contains():

@@ -1,19 +1,18 @@
-"""The perceptron against its slow version, and against Novikoff's bound."""
+"""The perceptron against Novikoff's bound and against scikit-learn's."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import Perceptron
 
 from classmark import CategoryPerceptron
 from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
-from classmark.scores.kernels import add_to_rows, scores_of
-from classmark.solvers.online.kernels import perceptron_pass
+from classmark.solvers.online.kernels import PERCEPTRON, online_pass
 from classmark.sparse import rows_from
-from oracles.online import perceptron_pass as slow_pass
-from oracles.scores import add_to_rows as slow_add
-from oracles.scores import scores_of as slow_scores
+
+SEEDS = st.integers(0, 2**32 - 1)
 
 
 def problem(seed, n=12, d=6, k=4):
@@ -22,55 +21,21 @@ def problem(seed, n=12, d=6, k=4):
     return X, (rng.random((n, k)) < 0.4).astype(int)
 
 
-@given(st.integers(0, 2**32 - 1))
-@settings(deadline=None)
-def test_kernel_is_the_slow_version(seed):
-    X, Y = problem(seed)
-    rows, labels = rows_from(X), labels_from(Y)
-    arrays = rows.starts, rows.columns, rows.values, labels.starts, labels.columns
-    W, U = np.zeros((6, 4)), np.zeros((6, 4))
-    V, T = W.copy(), U.copy()
-    for t in (0, 12):
-        fast = perceptron_pass(*arrays, W, U, t)
-        assert fast == slow_pass(*arrays, V, T, t)
-    assert np.allclose(W, V)
-    assert np.allclose(U, T)
-
-
-def test_scores_are_a_sum_of_rows():
-    X, _ = problem(3)
-    rows, W = rows_from(X), np.random.default_rng(0).random((6, 4))
-    out, slow = np.empty(4), np.empty(4)
-    scores_of(*rows.row(0), W, out)
-    slow_scores(*rows.row(0), W, slow)
-    assert np.allclose(out, slow)
-    delta, changed = np.array([0.5, 0.0, -2.0, 0.0]), np.array([2, 0], np.uint32)
-    V = W.copy()
-    add_to_rows(*rows.row(0), W, delta, changed, 2)
-    slow_add(*rows.row(0), V, delta, changed, 2)
-    assert np.allclose(W, V)
-
-
-@given(st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=25)
-def test_average_is_the_mean_of_the_prototypes_along_the_way(seed):
+@given(SEEDS)
+@settings(max_examples=25)
+def test_average_is_the_mean_of_the_prototypes_after_each_round(seed):
     X, Y = problem(seed)
     ranker, along = CategoryPerceptron(), []
     for x, y in zip(X, Y, strict=True):
         ranker.partial_fit(x[None], y[None])
         along.append(ranker.coef_)
     averaged = CategoryPerceptron(average=True).fit(X, Y)
-    before = [np.zeros_like(along[0]), *along[:-1]]
-    assert np.allclose(averaged.coef_, np.mean(before, axis=0) + _last(along, before))
+    assert np.allclose(averaged.coef_, np.mean(along, axis=0))
+    assert np.allclose(averaged.decision_function(X), X @ np.mean(along, axis=0).T)
 
 
-def _last(along, before):
-    """W − U/t weights the update of step t (from 0) by (T − t)/T: the mean after."""
-    return np.mean(np.array(along) - np.array(before), axis=0)
-
-
-@given(st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=25)
+@given(SEEDS)
+@settings(max_examples=25)
 def test_mistakes_stay_under_the_bound_on_separable_data(seed):
     """Novikoff: at most (R/γ)² mistakes per topic, however many passes."""
     rng = np.random.default_rng(seed)
@@ -82,14 +47,27 @@ def test_mistakes_stay_under_the_bound_on_separable_data(seed):
         return
     Y = (X @ truth.T > 0).astype(int)
     rows, labels = rows_from(X), labels_from(Y, n_labels=3)
-    W, U, mistakes = np.zeros((4, 3)), np.zeros((4, 3)), 0
-    for passes in range(20):
-        mistakes += perceptron_pass(
-            rows.starts, rows.columns, rows.values, labels.starts, labels.columns,
-            W, U, passes * len(X),
+    W, mistakes = np.zeros((4, 3)), 0
+    for _ in range(20):
+        mistakes += online_pass(
+            PERCEPTRON, rows.starts, rows.columns, rows.values, labels.starts,
+            labels.columns, W, np.empty((0, 3)), 3, 0, np.empty((len(X), 3)),
         )  # fmt: skip
     radius = np.linalg.norm(X, axis=1).max()
     assert mistakes <= 3 * (radius / 0.3) ** 2
+
+
+@given(SEEDS, st.integers(1, 3))
+@settings(max_examples=25)
+def test_one_label_is_scikit_learns_perceptron(seed, passes):
+    """Both go through the documents in order and count a score of 0 as a mistake."""
+    X, Y = problem(seed, n=30, k=1)
+    Y[0], Y[1] = 0, 1
+    theirs = Perceptron(
+        fit_intercept=False, shuffle=False, max_iter=passes, tol=None
+    ).fit(X, Y.ravel())
+    ours = CategoryPerceptron(passes=passes).fit(X, Y)
+    assert np.allclose(ours.coef_, theirs.coef_)
 
 
 def test_passes_go_on_and_partial_fit_is_one_pass():
@@ -101,11 +79,18 @@ def test_passes_go_on_and_partial_fit_is_one_pass():
     assert np.allclose(twice.coef_, once.partial_fit(X, Y).coef_)
 
 
+def test_too_many_weights_are_refused_before_they_are_made():
+    X, Y = np.zeros((1, 2)), np.array([[1, 0]])
+    ranker = CategoryPerceptron().fit(X, Y)
+    with pytest.raises(Mistake, match="GiB: select features first"):
+        ranker.partial_fit(X, [[0]], n_labels=1 << 29)
+
+
 def test_mistakes_are_named():
     with pytest.raises(Mistake, match="passes is 0"):
         CategoryPerceptron(passes=0).fit([[1.0]], [[0]])
-    ranker = CategoryPerceptron().partial_fit([[1.0]], [[0]], n_labels=3)
+    ranker = CategoryPerceptron().fit([[1.0]], [[1]])
     with pytest.raises(Mistake, match="label 5 is out of range"):
-        ranker.partial_fit([[1.0]], [[5]])
-    with pytest.raises(Mistake, match="features"):
-        ranker.partial_fit([[1.0, 2.0]], [[0]])
+        ranker.partial_fit([[1.0]], [[5]], n_labels=3)
+    with pytest.raises(Mistake, match="n_labels is 1, the ranker knows 2"):
+        ranker.partial_fit([[1.0]], [[0]], n_labels=1)

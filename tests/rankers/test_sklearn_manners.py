@@ -8,6 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from classmark import CategoryPerceptron, Rocchio, Vectorizer
+from classmark.rankers.mmp import MMP
 
 TEXTS = [
     "bees and honey in the hive", "the queen bee swarms", "honey from wild bees",
@@ -15,7 +16,12 @@ TEXTS = [
 ] * 3  # fmt: skip
 Y = np.array([[1, 0]] * 3 + [[0, 1]] * 3) * 1
 Y = np.concatenate([Y] * 3)
-RANKERS = [Rocchio(), CategoryPerceptron(passes=2, average=True)]
+RANKERS = [
+    Rocchio(),
+    CategoryPerceptron(passes=2, average=True),
+    MMP(loss=1, passes=2),
+    MMP(passes=2, vote=True),
+]
 
 
 @pytest.mark.parametrize("ranker", RANKERS, ids=repr)

@@ -6,7 +6,7 @@ import pytest
 from classmark import PreferenceGraph, PreferenceRanker
 from classmark.preferences.groups import weighted_groups
 from classmark.preferences.levels import levels_from
-from classmark.rankers.preference import DECOMPOSITIONS
+from classmark.rankers.duals import DECOMPOSITIONS
 from classmark.solvers.dual.ascent import ascend
 from classmark.solvers.dual.center import Center
 from classmark.solvers.dual.explicit import ExplicitDual

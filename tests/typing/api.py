@@ -17,3 +17,6 @@ perceptron = cm.CategoryPerceptron(passes=2, average=True).partial_fit(X, [[0], 
 measured: dict[str, float] = cm.measures.category_ranking(scores, [[0], [1]])
 tree = cm.Taxonomy([("a", "b")])
 layers = tree.preference_layers(["b"], layers=3)
+mmp = cm.MMP(loss=3, passes=1, average=True).partial_fit(X, [[0], [1]], n_labels=2)
+live: cm.LiveVectorizer = cm.LiveVectorizer(weighting="log-tfidf")
+stream = cm.PreferenceRanker(revisits=100).partial_fit(X, [[0], [1]])

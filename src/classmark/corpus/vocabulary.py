@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 from operator import lt
 from typing import Any
 
@@ -104,8 +104,10 @@ class GrowingVocabulary:
     (['bee', 'hive'], [1, 0])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, terms: Iterable[str] = ()) -> None:
         self.number: dict[str, int] = {}
+        for term in terms:
+            self.number.setdefault(term, len(self.number))
 
     def __len__(self) -> int:
         return len(self.number)
@@ -116,7 +118,50 @@ class GrowingVocabulary:
         found = (number.setdefault(t, len(number)) if t else -1 for t in terms)
         return np.fromiter(found, np.int64, len(terms))
 
+    def closed(self) -> GrowingVocabulary:
+        """Return a view that shares the terms and adds none: unknown ones have -1.
+
+        >>> GrowingVocabulary(["hive"]).closed().numbers(["bee", "hive"]).tolist()
+        [-1, 0]
+        """
+        return _ClosedVocabulary(self)
+
     def freeze(self) -> tuple[Vocabulary, NDArray[np.int64]]:
         """Sort: return the vocabulary and, for each old number, the new one."""
         vocabulary = Vocabulary.of(self.number)
         return vocabulary, vocabulary.numbers(list(self.number))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the terms as ``Vocabulary.to_arrays`` does, in the order they came."""
+        encoded = [term.encode() for term in self.number]
+        ends = np.cumsum([len(term) for term in encoded], dtype=np.int64)
+        return {
+            "terms": np.frombuffer(b"".join(encoded), np.uint8),
+            "term_ends": ends,
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, terms: NDArray[np.uint8], term_ends: NDArray[np.int64]
+    ) -> GrowingVocabulary:
+        """Read back what ``to_arrays`` gave."""
+        raw = terms.tobytes()
+        bounds = pairwise([0, *term_ends.tolist()])
+        vocabulary = cls(raw[start:end].decode() for start, end in bounds)
+        if len(vocabulary) != len(term_ends) or "" in vocabulary.number:
+            raise Mistake("terms: one is double or empty: save them again")
+        return vocabulary
+
+
+class _ClosedVocabulary(GrowingVocabulary):
+    """The terms of another, looked up only."""
+
+    def __init__(self, of: GrowingVocabulary) -> None:
+        super().__init__()
+        self.number = of.number
+
+    def numbers(self, terms: Sequence[str]) -> NDArray[np.int64]:
+        """Return the number of each term, -1 where it is unknown."""
+        number = self.number
+        found = (number.get(term, -1) for term in terms)
+        return np.fromiter(found, np.int64, len(terms))

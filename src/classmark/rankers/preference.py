@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
@@ -10,39 +10,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.preferences.decompose import Decomposition
-from classmark.preferences.graph import PreferenceGraph
-from classmark.preferences.groups import weighted_groups
-from classmark.preferences.levels import (
-    are_layered,
-    favoured,
-    graphs_from,
-    is_graphs,
-    levels_from,
-    relevant,
-)
 from classmark.problems import Mistake
+from classmark.rankers.duals import Mapping, Problem, Terms
+from classmark.rankers.lessons import lessons_from, said_of, width_of
 from classmark.rankers.linear import Evidence, LinearRanker
-from classmark.rankers.rocchio import Rocchio
 from classmark.scores.similarity import Kernel, Similarity, features_of
 from classmark.solvers.dual.ascent import Solution, ascend
-from classmark.solvers.dual.center import Center
 from classmark.solvers.dual.explicit import ExplicitDual
-from classmark.solvers.dual.implicit import CODES, Caps, ImplicitDual
+from classmark.solvers.dual.implicit import CODES
 from classmark.solvers.dual.together import CompositeDual
+from classmark.solvers.live.begin import from_batch, from_nothing
+from classmark.solvers.live.dual import LiveDual
 from classmark.solvers.sparse.dual import SparseDual
-from classmark.solvers.sparse.store import fits
-from classmark.sparse import Rows, rows_from, take, with_constant
-
-Mapping = str | Callable[[PreferenceGraph], Any]
-Numbers = NDArray[np.float64]
-Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual
-DECOMPOSITIONS = {
-    "dis": ("disagreement",),
-    "dom": ("domination",),
-    "dme": ("dominated",),
-    "dom-dme": ("domination", "dominated"),
-}
+from classmark.sparse import Rows, rows_from
 
 
 class PreferenceRanker(LinearRanker):
@@ -74,12 +54,18 @@ class PreferenceRanker(LinearRanker):
         labels, which no order sees; weights_ is then a scipy csr matrix.
     n_jobs : threads.
 
+    ``partial_fit`` learns document by document: an exact step on each new one, then
+    visits to documents kept before, ``revisits`` of them or, with a ``budget`` of
+    seconds per document, as many as it allows. ``keep`` bounds how many are kept.
+
     Attributes: weights_, store_ ("dense" or "sparse"), coef_, objective_ (primal),
     duality_gap_ (relative), n_iter_, thresholds_ (svm: ranked by ⟨w_c, x⟩ − τ_c; of
     graphs that compare labels with the threshold: its value, for every label).
     """
 
     takes_graphs = True
+    live_: LiveDual | None = None
+    problem_: Problem | None = None
 
     def __init__(
         self,
@@ -97,6 +83,9 @@ class PreferenceRanker(LinearRanker):
         memory: str = "2GB",
         n_jobs: int = 1,
         random_state: int = 0,
+        revisits: int = 100,
+        budget: float | None = None,
+        keep: int | None = None,
     ) -> None:
         self.mapping = mapping
         self.C = C
@@ -111,14 +100,81 @@ class PreferenceRanker(LinearRanker):
         self.memory = memory
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.revisits = revisits
+        self.budget = budget
+        self.keep = keep
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from documents X, shape (n, features), and labels, grades or graphs."""
         self._check()
-        problem = self._problem(self._rows(X), Y)
+        problem = self._terms().problem(self._rows(X), Y)
         solution = ascend(problem, self.tol, self.max_iter, self.random_state)
         self._settle(problem, solution)
+        self.problem_, self.live_ = problem, None
         return self
+
+    def partial_fit(self, X: Any, Y: Any, n_labels: int | None = None) -> Self:
+        """Learn from more documents, one by one; after ``fit``, go on from there.
+
+        X may have more columns than before, Y more labels: both grow. n_labels : how
+        many labels there are at least. ``revisits_`` says how many visits were made.
+        """
+        self._check()
+        rows = rows_from(X)
+        live = self._started(rows.values.dtype)
+        known = max(live.n_labels, n_labels or 0)
+        said = said_of(Y, len(rows), self.mapping, known)
+        live.grow(rows.width, max(known, width_of(said)))
+        self.live_, self.revisits_ = live, 0
+        for lesson in lessons_from(rows, said, self.mapping):
+            live.learn(lesson)
+            self.revisits_ += self.revisit()
+        self.show_stream()
+        return self
+
+    def begin_stream(self) -> None:
+        """Be ready to learn document by document, from what ``fit`` has learned."""
+        self._require_fitted()
+        self.live_ = self._started(np.dtype(self.weights_.dtype))
+        self.show_stream()
+
+    def show_stream(self) -> None:
+        """Have the weights of the documents learned one by one so far."""
+        live = self.live_
+        if live is not None:
+            self.weights_, self.store_ = live.W, "dense"
+            shift = float(live.tau[0])
+            self.thresholds_ = np.full(live.n_labels, shift) if shift else None
+
+    def revisit(self, count: int | None = None) -> int:
+        """Visit kept documents again: ``count``, or as set; return how many visits."""
+        live = self.live_
+        if live is None:
+            raise Mistake("there is nothing to visit again: call partial_fit first")
+        if count is not None:
+            return live.revisit(count)
+        if self.budget is not None:
+            return live.revisit_for(self.budget)
+        return live.revisit(self.revisits)
+
+    def _started(self, kind: Any) -> LiveDual:
+        """The live problem: the present one, that of ``fit``, or a new one."""
+        if self.live_ is not None:
+            return self.live_
+        if self.kernel is not None:
+            raise Mistake(
+                "with a kernel, documents cannot be learned one by one: use "
+                "kernel=None, or MMP with a kernel"
+            )
+        mapping = "dom" if callable(self.mapping) else self.mapping
+        if self.problem_ is not None:
+            return from_batch(self.problem_, self.C, self.keep, mapping)
+        if self.center is not None or self.class_weight is not None:
+            raise Mistake(
+                "center and class_weight need all documents at once: fit on those "
+                "there are, then partial_fit, or leave both None"
+            )
+        return from_nothing(mapping, self.C, kind, self.keep)
 
     def path(self, X: Any, Y: Any, Cs: Sequence[float]) -> Iterator[Self]:
         """Fit for each C in increasing order, each starting from the one before.
@@ -126,11 +182,12 @@ class PreferenceRanker(LinearRanker):
         Yields fitted copies: the duals of a smaller C are feasible for a larger one.
         """
         self._check()
-        problem, last = self._problem(self._rows(X), Y), self.C
+        problem, last = self._terms().problem(self._rows(X), Y), self.C
         for C in sorted(Cs):
             problem.raise_caps(C / last)
             solution = ascend(problem, self.tol, self.max_iter, self.random_state)
             ranker = copy(self).set_params(C=C)
+            ranker.problem_ = ranker.live_ = None
             ranker._settle(problem, replace(solution, W=solution.W.copy()))  # noqa: SLF001 (a copy of this one)
             last = C
             yield ranker
@@ -143,98 +200,11 @@ class PreferenceRanker(LinearRanker):
         self.documents_ = rows.to_scipy()
         return rows_from(features_of(self._similarity()(self.documents_, None)))
 
-    def _problem(self, rows: Rows, Y: Any) -> Problem:
-        """Layers stay layers; only graphs that are not layered list their edges."""
-        if callable(self.mapping) or (is_graphs(Y) and not are_layered(Y)):
-            return self._mixed(rows, graphs_from(Y, len(rows), thresholds=True))
-        levels = levels_from(Y, len(rows))
-        if self.mapping == "svm":
-            rows = with_constant(rows, -1.0)
-        able = self.mapping == "dom" and self.kernel is None
-        if not fits(rows, levels.width, self.memory, sparse=able):
-            return self._sparse(rows, levels)
-        center = self._center(rows, levels)
-        return self._implicit(rows, levels, self._shares(levels), center)
-
-    def _sparse(self, rows: Rows, levels: Rows) -> SparseDual:
-        caps = self._caps(levels, self._shares(levels)).listed[levels.columns]
-        least = 0.1 * self.tol / max(1.0, float(caps.max(initial=0.0)))
-        center = self._prototypes(rows, levels)
-        return SparseDual(
-            rows, levels, caps, center=center, least=least, seed=self.random_state
-        )
-
-    def _mixed(self, rows: Rows, graphs: Sequence[PreferenceGraph]) -> Problem:
-        if self.mapping == "svm":
-            raise Mistake(
-                "mapping 'svm' compares labels with thresholds, which listed edges do "
-                "not: use 'dis', 'dom', 'dme' or 'dom-dme'"
-            )
-        levels = favoured(graphs)
-        shares, center = self._shares(levels), self._center(rows, levels)
-        free = callable(self.mapping)
-        listed = np.array([free or not are_layered([graph]) for graph in graphs])
-        if listed.all():
-            return self._explicit(rows, graphs, shares, center)
-        first = self._implicit(
-            take(rows, ~listed), take(levels, ~listed), shares, center
-        )
-        chosen = [graphs[int(i)] for i in np.flatnonzero(listed)]
-        second = self._explicit(take(rows, listed), chosen, shares, center, first.W)
-        return CompositeDual(first, second, listed)
-
-    def _implicit(
-        self, rows: Rows, levels: Rows, shares: Numbers, center: Center
-    ) -> ImplicitDual:
-        caps = self._caps(levels, shares)
-        mapping = str(self.mapping)
-        return ImplicitDual(
-            rows, levels, mapping, caps, threads=self.n_jobs, center=center
-        )
-
-    def _center(self, rows: Rows, levels: Rows) -> Center:
-        return Center(self._prototypes(rows, levels))
-
-    def _prototypes(self, rows: Rows, levels: Rows) -> Any:
-        """Rocchio's unit prototypes, ``center`` times as long; or nothing."""
-        if self.center is None:
-            return None
-        prototypes: Any = Rocchio().fit(rows, relevant(levels)).weights_
-        return prototypes * float(self.center)
-
-    def _explicit(
-        self,
-        rows: Rows,
-        graphs: Sequence[PreferenceGraph],
-        shares: Numbers,
-        center: Center,
-        W: Numbers | None = None,
-    ) -> ExplicitDual:
-        """List the groups: for graphs that are not layered, and for functions."""
-        mapping = self.mapping
-        chosen: Sequence[Decomposition] = (
-            (mapping,) if callable(mapping) else DECOMPOSITIONS[mapping]
-        )
-        found = [weighted_groups(graph, chosen, shares) for graph in graphs]
-        groups = [document for document, _ in found]
-        caps = self.C * np.array([w for _, weights in found for w in weights], float)
-        return ExplicitDual(rows, graphs[0].n_labels, groups, caps, center, W)
-
-    def _shares(self, levels: Rows) -> Numbers:
-        """1 per label, or such that every label's groups cost the same together."""
-        if self.class_weight is None:
-            return np.ones(levels.width)
-        size = _sizes(levels)
-        used = max(int((size > 0).sum()), 1)
-        return np.asarray(size.sum() / (used * np.maximum(size, 1)))
-
-    def _caps(self, levels: Rows, shares: Numbers) -> Caps:
-        """C times the label's share; what a label has is shared by its negatives."""
-        if self.class_weight is None:
-            return Caps(self.C * shares, self.C * shares)
-        size = _sizes(levels)
-        others = np.maximum(len(levels) - size, 1)
-        return Caps(self.C * shares, self.C * shares * size / others)
+    def _terms(self) -> Terms:
+        return Terms(
+            self.mapping, self.C, self.tol, self.class_weight, self.center, self.memory,
+            self.n_jobs, self.random_state, dense=self.kernel is not None,
+        )  # fmt: skip
 
     def _settle(self, problem: Problem, solution: Solution) -> None:
         self.weights_ = solution.W
@@ -256,6 +226,13 @@ class PreferenceRanker(LinearRanker):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores of all categories, shape (documents, categories)."""
+        if (live := self.live_) is not None:
+            rows = rows_from(X)
+            scores = np.zeros((len(rows), live.n_labels))
+            for i in range(len(rows)):
+                scores[i] = live.scores(*rows.row(i))
+            scores[:, list(live.retired)] = -np.inf
+            return scores if self.thresholds_ is None else scores - self.thresholds_
         if self.kernel is None:
             return super().decision_function(X)
         self._require_fitted()
@@ -286,8 +263,7 @@ class PreferenceRanker(LinearRanker):
             )
         if self.n_jobs < 1 or self.max_iter < 1:
             raise Mistake("n_jobs and max_iter are to be 1 or more")
-
-
-def _sizes(levels: Rows) -> NDArray[np.int64]:
-    """How many documents speak for each label."""
-    return np.bincount(relevant(levels).columns, minlength=levels.width)
+        if self.revisits < 0 or (self.keep is not None and self.keep < 1):
+            raise Mistake("revisits is to be 0 or more, keep 1 or more, or None")
+        if self.budget is not None and not self.budget >= 0:
+            raise Mistake(f"budget is {self.budget}: give seconds, or None")

@@ -13,6 +13,7 @@ from classmark.problems import Mistake
 from classmark.rankers.calibration import Calibrator, held_out_scores
 from classmark.rankers.linear import LinearRanker
 from classmark.rankers.loglinear import LogLinearRanker
+from classmark.rankers.mmp import MMP
 from classmark.rankers.perceptron import CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.rocchio import Rocchio
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from classmark.preferences.graph import PreferenceGraph
+    from classmark.weighting.live import LiveVectorizer
     from classmark.weighting.vectorizer import Vectorizer
 
 FORMAT, VERSION = "classmark text ranker", 1
 LEARNERS: dict[str, type[LinearRanker]] = {
     "loglinear": LogLinearRanker,
+    "mmp": MMP,
     "plm": PreferenceRanker,
     "rocchio": Rocchio,
     "perceptron": CategoryPerceptron,
@@ -66,7 +69,10 @@ class TextRanker:
     calibrator: Calibrator | None = None
 
     def __init__(
-        self, vectorizer: Vectorizer, ranker: LinearRanker, categories: Sequence[str]
+        self,
+        vectorizer: Vectorizer | LiveVectorizer,
+        ranker: LinearRanker,
+        categories: Sequence[str],
     ) -> None:
         self.vectorizer = vectorizer
         self.ranker = ranker
@@ -122,18 +128,20 @@ class TextRanker:
     def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""
         X = self.vectorizer.transform([text])
-        found_scores = self.ranker.decision_function(X)
-        scores, likely = found_scores[0], self.probabilities(found_scores)
+        scores = self.ranker.decision_function(X)[0]
+        shown = np.flatnonzero(np.isfinite(scores))
+        likely = self.probabilities(scores[None, shown])
         names = self.vectorizer.get_feature_names_out()
         read = self._words_behind(text)
         found = []
-        for place, category in enumerate(best_of(scores, top), start=1):
+        for place, at in enumerate(best_of(scores[shown], top), start=1):
+            category = shown[at]
             sides = self.ranker.evidence(X, int(category)).strongest(terms)
             favour, against = (
                 tuple((read[names[j]], part) for j, part in side) for side in sides
             )
             name, score = self.categories[category], float(scores[category])
-            chance = None if likely is None else float(likely[0, category])
+            chance = None if likely is None else float(likely[0, at])
             found.append(Suggestion(name, place, score, favour, against, chance))
         return found
 

@@ -77,11 +77,11 @@ class Vectorizer(Estimator):
 
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> csr_matrix:  # noqa: ARG002 - Pipeline
         """Learn from the texts and return their weighted rows."""
-        return _matrix(self._weighted(self._learn(texts)))
+        return matrix_of(self._weighted(self._learn(texts)))
 
     def transform(self, texts: Iterable[str]) -> csr_matrix:
         """Return the weighted rows of texts; unknown terms are left out."""
-        return _matrix(self.rows(texts))
+        return matrix_of(self.rows(texts))
 
     def rows(self, texts: Iterable[str]) -> Rows:
         """Return what ``transform`` does, as ``Rows``."""
@@ -132,7 +132,7 @@ class Vectorizer(Estimator):
     def _learn(self, texts: Iterable[str]) -> Rows:
         """Fit, and return the counts."""
         require_weighting(self.weighting, self.norm, self.slope)
-        analyzer = _analyzer(self.analyzer)
+        analyzer = analyzer_from(self.analyzer)
         counted = count(texts, analyzer)
         counts, vocabulary = counted.rows, counted.vocabulary
         known = counted.statistics
@@ -166,7 +166,7 @@ class Vectorizer(Estimator):
         )
 
 
-def _matrix(rows: Rows) -> csr_matrix:
+def matrix_of(rows: Rows) -> csr_matrix:
     """Wrap rows as a scipy matrix without copying them, where int32 can count them."""
     from scipy.sparse import csr_matrix
 
@@ -182,7 +182,7 @@ def _matrix(rows: Rows) -> csr_matrix:
     return matrix
 
 
-def _analyzer(given: Analyzer | str | None) -> Analyzer:
+def analyzer_from(given: Analyzer | str | None) -> Analyzer:
     """Take an analyzer in any of its forms."""
     if given is None:
         return Analyzer()

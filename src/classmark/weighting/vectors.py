@@ -48,16 +48,16 @@ def weigh(
             f"{len(statistics.document_frequency)}: use those of the same vocabulary"
         )
     values = np.empty(counts.nnz, np.float32) if into is None else into
-    column = _column_factor(statistics, weighting)
+    column = column_factor(statistics, weighting)
     for first, last in _blocks(counts.starts):
         low, high = counts.starts[first], counts.starts[last]
         starts = counts.starts[first : last + 1] - low
         tf = counts.values[low:high].astype(np.float64)
-        weights = _local(tf, starts, weighting, slope, statistics.average_unique)
+        weights = local_weights(tf, starts, weighting, slope, statistics.average_unique)
         if column is not None:
             weights *= column[counts.columns[low:high]]
         if norm == "l2":
-            weights *= _per_row(_inverse_norms(weights, starts), starts)
+            weights *= per_row(inverse_norms(weights, starts), starts)
         values[low:high] = weights
     return Rows(counts.starts, counts.columns, values, counts.width)
 
@@ -73,9 +73,7 @@ def require_weighting(weighting: str, norm: str | None, slope: float) -> None:
         raise Mistake(f"slope is {slope!r}: give a number between 0 and 1")
 
 
-def _column_factor(
-    statistics: Statistics, weighting: str
-) -> NDArray[np.float64] | None:
+def column_factor(statistics: Statistics, weighting: str) -> NDArray[np.float64] | None:
     """Return the factor of each term, where the weighting has one."""
     df, n = statistics.document_frequency, statistics.documents
     if weighting in {"tfidf", "log-tfidf"}:
@@ -85,7 +83,7 @@ def _column_factor(
     return None
 
 
-def _local(
+def local_weights(
     tf: NDArray[np.float64],
     starts: NDArray[np.int64],
     weighting: str,
@@ -100,10 +98,10 @@ def _local(
             total, unique, out=np.ones(len(unique)), where=unique > 0
         )
         factor = formulas.pivoted_length(unique, max(average_unique, 1e-300), slope)
-        dampened = formulas.pivoted_tf(tf, _per_row(average_tf, starts))
-        return np.asarray(dampened * _per_row(factor, starts))
+        dampened = formulas.pivoted_tf(tf, per_row(average_tf, starts))
+        return np.asarray(dampened * per_row(factor, starts))
     if weighting == "tf":
-        return np.asarray(formulas.relative(tf, _per_row(_sums(tf, starts), starts)))
+        return np.asarray(formulas.relative(tf, per_row(_sums(tf, starts), starts)))
     chosen: Any = {
         "binary": formulas.binary,
         "log": formulas.logarithmic,
@@ -133,14 +131,14 @@ def _sums(
     return sums
 
 
-def _per_row(
+def per_row(
     values: NDArray[np.float64], starts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Repeat a row's value for each of its entries."""
     return np.repeat(values, np.diff(starts))
 
 
-def _inverse_norms(
+def inverse_norms(
     weights: NDArray[np.float64], starts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return 1 / ‖row‖, or 0 for a row without weight."""

@@ -80,6 +80,13 @@ class ExplicitDual:
         """W += what the duals stand for."""
         self.W += self.rows.to_scipy().T @ self.coefficients()
 
+    def rebase(self, W: NDArray[np.float64]) -> None:
+        """Go on with larger weights, which hold the present ones."""
+        before, after = self.W.shape[1], W.shape[1]
+        for items in (self.winners, self.losers):
+            items[items == before] = after
+        self.W = W
+
     def coefficients(self) -> NDArray[np.float64]:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
         out = np.zeros((self.n_documents, self.W.shape[1] + 1))

@@ -78,6 +78,7 @@ class ImplicitDual:
         self.center = center or Center()
         self.W = np.zeros((rows.width, levels.width), rows.values.dtype)
         self.center.add_to(self.W)
+        self.absent = np.empty(0, np.int64)
         self.widest = int(np.diff(levels.starts).max(initial=0))
         n_slots = max(levels.nnz, len(rows))
         self.slots = np.zeros((len(self.codes), n_slots, 3), np.uint32)
@@ -93,6 +94,24 @@ class ImplicitDual:
     def cost(self) -> float:
         """Σ cap · slack at the present weights; what is violated is woken up."""
         return self._together(np.arange(self.n_documents), learn=False)
+
+    def visit(self, order: NDArray[Any]) -> None:
+        """Learn from some documents, by the first pool's thread."""
+        self._visit(self.pools[0], order, learn=True)
+
+    def share_one_pool(self) -> None:
+        """Let one thread own all documents from now on; W is to be settled."""
+        if len(self.pools) == 1:
+            return
+        offset, slots = 0, self.slots.reshape(-1, 3)
+        for pool in self.pools:
+            mine = self._slots_of(pool)
+            slots[mine, 0] += np.uint32(offset)
+            offset += int(pool.used[0])
+        parts = [(p.label[: p.used[0]], p.alpha[: p.used[0]]) for p in self.pools]
+        label, alpha = (np.concatenate(part) for part in zip(*parts, strict=True))
+        documents = np.arange(self.n_documents)
+        self.pools = [Pool(documents, label, alpha, np.array([offset]))]
 
     def raise_caps(self, factor: float) -> None:
         """Multiply every C, by 1 or more once there are duals: they stay feasible."""
@@ -206,7 +225,7 @@ class ImplicitDual:
                 self.rows.values, self.levels.starts, self.levels.columns,
                 self.levels.values, self.caps, self.rest_caps, self.W, self.slots,
                 pool.label, pool.alpha, pool.used, self.naps, self.costs, self.widest,
-                learn,
+                self.absent, learn,
             )  # fmt: skip
             if begin < len(order):
                 self._make_room(pool)

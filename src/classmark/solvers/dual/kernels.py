@@ -29,6 +29,7 @@ from classmark.solvers.pool.kernels import (
 
 DIS, DOM, DME, SVM = 0, 1, 2, 3
 LONGEST_NAP = 8
+LEAST = 1e-9  # what a group must be allowed for a step
 
 
 @compiled
@@ -37,8 +38,11 @@ def _visit_dominations(
     slots: Any, label: Any, alpha: Any, used: Any, buffers: Any, place: Any,
     learn: bool,
 ) -> Any:  # fmt: skip
-    """Each listed label over all below it; duals come as lists and go as lists."""
-    cost, a, z = 0.0, buffers[0], buffers[1]
+    """Each listed label over all below it; duals come as lists and go as lists.
+
+    Those of labels that are not compared wait at the end of ``a``, and stay.
+    """
+    cost, a, z, end = 0.0, buffers[0], buffers[1], len(place)
     hidden = np.empty(len(above), np.uint32)
     for j in range(len(above)):
         r, p, n = above[j], slot + j, 0
@@ -48,11 +52,21 @@ def _visit_dominations(
             if level[above[h]] >= level[r] or level[above[h]] < 0.0:
                 hidden[n] = above[h]
                 n += 1
-        first, m = np.int64(slots[p, 0]), np.int64(slots[p, 1])
-        for t in range(m):
-            place[t], a[t] = label[first + t], alpha[first + t]
-        slack, m = visit_dom(f, delta, hidden[:n], r, q, caps[r], a, place, m, z, learn)
+        first, m, still, cap = np.int64(slots[p, 0]), 0, end, caps[r]
+        for t in range(first, first + np.int64(slots[p, 1])):
+            if level[label[t]] < 0.0:
+                still -= 1
+                place[still], a[still] = label[t], alpha[t]
+                cap -= alpha[t]
+            else:
+                place[m], a[m] = label[t], alpha[t]
+                m += 1
+        able = learn and cap > LEAST
+        slack, m = visit_dom(f, delta, hidden[:n], r, q, cap, a, place, m, z, able)
         cost += caps[r] * slack
+        for t in range(still, end):
+            place[m], a[m] = place[t], a[t]
+            m += 1
         first = room_for(m, slots[p], alpha, used)
         for t in range(m):
             label[first + t], alpha[first + t] = place[t], a[t]
@@ -135,7 +149,7 @@ def implicit_pass(
     order: Any, begin: int, codes: Any, starts: Any, columns: Any, values: Any,
     level_starts: Any, labels: Any, levels: Any, caps: Any, rest_caps: Any, W: Any,
     slots: Any, label: Any, alpha: Any, used: Any, naps: Any, costs: Any, widest: int,
-    learn: bool,
+    absent: Any, learn: bool,
 ) -> int:  # fmt: skip
     """Visit the documents of ``order`` from ``begin`` on.
 
@@ -143,12 +157,14 @@ def implicit_pass(
     ``naps`` holds, per document, the visits to leave out and the last nap's length:
     a document whose visit changed nothing is left out ever longer, up to LONGEST_NAP;
     one that pays is woken up. ``costs`` is Σ cap · slack of each when it was last seen;
-    ``widest`` the most labels listed of a document.
+    ``widest`` the most labels listed of a document. What ``absent`` lists are columns
+    of W that no label has: they are in no group.
     """
     k = W.shape[1]
     f, delta, buffers = np.empty(k, W.dtype), np.zeros(k), np.empty((2, k + 1))
     level, place = np.zeros(k), np.empty(k + 1, np.uint32)
     a = np.zeros((max(1, widest), k))
+    level[absent] = -1.0
     for o in range(begin, len(order)):
         i = order[o]
         if learn and naps[i, 0] > 0:
@@ -161,6 +177,8 @@ def implicit_pass(
             return o
         scores_of(columns[row], values[row], W, f)
         level[above] = levels[mine]
+        for j in range(len(absent)):
+            f[absent[j]], level[absent[j]] = -np.inf, -1.0
         for part in range(len(codes)):
             cost += _visit_part(
                 i, codes[part], a, f, delta, level, above, q, caps, rest_caps,

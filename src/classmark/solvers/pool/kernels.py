@@ -70,6 +70,6 @@ def compact(order: Any, slots: Any, label: Any, alpha: Any) -> int:
             label[used + t] = label[first + t]
             alpha[used + t] = alpha[first + t]
         slot[0], slot[2] = used, count
-        used += count
+        used += int(count)
     alpha[used:] = 0.0
     return used

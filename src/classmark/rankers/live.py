@@ -1,0 +1,214 @@
+"""LiveTextRanker: ranks every category for the next text, and learns each decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from classmark.preferences.graph import PreferenceGraph
+from classmark.problems import Mistake
+from classmark.rankers.calibration import Calibrator
+from classmark.rankers.lessons import Words, lesson_of
+from classmark.rankers.preference import PreferenceRanker
+from classmark.rankers.text import Suggestion, TextRanker
+from classmark.solvers.live.begin import from_nothing
+from classmark.solvers.live.stored import from_arrays, to_arrays
+from classmark.storage import open_folder, pack_strings, save, unpack_strings
+from classmark.weighting.live import LiveVectorizer
+
+if TYPE_CHECKING:
+    from classmark.solvers.live.dual import LiveDual
+    from classmark.solvers.live.lesson import Lesson
+
+FORMAT, VERSION = "classmark live text ranker", 1
+Taught = PreferenceGraph | Sequence[int]
+
+
+class LiveTextRanker:
+    """Texts in, ranked category ids out; documents are taught, taught anew, forgotten.
+
+    A document is taught under an id; to teach it anew takes back what it taught before.
+    Its words are weighed once, when it is first taught. Categories are known by keys,
+    which are numbered in the order they come; ``show`` says which of them are ranked.
+
+    >>> ranker = LiveTextRanker(LiveVectorizer(), PreferenceRanker(C=3.0))
+    >>> ranker.add(["bees", "roads"])
+    >>> ranker.teach("d1", "A hive of bees", [0])
+    >>> ranker.suggest("the hive", top=1)[0].category
+    'bees'
+    """
+
+    def __init__(
+        self,
+        vectorizer: LiveVectorizer,
+        ranker: PreferenceRanker,
+        categories: Sequence[str] = (),
+    ) -> None:
+        self.model = TextRanker(vectorizer, ranker, categories)
+        self.handles: dict[str, int] = {}
+        if ranker.live_ is None:
+            mapping = ranker.mapping
+            if callable(mapping):
+                raise Mistake("mapping is a function: use the name of a cost mapping")
+            ranker.live_ = from_nothing(mapping, ranker.C, keep=ranker.keep)
+            self._settle()
+
+    @classmethod
+    def start(cls, trained: TextRanker, ids: Iterable[str]) -> LiveTextRanker:
+        """Go on from a trained ranker; ``ids`` name the documents it was fitted on."""
+        ranker, vectorizer = trained.ranker, trained.vectorizer
+        if not isinstance(ranker, PreferenceRanker):
+            raise Mistake(
+                "only the learner plm learns from every decision: train with plm"
+            )
+        if isinstance(vectorizer, LiveVectorizer):
+            raise Mistake("this ranker is live already: teach it")
+        ranker.begin_stream()
+        live = cls(LiveVectorizer.start(vectorizer), ranker, trained.categories)
+        live.model.calibrator = trained.calibrator
+        live.handles = {id_: handle for handle, id_ in enumerate(ids)}
+        live._settle()
+        return live
+
+    @property
+    def dual(self) -> LiveDual:
+        """The problem that is being solved."""
+        if self.ranker.live_ is None:
+            raise Mistake("this ranker was fitted anew: make a new LiveTextRanker")
+        return self.ranker.live_
+
+    @property
+    def ranker(self) -> PreferenceRanker:
+        """The ranker, whose weights change with every lesson."""
+        ranker = self.model.ranker
+        assert isinstance(ranker, PreferenceRanker)  # noqa: S101 (as it was made)
+        return ranker
+
+    @property
+    def vectorizer(self) -> LiveVectorizer:
+        """The vectorizer, whose vocabulary grows."""
+        vectorizer = self.model.vectorizer
+        assert isinstance(vectorizer, LiveVectorizer)  # noqa: S101 (as it was made)
+        return vectorizer
+
+    @property
+    def categories(self) -> list[str]:
+        """The keys of all categories, by number."""
+        return self.model.categories
+
+    def add(self, keys: Iterable[str]) -> None:
+        """Know more categories."""
+        self.categories.extend(keys)
+        self.dual.grow(0, len(self.categories))
+        self._settle()
+
+    def show(self, numbers: Iterable[int]) -> None:
+        """Rank these categories, and no others, from now on."""
+        self.dual.hide(set(range(len(self.categories))) - set(numbers))
+
+    def teach(self, id_: str, text: str, said: Taught | None) -> None:
+        """Learn what is said of a document now: a graph, label numbers, or nothing.
+
+        What is known already is not learned again. A document that is not kept any
+        longer (``keep``) is learned once more.
+        """
+        handle = self.handles.get(id_)
+        kept = handle is not None and self.dual.knows(handle)
+        if said is None:
+            if handle is not None and kept:
+                self.dual.forget(handle)
+                self.vectorizer.forget(text)
+                del self.handles[id_]
+        elif handle is not None and kept:
+            before = self.dual.lesson(handle)
+            lesson = self._lesson((before.columns, before.values), said)
+            if not lesson.prefers_as(before):
+                self.dual.replace(handle, lesson)
+        else:
+            words = self.vectorizer.learn(text) if handle is None else self._row(text)
+            self.handles[id_] = self.dual.learn(self._lesson(words, said))
+        self._settle()
+
+    def _row(self, text: str) -> Words:
+        return self.vectorizer.rows([text]).row(0)
+
+    def _lesson(self, words: Words, said: Taught) -> Lesson:
+        if not isinstance(said, PreferenceGraph):
+            said = PreferenceGraph.multilabel(len(self.categories), said)
+        return lesson_of(words, said, self.ranker.mapping)
+
+    def revisit(self, count: int | None = None) -> int:
+        """Visit documents again; return how many visits were made."""
+        made = self.ranker.revisit(count)
+        self._settle()
+        return made
+
+    def merge(self, number: int, into: int) -> None:
+        """Let what was learned of one category count for another."""
+        self.dual.merge(number, into)
+
+    def move(self, ids: Iterable[str], number: int, to: int) -> None:
+        """Let documents of one category have another instead, with what they taught."""
+        known = [self.handles[id_] for id_ in ids if id_ in self.handles]
+        self.dual.move([h for h in known if self.dual.knows(h)], number, to)
+
+    def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:
+        """The best of the categories shown, each with its strongest terms."""
+        return self.model.suggest(text, top, terms)
+
+    def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
+        """Write everything as a new folder; opened, it goes on as if never closed."""
+        words, settings = self.vectorizer.to_arrays()
+        stored = {f"vectorizer_{name}": array for name, array in words.items()}
+        for name, array in to_arrays(self.dual).items():
+            stored[f"dual_{name}"] = array
+        calibrator = None
+        if self.model.calibrator is not None:
+            learned, calibrator = self.model.calibrator.to_arrays()
+            stored |= {f"calibrator_{name}": array for name, array in learned.items()}
+        for name, texts in (("categories", self.categories), ("ids", self.handles)):
+            stored[name], stored[f"{name}_ends"] = pack_strings(list(texts))
+        stored["handles"] = np.array(list(self.handles.values()), np.int64)
+        described = {
+            "vectorizer": settings,
+            "parameters": self.ranker.get_params(),
+            "calibrator": calibrator,
+            "facts": facts or {},
+        }
+        save(folder, FORMAT, VERSION, stored, described)
+
+    @classmethod
+    def open(cls, folder: Path) -> tuple[LiveTextRanker, dict[str, Any]]:
+        """Open a saved folder; return it and the facts kept beside it."""
+        saved = open_folder(folder, FORMAT, VERSION)
+
+        def part(prefix: str) -> dict[str, Any]:
+            return {
+                name.removeprefix(prefix): array
+                for name, array in saved.arrays.items()
+                if name.startswith(prefix)
+            }
+
+        ranker = PreferenceRanker(**saved.settings["parameters"])
+        ranker.live_ = from_arrays(part("dual_"), str(ranker.mapping))
+        vectorizer = LiveVectorizer.from_arrays(
+            part("vectorizer_"), saved.settings["vectorizer"]
+        )
+        names, ids = (
+            unpack_strings(saved.arrays[name], saved.arrays[f"{name}_ends"])
+            for name in ("categories", "ids")
+        )
+        opened = cls(vectorizer, ranker, names)
+        handles = (int(handle) for handle in saved.arrays["handles"])
+        opened.handles = dict(zip(ids, handles, strict=True))
+        if (how := saved.settings["calibrator"]) is not None:
+            opened.model.calibrator = Calibrator.from_arrays(part("calibrator_"), how)
+        opened._settle()
+        return opened, saved.settings["facts"]
+
+    def _settle(self) -> None:
+        """Let the ranker see the present weights."""
+        self.ranker.show_stream()

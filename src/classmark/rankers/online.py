@@ -1,0 +1,185 @@
+"""OnlineRanker: rank the next document, take its labels, and be better at the next."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.judgments.labels import labels_from
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.randomness import Seed, generator
+from classmark.rankers.linear import DENSE_LIMIT, LinearRanker
+from classmark.scores.similarity import Kernel, Similarity
+from classmark.solvers.online.prototypes import Prototypes
+from classmark.solvers.online.supports import Supports
+from classmark.sparse import Rows, keep_columns, rows_from, take
+
+
+class OnlineRanker(LinearRanker):
+    """Learns by additive steps, w_r ← w_r + τ_r x, one document at a time.
+
+    Subclasses say what τ is (``_rule``); passes, growth, means, votes and kernels are
+    the same for all. What ``fit`` and ``partial_fit`` leave behind:
+
+    weights_ : shape (features, categories), the prototypes or their mean; without
+        ``average`` a view, which moves on. Refused with a kernel or votes.
+    losses_ : shape (rounds, 3), losses 1 to 3 of each round, before learning from it.
+    n_rounds_ : how many documents were learned from, each pass counted.
+    """
+
+    passes: int
+    average: bool
+    kernel: str | Similarity | None
+    vote: bool
+    budget: int | None
+    gamma: float
+    degree: int
+    coef0: float
+    random_state: Seed
+    n_rounds_: int
+    _model: Prototypes | Supports
+    _grows = False
+
+    @abstractmethod
+    def _rule(self) -> int:
+        """The steps' code in ``solvers.online.kernels``; refuses wrong parameters."""
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Start from zero and go ``passes`` times through the documents."""
+        rule = self._checked_rule()
+        rows = rows_from(X)
+        labels = labels_from(Y, len(rows))
+        self._model, self._grows = self._fresh(), False
+        shuffle = None if self.random_state is None else generator(self.random_state)
+        for _ in track(range(self.passes), "passes", self.passes):
+            order = None if shuffle is None else shuffle.permutation(len(rows))
+            self._learn(rule, _ordered(rows, order), _ordered(labels, order))
+        return self
+
+    def partial_fit(self, X: Any, Y: Any, n_labels: int | None = None) -> Self:
+        """Learn from these documents, once, going on from what is known.
+
+        X may have more features than before and Y more labels: they begin with zeros.
+        From then on X may have any width: a feature never seen has no weight.
+
+        n_labels : how many categories there are; never fewer than are known.
+
+        >>> from classmark.rankers.mmp import MMP
+        >>> ranker = MMP().partial_fit([[1.0, 0.0]], [[1]], n_labels=2)
+        >>> ranker.partial_fit([[0.0, 1.0, 1.0]], [[2]]).coef_.shape
+        (3, 3)
+        """
+        rule = self._checked_rule()
+        rows = rows_from(X)
+        if not self.__sklearn_is_fitted__():
+            self._model = self._fresh()
+        known = self._model.labels
+        if n_labels is not None and n_labels < known:
+            raise Mistake(
+                f"n_labels is {n_labels}, the ranker knows {known} labels: "
+                f"give {known} or more"
+            )
+        labels = labels_from(Y, len(rows), n_labels)
+        self._grows = True
+        self._learn(rule, rows, labels)
+        return self
+
+    def _learn(self, rule: int, rows: Rows, labels: Rows) -> None:
+        model = self._model
+        if isinstance(model, Prototypes):
+            _require_room(
+                max(rows.width, model.features), max(labels.width, model.labels)
+            )
+        model.learn(rule, rows, labels)
+        self.n_rounds_ = len(model.rounds)
+
+    def _fresh(self) -> Prototypes | Supports:
+        if self.kernel is None and not self.vote:
+            return Prototypes(average=self.average)
+        kernel = Kernel(self.kernel or "linear", self.gamma, self.degree, self.coef0)
+        return Supports(
+            kernel, average=self.average, vote=self.vote, budget=self.budget
+        )
+
+    @property
+    def losses_(self) -> NDArray[np.float64]:
+        """Losses 1 to 3 of each round, shape (rounds, 3)."""
+        self._require_learned()
+        return self._model.rounds.losses
+
+    @property
+    def weights_(self) -> NDArray[Any]:
+        """The prototypes (or their mean) as columns, shape (features, categories)."""
+        self._require_learned()
+        if isinstance(self._model, Supports):
+            raise Mistake(
+                "with a kernel or votes there are no weights by feature to look at or "
+                "to save: use kernel=None and vote=False"
+            )
+        return self._model.weights()
+
+    @weights_.setter
+    def weights_(self, weights: NDArray[Any]) -> None:
+        """Take saved prototypes: rounds are counted from here."""
+        self._model = Prototypes.of(weights, average=self.average)
+        self.n_rounds_ = 0
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """The prototypes as rows, shape (categories, features); a copy."""
+        return super().coef_.copy()
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores of all categories, shape (documents, categories).
+
+        With votes: the mean number of categories each one is put above.
+        """
+        rows = self._documents(X)
+        return self._model.scores(rows)
+
+    def _documents(self, X: Any) -> Rows:
+        self._require_fitted()
+        rows, known = rows_from(X), self._model.features
+        if rows.width != known and not self._grows:
+            raise Mistake(
+                f"X has {rows.width} features, the ranker was fitted with "
+                f"{known}: use the vectorizer it was fitted with, or partial_fit, "
+                "which takes new features"
+            )
+        if rows.width > known:
+            return keep_columns(rows, np.arange(known))
+        return Rows(rows.starts, rows.columns, rows.values, known)
+
+    def _require_learned(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(
+                f"this {type(self).__name__} is not fitted: call fit first"
+            )
+
+    def _checked_rule(self) -> int:
+        if self.passes < 1:
+            raise Mistake(f"passes is {self.passes}: go through the data at least once")
+        if self.vote and (self.average or self.budget is not None):
+            raise Mistake("vote needs every update: use it without average and budget")
+        if self.budget is not None and self.kernel is None:
+            raise Mistake("budget counts the documents a kernel needs: give a kernel")
+        if self.budget is not None and self.budget < 1:
+            raise Mistake(f"budget is {self.budget}: keep at least one document")
+        return self._rule()
+
+
+def _ordered(rows: Rows, order: NDArray[np.int64] | None) -> Rows:
+    return rows if order is None else take(rows, order)
+
+
+def _require_room(features: int, categories: int) -> None:
+    if features * categories > DENSE_LIMIT:
+        raise Mistake(
+            f"{features} features × {categories} categories need "
+            f"{8 * features * categories / 2**30:.0f} GiB: select features first "
+            "(select_features), or use Rocchio, whose weights are sparse"
+        )

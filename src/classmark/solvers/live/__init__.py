@@ -1,0 +1,1 @@
+"""Duals of documents that come one by one, are visited again, and may be forgotten."""

@@ -1,0 +1,303 @@
+"""LiveDual: learn a document, visit others again, forget one; labels come and go."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.problems import Mistake
+from classmark.solvers.dual.explicit import ExplicitDual
+from classmark.solvers.dual.implicit import ImplicitDual
+from classmark.solvers.live.growing import Growing
+from classmark.solvers.live.lesson import Lesson
+from classmark.solvers.live.listed import Listed, lessons_of
+from classmark.solvers.live.merging import join, torn_by
+from classmark.solvers.live.shelf import Shelf
+from classmark.solvers.live.turns import least_needed, visit_drawn
+
+AT_ONCE = 16  # re-visits between two looks at the clock
+ALIGNED = 16  # columns of W that are made at once
+
+
+class LiveDual:
+    """min ½‖w − w₀‖² + C Σ_g ξ_g over documents that come one by one.
+
+    A new document's groups are moved to their optimum by the exact step of the batch;
+    then documents kept before are visited again, as in LaRank [BordesEtAl07]. The more
+    visits, the nearer to the optimum of all documents together. What a document has
+    added to w is known by its duals, so it can be taken back.
+
+    layered, listed : problems over one W to begin with (see ``begin``); is_listed :
+    which of all their documents the second has: its handle is a document's number;
+    keep : documents kept at most; beyond it, of a few the one with the least Σα is let
+    go: what it taught stays in w, but it is not visited again and not forgotten.
+    """
+
+    def __init__(
+        self,
+        layered: ImplicitDual,
+        C: float,
+        keep: int | None = None,
+        listed: ExplicitDual | None = None,
+        is_listed: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.C, self.keep = C, keep
+        self.n_features, self.n_labels = layered.W.shape
+        self.retired: set[int] = set()
+        self.visits = 0
+        self.shelf, self.listed = Shelf(layered), Listed(C)
+        if is_listed is None:
+            is_listed = np.repeat(
+                [False, True], [len(self.shelf), listed.n_documents if listed else 0]
+            )
+        self.owner = Growing(np.flatnonzero(~is_listed))
+        self.place = Growing(np.where(is_listed, -1, np.cumsum(~is_listed) - 1))
+        if listed is not None:
+            self.tau[0] = listed.tau[0]
+            found = zip(np.flatnonzero(is_listed), lessons_of(listed, C), strict=True)
+            for handle, (lesson, duals) in found:
+                self.listed.put(int(handle), lesson, layered.W, duals)
+        self._resize(self.n_features, self.n_labels)
+
+    @property
+    def tau(self) -> NDArray[np.float64]:
+        """The threshold, (1,)."""
+        return self.listed.tau
+
+    @property
+    def W(self) -> NDArray[Any]:  # noqa: N802 (mathematics)
+        """The weights, shape (features, labels): a view."""
+        weights: NDArray[Any] = self.shelf.problem.W
+        return weights[: self.n_features, : self.n_labels]
+
+    def __len__(self) -> int:
+        """How many documents are kept."""
+        return int(self.shelf.alive.sum()) + len(self.listed)
+
+    def scores(self, columns: NDArray[np.uint32], values: Any) -> NDArray[Any]:
+        """Scores of one document, (labels,); words never seen say nothing."""
+        from classmark.scores.kernels import scores_of
+
+        known = columns < self.n_features
+        if not known.all():
+            columns, values = columns[known], values[known]
+        weights = self.shelf.problem.W
+        out = np.empty(weights.shape[1], weights.dtype)
+        scores_of(columns, values.astype(weights.dtype, copy=False), weights, out)
+        return out[: self.n_labels]
+
+    def learn(self, lesson: Lesson) -> int:
+        """One exact step on a new document, which is kept; return its handle."""
+        handle = self._new_handle()
+        self._put(handle, lesson)
+        if self.keep is not None and len(self) > self.keep:
+            self._let_go()
+        return handle
+
+    def replace(self, handle: int, lesson: Lesson) -> None:
+        """Take back what a document taught, and learn the new lesson instead."""
+        self.forget(handle)
+        self._put(handle, lesson)
+
+    def forget(self, handle: int) -> None:
+        """Take a document's part out of the weights; it is not kept any longer."""
+        if handle in self.listed:
+            lesson, parts = self.listed.drop(handle)
+            self._add(lesson, -parts)
+            return
+        place = self._place_of(handle)
+        lesson = self.shelf.lesson(place)
+        self._add(lesson, -self.shelf.parts(place))
+        self._remove(handle, place)
+
+    def lesson(self, handle: int) -> Lesson:
+        """What a document that is kept has taught."""
+        if handle in self.listed:
+            return self.listed.lesson(handle)
+        return self.shelf.lesson(self._place_of(handle))
+
+    def knows(self, handle: int) -> bool:
+        """Whether a document is kept, and so can be forgotten or replaced."""
+        known = 0 <= handle < len(self.place)
+        return handle in self.listed or (known and bool(self.place.array[handle] >= 0))
+
+    def revisit(self, count: int) -> int:
+        """Visit kept documents again, spread evenly over all of them; return count."""
+        if len(self):
+            visit_drawn(self.shelf, self.listed, self.visits, count)
+            self.visits += count
+        return count
+
+    def revisit_for(self, seconds: float) -> int:
+        """Visit kept documents again until the time is over; return how many visits."""
+        end, count = time.perf_counter() + seconds, 0
+        while len(self) and time.perf_counter() < end:
+            count += self.revisit(AT_ONCE)
+        return count
+
+    def grow(self, features: int, labels: int) -> None:
+        """Have at least so many features and labels; new ones have no weight."""
+        if features > self.n_features or labels > self.n_labels:
+            features = max(features, self.n_features)
+            labels = max(labels, self.n_labels)
+            self.n_features = features
+            self._resize(features, labels)
+
+    def retire(self, label: int, *, back: bool = False) -> None:
+        """Compare the label with no other from now on; or, ``back``, again.
+
+        What was learned of it stays, and stays known: it can be taken back.
+        """
+        self.hide(self.retired - {label} if back else self.retired | {label})
+
+    def hide(self, labels: Iterable[int]) -> None:
+        """Compare these labels with no other from now on, and all others again."""
+        hidden = set(labels)
+        self._check(*hidden)
+        self.retired = hidden
+        self._mark_absent()
+
+    def merge(self, label: int, into: int) -> None:
+        """Read every preference of a label as one of another; the first is retired.
+
+        What both have learned adds up: w_into += w_label. Documents that this leaves
+        with duals that are not feasible are learned anew: those that list both, or one
+        of them beside a label that was to be above the other.
+        """
+        self._check(label, into)
+        if label == into:
+            raise Mistake(f"label {label} cannot be merged with itself: name another")
+        again = [
+            *self.owner.array[torn_by(self.shelf, label, into)].tolist(),
+            *self.listed.naming(label, into),
+        ]
+        lessons = [self.lesson(handle).reading(label, into) for handle in again]
+        for handle in again:
+            self.forget(handle)
+        for handle in self.listed.naming(label):
+            self.listed.rename(handle, label, into)
+        weights = self.shelf.problem.W
+        weights[:, into] += weights[:, label]
+        weights[:, label] = 0.0
+        join(self.shelf, label, into)
+        self.retire(label)
+        for handle, lesson in zip(again, lessons, strict=True):
+            self._put(handle, lesson)
+
+    def move(self, handles: Iterable[int], label: int, to: int) -> None:
+        """Let documents of one label have another instead, with what they taught.
+
+        The two exchange their parts; a document that has both is learned anew.
+        """
+        self._check(label)
+        self.grow(0, to + 1)
+        self._check(to)
+        for handle, lesson in [(h, self.lesson(h)) for h in handles]:
+            caps = self.shelf.problem.caps
+            if label == to or label not in lesson.labels:
+                continue
+            if to in lesson.labels or caps[label] != caps[to]:
+                self.replace(handle, lesson.reading(label, to))
+                continue
+            before = self._parts(handle)
+            if handle in self.listed:
+                self.listed.rename(handle, label, to)
+            else:
+                self.shelf.swap(label, to, self._place_of(handle))
+            self._add(lesson, self._parts(handle) - before)
+
+    def _check(self, *labels: int) -> None:
+        for label in labels:
+            if not 0 <= label < self.n_labels:
+                raise Mistake(
+                    f"label {label} is not known: use 0 to {self.n_labels - 1}, or "
+                    "grow first"
+                )
+
+    def _parts(self, handle: int) -> NDArray[np.float64]:
+        """What a document adds to w_r is parts[r] · x, shape (labels,)."""
+        if handle in self.listed:
+            return self.listed.parts(handle)
+        return self.shelf.parts(self._place_of(handle))
+
+    def _put(self, handle: int, lesson: Lesson) -> None:
+        columns, labels = lesson.columns, lesson.labels
+        self.grow(
+            int(columns[-1]) + 1 if len(columns) else 0,
+            int(labels.max()) + 1 if len(labels) else 0,
+        )
+        if lesson.groups is not None:
+            self.listed.put(handle, lesson, self.shelf.problem.W)
+            return
+        place = self.shelf.put(lesson)
+        self.place.array[handle] = place
+        self.owner.append([handle])
+        self.shelf.problem.visit(np.array([place]))
+
+    def _new_handle(self) -> int:
+        self.place.append([-1])
+        return len(self.place) - 1
+
+    def _add(self, lesson: Lesson, parts: NDArray[np.float64]) -> None:
+        """W += x ⊗ parts."""
+        changed = np.flatnonzero(parts)
+        weights = self.shelf.problem.W
+        where = np.ix_(lesson.columns.astype(np.int64), changed)
+        weights[where] += np.outer(lesson.values, parts[changed])
+
+    def _let_go(self) -> None:
+        """Stop keeping a document that is little needed."""
+        kept, newest = self.owner.array, len(self.place) - 1
+        handle, place = least_needed(self.shelf, self.listed, kept, newest)
+        if place < 0:
+            self.listed.let_go(handle)
+        else:
+            self._remove(handle, place)
+
+    def _remove(self, handle: int, place: int) -> None:
+        self.shelf.drop(place)
+        self.place.array[handle] = -1
+        if self.shelf.wasteful:
+            left = self.shelf.tidy()
+            self.owner = Growing(self.owner.array[left])
+            self.place.array[self.owner.array] = np.arange(len(left))
+
+    def _place_of(self, handle: int) -> int:
+        known = 0 <= handle < len(self.place)
+        place = int(self.place.array[handle]) if known else -1
+        if place < 0:
+            raise Mistake(
+                f"document {handle} is not kept any longer: learn from all documents "
+                "anew to take it back"
+            )
+        return place
+
+    def _resize(self, features: int, labels: int) -> None:
+        """Make W large enough: rows doubled, columns in steps, all spare ones zero."""
+        problem = self.shelf.problem
+        height, width = problem.W.shape
+        if features > height:
+            height = max(features, 2 * height, 1024)
+        if labels > width:
+            width = -(-max(labels, width + width // 4) // ALIGNED) * ALIGNED
+        self.n_labels = labels
+        if (height, width) != problem.W.shape:
+            larger = np.zeros((height, width), problem.W.dtype)
+            larger[: problem.W.shape[0], : problem.W.shape[1]] = problem.W
+            problem.W = larger
+            caps = np.full(width, self.C)
+            caps[: len(problem.caps)] = problem.caps
+            problem.caps = problem.rest_caps = caps
+            self.shelf.widen(width)
+            self.listed.rebase(larger)
+        self._mark_absent()
+
+    def _mark_absent(self) -> None:
+        unborn = np.arange(self.n_labels, self.shelf.problem.W.shape[1])
+        hidden = np.array(sorted(self.retired), np.int64)
+        self.shelf.problem.absent = np.concatenate([hidden, unborn])
+        self.listed.hide(self.retired)

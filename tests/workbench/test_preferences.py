@@ -52,7 +52,7 @@ def test_the_last_word_on_a_pair_counts(project):
     store.judge([Act("wax", "retract", "bread", other="bees")], "eve")
     assert store.preferences() == {}
     assert store.labels()["wax"] == {"bees": 1.0}, "labels are another matter"
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises(Mistake, match="there is no category 'nowhere'"):
         store.judge([prefer("wax", "bees", "nowhere")], "eve")
 
 

@@ -29,6 +29,9 @@ def test_documents_and_categories_come_back_in_order_of_arrival(store):
     first, second = store.records()
     assert (first.id, dict(first.meta)) == ("d1", {"part": "test"})
     assert second.links == (("d1", "the first"),)
+    assert [store.record("d1"), store.record("d2")] == [first, second]
+    with pytest.raises(Mistake, match="no document 'd9'"):
+        store.record("d9")
     assert store.categories()[0] == Category("a", "Ä", "note", ("syn",))
 
 
@@ -51,7 +54,7 @@ def test_labels_are_what_the_log_says_last(store):
 def test_the_log_cannot_be_changed(store, sql):
     store.judge([Act("d1", "assign", "a", 1.0)], "eve")
     with pytest.raises(sqlite3.IntegrityError, match="append-only"):
-        store._run(sql)  # noqa: SLF001, no public way to try it
+        store.run(sql)
     assert store.labels() == {"d1": {"a": 1.0}}
 
 
@@ -71,7 +74,7 @@ def test_a_transaction_is_all_or_nothing(store):
 
 
 def test_commits_are_synced_and_readers_see_them(store):
-    assert store._run("PRAGMA synchronous").fetchone() == (2,)  # noqa: SLF001
+    assert store.run("PRAGMA synchronous").fetchone() == (2,)
     with store.transaction():
         store.judge([Act("d2", "assign", "b", 1.0)], "eve")
     with Store(store.path) as other:
@@ -115,4 +118,4 @@ def test_check_finds_a_damaged_page(tmp_path):
 
 
 def test_the_file_says_whose_it_is(store):
-    assert store._run("PRAGMA application_id").fetchone() == (APPLICATION,)  # noqa: SLF001
+    assert store.run("PRAGMA application_id").fetchone() == (APPLICATION,)

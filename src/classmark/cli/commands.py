@@ -21,7 +21,8 @@ Format = Annotated[
 HERE = Path()
 
 
-def _open(folder: Path) -> Project:
+def open_project(folder: Path) -> Project:
+    """Open a project for one command."""
     from classmark.workbench.project import Project
 
     return Project(folder)
@@ -56,7 +57,7 @@ def info(
     from classmark.cli.output import show_table
     from classmark.workbench import looking
 
-    with _open(project) as opened:
+    with open_project(project) as opened:
         show_table(looking.info(opened, check=check), as_json=as_json)
 
 
@@ -70,7 +71,7 @@ def import_(
     from classmark.cli.output import show_table
     from classmark.workbench.importing import import_documents
 
-    with _open(project) as opened:
+    with open_project(project) as opened:
         show_table(import_documents(opened, path, format_), as_json=as_json)
 
 
@@ -88,48 +89,8 @@ def export(
     from classmark.cli.output import show_table
     from classmark.workbench.exporting import export_documents
 
-    with _open(project) as opened:
+    with open_project(project) as opened:
         show_table(export_documents(opened, path, raw=raw), as_json=as_json)
-
-
-def taxonomy_show(
-    below: Annotated[str | None, typer.Argument(help="Only below this id.")] = None,
-    project: Where = HERE,
-    as_json: AsJson = False,
-) -> None:
-    """Show the tree of categories, with their documents."""
-    from classmark.cli.output import show_table
-    from classmark.workbench.looking import show_taxonomy
-
-    with _open(project) as opened:
-        show_table(show_taxonomy(opened, below), as_json=as_json)
-
-
-def taxonomy_import(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, pairs, SKOS …")],
-    project: Where = HERE,
-    format_: Format = None,
-    as_json: AsJson = False,
-) -> None:
-    """Bring in a taxonomy."""
-    from classmark.cli.output import show_table
-    from classmark.workbench.importing import import_taxonomy
-
-    with _open(project) as opened:
-        show_table(import_taxonomy(opened, path, format_), as_json=as_json)
-
-
-def taxonomy_export(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help=".csv, .ttl or .rdf")],
-    project: Where = HERE,
-    as_json: AsJson = False,
-) -> None:
-    """Write the taxonomy to a file."""
-    from classmark.cli.output import show_table
-    from classmark.workbench.exporting import export_taxonomy
-
-    with _open(project) as opened:
-        show_table(export_taxonomy(opened, path), as_json=as_json)
 
 
 def train(
@@ -156,7 +117,7 @@ def train(
     from classmark.workbench import training
 
     said = {"learner": learner, "cost": cost, "decomposition": decomposition}
-    with _open(project) as opened:
+    with open_project(project) as opened:
         chosen = training.changed(opened, said | {"C": price})
         show_trained(training.train(opened, chosen, select=select), as_json=as_json)
 
@@ -175,7 +136,7 @@ def evaluate(
     from classmark.cli.output import show_evaluated
     from classmark.workbench.training import evaluate_project
 
-    with _open(project) as opened:
+    with open_project(project) as opened:
         found = evaluate_project(opened, learner or (), folds)
     show_evaluated(found, as_json=as_json)
 
@@ -198,7 +159,7 @@ def suggest(
     from classmark.cli.output import show_suggestions
     from classmark.workbench import suggesting
 
-    with _open(project) as opened:
+    with open_project(project) as opened:
         wanted = suggesting.wanted_text(opened, path, text, document)
         found = suggesting.suggest(opened, wanted, top, min_probability=min_probability)
     show_suggestions(found, as_json=as_json)
@@ -240,7 +201,7 @@ def serve(
     """Say that the web workbench is not part of this version."""
     from classmark.cli.output import no_workbench
 
-    with _open(folder):
+    with open_project(folder):
         raise no_workbench()
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from classmark import __version__
-from classmark.cli import commands
+from classmark.cli import commands, decisions, links, streaming, taxonomies
 from classmark.problems import Mistake
 from classmark.progress import shown_by
 
@@ -24,18 +24,31 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-taxonomy = typer.Typer(help="Show, bring in or write the taxonomy.")
+taxonomy = typer.Typer(help="Show, bring in, write or change the taxonomy.")
 data = typer.Typer(help="Known public collections.")
 app.command()(commands.init)
 app.command("import")(commands.import_)
 app.command()(commands.export)
 app.add_typer(taxonomy, name="taxonomy")
-taxonomy.command("show")(commands.taxonomy_show)
-taxonomy.command("import")(commands.taxonomy_import)
-taxonomy.command("export")(commands.taxonomy_export)
+taxonomy.command()(taxonomies.show)
+taxonomy.command("import")(taxonomies.import_)
+taxonomy.command()(taxonomies.export)
+taxonomy.command()(taxonomies.add)
+taxonomy.command()(taxonomies.rename)
+taxonomy.command()(taxonomies.merge)
+taxonomy.command()(taxonomies.split)
+taxonomy.command()(taxonomies.move)
+taxonomy.command()(taxonomies.retire)
 app.command()(commands.train)
 app.command()(commands.evaluate)
+app.command()(streaming.stream)
 app.command()(commands.suggest)
+app.command()(links.pagerank)
+app.command()(decisions.decide)
+app.command()(decisions.undo)
+app.command()(decisions.history)
+app.command()(decisions.queue)
+app.command()(decisions.rebuild)
 app.add_typer(data, name="data")
 data.command("list")(commands.data_list)
 data.command("path")(commands.data_path)

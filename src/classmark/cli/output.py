@@ -10,7 +10,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from classmark.problems import Mistake
-from classmark.workbench.views import Cell, Evaluated, Explained, Table, Trained
+from classmark.workbench.views import (
+    Cell,
+    Evaluated,
+    Explained,
+    Logged,
+    Table,
+    Trained,
+)
 
 if TYPE_CHECKING:
     from classmark.workbench.reproducing import Reproduced
@@ -89,6 +96,30 @@ def show_evaluated(evaluated: Evaluated, *, as_json: bool = False) -> None:
         return
     show_table(evaluated.table)
     say(f"  plot: {evaluated.plot}\n")
+
+
+def show_logged(logged: Logged, *, as_json: bool = False) -> None:
+    """Print what was logged, under which numbers."""
+    if as_json:
+        show_json(asdict(logged))
+        return
+    first, *more = logged.numbers
+    what = f"act {first}" if not more else f"acts {first} to {max(more)}"
+    say(f"saved as {what}: {logged.said}")
+    learned = logged.learned
+    if learned is None:
+        if logged.later:
+            say(logged.later)
+        return
+    if learned.documents:
+        many = _documents(learned.documents)
+        say(f"learned at once from {many}, with {learned.revisits} re-visits")
+    if learned.apart:
+        say(f"not learned: {_documents(learned.apart)} set apart for testing")
+
+
+def _documents(count: int) -> str:
+    return "1 document" if count == 1 else f"{count} documents"
 
 
 def show_reproduced(found: Reproduced) -> None:

@@ -37,6 +37,7 @@ class LiveTextRanker:
     >>> ranker = LiveTextRanker(LiveVectorizer(), PreferenceRanker(C=3.0))
     >>> ranker.add(["bees", "roads"])
     >>> ranker.teach("d1", "A hive of bees", [0])
+    True
     >>> ranker.suggest("the hive", top=1)[0].category
     'bees'
     """
@@ -53,6 +54,11 @@ class LiveTextRanker:
             mapping = ranker.mapping
             if callable(mapping):
                 raise Mistake("mapping is a function: use the name of a cost mapping")
+            if ranker.center is not None or ranker.class_weight is not None:
+                raise Mistake(
+                    "center and class_weight need all documents at once: start from a "
+                    "trained ranker, or leave both None"
+                )
             ranker.live_ = from_nothing(mapping, ranker.C, keep=ranker.keep)
             self._settle()
 
@@ -109,28 +115,38 @@ class LiveTextRanker:
         """Rank these categories, and no others, from now on."""
         self.dual.hide(set(range(len(self.categories))) - set(numbers))
 
-    def teach(self, id_: str, text: str, said: Taught | None) -> None:
+    def teach(self, id_: str, text: str, said: Taught | None) -> bool:
         """Learn what is said of a document now: a graph, label numbers, or nothing.
 
-        What is known already is not learned again. A document that is not kept any
-        longer (``keep``) is learned once more.
+        What is known already is not learned again: False. A document that is not kept
+        any longer (``keep``) is learned once more.
         """
         handle = self.handles.get(id_)
-        kept = handle is not None and self.dual.knows(handle)
-        if said is None:
-            if handle is not None and kept:
-                self.dual.forget(handle)
-                self.vectorizer.forget(text)
-                del self.handles[id_]
-        elif handle is not None and kept:
-            before = self.dual.lesson(handle)
-            lesson = self._lesson((before.columns, before.values), said)
-            if not lesson.prefers_as(before):
-                self.dual.replace(handle, lesson)
-        else:
+        if handle is not None and self.dual.knows(handle):
+            changed = self._teach_anew(id_, handle, text, said)
+        elif said is not None:
             words = self.vectorizer.learn(text) if handle is None else self._row(text)
             self.handles[id_] = self.dual.learn(self._lesson(words, said))
+            changed = True
+        else:
+            changed = False
         self._settle()
+        return changed
+
+    def _teach_anew(
+        self, id_: str, handle: int, text: str, said: Taught | None
+    ) -> bool:
+        before = self.dual.lesson(handle)
+        if said is None:
+            self.dual.forget(handle)
+            self.vectorizer.forget(text, before.columns)
+            del self.handles[id_]
+            return True
+        lesson = self._lesson((before.columns, before.values), said)
+        if lesson.prefers_as(before):
+            return False
+        self.dual.replace(handle, lesson)
+        return True
 
     def _row(self, text: str) -> Words:
         return self.vectorizer.rows([text]).row(0)
@@ -149,11 +165,13 @@ class LiveTextRanker:
     def merge(self, number: int, into: int) -> None:
         """Let what was learned of one category count for another."""
         self.dual.merge(number, into)
+        self._settle()
 
     def move(self, ids: Iterable[str], number: int, to: int) -> None:
         """Let documents of one category have another instead, with what they taught."""
         known = [self.handles[id_] for id_ in ids if id_ in self.handles]
         self.dual.move([h for h in known if self.dual.knows(h)], number, to)
+        self._settle()
 
     def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best of the categories shown, each with its strongest terms."""

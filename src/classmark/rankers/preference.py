@@ -17,7 +17,7 @@ from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.scores.similarity import Kernel, Similarity, features_of
 from classmark.solvers.dual.ascent import Solution, ascend
 from classmark.solvers.dual.explicit import ExplicitDual
-from classmark.solvers.dual.implicit import CODES
+from classmark.solvers.dual.implicit import CODES, ImplicitDual
 from classmark.solvers.dual.together import CompositeDual
 from classmark.solvers.live.begin import from_batch, from_nothing
 from classmark.solvers.live.dual import LiveDual
@@ -131,6 +131,12 @@ class PreferenceRanker(LinearRanker):
             self.revisits_ += self.revisit()
         self.show_stream()
         return self
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether ``partial_fit`` can go on from what ``fit`` has learned."""
+        layered = isinstance(self.problem_, ImplicitDual) and self.mapping != "svm"
+        return layered or isinstance(self.problem_, ExplicitDual | CompositeDual)
 
     def begin_stream(self) -> None:
         """Be ready to learn document by document, from what ``fit`` has learned."""

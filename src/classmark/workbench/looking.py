@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from classmark.problems import Mistake
 from classmark.taxonomy.category import taxonomy_of
 from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
+
+HISTORY = """
+SELECT j.seq AS number, at, who, document, act, c.id AS category, o.id AS other,
+  CASE WHEN u.seq IS NOT NULL THEN 'undone'
+    WHEN undoes IS NOT NULL THEN 'undoes ' || undoes
+    WHEN within IS NOT NULL THEN 'within ' || within ELSE '' END AS state,
+  undoes, within, grade, model, rank, score, j.note AS note
+FROM judgments AS j LEFT JOIN undone AS u USING (seq)
+LEFT JOIN categories AS c ON c.number = j.category
+LEFT JOIN categories AS o ON o.number = j.other
+WHERE ? IS NULL OR document = ?
+ORDER BY j.seq DESC LIMIT ?
+"""
 
 
 def info(project: Project, *, check: bool = False) -> Table:
@@ -35,11 +49,13 @@ def info(project: Project, *, check: bool = False) -> Table:
 
 def _checked(project: Project) -> str:
     from classmark.rankers.text import TextRanker
+    from classmark.workbench.replaying import require_replayed
 
     project.store.check()
+    require_replayed(project.store)
     for number in project.models.numbers():
         TextRanker.open(project.models.folder / f"{number:06d}")
-    return "checked: the store and every model are whole"
+    return "checked: the store and every model are whole, and the log says what holds"
 
 
 def show_taxonomy(project: Project, below: str | None = None) -> Table:
@@ -65,6 +81,20 @@ def show_taxonomy(project: Project, below: str | None = None) -> Table:
                 }
             )
     return Table(f"Taxonomy of {project.settings.name}", rows)
+
+
+def history(project: Project, document: str | None = None, top: int = 20) -> Table:
+    """The newest lines of the judgment log, newest first; of one document or all."""
+    if top < 1:
+        raise Mistake(f"n is {top}: ask for at least one line")
+    if document is not None:
+        project.store.document(document)
+    found = project.store.run(HISTORY, (document, document, top))
+    columns = [name for name, *_ in found.description]
+    rows: list[dict[str, Cell]] = [
+        dict(zip(columns, row, strict=True)) for row in found
+    ]
+    return Table("History", rows, "newest first; undo any with classmark undo NUMBER")
 
 
 def _depth_first(tree: Any, root: Any) -> list[Any]:

@@ -24,6 +24,7 @@ class Project:
         self.settings = read_settings(folder)
         self.store = Store(folder / STORE)
         self.models = Generations(folder / "models")
+        self.lives = Generations(folder / "live")
         self.index = Generations(folder / "index")
 
     def __enter__(self) -> Self:

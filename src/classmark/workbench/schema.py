@@ -1,4 +1,13 @@
-"""The tables of a project's store, and how older ones are brought up to date."""
+"""The tables of a project's store, and how older ones are brought up to date.
+
+One log, ``judgments``, holds all that anybody said, in one order: acts on a document,
+and, without a document, acts on the categories. It only grows. It names categories by
+their ``number``, which never changes, so that ids may. What an act did to categories is
+in its ``changes``: number → field → [before, after]; the table ``categories`` is where
+these changes have led. The acts that do not hold now, being undone, are in ``undone``.
+The views say what holds: the last word on a document and a category (``statements``),
+and on a document and a pair of categories (``comparisons``).
+"""
 
 from __future__ import annotations
 
@@ -76,6 +85,127 @@ CREATE VIEW preferences AS
       AND NOT EXISTS (SELECT 1 FROM judgments AS u WHERE u.undoes = j.seq))
   WHERE age = 1 AND act = 'prefer';
 """,
+    """
+DROP VIEW labels;
+DROP VIEW preferences;
+ALTER TABLE judgments RENAME TO judgments_2;
+ALTER TABLE categories RENAME TO categories_2;
+CREATE TABLE categories (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL,
+  label TEXT NOT NULL DEFAULT '',
+  note TEXT NOT NULL DEFAULT '',
+  synonyms TEXT NOT NULL DEFAULT '[]',
+  parents TEXT NOT NULL DEFAULT '[]',
+  notation TEXT NOT NULL DEFAULT '',
+  status TEXT NOT NULL DEFAULT 'active',
+  stands INTEGER NOT NULL DEFAULT 0,
+  joined INTEGER REFERENCES categories (number)
+);
+CREATE TABLE judgments (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  at TEXT NOT NULL,
+  who TEXT NOT NULL,
+  document TEXT REFERENCES documents (id),
+  act TEXT NOT NULL,
+  category INTEGER REFERENCES categories (number),
+  other INTEGER REFERENCES categories (number),
+  grade REAL,
+  model TEXT NOT NULL DEFAULT '',
+  rank INTEGER,
+  score REAL,
+  note TEXT NOT NULL DEFAULT '',
+  undoes INTEGER REFERENCES judgments (seq),
+  within INTEGER REFERENCES judgments (seq),
+  changes TEXT
+);
+INSERT INTO categories
+  SELECT number, id, label, note, synonyms,
+    (SELECT json_group_array(parent) FROM (
+      SELECT p.number AS parent FROM json_each(c.parents) AS e
+      JOIN categories_2 AS p ON p.id = e.value ORDER BY e.key)),
+    notation, status, 1, NULL
+  FROM categories_2 AS c;
+INSERT INTO judgments (seq, at, who, act, changes)
+  SELECT 0, strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now'), 'migration', 'import',
+    json_group_object(number, json_object(
+      'id', json_array('', id), 'label', json_array('', label),
+      'note', json_array('', note), 'synonyms', json_array('[]', synonyms),
+      'parents', json_array('[]', parents), 'notation', json_array('', notation),
+      'status', json_array('active', status), 'stands', json_array(0, 1)))
+  FROM categories HAVING count(*) > 0;
+INSERT INTO judgments
+  SELECT seq, at, who, document, act, c.number, o.number, grade, model, rank, score,
+    j.note, undoes, NULL, NULL
+  FROM judgments_2 AS j
+  LEFT JOIN categories_2 AS c ON c.id = j.category
+  LEFT JOIN categories_2 AS o ON o.id = j.other
+  ORDER BY seq;
+DROP TABLE judgments_2;
+DROP TABLE categories_2;
+CREATE UNIQUE INDEX categories_by_id ON categories (id) WHERE stands = 1;
+CREATE INDEX judgments_by_pair ON judgments (document, category, seq);
+CREATE INDEX judgments_by_category ON judgments (category, document);
+CREATE INDEX judgments_undone ON judgments (undoes) WHERE undoes IS NOT NULL;
+CREATE INDEX judgments_within ON judgments (within) WHERE within IS NOT NULL;
+CREATE INDEX judgments_on_categories ON judgments (seq) WHERE changes IS NOT NULL;
+CREATE INDEX judgments_aside ON judgments (document)
+  WHERE act = 'unsure' AND category IS NULL;
+CREATE TRIGGER judgments_are_kept BEFORE DELETE ON judgments
+  BEGIN SELECT RAISE (ABORT, 'the judgment log is append-only'); END;
+CREATE TRIGGER judgments_do_not_change BEFORE UPDATE ON judgments
+  BEGIN SELECT RAISE (ABORT, 'the judgment log is append-only'); END;
+CREATE TABLE lessons (
+  seq INTEGER PRIMARY KEY REFERENCES judgments (seq),
+  revisits INTEGER NOT NULL
+);
+CREATE TRIGGER lessons_are_kept BEFORE DELETE ON lessons
+  BEGIN SELECT RAISE (ABORT, 'the judgment log is append-only'); END;
+CREATE TRIGGER lessons_do_not_change BEFORE UPDATE ON lessons
+  BEGIN SELECT RAISE (ABORT, 'the judgment log is append-only'); END;
+CREATE TABLE undone (seq INTEGER PRIMARY KEY REFERENCES judgments (seq));
+INSERT INTO undone
+  SELECT DISTINCT undoes FROM judgments WHERE undoes IS NOT NULL;
+CREATE VIEW statements AS
+  SELECT document, category, act, grade, seq FROM (
+    SELECT j.*, row_number() OVER (
+      PARTITION BY document, category ORDER BY seq DESC) AS age
+    FROM judgments AS j
+    WHERE act IN ('assign', 'remove', 'primary', 'reject', 'unsure')
+      AND category IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq))
+  WHERE age = 1;
+CREATE VIEW standing AS
+  SELECT s.document, c.id AS category, s.act, s.grade, s.seq
+  FROM statements AS s JOIN categories AS c ON c.number = s.category
+  WHERE c.stands AND s.act <> 'remove';
+CREATE VIEW labels AS
+  SELECT * FROM standing WHERE act IN ('assign', 'primary');
+CREATE VIEW comparisons AS
+  SELECT document, category, other, grade, seq FROM (
+    SELECT j.*, row_number() OVER (
+      PARTITION BY document, min(category, other), max(category, other)
+      ORDER BY seq DESC) AS age
+    FROM judgments AS j
+    WHERE act IN ('prefer', 'retract')
+      AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq))
+  WHERE age = 1 AND act = 'prefer';
+CREATE VIEW preferences AS
+  SELECT p.document, c.id AS category, o.id AS other, p.grade, p.seq
+  FROM comparisons AS p
+  JOIN categories AS c ON c.number = p.category
+  JOIN categories AS o ON o.number = p.other
+  WHERE c.stands AND o.stands;
+CREATE VIEW aside AS
+  SELECT DISTINCT document FROM judgments AS a
+  WHERE act = 'unsure' AND category IS NULL
+    AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = a.seq)
+    AND NOT EXISTS (
+      SELECT 1 FROM judgments AS j
+      WHERE j.document = a.document AND j.seq > a.seq AND j.act <> 'undo'
+        AND j.within IS NULL
+        AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq));
+""",
 )
 VERSION = len(MIGRATIONS)
 
@@ -88,11 +218,11 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
         )
     connection = sqlite3.connect(path, timeout=30, isolation_level=None)
     try:
-        connection.execute("PRAGMA foreign_keys = ON")
         _require_ours(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         _migrate(connection)
+        connection.execute("PRAGMA foreign_keys = ON")
     except sqlite3.DatabaseError as problem:
         connection.close()
         raise damaged(path, problem) from problem

@@ -20,11 +20,28 @@ if TYPE_CHECKING:
 
 
 def model_in_service(project: Project) -> TextRanker:
-    """Open the current model."""
+    """The ranker that has learned from every decision; else the one last trained.
+
+    The categories of the first are called by their present ids.
+    """
+    found = model_if_any(project)
+    if found is None:
+        raise Mistake(
+            f"{project.folder} has no model yet: decide on a document, or import "
+            "labelled ones and run classmark train"
+        )
+    return found
+
+
+def model_if_any(project: Project) -> TextRanker | None:
+    """As ``model_in_service``; None where nothing was learned yet."""
+    from classmark.workbench.learning import learner_in_service
+
+    learner = learner_in_service(project)
+    if learner is not None:
+        return learner.model()
     folder = project.models.current()
-    if folder is None:
-        raise Mistake(f"{project.folder} has no model yet: run classmark train first")
-    return TextRanker.open(folder)
+    return None if folder is None else TextRanker.open(folder)
 
 
 def suggest(

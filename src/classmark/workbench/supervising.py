@@ -2,50 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from classmark.preferences.edges import from_edges
-from classmark.preferences.graph import PreferenceGraph
-from classmark.preferences.levels import graphs_from
+from classmark.preferences.edges import amended
+from classmark.preferences.graph import Edge, PreferenceGraph
 from classmark.problems import Mistake
-from classmark.sparse import Rows
+from classmark.workbench.judged import Judged
 
 if TYPE_CHECKING:
     from classmark.formats.record import Record
 
 GRADES = ("equal", "layered")
+Lesson = PreferenceGraph | list[int]
+
+
+def lesson(
+    record: Record, categories: Sequence[str], grades: str = "equal"
+) -> Lesson | None:
+    """What one document teaches: its label numbers, a graph, or nothing.
+
+    Its labels stand above all other categories; one that an expert called primary
+    above the other labels, and with ``grades`` "layered" one of a higher grade above
+    one of a lower. What the expert is unsure of is compared with nothing. A rejected
+    category is below the labels as all others are; where there is no label, below the
+    threshold. An explicit preference is added; where it contradicts the labels, it
+    replaces what they say of its two categories. A document set aside teaches nothing.
+
+    >>> from classmark.corpus.document import Document
+    >>> said = Judged(Document("d", {}), {"a": 1.0, "b": 2.0}, primary=frozenset("b"))
+    >>> lesson(said, ["a", "b", "c"]).edges()
+    [(0, 2), (1, 0), (1, 2)]
+    """
+    return lesson_by(record, numbered(categories), grades)
+
+
+def lesson_by(
+    record: Record, number: Mapping[str, int], grades: str = "equal"
+) -> Lesson | None:
+    """As ``lesson``, with the number of each category, from 0 to as many as there are.
+
+    >>> from classmark.corpus.document import Document
+    >>> lesson_by(Judged(Document("d", {}), {"b": 1.0}), {"a": 1, "b": 0})
+    [0]
+    """
+    if grades not in GRADES:
+        raise Mistake(f"grades is {grades!r}: use {' or '.join(GRADES)}")
+    if not teaches(record):
+        return None
+    said, edges = _said(record), _edges(record, number)
+    if not record.labels:
+        listed = [(len(number), number[name]) for name in sorted(said.rejected)]
+        graph = PreferenceGraph(len(number), listed, thresholds=bool(listed))
+        return amended(graph, edges)
+    ranks = _ranks(record.labels, said.primary, layered=grades == "layered")
+    if not edges and not said.unsure and max(ranks.values()) == 1:
+        return sorted(number[name] for name in record.labels)
+    levels = np.zeros(len(number), np.int64)
+    for name, rank in ranks.items():
+        levels[number[name]] = rank
+    levels[[number[name] for name in said.unsure if name in number]] = -1
+    return amended(PreferenceGraph(len(number), levels=levels), edges)
 
 
 def taught(
     records: Sequence[Record], categories: Sequence[str], grades: str = "equal"
 ) -> list[PreferenceGraph] | None:
-    """A graph per document, or None where the labels say everything.
+    """The lessons of documents as graphs, or None where all are labels alone.
 
-    A document's labels stand above all other categories, and with ``grades`` "layered"
-    its primary labels above its secondary ones. An explicit preference is added; where
-    it contradicts the labels, it replaces what they say of its two categories.
+    A ``Mistake`` names a document that teaches nothing.
     """
-    if grades not in GRADES:
-        raise Mistake(f"grades is {grades!r}: use {' or '.join(GRADES)}")
-    if grades == "equal" and not any(record.preferences for record in records):
+    number = numbered(categories)
+    found = [lesson_by(record, number, grades) for record in records]
+    for record, said in zip(records, found, strict=True):
+        if said is None:
+            raise Mistake(f"document {record.id!r} teaches nothing: leave it out")
+    if not any(isinstance(said, PreferenceGraph) for said in found):
         return None
-    number = {name: index for index, name in enumerate(categories)}
-    starts = np.cumsum([0, *(len(record.labels) for record in records)])
-    pairs = [
-        (number[name], grade if grades == "layered" else 1.0)
-        for record in records
-        for name, grade in sorted(record.labels.items(), key=lambda p: number[p[0]])
+    return [
+        said
+        if isinstance(said, PreferenceGraph)
+        else PreferenceGraph.multilabel(len(number), said or ())
+        for said in found
     ]
-    columns = np.array([column for column, _ in pairs], np.uint32)
-    values = np.array([grade for _, grade in pairs], float)
-    given = Rows(starts.astype(np.int64), columns, values, len(categories))
-    edges = (
-        (record.id, *pair, weight)
-        for record in records
-        for pair, weight in record.preferences.items()
-    )
-    ids = [record.id for record in records]
-    return from_edges(edges, ids, categories, graphs_from(given))
+
+
+def numbered(categories: Sequence[str]) -> dict[str, int]:
+    """Category → its place."""
+    return {name: index for index, name in enumerate(categories)}
+
+
+def teaches(record: Record, *, graphs: bool = True) -> bool:
+    """Whether there is a lesson in it, for a learner that takes graphs or labels."""
+    said = _said(record)
+    if said.aside:
+        return False
+    return bool(record.labels or (graphs and (record.preferences or said.rejected)))
+
+
+def spoken_of(record: Record) -> set[str]:
+    """The categories its lesson must name."""
+    found = {*record.labels, *(n for pair in record.preferences for n in pair)}
+    return found if record.labels else found | _said(record).rejected
+
+
+def _said(record: Record) -> Judged:
+    return record if isinstance(record, Judged) else Judged(record.document)
+
+
+def _ranks(
+    labels: Mapping[str, float], primary: frozenset[str], *, layered: bool
+) -> dict[str, int]:
+    """Label → 1, 2, …: called primary or not first, then by grade if it counts."""
+    keys = {
+        name: (name in primary, grade if layered else 0.0)
+        for name, grade in labels.items()
+    }
+    order = {key: place for place, key in enumerate(sorted(set(keys.values())), 1)}
+    return {name: order[key] for name, key in keys.items()}
+
+
+def _edges(record: Record, number: Mapping[str, int]) -> dict[Edge, float]:
+    return {
+        (number[winner], number[loser]): weight
+        for (winner, loser), weight in record.preferences.items()
+    }

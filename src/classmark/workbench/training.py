@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,19 @@ from classmark.experiments.evaluate import Evaluation, LabelledTexts, Split, eva
 from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH
+from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text import LEARNERS, TextRanker, learner
-from classmark.taxonomy.category import taxonomy_of
+from classmark.workbench.collecting import (
+    TEST,
+    collected,
+    labelled,
+    part_of,
+    to_learn_from,
+)
+from classmark.workbench.learner import Origin
+from classmark.workbench.learning import TRAINED, from_model
+from classmark.workbench.moment import Moment
 from classmark.workbench.project import whoami
-from classmark.workbench.supervising import taught
 from classmark.workbench.views import Evaluated, Table, Trained
 
 if TYPE_CHECKING:
@@ -29,7 +38,6 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
     from classmark.workbench.settings import LearningSettings
 
-TEST = "test"
 SHOWN = (
     "one_error", "average_precision", "coverage", "max_f1", "loss1", "loss2", "loss3",
     "calibration_error",
@@ -39,28 +47,76 @@ USUAL_C = {"plm": 0.1, "loglinear": 30.0}
 PRECISION = 1e-2  # relative duality gap
 
 
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A model, what it was fitted on, and how long that took."""
+
+    model: TextRanker
+    ids: list[str]
+    decisions: int | None
+    seconds: float
+
+
 def train(
     project: Project, settings: LearningSettings | None = None, *, select: bool = False
 ) -> Trained:
     """Learn from every judged document that is not set apart for testing.
 
-    select : choose the C of plm by cross-validation on these documents first.
+    select : choose the C of plm by cross-validation on these documents first. The model
+    is put in service; where it can learn from every decision, it will.
     """
     settings = settings or project.settings.learning
-    chosen = settings.learner
+    moment = Moment(project.store)
+    fitted = fit_at(project, moment, settings, select=select)
+    model, ranker = fitted.model, fitted.model.ranker
+    folder = project.models.next()
+    price = getattr(ranker, "C", None)
+    trained = Trained(
+        folder.name,
+        settings.learner,
+        len(fitted.ids),
+        len(model.categories),
+        len(model.vectorizer.get_feature_names_out()),
+        price,
+        getattr(ranker, "duality_gap_", None),
+        fitted.seconds,
+        fitted.decisions,
+    )
+    model.save(folder, {"documents": len(fitted.ids), "seconds": fitted.seconds})
+    used = asdict(settings if price is None else replace(settings, C=price))
+    project.store.note_event(
+        TRAINED, whoami(), model=folder.name, learner=settings.learner,
+        upto=moment.upto, settings=used,
+    )  # fmt: skip
+    project.models.put_in_service(folder)
+    project.models.drop_old(KEPT_MODELS)
+    origin = Origin(folder.name, used)
+    if learner := from_model(project, model, fitted.ids, moment, origin):
+        learner.save()
+    return trained
+
+
+def fit_at(
+    project: Project,
+    moment: Moment,
+    settings: LearningSettings,
+    *,
+    select: bool = False,
+) -> Fitted:
+    """Learn from what the log said at a moment."""
     ranker = new_ranker(settings)
-    records = [record for record in judged(project, ranker) if part_of(record) != TEST]
+    records = to_learn_from(moment.records(), ranker)
     if not records:
         raise Mistake(
             f"{project.folder} has no labelled documents to learn from: "
             "import some with labels (classmark import FILE)"
         )
-    collection = collected(project, records, settings.grades)
+    collection = collected(project, records, settings.grades, moment.categories())
     started = time.perf_counter()
     if select:
-        ranker = selected(project, collection, ranker)
+        ranker = selected(new_vectorizer(project, settings), collection, ranker)
     model = TextRanker.fit(
-        new_vectorizer(project),
+        new_vectorizer(project, settings),
         ranker,
         collection.texts,
         collection.lessons(ranker),
@@ -68,23 +124,7 @@ def train(
     )
     decisions = _calibrate(model, collection)
     seconds = time.perf_counter() - started
-    folder = project.models.next()
-    trained = Trained(
-        folder.name,
-        chosen,
-        len(records),
-        len(collection.categories),
-        len(model.vectorizer.get_feature_names_out()),
-        getattr(ranker, "C", None),
-        getattr(ranker, "duality_gap_", None),
-        seconds,
-        decisions,
-    )
-    model.save(folder, {"documents": len(records), "seconds": seconds})
-    project.models.put_in_service(folder)
-    project.models.drop_old(KEPT_MODELS)
-    project.store.note_event("trained", whoami(), model=folder.name, learner=chosen)
-    return trained
+    return Fitted(model, [record.id for record in records], decisions, seconds)
 
 
 def _calibrate(model: TextRanker, collection: LabelledTexts) -> int | None:
@@ -147,32 +187,35 @@ def new_ranker(settings: LearningSettings) -> LinearRanker:
     if settings.learner == "loglinear":
         price = settings.C or USUAL_C["loglinear"]
         return learner("loglinear", decomposition=settings.decomposition, C=price)
+    if settings.learner == "mmp":
+        return learner("mmp", loss=1, passes=5, average=True)
     return learner(settings.learner)
 
 
 def selected(
-    project: Project, collection: LabelledTexts, ranker: LinearRanker
+    vectorizer: Vectorizer, collection: LabelledTexts, ranker: LinearRanker
 ) -> LinearRanker:
     """The same ranker with the C that cross-validation prefers."""
     from classmark.experiments.select import select_cost
-    from classmark.rankers.preference import PreferenceRanker
 
     if not isinstance(ranker, PreferenceRanker):
         raise Mistake("--select chooses the C of the learner plm: add --learner plm")
-    X = new_vectorizer(project).fit_transform(collection.texts)
+    X = vectorizer.fit_transform(collection.texts)
     labels = labels_from(collection.labels, X.shape[0], len(collection.categories))
     return ranker.set_params(C=select_cost(ranker, X, labels).C)
 
 
-def new_vectorizer(project: Project) -> Vectorizer:
+def new_vectorizer(
+    project: Project, settings: LearningSettings | None = None
+) -> Vectorizer:
     """An unfitted vectorizer as the settings describe it."""
     from classmark.weighting.vectorizer import Vectorizer
 
-    settings = project.settings
+    learning = settings or project.settings.learning
     return Vectorizer(
-        analyzer=settings.text.analyzer,
-        weighting=settings.learning.weighting,
-        min_df=settings.learning.min_df,
+        analyzer=project.settings.text.analyzer,
+        weighting=learning.weighting,
+        min_df=learning.min_df,
     )
 
 
@@ -181,52 +224,6 @@ def require_analyzer(description: str) -> str:
     from classmark.text.analysis import Analyzer
 
     return str(Analyzer.parse(description))
-
-
-def text_of(project: Project, record: Record) -> str:
-    """The text that is learned from: the chosen fields, or all."""
-    wanted = project.settings.text.fields
-    if not wanted:
-        return record.document.text
-    fields = record.document.fields
-    return "\n".join(fields[name] for name in wanted if fields.get(name))
-
-
-def labelled(project: Project) -> list[Record]:
-    """Documents with at least one label."""
-    return [record for record in project.store.records() if record.labels]
-
-
-def judged(project: Project, ranker: LinearRanker) -> list[Record]:
-    """Documents the ranker can learn from: with labels, or else with preferences."""
-    return [
-        record
-        for record in project.store.records()
-        if record.labels or (record.preferences and ranker.takes_graphs)
-    ]
-
-
-def part_of(record: Record) -> str:
-    """The part of a split a document was set apart for, or nothing."""
-    return record.meta.get("part", "")
-
-
-def collected(
-    project: Project, records: Sequence[Record], grades: str = "equal"
-) -> LabelledTexts:
-    """Texts and label numbers; every leaf is a category, and every label in use."""
-    known = project.store.categories()
-    used = {name for record in records for name in record.labels}
-    used |= {n for record in records for pair in record.preferences for n in pair}
-    leaves = set(taxonomy_of(known).leaves)
-    names = [c.id for c in known if c.id in leaves or c.id in used]
-    number = {name: index for index, name in enumerate(names)}
-    return LabelledTexts(
-        [text_of(project, record) for record in records],
-        [sorted(number[name] for name in record.labels) for record in records],
-        names,
-        taught(records, names, grades),
-    )
 
 
 def _splits(records: Sequence[Record], n_folds: int | None) -> tuple[list[Split], str]:

@@ -60,3 +60,30 @@ class Evaluated:
 
     table: Table
     plot: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What was learned at once: documents taught, re-visits made, seconds.
+
+    apart : documents that were not, being set apart for testing.
+    """
+
+    documents: int
+    revisits: int
+    seconds: float
+    apart: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """What was written to the judgment log: the numbers given, and in words.
+
+    learned : what was learned from it at once; None where the model only learns when
+    it is trained, and then ``later`` says why.
+    """
+
+    numbers: tuple[int, ...]
+    said: str
+    learned: Learned | None = None
+    later: str = ""

@@ -1,0 +1,42 @@
+"""The links between documents on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from classmark.cli.commands import HERE, AsJson, Where, open_project
+
+
+def pagerank(
+    path: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="Source and target a line, instead of a project."
+        ),
+    ] = None,
+    project: Where = HERE,
+    damping: Annotated[
+        float, typer.Option(help="The chance that a reader follows a link.")
+    ] = 0.85,
+    personalise: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="Readers begin here; repeatable."),
+    ] = None,
+    method: Annotated[str, typer.Option(help="power, gauss-seidel or eigen")] = "power",
+    top: Annotated[int, typer.Option("-n", help="How many pages.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Rank documents by the links that lead to them."""
+    from classmark.cli.output import show_table
+    from classmark.workbench import ranking_links
+
+    reader = ranking_links.Reader(damping, tuple(personalise or ()), method)
+    if path is not None:
+        show_table(ranking_links.rank_edges(path, reader, top), as_json=as_json)
+        return
+    with open_project(project) as opened:
+        found = ranking_links.rank_documents(opened, reader, top)
+    show_table(found, as_json=as_json)

@@ -1,0 +1,204 @@
+"""Learner: a live ranker, and the moment of the log it has come to.
+
+It is a cache: the log is the truth, and holds, with the acts, how many re-visits were
+made on them, so that reading it again gives the same ranker.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from classmark.progress import track
+from classmark.taxonomy.category import ACTIVE, taxonomy_of
+from classmark.workbench.collecting import TEST, part_of, text_of
+from classmark.workbench.supervising import lesson_by, spoken_of
+from classmark.workbench.views import Learned
+
+if TYPE_CHECKING:
+    from classmark.rankers.live import LiveTextRanker
+    from classmark.rankers.text import TextRanker
+    from classmark.workbench.log import Entry
+    from classmark.workbench.moment import Moment
+    from classmark.workbench.project import Project
+
+KEPT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where live learning began: the model's name, or "", and the settings then."""
+
+    base: str
+    settings: dict[str, Any]
+
+
+class Learner:
+    """A live ranker and the moment of the log it has come to.
+
+    used : the numbers of the categories that some document was ever put in.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        ranker: LiveTextRanker,
+        moment: Moment,
+        origin: Origin,
+        used: Iterable[int] = (),
+    ) -> None:
+        self.project, self.ranker = project, ranker
+        self.moment, self.origin = moment, origin
+        self.used = set(used)
+        self._split = (-1, -1, -1)
+        self._moves: dict[str, list[tuple[int, int]]] = {}
+        self._reshaped = False
+        self._know_categories()
+
+    @property
+    def numbers(self) -> list[int]:
+        """Label → the number of its category."""
+        return [int(key) for key in self.ranker.categories]
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether there is anything it could rank by."""
+        return bool(self.origin.base) or len(self.ranker.dual) > 0
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there are acts it has not seen."""
+        return any(True for _ in self.project.store.log(self.moment.upto))
+
+    def model(self) -> TextRanker:
+        """The ranker with the present ids of its categories."""
+        model = copy(self.ranker.model)
+        model.categories = list(self._labels)
+        return model
+
+    def catch_up(self) -> Learned:
+        """Learn every act since the last; where none was made, re-visit documents."""
+        started = time.perf_counter()
+        with self.project.store.transaction():
+            waiting: dict[str, None] = {}
+            for entry in list(self.project.store.log(self.moment.upto)):
+                waiting |= self._take(entry)
+                if entry.revisits is not None:
+                    self._learn(waiting)
+                    self.ranker.revisit(entry.revisits)
+                    waiting = {}
+            documents, apart = self._learn(waiting)
+            visits = self._revisit(documents) if waiting else 0
+            if waiting:
+                self.project.store.note_revisits(self.moment.upto, visits)
+        return Learned(documents, visits, time.perf_counter() - started, apart)
+
+    def save(self) -> None:
+        """Keep the ranker for the next process, unless another model is in service."""
+        lives = self.project.lives
+        with self.project.store.transaction():
+            if base_of(self.project) != self.origin.base:
+                return
+            folder = lives.next()
+            facts = {
+                "base": self.origin.base,
+                "settings": self.origin.settings,
+                "upto": self.moment.upto,
+                "used": sorted(self.used),
+            }
+            self.ranker.save(folder, facts)
+            lives.put_in_service(folder)
+            lives.drop_old(KEPT)
+
+    def _take(self, entry: Entry) -> dict[str, None]:
+        """Go on by one act; return the documents whose lesson it may change."""
+        self.moment.take(entry)
+        touched = self._reshape(entry) if entry.changes else {}
+        first, second = entry.numbers
+        if first is not None and second is not None:
+            if entry.act == "merge":
+                self.ranker.merge(self._label(first), self._label(second))
+                self._show()
+            elif entry.act == "split":
+                self._split = (entry.seq, first, second)
+        if entry.document is None:
+            return touched
+        if entry.within is not None and entry.within == self._split[0]:
+            self._moves.setdefault(entry.document, []).append(self._split[1:])
+        return {entry.document: None}
+
+    def _reshape(self, entry: Entry) -> dict[str, None]:
+        """Know the categories; return the documents of those that came or went."""
+        self._know_categories()
+        numbers = [n for n, fields in entry.changes.items() if "stands" in fields]
+        self._reshaped |= bool(numbers)
+        return {id_: None for n in numbers for id_ in self.moment.naming(n)}
+
+    def _learn(self, documents: Iterable[str]) -> tuple[int, int]:
+        """Teach what is said of each document now; return how many, and set apart."""
+        count = apart = 0
+        for id_ in track(documents, "learning"):
+            moves = dict.fromkeys(self._moves.pop(id_, ()))
+            record = self.moment.record(id_)
+            is_apart = part_of(record) == TEST
+            for old, new in moves:
+                self.ranker.move([id_], self._label(old), self._label(new))
+            spoken = {self._number[name] for name in spoken_of(record)}
+            if not is_apart and not spoken <= self.used:
+                self.used |= spoken
+                self._show()
+            grades = self.origin.settings["grades"]
+            said = None if is_apart else lesson_by(record, self._labels, grades)
+            changed = self.ranker.teach(id_, text_of(self.project, record), said)
+            count += changed or said is not None
+            apart += is_apart
+        return count, apart
+
+    def _revisit(self, documents: int) -> int:
+        """Visit documents again; return how many visits.
+
+        After a decision, as many as the time allows; after several, as many as there
+        were; where categories came or went, every one that is kept: those that are in
+        neither have not been compared with what is new.
+        """
+        whole, self._reshaped = self._reshaped, False
+        if whole:
+            return self.ranker.revisit(len(self.ranker.dual))
+        if not documents:
+            return 0
+        return self.ranker.revisit(None if documents == 1 else documents)
+
+    def _know_categories(self) -> None:
+        """Have a label for every category there ever was, and show those in use."""
+        known = set(self.numbers)
+        fresh = [n for n in sorted(self.moment.rows) if n not in known]
+        self.ranker.add([str(number) for number in fresh])
+        self._show()
+
+    def _show(self) -> None:
+        categories = self.moment.categories()
+        leaves = set(taxonomy_of(categories).leaves)
+        self._number = self.moment.numbers()
+        name = {number: id_ for id_, number in self._number.items()}
+        self._labels = {
+            name.get(number, f"\0{number}"): label
+            for label, number in enumerate(self.numbers)
+        }
+        self.ranker.show(
+            self._labels[category.id]
+            for category in categories
+            if category.status == ACTIVE
+            and (category.id in leaves or self._number[category.id] in self.used)
+        )
+
+    def _label(self, number: int) -> int:
+        return self.numbers.index(number)
+
+
+def base_of(project: Project) -> str:
+    """The name of the trained model in service; "" where there is none."""
+    current = project.models.current()
+    return current.name if current else ""

@@ -1,0 +1,202 @@
+"""Which document should be decided next? The queue, in four orders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.formats.record import Record
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.workbench.views import Cell, Table
+
+if TYPE_CHECKING:
+    from classmark.corpus.document import Document
+    from classmark.rankers.text import TextRanker
+    from classmark.workbench.project import Project
+
+Numbers = NDArray[np.float64]
+Places = NDArray[np.int64]
+ORDERS = ("uncertain", "likely", "random", "similar")
+BLOCK = 1000  # documents scored at once
+
+
+def queue(
+    project: Project, order: str = "uncertain", top: int = 20, to: str | None = None
+) -> Table:
+    """The first documents without a label, not set aside, in an order.
+
+    "uncertain": the least difference between the two best categories, of calibrated
+    probabilities or else scores; "likely": the highest best one; "random": the same
+    order every time; "similar": the greatest cosine to the document ``to``, or to the
+    one decided last.
+    """
+    if order not in ORDERS:
+        raise Mistake(f"order is {order!r}: use {', '.join(ORDERS)}")
+    if top < 1:
+        raise Mistake(f"n is {top}: ask for at least one document")
+    if to is not None and order != "similar":
+        raise Mistake("--to names what to be similar to: add --order similar")
+    match order:
+        case "random":
+            ids = [document.id for document in project.store.undecided()]
+            chosen = shuffled(ids, project.settings.name)[:top]
+            rows: list[dict[str, Cell]] = [{"document": ids[i]} for i in chosen]
+            note = "in the project's own random order"
+        case "similar":
+            rows, note = _similar(project, top, to)
+        case _:
+            rows, note = _by_scores(project, order, top)
+    return Table("Queue", rows, note)
+
+
+def uncertain_first(
+    best: Numbers, second: Numbers, ties: Numbers | None = None
+) -> Places:
+    """Least difference between the best and the second category first, shape (n,).
+
+    ties : where the difference is the same, the least of these first.
+
+    >>> uncertain_first(np.array([3.0, 2.0]), np.array([1.0, 1.5])).tolist()
+    [1, 0]
+    """
+    lead = best - second
+    return np.lexsort((lead if ties is None else ties, lead))
+
+
+def likely_first(best: Numbers, ties: Numbers | None = None) -> Places:
+    """Highest best category first, shape (n,); ``ties`` as the rest, greatest first.
+
+    >>> likely_first(np.array([0.2, 0.9])).tolist()
+    [1, 0]
+    """
+    return np.lexsort((-best if ties is None else -ties, -best))
+
+
+def shuffled(ids: Sequence[str], seed: str) -> Places:
+    """A random order that stays the same among those left when documents come and go.
+
+    >>> len(shuffled(["a", "b", "c"], "shelf"))
+    3
+    """
+    key = blake2b(seed.encode(), digest_size=32).digest()
+    drawn = [blake2b(i.encode(), digest_size=8, key=key).digest() for i in ids]
+    values = np.frombuffer(b"".join(drawn), dtype=">u8")
+    return np.argsort(values, kind="stable")
+
+
+def best_two(scores: Numbers) -> tuple[Places, Places]:
+    """The columns of the best and the second of each row; of one column, the same.
+
+    scores : shape (n, categories).
+
+    >>> [column.tolist() for column in best_two(np.array([[1.0, 3.0, 2.0]]))]
+    [[1], [2]]
+    """
+    best = scores.argmax(axis=1)
+    if scores.shape[1] == 1:
+        return best, best
+    rest = scores.copy()
+    rest[np.arange(len(scores)), best] = -np.inf
+    return best, rest.argmax(axis=1)
+
+
+def cosines(X: Any, centre: Any) -> Numbers:
+    """⟨x, c⟩ / (‖x‖ ‖c‖) for each sparse row x of X and the one row c; 0 for no terms.
+
+    >>> from scipy.sparse import csr_matrix
+    >>> X = csr_matrix([[2.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
+    >>> cosines(X, X[:1]).round(3).tolist()
+    [1.0, 0.0, 0.707]
+    """
+    products = np.asarray((X @ centre.T).todense(), float).ravel()
+    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1), float)).ravel()
+    length = float(np.sqrt(centre.multiply(centre).sum()))
+    scale = lengths * length
+    found: Numbers = np.zeros(len(products))
+    np.divide(products, scale, out=found, where=scale > 0)
+    return found
+
+
+def _by_scores(
+    project: Project, order: str, top: int
+) -> tuple[list[dict[str, Cell]], str]:
+    from classmark.workbench.suggesting import model_in_service
+
+    model = model_in_service(project)
+    ids: list[str] = []
+    columns, values = [np.zeros(0, np.int64)], [np.zeros((0, 4))]
+    for block, X in _vectors(project, model, project.store.undecided()):
+        scores = model.ranker.decision_function(X)
+        shown = model.probabilities(scores)
+        shown = scores if shown is None else shown
+        first, second = best_two(scores)
+        ids += block
+        columns.append(first)
+        rows, pair = np.arange(len(scores))[:, None], np.stack([first, second], axis=1)
+        values.append(np.hstack([shown[rows, pair], scores[rows, pair]]))
+    column = np.concatenate(columns)
+    best, next_best, score, next_score = np.concatenate(values).T
+    if order == "uncertain":
+        places = uncertain_first(best, next_best, score - next_score)
+    else:
+        places = likely_first(best, score)
+    what = "score" if model.calibrator is None else "probability"
+    return [
+        {
+            "document": ids[i],
+            "category": model.categories[column[i]],
+            what: float(best[i]),
+            "lead": float(best[i] - next_best[i]),
+        }
+        for i in places[:top].tolist()
+    ], f"by the {what} of the best category; lead: how far above the second"
+
+
+def _similar(
+    project: Project, top: int, to: str | None
+) -> tuple[list[dict[str, Cell]], str]:
+    from classmark.workbench.suggesting import model_in_service
+
+    model = model_in_service(project)
+    near = project.store.document(_last_decided(project) if to is None else to)
+    ((_, centre),) = _vectors(project, model, [near])
+    ids: list[str] = []
+    values = [np.zeros(0)]
+    for block, X in _vectors(project, model, project.store.undecided()):
+        ids += block
+        values.append(cosines(X, centre))
+    found = np.concatenate(values)
+    places = [i for i in likely_first(found).tolist() if ids[i] != near.id]
+    rows: list[dict[str, Cell]] = [
+        {"document": ids[i], "cosine": float(found[i])} for i in places[:top]
+    ]
+    return rows, f"by likeness to {near.id}"
+
+
+def _last_decided(project: Project) -> str:
+    found = project.store.run(
+        "SELECT document FROM judgments AS j WHERE document IS NOT NULL AND "
+        "act <> 'undo' AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq) "
+        "ORDER BY seq DESC LIMIT 1"
+    ).fetchone()
+    if found is None:
+        raise Mistake("nothing is decided yet: name a document with --to")
+    return str(found[0])
+
+
+def _vectors(
+    project: Project, model: TextRanker, documents: Iterable[Document]
+) -> Iterator[tuple[list[str], Any]]:
+    """Ids and rows of weighted terms, a block at a time."""
+    from classmark.workbench.collecting import text_of
+
+    stream = iter(track(documents, "reading the queue"))
+    while block := list(islice(stream, BLOCK)):
+        texts = [text_of(project, Record(document)) for document in block]
+        yield [document.id for document in block], model.vectorizer.transform(texts)

@@ -1,0 +1,94 @@
+"""Read the whole log again: does it give the ranker that is in service?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from classmark.problems import DamagedFolder, Mistake
+from classmark.workbench.learner import Learner, Origin, base_of
+from classmark.workbench.learning import (
+    TRAINED,
+    from_model,
+    from_nothing,
+    open_learner,
+)
+from classmark.workbench.moment import Moment
+from classmark.workbench.settings import LearningSettings
+from classmark.workbench.training import fit_at
+from classmark.workbench.views import Cell, Table
+
+if TYPE_CHECKING:
+    from classmark.workbench.project import Project
+
+
+def rebuild(project: Project) -> Table:
+    """Make the live ranker from the log, compare it with the present one, use it.
+
+    The training that live learning began with is done again on what the log said then;
+    every act since is learned again, with as many re-visits as were made on it.
+    """
+    after = _begin(project)
+    if after is None:
+        raise Mistake(
+            "the learner of this project does not learn from every decision: run "
+            "classmark train --learner plm first"
+        )
+    with project.store.transaction():
+        before = _present(project)
+        if isinstance(before, Learner):
+            before.catch_up()
+        after.catch_up()
+    after.save()
+    row: dict[str, Cell] = {
+        "acts": after.moment.acts,
+        "documents": len(after.ranker.handles),
+        "categories": len(after.moment.categories()),
+        "difference": _difference(before, after),
+    }
+    note = "difference: the largest of a weight, relative to the largest weight"
+    return Table("Rebuilt from the log", [row], note)
+
+
+def _present(project: Project) -> Learner | str:
+    """The live ranker as it was saved, or why there is none."""
+    if project.lives.current() is None:
+        return "nothing to compare with"
+    try:
+        found = open_learner(project)
+    except DamagedFolder:
+        return "it was damaged"
+    return "nothing to compare with" if found is None else found
+
+
+def _begin(project: Project) -> Learner | None:
+    base = base_of(project)
+    if not base:
+        return from_nothing(project)
+    detail = project.store.last_event(TRAINED, model=base)
+    if "upto" not in detail:
+        raise Mistake(
+            f"the log does not say how model {base} was trained: run classmark train"
+        )
+    moment = Moment(project.store, detail["upto"])
+    settings = LearningSettings(**detail["settings"])
+    fitted = fit_at(project, moment, settings)
+    origin = Origin(base, detail["settings"])
+    return from_model(project, fitted.model, fitted.ids, moment, origin)
+
+
+def _difference(before: Learner | str, after: Learner) -> Cell:
+    """The largest difference of a weight, relative to the largest weight."""
+    if isinstance(before, str):
+        return before
+    duals = [learner.ranker.dual for learner in (before, after)]
+    if before.ranker.categories != after.ranker.categories:
+        return "other categories"
+    if duals[0].retired != duals[1].retired:
+        return "other categories are ranked"
+    old, new = (np.append(dual.W, dual.tau) for dual in duals)
+    if old.shape != new.shape:
+        return f"{duals[0].W.shape[0]} and {duals[1].W.shape[0]} terms"
+    largest = max(float(np.abs(old).max(initial=0.0)), 1e-30)
+    return float(np.abs(old - new).max(initial=0.0)) / largest

@@ -1,0 +1,137 @@
+"""What did the log say at each moment? It is read again, act by act."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from classmark.corpus.document import Document
+from classmark.progress import track
+from classmark.workbench.judged import (
+    PREFER,
+    RETRACT,
+    STATEMENTS,
+    UNDO,
+    UNSURE,
+    Judged,
+    sorted_out,
+)
+from classmark.workbench.log import Entry
+from classmark.workbench.schema import damaged
+
+if TYPE_CHECKING:
+    from classmark.workbench.store import Store
+
+
+class Replay:
+    """The state of documents and categories after each entry taken, in order.
+
+    >>> taken = [Entry(1, "d", "assign", "a", None, 1.0, *[None] * 3, {}, (1, None))]
+    >>> replay = Replay(taken)
+    >>> replay.names[1] = "a"
+    >>> replay.judged("d").labels
+    {'a': 1.0}
+    """
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self.names: dict[int, str] = {}
+        self._called: dict[int, str] = {}
+        self._undone: set[int] = set()
+        self._undoes: dict[int, int] = {}
+        self._said: dict[str, list[Entry]] = {}
+        for entry in entries:
+            self.take(entry)
+
+    def take(self, entry: Entry) -> None:
+        """Take the next entry."""
+        for number, fields in entry.changes.items():
+            if "id" in fields:
+                self._called[number] = str(fields["id"][1])
+            standing = number in self.names
+            if fields["stands"][1] if "stands" in fields else standing:
+                self.names[number] = self._called[number]
+            else:
+                self.names.pop(number, None)
+        if entry.undoes is not None:
+            self._undoes[entry.seq] = entry.undoes
+            self._fall(entry.undoes)
+        elif entry.document is not None:
+            self._said.setdefault(entry.document, []).append(entry)
+
+    def holds(self, seq: int) -> bool:
+        """Whether an act is not undone."""
+        return seq not in self._undone
+
+    def documents(self) -> list[str]:
+        """The documents something was said of."""
+        return list(self._said)
+
+    def judged(self, document: str) -> Judged:
+        """What holds of a document now; its text is not here."""
+        entries = [e for e in self._said.get(document, []) if self.holds(e.seq)]
+        said: dict[int, Entry] = {}
+        for entry in entries:
+            number = entry.numbers[0]
+            if entry.act in STATEMENTS and number is not None:
+                said.pop(number, None)
+                said[number] = entry
+        parts: dict[str, Any] = sorted_out(
+            {
+                self.names[number]: (entry.act, entry.grade)
+                for number, entry in said.items()
+                if number in self.names
+            }
+        )
+        preferred = self._preferred(entries)
+        aside = _aside(entries)
+        return Judged(
+            Document(document, {}), preferences=preferred, aside=aside, **parts
+        )
+
+    def _preferred(self, entries: list[Entry]) -> dict[tuple[str, str], float]:
+        last: dict[frozenset[int | None], Entry] = {}
+        for entry in entries:
+            if entry.act in {PREFER, RETRACT}:
+                last.pop(frozenset(entry.numbers), None)
+                last[frozenset(entry.numbers)] = entry
+        found = {}
+        for entry in last.values():
+            winner, loser = (self.names.get(n or 0) for n in entry.numbers)
+            if entry.act == PREFER and winner is not None and loser is not None:
+                found[winner, loser] = float(entry.grade or 0.0)
+        return found
+
+    def _fall(self, seq: int) -> None:
+        """An act holds no more; what it undid holds again, and so on down the chain."""
+        falls, at = True, seq
+        while True:
+            if falls:
+                self._undone.add(at)
+            else:
+                self._undone.remove(at)
+            if at not in self._undoes:
+                return
+            at, falls = self._undoes[at], not falls
+
+
+def require_replayed(store: Store) -> None:
+    """Refuse a store in which what holds is not what its log says."""
+    replay = Replay(track(store.log(), "reading the log again"))
+    names = [category.id for category in store.categories()]
+    if sorted(names) != sorted(replay.names.values()):
+        raise damaged(store.path, sqlite3.DatabaseError("categories and log differ"))
+    for record in store.records():
+        said = replay.judged(record.id)
+        same = replace(
+            said, document=record.document, meta=record.meta, links=record.links
+        )
+        if same != record:
+            problem = f"document {record.id!r} and the log differ"
+            raise damaged(store.path, sqlite3.DatabaseError(problem))
+
+
+def _aside(entries: list[Entry]) -> bool:
+    own = [e for e in entries if e.within is None and e.act != UNDO]
+    return bool(own) and own[-1].act == UNSURE and own[-1].numbers[0] is None

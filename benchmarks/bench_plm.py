@@ -37,9 +37,9 @@ from classmark.weighting.vectorizer import Vectorizer
 ANALYZER = "words|lower|digits(drop)|stop(english)"
 CHOSEN: dict[str, dict[str, Any]] = {
     "modapte, fast": {"mapping": "dom", "C": 0.3, "center": 3.0, "tol": 0.3},
-    "modapte, best": {"mapping": "dme", "C": 0.3, "center": 1.0, "tol": 0.1},
+    "modapte, best": {"mapping": "dme", "C": 0.3, "center": None, "tol": 0.1},
     "modapte, deep": {"mapping": "dme", "C": 0.3, "center": 6.0, "tol": 0.1},
-    "bibtex": {"idf": True, "mapping": "dom", "C": 0.3, "center": 6.0, "tol": 0.1},
+    "bibtex": {"idf": True, "mapping": "dom", "C": 0.1, "center": 6.0, "tol": 0.1},
 }
 CS, CENTERS, TOLS = (0.1, 0.3, 1.0), (None, 1.0, 3.0, 6.0), (0.3, 0.1, 0.01)
 

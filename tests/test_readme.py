@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+LEARNING = (ROOT / "docs" / "learning.md").read_text()
 
 
 def test_the_python_examples_run_and_say_what_they_should(capsys):
@@ -18,10 +20,17 @@ def test_the_python_examples_run_and_say_what_they_should(capsys):
     assert "ndcg@10" in found
 
 
+def test_the_manual_of_learning_runs(capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", LEARNING, flags=re.DOTALL)
+    exec(compile(block, "learning.md", "exec"), {})  # noqa: S102, our own words
+    assert capsys.readouterr().out.count("'") == 6
+
+
 def test_every_command_shown_exists():
     from classmark.cli.main import app
 
-    shown = set(re.findall(r"^classmark (\w+)", README, flags=re.MULTILINE))
+    pages = README + LEARNING
+    shown = set(re.findall(r"^classmark (\w+)", pages, flags=re.MULTILINE))
     known = {c.name or c.callback.__name__ for c in app.registered_commands}
     known |= {group.name for group in app.registered_groups}
     assert shown

@@ -166,7 +166,7 @@ def suggest(
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="plm-reuters or graphs-rcv1")],
+    name: Annotated[str, typer.Argument(help="graphs-rcv1, mmp-reuters or plm-reuters")],
     data: Annotated[Path | None, typer.Option(help="The data sets' folder.")] = None,
     facts: Annotated[
         Path | None,

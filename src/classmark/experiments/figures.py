@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -123,6 +124,106 @@ def power_laws(
         axes.set_xlabel("non-zeros × labels")
         axes.legend(frameon=False, labelcolor="linecolor")
         _save(figure, path)
+
+
+class Panel(NamedTuple):
+    """One of several small plots: a title, and per name rounds and values.
+
+    log : whether the values span decades.
+    """
+
+    title: str
+    curves: Mapping[str, tuple[ArrayLike, ArrayLike]]
+    log: bool = False
+
+
+def learning_curves(panels: Sequence[Panel], path: Path, title: str) -> None:
+    """Draw values against documents seen (log axis), the same names in every panel."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    across = min(3, len(panels))
+    down = ceil(len(panels) / across)
+    names = list(panels[0].curves)
+    hue = dict(zip(names, HUES * len(names), strict=False))
+    with rc_context(STYLE):
+        lines = _lines(names, 3.4 * across)
+        above = 0.5 + 0.27 * len(lines)
+        figure = Figure(figsize=(3.4 * across, 2.7 * down + above))
+        grid = figure.subplots(down, across, squeeze=False, sharex=True)
+        for axes in grid.flat[len(panels) :]:
+            axes.set_axis_off()
+        for axes, panel in zip(grid.flat, panels, strict=False):
+            for name, (rounds, values) in panel.curves.items():
+                heights = np.asarray(values, float)
+                if panel.log:  # nothing to show where there is no loss yet
+                    heights = np.where(heights > 0, heights, np.nan)
+                axes.plot(np.asarray(rounds), heights, color=hue[name])
+            _dress(axes, panel)
+        for axes in grid[-1]:
+            axes.set_xlabel("documents seen")
+        top = 1 - above / figure.get_figheight()
+        figure.tight_layout(rect=(0, 0, 1, top), h_pad=1.6, w_pad=1.8)
+        _head(figure, title, lines, hue)
+        _save(figure, path)
+
+
+def _dress(axes: Axes, panel: Panel) -> None:
+    last = max(int(np.asarray(x)[-1]) for x, _ in panel.curves.values())
+    ticks = [tick for tick in round_numbers(last) if str(tick)[0] == "1"]
+    axes.set(xscale="log", title=panel.title)
+    axes.set_xticks(ticks, labels=[f"{tick:,}" for tick in ticks])
+    if panel.log:
+        axes.set_yscale("log")
+        low, high = axes.get_ylim()
+        _readable_decades(axes, low, high)
+    else:
+        highest = max(float(np.max(np.asarray(y))) for _, y in panel.curves.values())
+        axes.set_ylim(0, 1.03 * max(highest, 1e-9))
+    axes.minorticks_off()
+    axes.grid(axis="y", color=LINE, linewidth=0.6)
+
+
+def _readable_decades(axes: Axes, low: float, high: float) -> None:
+    """Ticks at 1, 2 and 5 times powers of ten, or at the powers where they are many."""
+    powers = range(-9, 10)
+    marks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+    seen = [mark for mark in marks if low <= mark <= high]
+    if len(seen) > 7:
+        seen = [mark for mark in marks[::3] if low <= mark <= high]
+    axes.set_yticks(seen, labels=[f"{mark:g}" for mark in seen])
+
+
+def _lines(names: Sequence[str], width: float) -> list[list[str]]:
+    """Share names among lines of so many inches.
+
+    >>> _lines(["plm", "averaged perceptron", "mmp"], 3.0)
+    [['plm', 'averaged perceptron'], ['mmp']]
+    """
+    lines: list[list[str]] = [[]]
+    room = width
+    for name in names:
+        needed = 0.08 * len(name) + 0.4
+        if needed > room and lines[-1]:
+            lines.append([])
+            room = width
+        lines[-1].append(name)
+        room -= needed
+    return lines
+
+
+def _head(
+    figure: Figure, title: str, lines: list[list[str]], hue: Mapping[str, str]
+) -> None:
+    """The title, and below it every name in its own colour."""
+    width, height = figure.get_size_inches()
+    figure.text(0.15 / width, 1 - 0.28 / height, title, fontsize=12, color=INK)
+    for row, names in enumerate(lines):
+        across, up = 0.15, 0.56 + 0.27 * row
+        for name in names:
+            place = (across / width, 1 - up / height)
+            said = figure.text(*place, f"— {name}", color=hue[name])
+            across = said.get_window_extent().x1 / figure.dpi + 0.25
 
 
 def round_numbers(limit: int) -> list[int]:

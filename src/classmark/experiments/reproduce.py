@@ -8,7 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from classmark.experiments.figures import error_panels, rank_curves
+from classmark.experiments import mmp_reuters as mmp
+from classmark.experiments.figures import (
+    Panel,
+    error_panels,
+    learning_curves,
+    rank_curves,
+)
 from classmark.experiments.graphs_rcv1 import Table, graphs_rcv1
 from classmark.experiments.plm_reuters import RANKS, Curves, Row, plm_reuters
 from classmark.preferences.decompose import NAMES as ERRORS
@@ -101,6 +107,42 @@ def curves_report(curves: Curves) -> Reproduction:
     )
 
 
+def of_rounds(data: Path | None) -> Reproduction:
+    """Losses and measures of on-line category rankers [CrammerSinger03]."""
+    return rounds_report(mmp.mmp_reuters(data))
+
+
+def rounds_report(table: mmp.Table) -> Reproduction:
+    """Put the measures beside the paper's; draw the losses of the training stream."""
+    rows: list[dict[str, str | float | None]] = []
+    for row in table.rows:
+        cells: dict[str, str | float | None] = {"method": row.method}
+        for key in mmp.COLUMNS:
+            published = row.paper[key]
+            beside = "" if published is None else f" ({published:g})"
+            cells[key] = f"{row.measures[key]:.3f}{beside}"
+        rows.append(cells)
+    panels = [
+        Panel(
+            f"{loss[:4]} {loss[4:]}",
+            {name: (table.rounds, values) for name, values in curves.items()},
+            log=loss != "loss1",
+        )
+        for loss, curves in table.curves.items()
+    ]
+    return Reproduction(
+        "On-line category ranking: Reuters-21578, five folds",
+        rows,
+        table.claims,
+        partial(learning_curves, panels, title="Mean loss up to a training document"),
+        "measured (published); losses 1 and 3 and one-error × 100; "
+        f"{table.documents:,} documents, {table.topics} topics, {table.words:,.0f} "
+        f"words in a fold (the paper's: {mmp.PAPER_WORDS:,}), {table.features:,.0f} "
+        f"selected ({mmp.PAPER_FEATURES:,})",
+        asdict(table),
+    )
+
+
 def _precision(row: Row, baseline: Row) -> dict[str, str | float | None]:
     cells: dict[str, str | float | None] = {
         "method": row.method,
@@ -120,5 +162,6 @@ def _precision(row: Row, baseline: Row) -> dict[str, str | float | None]:
 
 EXPERIMENTS: dict[str, Callable[[Path | None], Reproduction]] = {
     "graphs-rcv1": of_graphs,
+    "mmp-reuters": of_rounds,
     "plm-reuters": of_preferences,
 }

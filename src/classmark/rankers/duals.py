@@ -92,6 +92,8 @@ class Terms:
     def _mixed(self, rows: Rows, graphs: Sequence[PreferenceGraph]) -> Problem:
         decompositions(self.mapping)
         levels = favoured(graphs)
+        if not self.dense:
+            fits(rows, levels.width, self.memory, sparse=False)
         shares, center = self._shares(levels), Center(self._prototypes(rows, levels))
         free = callable(self.mapping)
         listed = np.array([free or not are_layered([graph]) for graph in graphs])

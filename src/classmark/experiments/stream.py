@@ -1,0 +1,209 @@
+"""How good is a ranker that starts from nothing and learns from every decision?
+
+Test-then-learn: every document is first ranked by what was learned from those before
+it, the ranking is measured, and only then is the document learned.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from classmark.judgments.labels import labels_from
+from classmark.measures.categories import per_document, rank_relevant
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.sparse import Rows, rows_from, take
+
+MEASURES = {
+    "loss1": "Loss1",
+    "loss2": "Loss2",
+    "loss3": "Loss3",
+    "one_error": "OneError",
+    "average_precision": "AP",
+    "coverage": "Coverage",
+}
+INSPECTED = "inspected"
+
+Values = NDArray[np.float64]
+Labels = Sequence[Sequence[int]]
+
+
+class OnlineRanker(Protocol):
+    """What learns one document at a time and scores all labels it knows."""
+
+    def partial_fit(self, X: Any, Y: Any, n_labels: int | None = None) -> Any:
+        """Learn from these documents, going on from what is known."""
+
+    def decision_function(self, X: Any) -> Values:
+        """Scores of the labels known, shape (documents, labels)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """What a stream showed: one value a document, in the order they came.
+
+    measures : losses 1 to 3, one_error, average_precision, coverage and ``inspected``,
+    the rank of the last right label: how many categories an expert looks at until the
+    document is done. Each (n,); NaN where a document without labels has none.
+    seconds : of each update, (n,), the ranking not counted.
+    """
+
+    measures: dict[str, Values]
+    seconds: Values
+    n_labels: int
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+    def mean(self, name: str, first: int = 0, last: int | None = None) -> float:
+        """The mean of a measure over documents first … last − 1; NaN over none."""
+        values = self.measures[name][first:last]
+        values = values[~np.isnan(values)]
+        return float(values.mean()) if len(values) else float("nan")
+
+    def summary(self, first: int = 1500) -> dict[str, dict[str, float]]:
+        """Means over the first documents, the second half and all; update times."""
+        spans = {"first": (0, first), "second half": (len(self) // 2, None)}
+        spans["all"] = (0, None)
+        means = {
+            span: {name: self.mean(name, *ends) for name in self.measures}
+            for span, ends in spans.items()
+        }
+        return means | {"update": self.update_times()}
+
+    def update_times(self, first: int = 0, last: int | None = None) -> dict[str, float]:
+        """Milliseconds of an update: median, p99, worst and mean."""
+        spent = 1000 * self.seconds[first:last]
+        median, p99 = np.quantile(spent, [0.5, 0.99])
+        worst, mean = spent.max(), spent.mean()
+        found = {"median": median, "p99": p99, "worst": worst, "mean": mean}
+        return {name: float(value) for name, value in found.items()}
+
+    def curve(self, name: str, points: int = 100) -> tuple[NDArray[np.int64], Values]:
+        """Round-averaged cumulative values at log-spaced rounds [CrammerSinger03].
+
+        Returns rounds t and (1/t) Σ_{i ≤ t} value_i, both of shape (about points,).
+        """
+        values = self.measures[name]
+        known = ~np.isnan(values)
+        sums, counts = np.cumsum(np.where(known, values, 0.0)), np.cumsum(known)
+        rounds = np.unique(np.geomspace(1, len(self), points).round().astype(np.int64))
+        rounds = rounds[counts[rounds - 1] > 0]
+        return rounds, sums[rounds - 1] / counts[rounds - 1]
+
+
+@dataclass(eq=False)
+class Follower:
+    """One ranker on its way through a stream, and what was measured of it."""
+
+    ranker: OnlineRanker
+    width: int = 0
+    n_labels: int = 0
+    _found: list[dict[str, Values]] = field(default_factory=list)
+    _seconds: list[float] = field(default_factory=list)
+
+    def see(self, rows: Rows, labels: Rows) -> None:
+        """Rank these documents, all of them before any is learned; then learn each.
+
+        rows : may be wider, labels : may be more than before.
+        """
+        self._found.append(_measured(self.scores(rows, labels.width), labels))
+        for at in range(len(rows)):
+            one, own = (rows, labels) if len(rows) == 1 else _both(rows, labels, at)
+            started = time.perf_counter()
+            self.ranker.partial_fit(one, own, labels.width)
+            self._seconds.append(time.perf_counter() - started)
+        self.width, self.n_labels = rows.width, labels.width
+
+    def go_on_with(self, ranker: OnlineRanker, rows: Rows, labels: Rows) -> None:
+        """Put another ranker in the place, which has learned these documents."""
+        self.ranker, self.width, self.n_labels = ranker, rows.width, labels.width
+
+    def scores(self, rows: Rows, n_labels: int) -> Values:
+        """Scores of all labels; those never seen, and unknown words, count 0."""
+        scores = np.zeros((len(rows), n_labels))
+        if self.n_labels:
+            known = narrowed(rows, self.width)
+            scores[:, : self.n_labels] = self.ranker.decision_function(known)
+        return scores
+
+    def result(self) -> Replay:
+        """All that was measured."""
+        if not self._seconds:
+            raise Mistake("the stream is empty: give at least one document")
+        together = {
+            name: np.concatenate([found[name] for found in self._found])
+            for name in self._found[0]
+        }
+        return Replay(together, np.array(self._seconds), self.n_labels)
+
+
+def replay(
+    ranker: OnlineRanker,
+    X: Any,
+    Y: Any,
+    n_labels: int | None = None,
+    groups: ArrayLike | None = None,
+) -> Replay:
+    """Rank, measure and learn the documents in their order.
+
+    X : shape (n, features);  Y : labels in any shape;  n_labels : how many labels are
+    ranked from the start; without it, those seen so far and the document's own.
+    groups : shape (n,); neighbours of one group (near copies) are all ranked before
+    any of them is learned.
+
+    >>> from classmark.rankers.perceptron import CategoryPerceptron
+    >>> found = replay(CategoryPerceptron(), [[1.0, 0.0]] * 3, [[1]] * 3, 2)
+    >>> found.measures["inspected"].tolist()
+    [2.0, 1.0, 1.0]
+    """
+    rows = rows_from(X)
+    labels = labels_from(Y, len(rows), n_labels)
+    follower = Follower(ranker)
+    known = n_labels or 1
+    for which in track(list(_blocks(len(rows), groups)), "replaying the stream"):
+        own = take(labels, which)
+        if n_labels is None:
+            known = max(known, int(own.columns.max(initial=0)) + 1)
+        own = Rows(own.starts, own.columns, own.values, known)
+        follower.see(take(rows, which), own)
+    return follower.result()
+
+
+def _blocks(n: int, groups: ArrayLike | None) -> Iterator[NDArray[np.int64]]:
+    if groups is None:
+        return (np.array([at]) for at in range(n))
+    name = np.asarray(groups)
+    if name.shape != (n,):
+        raise Mistake(f"groups has shape {name.shape}: give one name for each document")
+    ends = np.flatnonzero(name[1:] != name[:-1]) + 1
+    return iter(np.split(np.arange(n), ends) if n else [])
+
+
+def narrowed(rows: Rows, width: int) -> Rows:
+    """Only the first ``width`` columns.
+
+    >>> narrowed(rows_from([[1.0, 2.0], [0.0, 3.0]]), 1).values.tolist()
+    [1.0]
+    """
+    if width >= rows.width:
+        return Rows(rows.starts, rows.columns, rows.values, width)
+    kept = rows.columns < width
+    counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
+    return Rows(counted[rows.starts], rows.columns[kept], rows.values[kept], width)
+
+
+def _both(rows: Rows, labels: Rows, at: int) -> tuple[Rows, Rows]:
+    return take(rows, [at]), take(labels, [at])
+
+
+def _measured(scores: Values, labels: Rows) -> dict[str, Values]:
+    values = per_document(rank_relevant(scores, labels))
+    found = {name: values[key] for name, key in MEASURES.items()}
+    return found | {INSPECTED: found["coverage"] + 1.0}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from classmark import datasets as datasets
     from classmark import measures as measures
+    from classmark.links.pagerank import pagerank as pagerank
     from classmark.losses.errors import ranking_error as ranking_error
     from classmark.measures import accuracy_bound as accuracy_bound
     from classmark.preferences.decompose import decompose as decompose
@@ -44,6 +45,7 @@ _HOMES = {
     "Vectorizer": "classmark.weighting.vectorizer",
     "accuracy_bound": "classmark.measures",
     "decompose": "classmark.preferences.decompose",
+    "pagerank": "classmark.links.pagerank",
     "ranking_error": "classmark.losses.errors",
     "select_features": "classmark.weighting.selection",
 }

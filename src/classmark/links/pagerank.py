@@ -1,0 +1,177 @@
+"""PageRank: how often does a reader who follows links at random see each page?"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from classmark.links.incoming import Incoming, incoming_links
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.sparse import Rows
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array, csr_matrix
+
+Vector = NDArray[np.float64]
+METHODS = ("power", "gauss-seidel", "eigen")
+ROUNDING = 4e-16  # the change of a pass does not fall much below it
+FEW = 8  # pages for which the eigenvectors of a dense matrix are taken
+
+
+def pagerank(
+    A: ArrayLike | csr_array | csr_matrix | Rows,
+    damping: float = 0.85,
+    teleport: ArrayLike | None = None,
+    method: str = "power",
+    tol: float = 1e-10,
+) -> Vector:
+    """Return the probability of each page under a random reader [BrinPage98].
+
+    The reader follows a link with probability λ (``damping``) and jumps anywhere
+    otherwise: P_ij = λ A_ij / Σ_j A_ij + (1 − λ) v_j. From a page without links every
+    step is a jump: P_ij = v_j. Pages with no ``teleport`` given are jumped to alike,
+    v_j = 1/N; a ``teleport`` makes the rank personal, and is where readers of pages
+    without links go as well. The answer x solves x = x P, Σ x = 1.
+
+    A : shape (N, N), A[i, j] = 1, or a weight ≥ 0, for a link i → j;
+    teleport : shape (N,), probabilities;
+    method : ``"power"``, x ← x P; ``"gauss-seidel"``, sweeps over the linear system
+    (I − λ Sᵀ) y = v, of which x is the multiple with sum 1 [LangvilleMeyer04];
+    ``"eigen"``, the dominant left eigenvector of P, by ARPACK;
+    tol : the answer is at most so far, in Σ |x_j − x*_j|, from the exact one.
+
+    >>> pagerank([[0, 1, 1], [0, 0, 1], [0, 0, 0]]).round(4).tolist()
+    [0.1976, 0.2816, 0.5209]
+    """
+    _require(damping, method, tol)
+    links = incoming_links(A)
+    v = _distribution(teleport, len(links))
+    if damping == 0:
+        return v
+    ways = {"power": _power, "gauss-seidel": _gauss_seidel, "eigen": _eigen}
+    x = ways[method](links, v, float(damping), float(tol))
+    return np.asarray(x / x.sum())
+
+
+def _power(links: Incoming, v: Vector, damping: float, tol: float) -> Vector:
+    """Follow all links until ‖x − x*‖₁ ≤ λ/(1 − λ) ‖change‖₁ is small enough."""
+    from classmark.links.kernels import follow_links
+
+    x, sent = v.copy(), np.empty_like(v)
+    web = (links.starts, links.sources, links.shares, links.scale, v, damping)
+    for _ in track(_passes(damping, tol), "following links"):
+        if follow_links(*web, x, sent) * damping / (1 - damping) <= tol:
+            return x
+    raise _too_fine(damping, tol)
+
+
+def _gauss_seidel(links: Incoming, v: Vector, damping: float, tol: float) -> Vector:
+    """Solve y = λ Sᵀ y + v, S the shares (rows of zeros for pages without links).
+
+    After a sweep the residual is at most λ ‖change‖₁ and ‖(I − λ Sᵀ)⁻¹‖₁ ≤ 1/(1 − λ);
+    scaling y to sum 1 at most doubles the relative error. Between sweeps y is scaled so
+    that the sum of all equations holds, which takes the slowest part of the error away;
+    the second half of the passes goes without, being certain to get there.
+    """
+    from classmark.links.kernels import relax_pages
+
+    web = (links.starts, links.sources, links.shares, links.scale, v, damping)
+    passes = len(_passes(damping, tol))
+    leaves = np.where(links.scale == 0, 1.0, 1 - damping)
+    y: Vector = v / (leaves * v).sum()
+    sent = damping * links.scale * y
+    for sweep in track(range(2 * passes), "solving for the ranks"):
+        change = relax_pages(*web, y, sent)
+        if 2 * damping / (1 - damping) * change <= tol * y.sum():
+            return y
+        if sweep < passes:
+            excess = (leaves * y).sum()
+            y /= excess
+            sent /= excess
+    raise _too_fine(damping, tol)
+
+
+def _eigen(links: Incoming, v: Vector, damping: float, tol: float) -> Vector:
+    """Take the eigenvector; a pass of the power method tells how far off it is."""
+    from classmark.links.kernels import follow_links
+
+    web = (links.starts, links.sources, links.shares, links.scale, v, damping)
+    sent = np.empty_like(v)
+
+    def step(x: NDArray[Any]) -> Vector:
+        y = np.array(x, np.float64).ravel()
+        follow_links(*web, y, sent)
+        return y
+
+    near = tol * (1 - damping) / math.sqrt(len(v))
+    x = np.abs(_dominant(step, v, max(near, ROUNDING)))
+    x /= x.sum()
+    if follow_links(*web, x, sent) * damping / (1 - damping) > tol:
+        raise _too_fine(damping, tol)
+    return x
+
+
+def _dominant(step: Any, v: Vector, near: float) -> Vector:
+    """The eigenvector of ``step`` with the eigenvalue of largest size, 1."""
+    from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
+
+    n = len(v)
+    if n <= FEW:
+        values, vectors = np.linalg.eig(np.array([step(e) for e in np.eye(n)]).T)
+        return np.asarray(vectors[:, np.argmax(values.real)].real)
+    operator: Any = LinearOperator((n, n), matvec=step, dtype=np.float64)
+    try:
+        _, found = eigs(operator, k=1, which="LM", v0=v, tol=near)
+    except ArpackError as error:
+        raise Mistake(
+            f"method='eigen' found no eigenvector ({error}): use 'power'"
+        ) from error
+    return np.asarray(found[:, 0].real)
+
+
+def _passes(damping: float, tol: float) -> range:
+    """Enough passes in exact arithmetic: changes fall by λ, from 4/(1 − λ)² at most."""
+    if tol * (1 - damping) / damping < ROUNDING:
+        raise _too_fine(damping, tol)
+    needed = math.log(tol * (1 - damping) ** 3 / 8) / math.log(damping)
+    return range(math.ceil(needed) + 10)
+
+
+def _too_fine(damping: float, tol: float) -> Mistake:
+    return Mistake(
+        f"tol={tol:g} is finer than double precision can give with damping="
+        f"{damping:g}: give a larger tol or a smaller damping"
+    )
+
+
+def _require(damping: float, method: str, tol: float) -> None:
+    if not 0 <= damping < 1:
+        raise Mistake(f"damping is {damping}: give a number from 0 to below 1")
+    if method not in METHODS:
+        raise Mistake(f"method={method!r} is not known: use {', '.join(METHODS)}")
+    if not 0 < tol < math.inf:
+        raise Mistake(f"tol is {tol}: give a small number above 0")
+
+
+def _distribution(teleport: ArrayLike | None, n: int) -> Vector:
+    if teleport is None:
+        return np.full(n, 1.0 / n)
+    given = np.asarray(teleport)
+    if given.shape != (n,) or given.dtype.kind not in "biuf":
+        raise Mistake(
+            f"teleport has the shape {given.shape} and holds {given.dtype}: give a "
+            f"number for each of the {n} pages"
+        )
+    v = given.astype(np.float64)
+    bad = np.flatnonzero(~(v >= 0) | np.isinf(v))
+    if len(bad):
+        raise Mistake(f"teleport[{bad[0]}] is {v[bad[0]]}: give probabilities")
+    if abs(v.sum() - 1) > 1e-6:
+        raise Mistake(
+            f"teleport sums to {v.sum():g}: probabilities sum to 1, divide by the sum"
+        )
+    return np.asarray(v / v.sum())

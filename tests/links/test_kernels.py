@@ -1,0 +1,90 @@
+"""Each pass over the links does what its slow version does."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from classmark.links import kernels
+from classmark.links.incoming import incoming_links
+from classmark.sparse import rows_from
+from oracles import links as slow
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def web(seed, weighted):
+    """A random link matrix with dangling pages and self-links, and a teleport."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 12))
+    A = (rng.random((n, n)) < rng.random()) * 1.0
+    if weighted:
+        A *= rng.integers(0, 5, (n, n))
+    A[rng.random(n) < 0.3] = 0.0
+    v = rng.random(n) + 1e-3
+    return A, v / v.sum(), rng.random(n), float(rng.uniform(0, 0.99))
+
+
+@given(SEEDS, st.booleans())
+@settings(max_examples=60)
+def test_links_are_turned_round(seed, weighted):
+    rows = rows_from(web(seed, weighted)[0])
+    values = rows.values if weighted else np.empty(0)
+    ends = np.zeros(len(rows) + 1, np.int64)
+    sources, shares = np.empty(rows.nnz, np.uint32), np.empty(len(values))
+    kernels.turn_round(rows.starts, rows.columns, values, ends, sources, shares)
+    for j, expected in enumerate(slow.turn_round(rows.starts, rows.columns, values)):
+        part = slice(ends[j], ends[j + 1])
+        assert sources[part].tolist() == [i for i, _ in expected]
+        if weighted:
+            assert shares[part].tolist() == [value for _, value in expected]
+    assert ends[-1] == rows.nnz
+
+
+@given(SEEDS)
+@settings(max_examples=60)
+def test_rows_are_shared_out(seed):
+    A = web(seed, weighted=True)[0]
+    rows = rows_from(A)
+    shares, scale = np.empty(rows.nnz), np.empty(len(A))
+    kernels.share_out(rows.starts, rows.values, shares, scale)
+    expected, linked = slow.share_out(A)
+    assert np.allclose(shares, expected[A > 0], rtol=1e-14)
+    assert np.array_equal(scale, linked)
+
+
+@pytest.mark.parametrize("huge", [1e308, 5e-324])
+def test_no_weight_is_too_large_or_too_small_to_share_out(huge):
+    shares, scale = np.empty(3), np.empty(1)
+    kernels.share_out(np.array([0, 3]), np.full(3, huge), shares, scale)
+    assert np.allclose(shares, 1 / 3)
+
+
+@given(SEEDS, st.booleans())
+@settings(max_examples=60)
+def test_a_pass_follows_the_links(seed, weighted):
+    A, v, x, damping = web(seed, weighted)
+    links = incoming_links(A)
+    expected, change = slow.follow_links(A, v, damping, x)
+    said = kernels.follow_links(
+        *(links.starts, links.sources, links.shares, links.scale, v, damping),
+        *(x, np.empty_like(x)),
+    )
+    assert np.allclose(x, expected, rtol=1e-12)
+    assert said == pytest.approx(change, rel=1e-9, abs=1e-14)
+
+
+@given(SEEDS, st.booleans())
+@settings(max_examples=60)
+def test_a_sweep_solves_each_equation_in_turn(seed, weighted):
+    A, v, x, damping = web(seed, weighted)
+    links = incoming_links(A)
+    sent = damping * links.scale * x
+    for _ in range(2):
+        expected, change = slow.relax_pages(A, v, damping, x)
+        said = kernels.relax_pages(
+            *(links.starts, links.sources, links.shares, links.scale, v, damping),
+            *(x, sent),
+        )
+        assert np.allclose(x, expected, rtol=1e-11)
+        assert said == pytest.approx(change, rel=1e-9, abs=1e-13)

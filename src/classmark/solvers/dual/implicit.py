@@ -17,6 +17,7 @@ from classmark.sparse import Rows
 CODES = {"dis": (0,), "dom": (1,), "dme": (2,), "dom-dme": (1, 2), "svm": (3,)}
 
 
+SHARE = 8  # of what is in use, one part more is had when more room is needed
 SPARE = 4  # duals per document there is room for at first
 LARGEST = 2**32  # places in a pool
 
@@ -38,9 +39,9 @@ class Pool:
     alpha: NDArray[Any]
     used: NDArray[np.int64]
 
-    def grow(self, need: int) -> None:
-        """Make it an eighth larger than what is in use, and ``need`` more."""
-        size = int(self.used[0]) + int(self.used[0]) // 8 + need
+    def grow(self, need: int, share: int) -> None:
+        """Make it a ``share``-th larger than what is in use, and ``need`` more."""
+        size = int(self.used[0]) + int(self.used[0]) // share + need
         if size > LARGEST:
             raise Mistake("the duals need too many places: use a smaller C, or center")
         self.label.resize(size, refcheck=False)
@@ -78,7 +79,7 @@ class ImplicitDual:
         self.center = center or Center()
         self.W = np.zeros((rows.width, levels.width), rows.values.dtype)
         self.center.add_to(self.W)
-        self.absent = np.empty(0, np.int64)
+        self.absent, self.share = np.empty(0, np.int64), SHARE
         self.widest = int(np.diff(levels.starts).max(initial=0))
         n_slots = max(levels.nnz, len(rows))
         self.slots = np.zeros((len(self.codes), n_slots, 3), np.uint32)
@@ -181,8 +182,9 @@ class ImplicitDual:
         order = np.argsort(slots[:, 0] if mine is None else slots[mine, 0])
         order = order if mine is None else mine[order]
         pool.used[0] = compact(order, slots, pool.label, pool.alpha)
-        if pool.used[0] + pool.used[0] // 16 + self._most() > len(pool.label):
-            pool.grow(self._most())
+        spare = pool.used[0] // (2 * self.share) + self._most()
+        if pool.used[0] + spare > len(pool.label):
+            pool.grow(self._most(), self.share)
 
     def _slots_of(self, pool: Pool) -> NDArray[np.int64] | None:
         """Which of all the slots are the pool's; None: all of them."""

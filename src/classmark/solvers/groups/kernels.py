@@ -14,6 +14,7 @@ import numpy as np
 from classmark.compiled import compiled
 
 MOST = 32  # labels that one visit takes into a group
+LEAST = 1e-9  # what a group must be allowed for a step
 
 
 @compiled
@@ -151,8 +152,10 @@ def visit_dme(
         if level[above[j]] > level[s]:
             held += a[j, s]
             worst = min(worst, f[above[j]])
+        else:
+            cap -= a[j, s]  # of a label that is not compared any more: it stays
     slack = max(0.0, 1.0 - worst + f[s])
-    if not learn or (slack == 0.0 and held == 0.0):
+    if not learn or cap <= LEAST or (slack == 0.0 and held == 0.0):
         return slack
     m = 0
     for j in range(len(above)):

@@ -51,9 +51,7 @@ class LiveDual:
         self.visits = 0
         self.shelf, self.listed = Shelf(layered), Listed(C)
         if is_listed is None:
-            is_listed = np.repeat(
-                [False, True], [len(self.shelf), listed.n_documents if listed else 0]
-            )
+            is_listed = np.full((listed or layered).n_documents, listed is not None)
         self.owner = Growing(np.flatnonzero(~is_listed))
         self.place = Growing(np.where(is_listed, -1, np.cumsum(~is_listed) - 1))
         if listed is not None:
@@ -144,7 +142,6 @@ class LiveDual:
         if features > self.n_features or labels > self.n_labels:
             features = max(features, self.n_features)
             labels = max(labels, self.n_labels)
-            self.n_features = features
             self._resize(features, labels)
 
     def retire(self, label: int, *, back: bool = False) -> None:
@@ -267,14 +264,12 @@ class LiveDual:
             self.place.array[self.owner.array] = np.arange(len(left))
 
     def _place_of(self, handle: int) -> int:
-        known = 0 <= handle < len(self.place)
-        place = int(self.place.array[handle]) if known else -1
-        if place < 0:
+        if not self.knows(handle):
             raise Mistake(
                 f"document {handle} is not kept any longer: learn from all documents "
                 "anew to take it back"
             )
-        return place
+        return int(self.place.array[handle])
 
     def _resize(self, features: int, labels: int) -> None:
         """Make W large enough: rows doubled, columns in steps, all spare ones zero."""
@@ -284,16 +279,16 @@ class LiveDual:
             height = max(features, 2 * height, 1024)
         if labels > width:
             width = -(-max(labels, width + width // 4) // ALIGNED) * ALIGNED
-        self.n_labels = labels
         if (height, width) != problem.W.shape:
             larger = np.zeros((height, width), problem.W.dtype)
-            larger[: problem.W.shape[0], : problem.W.shape[1]] = problem.W
+            larger[: self.n_features, : self.n_labels] = self.W
             problem.W = larger
             caps = np.full(width, self.C)
             caps[: len(problem.caps)] = problem.caps
             problem.caps = problem.rest_caps = caps
             self.shelf.widen(width)
             self.listed.rebase(larger)
+        self.n_features, self.n_labels = features, labels
         self._mark_absent()
 
     def _mark_absent(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,7 @@ class Listed:
         self, handle: int, lesson: Lesson, W: NDArray[Any], duals: Duals | None = None
     ) -> None:
         """Keep a document and learn it, unless its duals are known."""
+        lesson = replace(lesson, values=lesson.values.astype(W.dtype, copy=False))
         known = np.zeros(_count(lesson)) if duals is None else duals
         held = self._documents[handle] = self._held(lesson, known, W)
         self._order.append(handle)

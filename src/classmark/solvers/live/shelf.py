@@ -24,6 +24,7 @@ class Shelf:
 
     def __init__(self, problem: ImplicitDual) -> None:
         self.problem = problem
+        problem.share = 1  # twice the room: closing gaps would be felt
         self._hold(problem.rows, problem.levels)
         self._naps, self._costs = Growing(problem.naps), Growing(problem.costs)
         self._alive = Growing(np.ones(len(problem.rows), bool))

@@ -92,6 +92,8 @@ def _listed_arrays(live: LiveDual) -> Arrays:
         "listed_words": _ends([len(lesson.columns) for _, lesson in known]),
         "listed_columns": _joined([lesson.columns for _, lesson in known], np.uint32),
         "listed_values": _joined([lesson.values for _, lesson in known], live.W.dtype),
+        "listed_labels": _joined([lesson.labels for _, lesson in known], np.uint32),
+        "listed_named": _ends([len(lesson.labels) for _, lesson in known]),
         "listed_groups": _ends([len(lesson.groups or []) for _, lesson in known]),
         "listed_weights": np.array([w for _, o in known for w in o.weights], float),
         "listed_edges": _ends([len(group) for group in groups]),
@@ -101,21 +103,19 @@ def _listed_arrays(live: LiveDual) -> Arrays:
 
 
 def _listed_lessons(arrays: Mapping[str, NDArray[Any]]) -> Any:
-    words, groups, edges = (
-        arrays[f"listed_{name}"] for name in ("words", "groups", "edges")
+    words, named, groups, edges = (
+        arrays[f"listed_{name}"] for name in ("words", "named", "groups", "edges")
     )
     for i, handle in enumerate(arrays["listed_handles"]):
         own = range(groups[i], groups[i + 1])
         pairs = [arrays["listed_pairs"][edges[g] : edges[g + 1]].tolist() for g in own]
-        named = sorted(
-            {item for group in pairs for pair in group for item in pair} - {-1}
-        )
-        row = slice(words[i], words[i + 1])
+        row, own_labels = slice(*words[i : i + 2]), slice(*named[i : i + 2])
+        labels = np.array(arrays["listed_labels"][own_labels])
         lesson = Lesson(
             np.array(arrays["listed_columns"][row]),
             np.array(arrays["listed_values"][row]),
-            np.array(named, np.uint32),
-            np.zeros(len(named), np.float32),
+            labels,
+            np.zeros(len(labels), np.float32),
             [[(u, v) for u, v in group] for group in pairs],
             tuple(arrays["listed_weights"][groups[i] : groups[i + 1]].tolist()),
         )

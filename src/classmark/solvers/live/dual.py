@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from classmark.problems import Mistake
 from classmark.solvers.dual.explicit import ExplicitDual
 from classmark.solvers.dual.implicit import ImplicitDual
+from classmark.solvers.lines import with_room
 from classmark.solvers.live.growing import Growing
 from classmark.solvers.live.lesson import Lesson
 from classmark.solvers.live.listed import Listed, lessons_of
@@ -280,8 +281,7 @@ class LiveDual:
         if labels > width:
             width = -(-max(labels, width + width // 4) // ALIGNED) * ALIGNED
         if (height, width) != problem.W.shape:
-            larger = np.zeros((height, width), problem.W.dtype)
-            larger[: self.n_features, : self.n_labels] = self.W
+            larger = with_room(self.W, (height, width), problem.W.dtype)
             problem.W = larger
             caps = np.full(width, self.C)
             caps[: len(problem.caps)] = problem.caps

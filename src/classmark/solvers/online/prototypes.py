@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.solvers.lines import LINE, with_room
 from classmark.solvers.online.rounds import Rounds
 from classmark.sparse import Rows
-
-LINE = 64  # bytes: where labels are many, a row of weights fills whole cache lines
 
 
 class Prototypes:
@@ -80,9 +79,9 @@ class Prototypes:
             width = _padded(labels, np.dtype(kind).itemsize)
         room = height, width
         if room != self._last.shape or not self._last.flags.writeable:
-            self._last = _moved(self._used(self._last), room, kind)
+            self._last = with_room(self._used(self._last), room, kind)
         if self.average and room != self._timed.shape:
-            self._timed = _moved(self._used(self._timed), room, np.float64)
+            self._timed = with_room(self._used(self._timed), room, np.float64)
         self.features, self.labels = features, labels
 
     def _used(self, table: NDArray[Any]) -> NDArray[Any]:
@@ -93,17 +92,6 @@ def _padded(labels: int, size: int) -> int:
     """Labels to fill whole cache lines, where that adds a quarter at most."""
     whole = -(-labels * size // LINE) * LINE // size
     return whole if 4 * whole <= 5 * labels else labels
-
-
-def _moved(table: NDArray[Any], shape: tuple[int, int], kind: Any) -> NDArray[Any]:
-    """A copy with more room, zeros in it, beginning on a cache line."""
-    size = np.dtype(kind).itemsize
-    raw = np.zeros(shape[0] * shape[1] * size + LINE, np.uint8)
-    first = -raw.ctypes.data % LINE
-    used = raw[first : len(raw) - LINE + first]
-    moved: NDArray[Any] = used.view(kind).reshape(shape)
-    moved[: table.shape[0], : table.shape[1]] = table
-    return moved
 
 
 def _product(rows: Rows, weights: NDArray[Any]) -> NDArray[np.float64]:

@@ -82,6 +82,7 @@ def ours() -> Contestants:
     for C in (1.0, 3.0):
         for name, setting in (
             ("one step", {"revisits": 0}),
+            ("+ 50 re-visits", {"revisits": 50}),
             ("+ 100 re-visits", {"revisits": 100}),
             ("10 ms a document", {"budget": BUDGET}),
         ):

@@ -38,3 +38,14 @@ def compact(slots, label, alpha):
     """Everything a pool holds, in the order it lies in."""
     kept = sorted((slot for slot in slots if slot[1]), key=lambda slot: slot[0])
     return [held(slot, label, alpha) for slot in kept]
+
+
+def sum_of_slots(begins, ends, slots, label, alpha):
+    return [
+        sum(
+            sum(held(slot, label, alpha).values())
+            for part in slots
+            for slot in part[b:e]
+        )
+        for b, e in zip(begins, ends, strict=True)
+    ]

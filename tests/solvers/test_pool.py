@@ -52,3 +52,15 @@ def test_what_is_stored_is_loaded_and_survives_compaction(seed):
 
 def test_the_most_a_document_can_need():
     assert kernels.most_room(2, 3, 10) == slow.most_room(2, 3, 10) == 96
+
+
+def test_the_duals_of_some_slots_are_summed():
+    rng = np.random.default_rng(5)
+    slots, (label, alpha, used) = np.zeros((2, 5, 3), np.uint32), pool()
+    for part in slots:
+        kernels.store_duals(rng.random((5, K)), part, label, alpha, used)
+    begins, ends, found = np.array([0, 2, 2]), np.array([2, 5, 2]), np.zeros(3)
+    kernels.sum_of_slots(begins, ends, slots, alpha, found)
+    expected = slow.sum_of_slots(begins, ends, slots, label, alpha)
+    assert np.allclose(found, expected)
+    assert found[2] == 0 < found[0] < found[1]

@@ -116,10 +116,11 @@ def _keep_largest(f: Any, place: Any, held: int, m: int) -> int:
     """Of the labels place[held:m] keep the MOST with the largest scores."""
     if m - held <= MOST:
         return m
-    scores = np.sort(f[place[held:m]])
-    least, ties = scores[-MOST], MOST
-    for j in range(1, MOST + 1):
-        ties -= scores[-j] > least
+    scores = f[place[held:m]]
+    least = np.partition(scores, len(scores) - MOST)[len(scores) - MOST]
+    ties = MOST
+    for j in range(len(scores)):
+        ties -= scores[j] > least
     end = held
     for j in range(held, m):
         score = f[place[j]]

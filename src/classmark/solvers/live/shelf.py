@@ -84,12 +84,14 @@ class Shelf:
 
     def held(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Σα of each place."""
-        problem, alpha = self.problem, self.problem.pools[0].alpha
-        found = np.zeros(len(places))
-        for at, place in enumerate(places):
-            start, end = problem.levels.starts[place], problem.levels.starts[place + 1]
-            for first, count, _ in problem.slots[:, start:end].reshape(-1, 3).tolist():
-                found[at] += alpha[first : first + count].sum()
+        from classmark.solvers.pool.kernels import sum_of_slots
+
+        problem, found = self.problem, np.zeros(len(places))
+        starts = problem.levels.starts
+        sum_of_slots(
+            starts[places], starts[places + 1], problem.slots, problem.pools[0].alpha,
+            found,
+        )  # fmt: skip
         return found
 
     def lesson(self, place: int) -> Lesson:

@@ -73,3 +73,14 @@ def compact(order: Any, slots: Any, label: Any, alpha: Any) -> int:
         used += int(count)
     alpha[used:] = 0.0
     return used
+
+
+@compiled
+def sum_of_slots(begins: Any, ends: Any, slots: Any, alpha: Any, out: Any) -> None:
+    """out_i += Σα over the slots begins_i … ends_i − 1 of every part."""
+    for i in range(len(out)):
+        for part in range(len(slots)):
+            for p in range(begins[i], ends[i]):
+                first = np.int64(slots[part, p, 0])
+                for t in range(first, first + np.int64(slots[part, p, 1])):
+                    out[i] += alpha[t]

@@ -2,11 +2,11 @@
 
 Run with ``OMP_NUM_THREADS=1 python benchmarks/bench_labels.py --data DIR``: Reuters
 ModApté, 90 topics, log tf·idf; the training documents are learned one by one (C = 3,
-100 re-visits each). Then, each from that same state, one act on the categories. One-error
-on the test documents that have none of the categories concerned: before, at once after
-the act, after the re-visits that the workbench makes for it (10 ms, or one per document
-taught anew), and after a visit to every document. «nothing» says what the visits alone
-change.
+100 re-visits each). Then, each from that same state, one act on the categories, and
+the one-error on the test documents that have none of the categories concerned: before;
+at once, when nothing was visited again; after the re-visits that the workbench makes
+(each document once where some were moved, else the 10 ms of the next decision); and
+after one more visit to every document. «nothing» says what the visits alone change.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import platform
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -148,7 +149,6 @@ class Bench:
         documents = known.documents
         ranker = PreferenceRanker(C=C, revisits=REVISITS)
         ranker.partial_fit(documents.X, documents.Y)
-        assert ranker.live_ is not None
         self.known, self.state = known, to_arrays(ranker.live_)
         self.rows = rows_from(documents.X_test)
 
@@ -161,11 +161,13 @@ class Bench:
         found = {"before": self.one_error(live, others)}
         taught = change.make(live)
         found["at once"] = self.one_error(live, others)
-        made = live.revisit(taught) if taught > 1 else live.revisit_for(BUDGET)
-        found[""] = self.one_error(live, others)
+        started = time.perf_counter()
+        made = live.revisit(len(live)) if taught else live.revisit_for(BUDGET)
+        seconds = time.perf_counter() - started
+        found["after them"] = self.one_error(live, others)
         live.revisit(len(live))
-        found["after a pass"] = self.one_error(live, others)
-        largest = max((abs(v - found["before"]) for v in found.values()), default=0.0)
+        found["later"] = self.one_error(live, others)
+        ends = [found[name] - found["before"] for name in ("after them", "later")]
         return {
             "act": change.act,
             "topics": ", ".join(change.topics) or "–",
@@ -173,9 +175,11 @@ class Bench:
             "before": found["before"],
             "at once": found["at once"],
             "re-visits": made,
-            "after them": found[""],
-            "after a pass": found["after a pass"],
-            "largest change": largest,
+            "seconds": seconds,
+            "after them": found["after them"],
+            "one pass later": found["later"],
+            "worse by at most": max(ends),
+            "changed by at most": max(map(abs, ends)),
         }
 
     def one_error(self, live: LiveDual, documents: Any) -> float:
@@ -202,8 +206,9 @@ def main() -> None:
         rows.append(bench.measure(change))
         print(rows[-1], flush=True)
     print(f"\n{table(rows)}\n")
-    kept = all(row["largest change"] <= MOST for row in rows)
-    print(f"at most {MOST} everywhere: {kept}")
+    for name in ("worse by at most", "changed by at most"):
+        kept = all(row[name] <= MOST for row in rows)
+        print(f"{name} {MOST} everywhere: {kept}")
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2) + "\n")
 

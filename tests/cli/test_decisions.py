@@ -158,3 +158,19 @@ def test_a_users_mistake_is_one_line_and_exit_code_2(run, shelf, words, said):
     assert err.startswith("classmark: ")
     assert err.count("\n") == 1
     assert said in err
+
+
+def test_what_was_learned_at_once_is_said(run, shelf):
+    assert shelf.exists()
+    code, out, _ = run("decide", "3", "--assign", "bees")
+    assert code == 0
+    assert "learned at once from 3 documents, with 3 re-visits" in out
+    assert "learned at once from 1 document, with" in run("undo")[1]
+    code, out, _ = run("rebuild", "--json")
+    assert (code, json.loads(out)[0]["difference"]) == (0, 0.0)
+    assert run("train", "--learner", "rocchio")[0] == 0
+    _, out, _ = run("decide", "4", "--assign", "bread")
+    assert "not learned yet: model 000001 stays as it is until" in out
+    code, _, problem = run("rebuild")
+    assert (code, problem.count("\n")) == (2, 1)
+    assert "train --learner plm" in problem

@@ -166,7 +166,12 @@ def suggest(
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="graphs-rcv1, mmp-reuters or plm-reuters")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="graphs-rcv1, mmp-reuters, plm-reuters or retrieval-models"
+        ),
+    ],
     data: Annotated[Path | None, typer.Option(help="The data sets' folder.")] = None,
     facts: Annotated[
         Path | None,

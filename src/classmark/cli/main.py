@@ -11,7 +11,14 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from classmark import __version__
-from classmark.cli import commands, decisions, links, streaming, taxonomies
+from classmark.cli import (
+    commands,
+    decisions,
+    links,
+    searching,
+    streaming,
+    taxonomies,
+)
 from classmark.problems import Mistake
 from classmark.progress import shown_by
 
@@ -43,6 +50,9 @@ app.command()(commands.train)
 app.command()(commands.evaluate)
 app.command()(streaming.stream)
 app.command()(commands.suggest)
+app.command()(searching.index)
+app.command()(searching.search)
+app.command()(searching.tune)
 app.command()(links.pagerank)
 app.command()(decisions.decide)
 app.command()(decisions.undo)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from classmark.problems import Mistake
 from classmark.sparse import Rows, stack
 from classmark.text.analysis import Analyzer
 from classmark.weighting import formulas
+from classmark.weighting.drift import Drift, restricted
 from classmark.weighting.vectorizer import Vectorizer, analyzer_from, matrix_of
 from classmark.weighting.vectors import (
     column_factor,
@@ -32,20 +33,6 @@ if TYPE_CHECKING:
 _FREQUENCIES = ("document_frequency", "collection_frequency")
 _DRIFTING = ("documents", "tokens", "postings")
 _IN_FORCE = ("documents_in_force", "postings_in_force", "terms_in_force")
-
-
-class Drift(NamedTuple):
-    """How far what was learned is from the weights in force.
-
-    documents : how many were learned since the last re-weighting (less those forgotten)
-    new_terms : share of the terms that came since, so have no statistics in force
-    shift : Σ_t cf_t |f_t − f'_t| / Σ_t cf_t: by how much re-weighting would change the
-        factor (idf) of a term, on average over all occurrences; 0 without idf
-    """
-
-    documents: int
-    new_terms: float
-    shift: float
 
 
 class LiveVectorizer(Estimator):
@@ -141,9 +128,19 @@ class LiveVectorizer(Estimator):
         """Return what ``rows`` does, as a scipy matrix."""
         return matrix_of(self.rows(texts))
 
-    def forget(self, text: str) -> None:
-        """Take a learned text out of the drifting statistics; its columns stay."""
+    def forget(self, text: str, columns: NDArray[np.uint32] | None = None) -> None:
+        """Take a learned text out of the drifting statistics; its columns stay.
+
+        columns : of the row it had, where the text may have changed since, or some of
+        its terms came later: these terms are taken out, and no others; one that the
+        text has no longer, once.
+        """
         self._ready()
+        if columns is not None:
+            counts = next(_counted([text], self.analyzer_, self.vocabulary_.closed()))
+            df, cf = (self._held[name][columns] for name in _FREQUENCIES)
+            self._tally(restricted(counts, columns, cf - df + 1), -1)
+            return
         counts = next(_counted([text], self.analyzer_, self.vocabulary_))
         known = counts.width == self._filled and self._counter["documents"] > 0
         self._ready()

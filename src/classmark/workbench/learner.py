@@ -39,7 +39,8 @@ class Origin:
 class Learner:
     """A live ranker and the moment of the log it has come to.
 
-    used : the numbers of the categories that some document was ever put in.
+    used : the numbers of the categories that some document was ever put in;  labels :
+    the present id of each category, in order, and its number in the ranker.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Learner:
     def model(self) -> TextRanker:
         """The ranker with the present ids of its categories."""
         model = copy(self.ranker.model)
-        model.categories = list(self._labels)
+        model.categories = list(self.labels)
         return model
 
     def catch_up(self) -> Learned:
@@ -131,11 +132,18 @@ class Learner:
         return {entry.document: None}
 
     def _reshape(self, entry: Entry) -> dict[str, None]:
-        """Know the categories; return the documents of those that came or went."""
+        """Know the categories; return the documents of those that came or went.
+
+        With them those whose preferences are listed, and so name all categories.
+        """
         self._know_categories()
         numbers = [n for n, fields in entry.changes.items() if "stands" in fields]
-        self._reshaped |= bool(numbers)
-        return {id_: None for n in numbers for id_ in self.moment.naming(n)}
+        if not numbers:
+            return {}
+        self._reshaped = True
+        listed = self.ranker.dual.listed
+        found = {id_: None for n in numbers for id_ in self.moment.naming(n)}
+        return found | {i: None for i, h in self.ranker.handles.items() if h in listed}
 
     def _learn(self, documents: Iterable[str]) -> tuple[int, int]:
         """Teach what is said of each document now; return how many, and set apart."""
@@ -151,7 +159,7 @@ class Learner:
                 self.used |= spoken
                 self._show()
             grades = self.origin.settings["grades"]
-            said = None if is_apart else lesson_by(record, self._labels, grades)
+            said = None if is_apart else lesson_by(record, self.labels, grades)
             changed = self.ranker.teach(id_, text_of(self.project, record), said)
             count += changed or said is not None
             apart += is_apart
@@ -183,12 +191,12 @@ class Learner:
         leaves = set(taxonomy_of(categories).leaves)
         self._number = self.moment.numbers()
         name = {number: id_ for id_, number in self._number.items()}
-        self._labels = {
+        self.labels = {
             name.get(number, f"\0{number}"): label
             for label, number in enumerate(self.numbers)
         }
         self.ranker.show(
-            self._labels[category.id]
+            self.labels[category.id]
             for category in categories
             if category.status == ACTIVE
             and (category.id in leaves or self._number[category.id] in self.used)

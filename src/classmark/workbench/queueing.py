@@ -133,11 +133,13 @@ def _by_scores(
     columns, values = [np.zeros(0, np.int64)], [np.zeros((0, 4))]
     for block, X in _vectors(project, model, project.store.undecided()):
         scores = model.ranker.decision_function(X)
+        ranked = np.flatnonzero(np.isfinite(scores).all(axis=0))
+        scores = scores[:, ranked]
         shown = model.probabilities(scores)
         shown = scores if shown is None else shown
         first, second = best_two(scores)
         ids += block
-        columns.append(first)
+        columns.append(ranked[first])
         rows, pair = np.arange(len(scores))[:, None], np.stack([first, second], axis=1)
         values.append(np.hstack([shown[rows, pair], scores[rows, pair]]))
     column = np.concatenate(columns)

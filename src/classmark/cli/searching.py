@@ -1,0 +1,187 @@
+"""Indexing, searching and tuning on the command line."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from classmark.cli.commands import HERE, AsJson, Format, Where, open_project
+from classmark.problems import Mistake
+
+if TYPE_CHECKING:
+    from classmark.workbench.searching import Found
+
+CHECK = Path("check")
+Folder = Annotated[
+    Path | None, typer.Option("--index", metavar="DIR", help="An index of a file.")
+]
+Model = Annotated[
+    str | None,
+    typer.Option(help="bm25, jm, dirichlet, pl2, lgd, cosine, boolean, …"),
+]
+Fixed = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter; repeatable."),
+]
+FeedbackBy = Annotated[
+    str | None,
+    typer.Option(help="rocchio, rm3 or information, as in rm3:terms=10,documents=5"),
+]
+
+
+def index(
+    path: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE|check]",
+            help="Documents to index in --to DIR; or check: verify every byte.",
+        ),
+    ] = None,
+    project: Where = HERE,
+    to: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the index of FILE goes.")
+    ] = None,
+    folder: Folder = None,
+    format_: Format = None,
+    memory: Annotated[
+        str, typer.Option(help="What the build may use, as in 64MB or 2GB.")
+    ] = "512MB",
+    positions: Annotated[
+        bool | None,
+        typer.Option(
+            "--positions/--no-positions", help="Keep the places of words, for phrases."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Index a project's documents, only what changed; or a file's, or check one."""
+    from classmark.cli.output import show_table
+    from classmark.workbench import indexing
+
+    if path == CHECK:
+        if folder is None:
+            with open_project(project) as opened:
+                folder = opened.index.folder
+        show_table(indexing.check_index(folder), as_json=as_json)
+    elif path is None:
+        with open_project(project) as opened:
+            found = indexing.index_project(opened, memory, positions=positions)
+        show_table(found, as_json=as_json)
+    elif to is None:
+        raise Mistake(f"index {path}: say where its index goes, with --to DIR")
+    else:
+        places = bool(positions)
+        found = indexing.index_file(path, to, memory, format_=format_, positions=places)
+        show_table(found, as_json=as_json)
+
+
+def search(
+    query: Annotated[
+        str,
+        typer.Argument(help='words "a phrase" field:word +must -not AND OR NOT ( )'),
+    ],
+    project: Where = HERE,
+    folder: Folder = None,
+    model: Model = None,
+    fixed: Fixed = None,
+    weight: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIELD=NUMBER", help="What a field counts; repeatable."),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", help="How many documents.")] = 10,
+    feedback: FeedbackBy = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(metavar="pagerank[:WEIGHT]", help="Add what links say."),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="What each term adds to each score.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find documents, best first, with the words that match."""
+    from classmark.workbench import searching
+
+    wish = searching.Wish(
+        model,
+        tuple(fixed or ()),
+        k,
+        feedback,
+        prior,
+        explain,
+        tuple(weight or ()),
+    )
+    try:
+        if folder is not None:
+            found = searching.search_index(folder, query, wish)
+        else:
+            with open_project(project) as opened:
+                found = searching.search_in(opened, query, wish)
+    except searching.MalformedQuery as problem:
+        raise Mistake(problem.line) from problem
+    show_found(found, as_json=as_json)
+
+
+def show_found(found: Found, *, as_json: bool = False) -> None:
+    """Print what was found."""
+    from dataclasses import asdict
+
+    from classmark.cli.output import say, show_json
+
+    if as_json:
+        show_json([asdict(answer) for answer in found.answers])
+        return
+    if not found.answers:
+        say("nothing was found")
+    for answer in found.answers:
+        say(f"{answer.rank:3}. {answer.title}  ({answer.id})  {answer.score:.4f}")
+        if answer.snippet:
+            say(f"       {answer.snippet}")
+        if answer.parts:
+            parts = (f"{term} {part:+.4f}" for term, part in answer.parts.items())
+            say(f"       = {'  '.join(parts)}")
+    if found.note:
+        say(f"\n  {found.note}")
+
+
+def tune(
+    parameter: Annotated[
+        list[str],
+        typer.Option(help="name=first:last:step or name=value,value; repeatable."),
+    ],
+    model: Annotated[str, typer.Option(help="The model.")] = "bm25",
+    queries: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Queries, with ids.")
+    ] = None,
+    qrels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Query, document, grade.")
+    ] = None,
+    measure: Annotated[str, typer.Option(help="As in map, ndcg@10, p@5.")] = "map",
+    project: Annotated[
+        Path | None, typer.Option("--project", "-p", help="The project.")
+    ] = None,
+    folder: Folder = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="A known collection with queries, as library.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="The data sets' folder.")] = None,
+    fixed: Fixed = None,
+    feedback: FeedbackBy = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the plot goes (.svg).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Try values of a model's parameters on judged queries, and say which is best."""
+    from classmark.cli.output import show_evaluated
+    from classmark.workbench import tuning
+
+    wish = tuning.Sweep(model, tuple(parameter), measure, tuple(fixed or ()), feedback)
+    judgments = tuning.Judgments(queries, qrels, dataset, data)
+    opening: Any = nullcontext() if project is None else open_project(project)
+    with opening as opened, tuning.judged_in(opened, folder, judgments) as asked:
+        found, _ = tuning.tune(asked, wish, plot)
+    show_evaluated(found, as_json=as_json)

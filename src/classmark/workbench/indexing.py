@@ -1,0 +1,258 @@
+"""Index a project's documents, or those of any file, and keep the index up to date.
+
+What links say of a document is indexed with it, as its field "anchor". Beside the index
+lies what each document was when it was indexed (a digest), so that only documents that
+are new or changed are indexed again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.corpus.document import Document
+from classmark.formats import read_records
+from classmark.index.directory import Index
+from classmark.links.graph import anchors
+from classmark.problems import Mistake
+from classmark.storage import Generations, open_folder, save
+from classmark.workbench.project import whoami
+from classmark.workbench.views import Cell, Table
+
+if TYPE_CHECKING:
+    from classmark.workbench.project import Project
+
+ANCHOR, SOURCE, MEMORY = "anchor", "source.json", "512MB"
+FORMAT, VERSION = "classmark-indexed", 1
+DOCUMENTS = "SELECT id, fields FROM documents ORDER BY number"
+LINKS = "SELECT links FROM documents WHERE links <> '[]' ORDER BY number"
+Digests = dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How an index is to be: its analyzer, its fields (all, if None), positions."""
+
+    analyzer: str
+    fields: tuple[str, ...] | None
+    positions: bool
+
+    def settings(self) -> dict[str, Any]:
+        """Return them as they are written down."""
+        fields = None if self.fields is None else list(self.fields)
+        return {
+            "analyzer": self.analyzer,
+            "fields": fields,
+            "positions": self.positions,
+        }
+
+
+def index_project(
+    project: Project, memory: str = MEMORY, *, positions: bool | None = None
+) -> Table:
+    """Build the project's index, or bring it up to date.
+
+    positions : whether places of words are kept, for phrases; None: as they were.
+    """
+    folder = project.index.folder
+    if positions is None:
+        positions = _has_positions(folder)
+    wanted = _wanted(project, positions=positions)
+    said = anchors(
+        (to, anchor)
+        for (text,) in project.store.run(LINKS)
+        for to, anchor in json.loads(text)
+    )
+    before = _digests_of(project, wanted)
+    after: Digests = {}
+    if before is None:
+        stream = _noted(_documents(project, said), after)
+        index = Index.build(
+            folder,
+            stream,
+            memory,
+            wanted.analyzer,
+            fields=wanted.fields,
+            positions=positions,
+        )
+        changed = {"added": len(after), "replaced": 0, "deleted": 0}
+    else:
+        index = Index.open(folder, memory)
+        stream = _noted(_documents(project, said), after)
+        changed = _update(index, before, stream, after)
+    _note(project, wanted, index.generation, after)
+    row: dict[str, Cell] = {
+        "documents": len(index),
+        **changed,
+        "fields": ", ".join(index.fields),
+        "positions": "yes" if positions else "no",
+        "generation": index.generation,
+    }
+    return Table(f"Index of {project.settings.name}", [row])
+
+
+def index_file(
+    path: Path,
+    to: Path,
+    memory: str = MEMORY,
+    *,
+    format_: str | None = None,
+    positions: bool = False,
+) -> Table:
+    """Index the documents of a file or folder in a folder of its own."""
+    if to.exists() and (not to.is_dir() or _holds_something_else(to)):
+        raise Mistake(f"{to} is there and is no index: choose another folder")
+    links: list[tuple[str, str]] = []
+
+    def documents(said: Mapping[str, str]) -> Iterator[Document]:
+        links.clear()
+        for record in read_records(path, format_):
+            links.extend(record.links)
+            yield _with_anchor(record.document, said)
+
+    index = Index.build(to, documents({}), memory, positions=positions)
+    if said := anchors(links):
+        index = Index.build(to, documents(said), memory, positions=positions)
+    source = {"path": str(path.resolve()), "format": format_}
+    (to / SOURCE).write_text(json.dumps(source) + "\n", encoding="utf-8")
+    row: dict[str, Cell] = {
+        "documents": len(index),
+        "fields": ", ".join(index.fields),
+        "positions": "yes" if positions else "no",
+    }
+    return Table(f"Index of {path} in {to}", [row])
+
+
+def check_index(folder: Path) -> Table:
+    """Read every byte of an index and verify it."""
+    found = Index.open(folder).check()
+    return Table(f"Index in {folder}: every byte is as written", [found._asdict()])
+
+
+def open_project_index(project: Project) -> Index:
+    """Open the index of a project, or say how to make one."""
+    if project.index.current() is None:
+        raise Mistake(
+            f"{project.folder} has no index yet: make it with classmark index "
+            f"--project {project.folder}"
+        )
+    return Index.open(project.index.folder)
+
+
+def is_stale(project: Project) -> bool:
+    """Say whether documents were imported after the index was made."""
+    newest = "SELECT coalesce(max(seq), 0) FROM events WHERE what = ?"
+    made, given = (
+        project.store.run(newest, (what,)).fetchone()[0]
+        for what in ("indexed", "imported")
+    )
+    return bool(given > made)
+
+
+def _wanted(project: Project, *, positions: bool) -> Wanted:
+    text = project.settings.text
+    fields = (*text.fields, ANCHOR) if text.fields else None
+    return Wanted(text.analyzer, fields, positions)
+
+
+def _has_positions(folder: Path) -> bool:
+    if Generations(folder).current() is None:
+        return False
+    return Index.open(folder).has_positions
+
+
+def _documents(project: Project, said: Mapping[str, str]) -> Iterator[Document]:
+    for id_, fields in project.store.run(DOCUMENTS):
+        yield _with_anchor(Document(id_, json.loads(fields)), said)
+
+
+def _with_anchor(document: Document, said: Mapping[str, str]) -> Document:
+    if document.id not in said:
+        return document
+    own = [document.fields[ANCHOR]] if ANCHOR in document.fields else []
+    text = "\n".join([*own, said[document.id]])
+    return Document(document.id, {**document.fields, ANCHOR: text})
+
+
+def _noted(documents: Iterator[Document], digests: Digests) -> Iterator[Document]:
+    """Yield documents, and keep the digest of each."""
+    for document in documents:
+        texts = json.dumps(list(document.fields.items()), ensure_ascii=False)
+        content = texts.encode(errors="surrogatepass")
+        digest = blake2b(content, digest_size=8).digest()
+        digests[document.id] = int.from_bytes(digest, "little")
+        yield document
+
+
+def _update(
+    index: Index, before: Digests, stream: Iterator[Document], after: Digests
+) -> dict[str, int]:
+    """Index what is new or changed, and take out what is gone."""
+    counts = {"added": 0, "replaced": 0, "deleted": 0}
+
+    def changed() -> Iterator[Document]:
+        for document in stream:
+            if before.get(document.id) != after[document.id]:
+                kind = "replaced" if document.id in before else "added"
+                counts[kind] += 1
+                yield document
+
+    try:
+        index.replace(changed())
+        gone = [id_ for id_ in before if id_ not in after]
+        counts["deleted"] = len(gone)
+        index.delete(gone)
+    except BaseException:
+        index.discard()
+        raise
+    if any(counts.values()):
+        index.commit()
+    else:
+        index.discard()
+    return counts
+
+
+def _digests_of(project: Project, wanted: Wanted) -> Digests | None:
+    """Return what was indexed; None where the index is not there or is another."""
+    noted = _notes(project).current()
+    current = project.index.current()
+    if noted is None or current is None:
+        return None
+    saved = open_folder(noted, FORMAT, VERSION)
+    if saved.settings != wanted.settings() | {"generation": int(current.name)}:
+        return None
+    ids = json.loads(saved.arrays["ids"].tobytes().decode())
+    return dict(zip(ids, saved.arrays["digests"].tolist(), strict=True))
+
+
+def _note(project: Project, wanted: Wanted, generation: int, digests: Digests) -> None:
+    notes = _notes(project)
+    folder = notes.next()
+    ids = json.dumps(list(digests)).encode()
+    arrays: dict[str, NDArray[Any]] = {
+        "ids": np.frombuffer(ids, np.uint8),
+        "digests": np.fromiter(digests.values(), np.uint64, len(digests)),
+    }
+    save(
+        folder, FORMAT, VERSION, arrays, wanted.settings() | {"generation": generation}
+    )
+    notes.put_in_service(folder)
+    notes.drop_old(1)
+    project.store.note_event(
+        "indexed", whoami(), generation=generation, count=len(digests)
+    )
+
+
+def _notes(project: Project) -> Generations:
+    return Generations(project.folder / "indexed")
+
+
+def _holds_something_else(folder: Path) -> bool:
+    return any(folder.iterdir()) and Generations(folder).current() is None

@@ -1,0 +1,263 @@
+"""A text ranker that is taught, taught anew, and forgets, document by document."""
+
+import numpy as np
+import pytest
+
+from classmark.preferences.graph import PreferenceGraph
+from classmark.problems import Mistake
+from classmark.rankers.live import LiveTextRanker
+from classmark.rankers.preference import PreferenceRanker
+from classmark.rankers.rocchio import Rocchio
+from classmark.rankers.text import TextRanker
+from classmark.weighting.live import LiveVectorizer
+from classmark.weighting.vectorizer import Vectorizer
+
+NAMES = ["bees", "bread", "candles"]
+TEXTS = {
+    "b1": ("honey in the hive", 0),
+    "b2": ("a queen bee swarms", 0),
+    "d1": ("dough in the oven", 1),
+    "d2": ("rye bread and yeast", 1),
+    "c1": ("a wick in tallow", 2),
+    "c2": ("tallow dips and a flame", 2),
+}
+WORDS = [word for text, _ in TEXTS.values() for word in text.split()]
+
+
+def ranker(**parameters):
+    given = {"C": 3.0, "revisits": 0} | parameters
+    live = LiveTextRanker(LiveVectorizer(), PreferenceRanker(**given))
+    live.add(NAMES)
+    return live
+
+
+def taught(**parameters):
+    live = ranker(**parameters)
+    for id_, (text, label) in TEXTS.items():
+        assert live.teach(id_, text, [label])
+    return live
+
+
+def weights(live):
+    """Term → weights of all categories."""
+    names = live.vectorizer.get_feature_names_out()
+    return {
+        name: row for name, row in zip(names, live.dual.W, strict=False) if row.any()
+    }
+
+
+def order(live, text):
+    return [one.category for one in live.suggest(text)]
+
+
+def random_text(rng):
+    return " ".join(rng.choice(WORDS, rng.integers(1, 8)))
+
+
+def random_lesson(rng, k):
+    kind = rng.integers(5)
+    if kind == 0:
+        return [int(rng.integers(k))]
+    if kind == 1:
+        return PreferenceGraph(k, levels=rng.integers(-1, 3, k))
+    if kind == 2:
+        u, v, w = rng.permutation(k)[:3].tolist()
+        return PreferenceGraph(k, [(u, v, 2.0), (v, w), (w, u)])
+    if kind == 3:
+        label = int(rng.integers(k))
+        return PreferenceGraph(k, [(k, label)], thresholds=True)
+    return None
+
+
+def act(live, rng):
+    """Do one thing at random."""
+    k = len(live.categories)
+    match rng.integers(12):
+        case 0:
+            live.add([f"new {k}"])
+        case 1:
+            live.show(np.flatnonzero(rng.random(k) < 0.8).tolist())
+        case 2:
+            live.merge(*rng.permutation(k)[:2].tolist())
+        case 3:
+            chosen = [id_ for id_ in live.handles if rng.random() < 0.3]
+            live.move(chosen, *rng.permutation(k)[:2].tolist())
+        case 4 | 5:
+            live.revisit(int(rng.integers(20)))
+        case _:
+            number = int(rng.integers(15))
+            text = random_text(np.random.default_rng(number))
+            live.teach(f"d{number}", text, random_lesson(rng, k))
+
+
+def test_what_is_taught_is_suggested_at_once():
+    live = taught()
+    assert order(live, "honey")[0] == "bees"
+    assert order(live, "an oven")[0] == "bread"
+    assert live.teach("n", "a candle burns in the oven", [2])
+    assert order(live, "burning candle")[0] == "candles"
+
+
+def test_to_teach_the_same_again_changes_nothing():
+    live = taught()
+    before = live.dual.W.copy()
+    assert not live.teach("b1", "honey in the hive", [0])
+    assert not live.teach("unknown", "honey", None)
+    assert np.array_equal(live.dual.W, before)
+    assert live.vectorizer.statistics_.documents == len(TEXTS)
+
+
+def test_a_document_taught_anew_says_only_the_new():
+    live, other = taught(), taught()
+    live.teach("n", "wax for moulds", [0])
+    live.teach("n", "wax for moulds", [2])
+    other.teach("n", "wax for moulds", [2])
+    assert order(live, "wax")[0] == "candles"
+    assert np.allclose(live.dual.W, other.dual.W, atol=1e-6)
+    assert live.vectorizer.statistics_.documents == len(TEXTS) + 1
+
+
+def test_a_forgotten_document_leaves_no_trace():
+    live, never = taught(), taught()
+    live.teach("n", "wax for moulds in a hive", [2])
+    assert live.teach("n", "wax for moulds in a hive", None)
+    assert "n" not in live.handles
+    found, expected = weights(live), weights(never)
+    for term, row in found.items():
+        assert row == pytest.approx(expected.get(term, 0 * row), abs=1e-6)
+    assert expected.keys() <= found.keys()
+    known = live.vectorizer.statistics_
+    assert known.documents == len(TEXTS)
+    assert known.tokens == never.vectorizer.statistics_.tokens
+    assert not live.teach("n", "wax for moulds in a hive", None)
+
+
+def test_a_text_that_has_changed_since_can_be_forgotten():
+    live = taught()
+    assert live.teach("b1", "quite another text, of honey honey honey", None)
+    known = live.vectorizer.statistics_
+    assert known.documents == len(TEXTS) - 1
+    assert (known.document_frequency >= 0).all()
+    assert (known.collection_frequency >= known.document_frequency).all()
+    assert live.teach("b1", "quite another text, of honey honey honey", [0])
+
+
+def test_terms_that_training_had_dropped_do_not_hinder_forgetting():
+    texts, labels = zip(*TEXTS.values(), strict=True)
+    model = TextRanker.fit(
+        Vectorizer(min_df=2),
+        PreferenceRanker(C=3.0),
+        texts,
+        [[label] for label in labels],
+        NAMES,
+    )
+    live = LiveTextRanker.start(model, TEXTS)
+    live.teach("n", "honey from every hive", [0])
+    assert live.teach("b1", TEXTS["b1"][0], None)
+    known = live.vectorizer.statistics_
+    assert (known.document_frequency >= 0).all()
+
+
+def test_categories_that_are_not_shown_are_never_suggested():
+    live = taught()
+    live.show([0, 1])
+    assert sorted(order(live, "tallow wick")) == ["bees", "bread"]
+    live.show([0, 1, 2])
+    assert order(live, "tallow wick")[0] == "candles"
+    live.add(["soap"])
+    assert len(order(live, "tallow wick")) == 4
+
+
+def test_documents_beyond_keep_stay_learned_and_can_be_taught_again():
+    live = taught(keep=3)
+    assert len(live.dual) == 3
+    assert len(live.handles) == len(TEXTS)
+    gone = [id_ for id_, handle in live.handles.items() if not live.dual.knows(handle)]
+    assert len(gone) == 3
+    before = live.dual.W.copy()
+    assert not live.teach(gone[0], TEXTS[gone[0]][0], None)
+    assert np.array_equal(live.dual.W, before)
+    assert live.teach(gone[0], TEXTS[gone[0]][0], [2])
+    assert live.vectorizer.statistics_.documents == len(TEXTS)
+    assert live.dual.knows(live.handles[gone[0]])
+    assert len(live.dual) == 3
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_closed_and_opened_it_goes_on_as_if_never_closed(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    keep = [None, 6][seed % 2]
+    mapping = ["dom", "dis", "dme", "dom-dme"][seed % 4]
+    one = taught(mapping=mapping, keep=keep)
+    for _ in range(30):
+        act(one, rng)
+    one.save(tmp_path / "000001", {"said": ["so"]})
+    other, facts = LiveTextRanker.open(tmp_path / "000001")
+    assert facts == {"said": ["so"]}
+    again = [np.random.default_rng(seed + 100) for _ in range(2)]
+    for step in range(30):
+        act(one, again[0])
+        act(other, again[1])
+        assert np.array_equal(one.dual.W, other.dual.W), step
+        assert one.dual.tau[0] == other.dual.tau[0]
+    assert one.handles == other.handles
+    assert one.categories == other.categories
+    assert one.suggest("honey bread wax") == other.suggest("honey bread wax")
+    assert one.revisit(50) == other.revisit(50) == 50
+    assert np.array_equal(one.dual.W, other.dual.W)
+
+
+def test_thresholds_and_probabilities_are_kept(tmp_path):
+    rng = np.random.default_rng(0)
+    texts = [random_text(rng) for _ in range(60)]
+    labels = [[int("hive" in text or "honey" in text)] for text in texts]
+    model = TextRanker.fit(
+        Vectorizer(), PreferenceRanker(C=1.0), texts, labels, NAMES[:2]
+    )
+    model.calibrate(texts, labels)
+    live = LiveTextRanker.start(model, [str(i) for i in range(60)])
+    live.teach("0", texts[0], PreferenceGraph(2, [(2, 0)], thresholds=True))
+    assert live.dual.tau[0] != 0
+    live.save(tmp_path / "000001")
+    opened, _ = LiveTextRanker.open(tmp_path / "000001")
+    assert opened.suggest("honey") == live.suggest("honey")
+    assert opened.suggest("honey")[0].probability is not None
+    assert np.array_equal(opened.ranker.thresholds_, live.ranker.thresholds_)
+
+
+def test_it_starts_from_a_fitted_ranker_and_can_take_its_documents_back():
+    texts, labels = zip(*TEXTS.values(), strict=True)
+    model = TextRanker.fit(
+        Vectorizer(),
+        PreferenceRanker(C=3.0, center=1.0),
+        texts,
+        [[label] for label in labels],
+        NAMES,
+    )
+    before = model.scores(["honey from an oven"])
+    live = LiveTextRanker.start(model, TEXTS)
+    assert live.model.scores(["honey from an oven"]) == pytest.approx(before, abs=1e-6)
+    assert not live.teach("b1", TEXTS["b1"][0], [0])
+    live.teach("n", "beeswax", [2])
+    assert order(live, "beeswax")[0] == "candles"
+    live.teach("b1", TEXTS["b1"][0], [1])
+    live.teach("b2", TEXTS["b2"][0], [1])
+    live.revisit(200)
+    assert order(live, "queen")[0] == "bread"
+    assert live.vectorizer.statistics_.documents == len(TEXTS) + 1
+
+
+def test_what_cannot_start_is_refused_with_the_reason():
+    texts, labels = zip(*TEXTS.values(), strict=True)
+    numbers = [[label] for label in labels]
+    rocchio = TextRanker.fit(Vectorizer(), Rocchio(), texts, numbers, NAMES)
+    with pytest.raises(Mistake, match="only the learner plm"):
+        LiveTextRanker.start(rocchio, TEXTS)
+    with pytest.raises(Mistake, match="live already"):
+        LiveTextRanker.start(taught().model, TEXTS)
+    with pytest.raises(Mistake, match="mapping 'svm' cannot learn"):
+        ranker(mapping="svm")
+    with pytest.raises(Mistake, match="center and class_weight"):
+        ranker(center=5.0)
+    with pytest.raises(Mistake, match="mapping is a function"):
+        ranker(mapping=len)

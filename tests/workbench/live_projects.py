@@ -1,0 +1,159 @@
+"""Projects that learn from every decision, random acts on them, and what must hold."""
+
+from classmark.corpus.document import Document
+from classmark.formats.record import Record
+from classmark.preferences.graph import PreferenceGraph
+from classmark.problems import Mistake
+from classmark.rankers.lessons import lesson_of
+from classmark.taxonomy.category import Category
+from classmark.workbench import categories
+from classmark.workbench.collecting import TEST, part_of
+from classmark.workbench.deciding import Decision, decide
+from classmark.workbench.learning import learn_at_once, open_learner
+from classmark.workbench.project import Project, create
+from classmark.workbench.settings import LearningSettings, Settings
+from classmark.workbench.supervising import lesson_by
+from classmark.workbench.undoing import undo
+
+TEXTS = {
+    "b1": "honey in the hive",
+    "b2": "a queen bee swarms",
+    "b3": "bees and hive smoke",
+    "d1": "dough in the oven",
+    "d2": "rye bread and yeast",
+    "d3": "knead dough and yeast",
+    "c1": "a wick in tallow",
+    "c2": "a burning wick",
+    "c3": "tallow dips and a flame",
+    "t1": "an oven and a flame",
+}
+NAMES = ["bees", "bread", "candles"]
+
+
+def new_project(folder, learning=None):
+    """Ten documents, three categories, nothing decided; t1 is set apart."""
+    create(folder, Settings("shelf", learning=learning or LearningSettings()))
+    with Project(folder) as project:
+        project.store.put_documents(
+            Record(Document(id_, {"text": text}), meta=apart(id_))
+            for id_, text in TEXTS.items()
+        )
+        for name in NAMES:
+            categories.add(project, Category(name))
+    return folder
+
+
+def apart(id_):
+    return {"part": TEST} if id_.startswith("t") else {}
+
+
+def say(project, document, *labels, learn=True, **said):
+    """Decide, and learn it."""
+    decide(project, document, Decision(tuple(labels), **said), {})
+    return learn_at_once(project) if learn else None
+
+
+def teach_all(project, **how):
+    for id_ in TEXTS:
+        name = {"b": "bees", "d": "bread", "c": "candles", "t": "bread"}[id_[0]]
+        say(project, id_, name, **how)
+
+
+def weights(learner):
+    """(term, category) → weight, those that are not nothing."""
+    names = learner.ranker.vectorizer.get_feature_names_out()
+    found = {}
+    for term, row in zip(names, learner.ranker.dual.W, strict=False):
+        for name, value in zip(learner.model().categories, row, strict=True):
+            found[term, name] = float(value)
+    return found
+
+
+def wrong_lessons(project):
+    """Documents of which the ranker has learned something else than the log says."""
+    learner = open_learner(project)
+    assert not learner.is_behind
+    dual, labels = learner.ranker.dual, learner.labels
+    found = []
+    for record in project.store.records():
+        said = None if part_of(record) == TEST else lesson_by(record, labels)
+        handle = learner.ranker.handles.get(record.id)
+        if said is None or handle is None:
+            found += [record.id] * ((said is None) != (handle is None))
+            continue
+        if not isinstance(said, PreferenceGraph):
+            said = PreferenceGraph.multilabel(len(labels), said)
+        known = dual.lesson(handle)
+        expected = lesson_of((known.columns, known.values), said, "dom")
+        if not expected.prefers_as(known):
+            found.append(record.id)
+    return found
+
+
+class Acts:
+    """One random act after the other; those that cannot be are left out."""
+
+    def __init__(self, project, rng, learn=learn_at_once):
+        self.project, self.rng, self.learn = project, rng, learn
+        self.ids = sorted(project.store.ids())
+        self.made = 0
+
+    def act(self):
+        names = ["decide"] * 8 + ["undo"] * 4
+        names += ["add", "rename", "merge", "split", "move", "retire"]
+        try:
+            getattr(self, self.rng.choice(names))()
+        except Mistake:
+            return
+        if self.rng.random() < 0.8:
+            self.learn(self.project)
+
+    def one(self, choices):
+        return choices[int(self.rng.integers(len(choices)))]
+
+    def name(self):
+        return self.one([c.id for c in self.project.store.categories()])
+
+    def fresh(self):
+        self.made += 1
+        return f"new {self.made}"
+
+    def fresh_active(self):
+        categories.add(self.project, Category(name := self.fresh()))
+        return name
+
+    def decide(self):
+        kinds = ["assign"] * 5 + ["primary", "reject", "unsure", "remove", "over"]
+        kind, document = self.one([*kinds, "aside"]), self.one(self.ids)
+        said = {kind: (self.name(),)}
+        if kind == "over":
+            said = {"over": ((self.name(), self.name()),)}
+        if kind == "aside":
+            said = {"aside": True}
+        decide(self.project, document, Decision(**said), {})
+
+    def undo(self):
+        (last,) = self.project.store.run("SELECT max(seq) FROM judgments").fetchone()
+        undo(self.project, int(self.rng.integers(1, last + 1)))
+
+    def add(self):
+        parents = () if self.rng.random() < 0.7 else (self.name(),)
+        categories.add(self.project, Category(self.fresh(), parents=parents))
+
+    def rename(self):
+        categories.rename(self.project, self.name(), new_id=self.fresh())
+
+    def merge(self):
+        categories.merge(self.project, self.name(), self.name())
+
+    def split(self):
+        name = self.name()
+        mine = [id_ for id_, has in self.project.store.labels().items() if name in has]
+        chosen = [id_ for id_ in mine if self.rng.random() < 0.5]
+        categories.split(self.project, name, Category(self.fresh()), chosen)
+
+    def move(self):
+        categories.move(self.project, self.name(), self.name())
+
+    def retire(self):
+        categories.retire(self.project, self.name())

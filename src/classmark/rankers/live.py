@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -230,3 +231,12 @@ class LiveTextRanker:
     def _settle(self) -> None:
         """Let the ranker see the present weights."""
         self.ranker.show_stream()
+
+
+@cache
+def load_kernels() -> None:
+    """Have the compiled steps ready, so that nobody has to wait for them later."""
+    ranker = LiveTextRanker(LiveVectorizer(), PreferenceRanker())
+    ranker.add(["a", "b"])
+    ranker.teach("d", "one word", [0])
+    ranker.revisit(1)

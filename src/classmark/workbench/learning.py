@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from classmark.rankers.live import LiveTextRanker
+from classmark.rankers.live import LiveTextRanker, load_kernels
 from classmark.rankers.preference import PreferenceRanker
 from classmark.solvers.live.begin import LIVE
 from classmark.weighting.live import LiveVectorizer
@@ -33,6 +33,8 @@ def and_learn(project: Project, logged: Logged) -> Logged:
 
 def learn_at_once(project: Project) -> Learned | None:
     """Learn from what was decided since the last time; None: not without ``train``."""
+    if not base_of(project) or project.lives.current() is not None:
+        load_kernels()  # before others are kept waiting
     with project.store.transaction():
         learner = open_learner(project)
         if learner is None:

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from classmark.problems import DamagedFolder, Mistake
 from classmark.storage import (
+    FolderWriter,
     Generations,
+    let_go,
     open_folder,
     pack_strings,
     save,
@@ -113,3 +115,26 @@ def test_a_pointer_to_nowhere_is_told(tmp_path):
     (tmp_path / "CURRENT").write_text("000007\n")
     with pytest.raises(DamagedFolder, match="generation '000007'"):
         models.current()
+
+
+def test_an_array_written_in_pieces_is_as_if_written_at_once(tmp_path):
+    writer = FolderWriter(tmp_path / "pieces")
+    for piece in (np.arange(3, dtype=np.uint32), np.empty(0, np.uint32), [7, 8]):
+        writer.append("a", np.asarray(piece, np.uint32))
+    writer.append("none", np.empty(0, np.uint8))
+    assert not (tmp_path / "pieces").exists()
+    writer.close(FORMAT, 1, {"k": 1})
+    found = open_folder(tmp_path / "pieces", FORMAT, 1)
+    assert found.arrays["a"].tolist() == [0, 1, 2, 7, 8]
+    assert found.arrays["a"].dtype == np.uint32
+    assert found.arrays["none"].shape == (0,)
+    let_go(found.arrays["a"])
+    assert found.arrays["a"].tolist() == [0, 1, 2, 7, 8]
+    let_go(np.arange(3))
+
+
+def test_a_folder_that_is_discarded_leaves_no_trace(tmp_path):
+    writer = FolderWriter(tmp_path / "pieces")
+    writer.append("a", np.arange(3))
+    writer.discard()
+    assert not list(tmp_path.iterdir())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from classmark import datasets as datasets
     from classmark import measures as measures
+    from classmark.index.directory import Index as Index
     from classmark.links.pagerank import pagerank as pagerank
     from classmark.losses.errors import ranking_error as ranking_error
     from classmark.measures import accuracy_bound as accuracy_bound
@@ -34,6 +35,7 @@ __version__ = "0.1.0.dev0"
 _HOMES = {
     "Analyzer": "classmark.text.analysis",
     "CategoryPerceptron": "classmark.rankers.perceptron",
+    "Index": "classmark.index.directory",
     "LiveVectorizer": "classmark.weighting.live",
     "LogLinearRanker": "classmark.rankers.loglinear",
     "MMP": "classmark.rankers.mmp",

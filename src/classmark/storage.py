@@ -8,6 +8,7 @@ checks them and maps the arrays. Nothing is ever overwritten, nothing is ever un
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import shutil
 import zlib
@@ -15,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,26 +46,61 @@ def save(
     settings: Mapping[str, Any],
 ) -> None:
     """Write arrays and settings as a new folder; it appears whole or not at all."""
-    if folder.exists():
-        raise Mistake(f"{folder} is already there: nothing is overwritten in place")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = folder.parent / f".{folder.name}.{os.getpid()}.writing"
-    beside.mkdir()
+    writer = FolderWriter(folder)
     try:
-        files = {name: _write_array(beside, name, arrays[name]) for name in arrays}
+        for name in arrays:
+            writer.files[name] = _write_array(writer.beside, name, arrays[name])
+        writer.close(format_, version, settings)
+    except BaseException:
+        writer.discard()
+        raise
+
+
+class FolderWriter:
+    """A folder in the making, for arrays that are written piece by piece.
+
+    Nothing is at its place before ``close``; ``discard`` leaves no trace.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        if folder.exists():
+            raise Mistake(f"{folder} is already there: nothing is overwritten in place")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.beside = folder.parent / f".{folder.name}.{os.getpid()}.writing"
+        self.beside.mkdir()
+        self.files: dict[str, dict[str, int]] = {}
+        self._open: dict[str, tuple[BinaryIO, np.dtype[Any]]] = {}
+
+    def append(self, name: str, piece: NDArray[Any]) -> None:
+        """Write the next piece of a flat array; the first one sets its type."""
+        if name not in self._open:
+            new: BinaryIO = (self.beside / f"{name}.npy").open("wb")
+            self._open[name] = new, piece.dtype
+            new.write(_header(piece.dtype, 0))
+        file, kind = self._open[name]
+        file.write(np.ascontiguousarray(piece, kind).data)
+
+    def close(self, format_: str, version: int, settings: Mapping[str, Any]) -> None:
+        """Complete the files, write the manifest and put the folder in its place."""
+        for name, (file, kind) in self._open.items():
+            self.files[name] = _completed(self.beside / f"{name}.npy", file, kind)
         manifest = {
             "format": format_,
             "version": version,
-            "files": files,
+            "files": self.files,
             "settings": dict(settings),
         }
-        _write_synced(beside / MANIFEST, _sealed(manifest))
-        sync_folder(beside)
-        beside.rename(folder)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
-    sync_folder(folder.parent)
+        _write_synced(self.beside / MANIFEST, _sealed(manifest))
+        sync_folder(self.beside)
+        self.beside.rename(self.folder)
+        sync_folder(self.folder.parent)
+
+    def discard(self) -> None:
+        """Remove what was written, unless it is in its place."""
+        for file, _ in self._open.values():
+            file.close()
+        shutil.rmtree(self.beside, ignore_errors=True)
 
 
 def open_folder(folder: Path, format_: str, version: int) -> Saved:
@@ -126,7 +163,7 @@ class Generations:
         pointer = self.folder / "CURRENT"
         if not pointer.exists():
             return None
-        name = pointer.read_text(encoding="utf-8").strip()
+        name = pointer.read_text(encoding="utf-8", errors="replace").strip()
         if not name.isdigit() or not (self.folder / name).is_dir():
             known = ", ".join(str(n) for n in self.numbers()) or "none"
             raise DamagedFolder(
@@ -164,16 +201,47 @@ def _write_array(folder: Path, name: str, array: NDArray[Any]) -> dict[str, int]
     return {"bytes": path.stat().st_size, "crc32": _crc32(path)}
 
 
+_HEADER = 128
+
+
+def _header(kind: np.dtype[Any], length: int) -> bytes:
+    """Return the head of a .npy file (version 1.0), always of one size."""
+    facts = {"descr": kind.str, "fortran_order": False, "shape": (length,)}
+    magic = b"\x93NUMPY\x01\x00" + (_HEADER - 10).to_bytes(2, "little")
+    return magic + repr(facts).encode().ljust(_HEADER - 11) + b"\n"
+
+
+def _completed(path: Path, file: BinaryIO, kind: np.dtype[Any]) -> dict[str, int]:
+    """Write the length into the head of a file, close it and return its facts."""
+    length = (file.tell() - _HEADER) // kind.itemsize
+    file.seek(0)
+    file.write(_header(kind, length))
+    file.flush()
+    os.fsync(file.fileno())
+    file.close()
+    return {"bytes": path.stat().st_size, "crc32": _crc32(path)}
+
+
+def let_go(array: NDArray[Any]) -> None:
+    """Give the pages of a mapped array back; they are read again when touched."""
+    held = getattr(array, "_mmap", None)
+    if held is not None and hasattr(mmap, "MADV_DONTNEED"):
+        held.madvise(mmap.MADV_DONTNEED)
+
+
 def _read_array(folder: Path, name: str, facts: Mapping[str, int]) -> NDArray[Any]:
     path = folder / f"{name}.npy"
     if not path.exists():
         raise DamagedFolder(f"{path} is missing: {_REMEDY}")
     if path.stat().st_size != facts["bytes"] or _crc32(path) != facts["crc32"]:
         raise DamagedFolder(f"{path} does not match its checksum: {_REMEDY}")
-    array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    with _HEADERS:
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     return array
 
 
+# numpy reads a header with ast, which Python 3.11 does not let two threads do at once
+_HEADERS = Lock()
 _REMEDY = "restore the folder from a backup, or train or build it again"
 
 

@@ -244,3 +244,54 @@ def _save(figure: Figure, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     facts = {"Date": None} if path.suffix == ".svg" else None
     figure.savefig(path, bbox_inches="tight", dpi=150, metadata=facts)
+
+
+def sweep_curve(
+    curves: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    path: Path,
+    title: str,
+    axes_names: tuple[str, str],
+) -> None:
+    """Draw a measure against a parameter, a line per name, a ring at the best."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(STYLE):
+        figure = Figure()
+        axes = figure.subplots()
+        for hue, (name, (x, y)) in zip(
+            HUES * len(curves), curves.items(), strict=False
+        ):
+            values, heights = np.asarray(x, float), np.asarray(y, float)
+            axes.plot(values, heights, color=hue, marker=".", label=name)
+            best = int(np.argmax(heights))
+            axes.scatter(values[best], heights[best], s=90, color=hue, facecolor="none")
+        axes.set(title=title, xlabel=axes_names[0], ylabel=axes_names[1])
+        axes.grid(axis="y", color=LINE, linewidth=0.6)
+        if len(curves) > 1:
+            axes.legend(frameon=False, labelcolor="linecolor")
+        _save(figure, path)
+
+
+def dot_panels(
+    panels: Mapping[str, Mapping[str, float]], path: Path, title: str, mark: str
+) -> None:
+    """Draw one panel per name: a dot per method, and a line where ``mark`` stands."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    methods = list(next(iter(panels.values())))
+    places = np.arange(len(methods))
+    with rc_context(STYLE):
+        figure = Figure(figsize=(2.2 * len(panels) + 1, 0.22 * len(methods) + 1.2))
+        grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        for axes, (name, values) in zip(grid, panels.items(), strict=True):
+            axes.axvline(values[mark], color=LINE)
+            axes.scatter(
+                [values[m] for m in methods], places, color=HUES[0], s=18, zorder=3
+            )
+            axes.set(title=name, yticks=places, yticklabels=methods)
+        grid[0].invert_yaxis()
+        figure.suptitle(title, x=0.02, ha="left", color=INK)
+        figure.tight_layout()
+        _save(figure, path)

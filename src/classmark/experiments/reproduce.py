@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from classmark.experiments import mmp_reuters as mmp
+from classmark.experiments import retrieval_models as models
 from classmark.experiments.figures import (
     Panel,
+    dot_panels,
     error_panels,
     learning_curves,
     rank_curves,
@@ -143,6 +145,35 @@ def rounds_report(table: mmp.Table) -> Reproduction:
     )
 
 
+def of_models(data: Path | None) -> Reproduction:
+    """Effectiveness of every retrieval model on four collections [Robertson94]."""
+    return models_report(models.retrieval_models(data))
+
+
+def models_report(table: models.Table) -> Reproduction:
+    """Show both measures of each method on each collection; draw the MAP."""
+    methods: dict[str, dict[str, str | float | None]] = {}
+    panels: dict[str, dict[str, float]] = {}
+    for row in table.rows:
+        cells = methods.setdefault(row.method, {"method": row.method})
+        for key, value in row.measures.items():
+            cells[f"{row.collection} {key}"] = value
+        panels.setdefault(row.collection, {})[row.method] = row.measures["map"]
+    sizes = [
+        f"{name}: {size.documents:,} documents, tuned on {size.tuned} queries, "
+        f"reported on {size.reported}"
+        for name, size in table.sizes.items()
+    ]
+    return Reproduction(
+        "Retrieval models: parameters tuned on half of the queries, the rest reported",
+        list(methods.values()),
+        table.claims,
+        partial(dot_panels, panels, title="MAP by model", mark=models.BASELINE),
+        "; ".join(sizes),
+        asdict(table),
+    )
+
+
 def _precision(row: Row, baseline: Row) -> dict[str, str | float | None]:
     cells: dict[str, str | float | None] = {
         "method": row.method,
@@ -164,4 +195,5 @@ EXPERIMENTS: dict[str, Callable[[Path | None], Reproduction]] = {
     "graphs-rcv1": of_graphs,
     "mmp-reuters": of_rounds,
     "plm-reuters": of_preferences,
+    "retrieval-models": of_models,
 }

@@ -58,25 +58,48 @@ def _classify(word: Any) -> tuple[Any, Any]:
 
 
 @compiled
+def _block_of_ascii(words: Any, at: Any) -> Any:
+    """Say which of 64 ASCII bytes belong to tokens: one bit each."""
+    bits = _NONE
+    for word in range(8):
+        tops = _classify(words[at + np.uint64(8 * word)])[1]
+        bits |= ((tops >> _SEVEN) * _GATHER >> _LAST) << np.uint64(8 * word)
+    return bits
+
+
+@compiled
+def _mark_edges(bits: Any, inside: Any, at: Any, edges: Any, n: Any) -> Any:
+    """Write where bits begin and end; ``inside`` is the bit before the first."""
+    changes = bits ^ (bits << _ONE | inside)
+    while changes != _NONE:
+        lowest = changes & (~changes + _ONE)
+        edges[n] = at + _PLACE[lowest * _SPREAD >> np.uint64(58)]
+        n += _ONE
+        changes ^= lowest
+    return n
+
+
+@compiled
 def _edges_in_ascii(words: Any, at: Any, end: Any, edges: Any, n: Any) -> Any:
     """Find where tokens start and stop before ``end``, which lies in a separator."""
     inside = _NONE
     while at < end:
-        bits = _NONE
-        for word in range(8):
-            tops = _classify(words[at + np.uint64(8 * word)])[1]
-            bits |= ((tops >> _SEVEN) * _GATHER >> _LAST) << np.uint64(8 * word)
+        bits = _block_of_ascii(words, at)
         if end - at < _BLOCK:
             bits &= (_ONE << (end - at)) - _ONE
-        changes = bits ^ (bits << _ONE | inside)
+        n = _mark_edges(bits, inside, at, edges, n)
         inside = bits >> np.uint64(63)
-        while changes != _NONE:
-            lowest = changes & (~changes + _ONE)
-            edges[n] = at + _PLACE[lowest * _SPREAD >> np.uint64(58)]
-            n += _ONE
-            changes ^= lowest
         at += _BLOCK
     return n
+
+
+@compiled
+def _is_ascii(words: Any, at: Any) -> bool:
+    """Say whether the 64 bytes from a place on are ASCII."""
+    tops = _NONE
+    for word in range(8):
+        tops |= words[at + np.uint64(8 * word)]
+    return bool(tops & _TOPS == _NONE)
 
 
 @compiled
@@ -113,36 +136,46 @@ def _code_point(buffer: Any, at: int) -> tuple[int, int]:
 
 
 @compiled
-def _key(buffer: Any, start: int, stop: int) -> Any:
-    """Pack the bytes of a token into its key."""
-    mixed, key, shift = _NONE, _NONE, _NONE
-    for at in range(start, stop):
-        key |= np.uint64(buffer[at]) << shift
-        shift += _EIGHT
-        if shift == _BLOCK:
-            mixed, key, shift = mix(mixed ^ key), _NONE, _NONE
-    return key if stop - start < 8 else mix(mixed ^ key) | LONG
+def _keys_in_utf8(words: Any, edges: Any, keys: Any, first: Any, last: Any) -> None:
+    """Turn tokens whose case is lowered into their keys."""
+    for token in range(first, last):
+        start, stop = np.uint64(edges[2 * token]), np.uint64(edges[2 * token + 1])
+        mixed, is_long = _NONE, stop - start > _SEVEN
+        while stop - start > _SEVEN:
+            mixed = mix(mixed ^ words[start])
+            start += _EIGHT
+        key = words[start] & ((_ONE << (_EIGHT * (stop - start))) - _ONE)
+        keys[token] = mix(mixed ^ key) | LONG if is_long else key
 
 
 @compiled
 def _edges_in_utf8(
-    buffer: Any, at: int, end: int, kinds: Any, edges: Any, n: Any
+    buffer: Any, words: Any, at: int, end: int, kinds: Any, edges: Any, n: Any
 ) -> Any:
-    """Find where tokens start and stop, a character at a time."""
+    """Find where tokens start and stop, a character or 64 of ASCII at a time."""
     last = SEPARATOR
     while at < end:
-        point, length = _code_point(buffer, at)
-        now = kinds[point]
-        joins = now == MARK or (now == WORD and last == WORD)
-        if last != SEPARATOR and not joins:
-            edges[n] = at
-            n += _ONE
-            last = SEPARATOR
-        if last == SEPARATOR and now != SEPARATOR:
-            edges[n] = at
-            n += _ONE
-            last = ALONE if now == ALONE else WORD
-        at += length
+        start = np.uint64(at)
+        if last != ALONE and at + 64 <= end and _is_ascii(words, start):
+            bits = _block_of_ascii(words, start)
+            n = _mark_edges(bits, np.uint64(last == WORD), start, edges, n)
+            last = WORD if bits >> np.uint64(63) else SEPARATOR
+            at += 64
+            continue
+        stop = at + 1 if last == ALONE else min(at + 64, end)
+        while at < stop:
+            point, length = _code_point(buffer, at)
+            now = kinds[point]
+            joins = now == MARK or (now == WORD and last == WORD)
+            if last != SEPARATOR and not joins:
+                edges[n] = at
+                n += _ONE
+                last = SEPARATOR
+            if last == SEPARATOR and now != SEPARATOR:
+                edges[n] = at
+                n += _ONE
+                last = ALONE if now == ALONE else WORD
+            at += length
     return n
 
 
@@ -172,8 +205,7 @@ def find_tokens(
             n = _edges_in_ascii(words, np.uint64(begin), np.uint64(end), edges, n)
             _keys_in_ascii(words, edges, keys, first, n >> _ONE)
         else:
-            n = _edges_in_utf8(buffer, begin, end, kinds, edges, n)
-            for token in range(first, n >> _ONE):
-                keys[token] = _key(buffer, edges[2 * token], edges[2 * token + 1])
+            n = _edges_in_utf8(buffer, words, begin, end, kinds, edges, n)
+            _keys_in_utf8(words, edges, keys, first, n >> _ONE)
         begin = end
     firsts[len(ends)] = n >> _ONE

@@ -73,7 +73,7 @@ def index_project(
     before = _digests_of(project, wanted)
     after: Digests = {}
     if before is None:
-        stream = _noted(_documents(project, said), after)
+        stream = noted(project_documents(project, said), after)
         index = Index.build(
             folder,
             stream,
@@ -85,7 +85,7 @@ def index_project(
         changed = {"added": len(after), "replaced": 0, "deleted": 0}
     else:
         index = Index.open(folder, memory)
-        stream = _noted(_documents(project, said), after)
+        stream = noted(project_documents(project, said), after)
         changed = _update(index, before, stream, after)
     _note(project, wanted, index.generation, after)
     row: dict[str, Cell] = {
@@ -168,7 +168,8 @@ def _has_positions(folder: Path) -> bool:
     return Index.open(folder).has_positions
 
 
-def _documents(project: Project, said: Mapping[str, str]) -> Iterator[Document]:
+def project_documents(project: Project, said: Mapping[str, str]) -> Iterator[Document]:
+    """Yield all documents, with what links say of them."""
     for id_, fields in project.store.run(DOCUMENTS):
         yield _with_anchor(Document(id_, json.loads(fields)), said)
 
@@ -181,7 +182,7 @@ def _with_anchor(document: Document, said: Mapping[str, str]) -> Document:
     return Document(document.id, {**document.fields, ANCHOR: text})
 
 
-def _noted(documents: Iterator[Document], digests: Digests) -> Iterator[Document]:
+def noted(documents: Iterator[Document], digests: Digests) -> Iterator[Document]:
     """Yield documents, and keep the digest of each."""
     for document in documents:
         texts = json.dumps(list(document.fields.items()), ensure_ascii=False)

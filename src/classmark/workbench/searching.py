@@ -132,8 +132,7 @@ def _searched(
         raise Mistake(f"k is {wish.k}: ask for at least one document")
     options = named_values(wish.parameters, "--set")
     if wish.weights:
-        named = named_values(wish.weights, "--weight")
-        options["fields"] = dict.fromkeys(index.fields, 1.0) | named
+        options["fields"] = _weights(index, wish.weights)
     if wish.feedback is not None:
         options["feedback"] = feedback_of(wish.feedback)
     if prior is not None:
@@ -148,6 +147,14 @@ def _searched(
         return hits, {}
     several = len(index.fields) > 1
     return hits, {hit.id: _told(asked.explain(hit.number), several) for hit in hits}
+
+
+def _weights(index: Index, texts: Sequence[str]) -> dict[str, float]:
+    named = named_values(texts, "--weight")
+    for name, weight in named.items():
+        if isinstance(weight, str):
+            raise Mistake(f"--weight {name}={weight}: give a number, 0 or more")
+    return dict.fromkeys(index.fields, 1.0) | named
 
 
 def _told(explained: Explanation, several: bool) -> dict[str, float]:

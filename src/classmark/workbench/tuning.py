@@ -96,7 +96,8 @@ def judged_in(
     project: Project | None, folder: Path | None, judgments: Judgments
 ) -> Iterator[JudgedQueries]:
     """Put judged queries to a project, to an index, or to their own collection."""
-    if folder is None and project is None:
+    index = _index(project, folder)
+    if index is None:
         if judgments.dataset is None or judgments.queries or judgments.qrels:
             raise Mistake(
                 "nothing to tune on: give --dataset NAME, or a project or --index with "
@@ -105,7 +106,6 @@ def judged_in(
         with indexed(_loaded(judgments)) as asked:
             yield asked
         return
-    index = _index(project, folder)
     if judgments.dataset is not None:
         found = _loaded(judgments)
         yield judged_queries(index, found.queries, found.qrels, found.name)
@@ -120,12 +120,10 @@ def judged_in(
     yield judged_queries(index, queries, qrels, judgments.queries.name)
 
 
-def _index(project: Project | None, folder: Path | None) -> Index:
+def _index(project: Project | None, folder: Path | None) -> Index | None:
     if folder is not None:
         return Index.open(folder)
-    if project is None:
-        raise Mistake("no index to tune on: give a project, or --index DIR")
-    return open_project_index(project)
+    return None if project is None else open_project_index(project)
 
 
 def _loaded(judgments: Judgments) -> Dataset:

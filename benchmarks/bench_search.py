@@ -1,0 +1,332 @@
+"""Queries per second beside bm25s and tantivy: the same documents, terms and queries.
+
+Run with ``CLASSMARK_DATA=DIR python benchmarks/bench_search.py [--peers DIR] [--json
+FILE]``; ``--peers`` is a folder with bm25s and tantivy (``uv pip install --target DIR
+bm25s tantivy``), added behind the installed packages; one that is missing is skipped,
+with the reason. The messages of 20 Newsgroups are analysed once (stop words, Porter
+stems) and given to all as the same terms; the queries are their subject lines, top 10,
+BM25 (Lucene's, k1 = 1.2, b = 0.75). One process, one thread, processor seconds; the
+contestants take turns and medians are compared.
+
+Signed queries have 3,000 terms: the heaviest of each group's mean vector less the mean
+of all others, and random ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from classmark.corpus.counts import count
+from classmark.index.collection import field_of
+from classmark.index.models.catalog import MODELS
+from classmark.index.searching import Searcher
+from classmark.text.analysis import Analyzer
+from classmark.weighting.vectors import weigh
+
+FOLDER, TERMS, K = "20newsgroups-bydate", 3000, 10
+Queries = list[list[str]]
+subject_of = re.compile(r"^Subject: (.*)$", re.MULTILINE).search
+
+
+def load(folder: Path) -> tuple[list[str], list[str], list[str]]:
+    """Return texts, subject lines and groups of all messages."""
+    messages = []
+    for path in sorted((folder / FOLDER).glob("*.jsonl")):
+        with path.open(encoding="utf-8") as lines:
+            messages += [json.loads(line) for line in lines]
+    texts = [message["text"] for message in messages]
+    found = [subject_of(text) for text in texts]
+    titles = [match[1] if match else "" for match in found]
+    return texts, titles, [message["group"] for message in messages]
+
+
+class Bm25s:
+    """bm25s with its numba backend, given our token numbers."""
+
+    def __init__(self, documents: Queries, terms: Sequence[str]) -> None:
+        import bm25s
+
+        self.vocabulary = {term: number for number, term in enumerate(terms)}
+        ids = [[self.vocabulary[t] for t in tokens] for tokens in documents]
+        self.engine = bm25s.BM25(method="lucene", k1=1.2, b=0.75, backend="numba")
+        tokens = bm25s.tokenization.Tokenized(ids=ids, vocab=self.vocabulary)
+        self.engine.index(tokens, show_progress=False)
+
+    def ids(self, queries: Queries) -> list[list[int]]:
+        """Return the queries as it takes them quickest: numbers, not strings."""
+        return [[self.vocabulary[term] for term in query] for query in queries]
+
+    def one(self, query: list[int]) -> Any:
+        """Answer one query."""
+        return self.engine.retrieve([query], k=K, show_progress=False)
+
+    def many(self, queries: list[list[int]]) -> Any:
+        """Answer all queries in one call."""
+        return self.engine.retrieve(queries, k=K, show_progress=False)
+
+
+class Tantivy:
+    """tantivy, in memory, given our terms apart by spaces."""
+
+    def __init__(self, documents: Queries) -> None:
+        import tantivy
+
+        schema = tantivy.SchemaBuilder()
+        schema.add_text_field("text", tokenizer_name="whitespace")
+        schema.add_text_field("id", tokenizer_name="raw", stored=True)
+        self.index = tantivy.Index(schema.build())
+        writer = self.index.writer(num_threads=1)
+        for number, tokens in enumerate(documents):
+            text = " ".join(tokens)
+            writer.add_document(tantivy.Document(text=text, id=str(number)))
+        writer.commit()
+        writer.wait_merging_threads()
+        self.index.reload()
+        self.searcher = self.index.searcher()
+
+    def one(self, query: str) -> Any:
+        """Answer one query, with the ids of what was found, as ours has them."""
+        parsed = self.index.parse_query(query, ["text"])
+        found = self.searcher.search(parsed, K).hits
+        return [(self.searcher.doc(place)["id"], score) for score, place in found]
+
+    def bare(self, query: str) -> Any:
+        """Answer one query without looking ids up."""
+        parsed = self.index.parse_query(query, ["text"])
+        return self.searcher.search(parsed, K).hits
+
+
+def seconds(act: Callable[[], Any]) -> float:
+    """Return the processor seconds of an act."""
+    begin = time.process_time()
+    act()
+    return time.process_time() - begin
+
+
+def each(answer: Callable[[Any], Any], queries: Sequence[Any]) -> Callable[[], None]:
+    """Make an act of answering queries one by one."""
+
+    def act() -> None:
+        for query in queries:
+            answer(query)
+
+    return act
+
+
+def worst_difference(searcher: Searcher, peer: Bm25s, queries: Queries) -> float:
+    """Return the largest difference between our scores and bm25s's, rank by rank."""
+    ours = searcher.search_many(queries, K)
+    theirs = peer.many(peer.ids(queries)).scores
+    return max(
+        abs(hit.score - score)
+        for hits, scores in zip(ours, theirs, strict=True)
+        for hit, score in zip(hits, scores.tolist(), strict=False)
+    )
+
+
+def contest(acts: dict[str, Callable[[], Any]], n: int, repeats: int) -> dict[str, Any]:
+    """Let the contestants take turns; return queries a second, by the median."""
+    for act in acts.values():
+        act()
+    taken: dict[str, list[float]] = {name: [] for name in acts}
+    for _ in range(repeats):
+        for name, act in acts.items():
+            taken[name].append(seconds(act))
+    return {name: n / statistics.median(times) for name, times in taken.items()}
+
+
+def prototypes(counted: Any, groups: list[str]) -> list[dict[str, float]]:
+    """Return the heaviest terms of each group's mean vector less that of the others."""
+    X = weigh(counted.rows, counted.statistics).to_scipy()
+    names, of = np.unique(groups, return_inverse=True)
+    terms = counted.vocabulary.terms
+    queries = []
+    for group in range(len(names)):
+        inside = of == group
+        w = np.asarray(X[inside].mean(axis=0) - X[~inside].mean(axis=0)).ravel()
+        heaviest = np.argsort(-abs(w), kind="stable")[:TERMS]
+        queries.append({terms[t]: float(w[t]) for t in heaviest})
+    return queries
+
+
+def random_vectors(terms: Sequence[str], n: int) -> list[dict[str, float]]:
+    """Return signed weights of random terms."""
+    rng = np.random.default_rng(0)
+    return [
+        dict(
+            zip(
+                (terms[t] for t in rng.choice(len(terms), TERMS, replace=False)),
+                rng.normal(size=TERMS).tolist(),
+                strict=True,
+            )
+        )
+        for _ in range(n)
+    ]
+
+
+def streaming(
+    searcher: Searcher, queries: list[dict[str, float]]
+) -> tuple[float, float]:
+    """Return postings per query, and the seconds to read them once from memory."""
+    import numba
+
+    @numba.njit
+    def read(numbers: Any, begins: Any, ends: Any, items: Any, counts: Any) -> int:
+        total = 0
+        for t in numbers:
+            for j in range(begins[t], ends[t]):
+                total += items[j] + counts[j]
+        return total
+
+    field = searcher.one_field("streaming")
+    items, counts, begins, ends = field.field.whole
+    asked = [field.query(query).numbers for query in queries]
+    touched = sum(int((ends[t] - begins[t]).sum()) for t in asked)
+
+    def act() -> None:
+        for numbers in asked:
+            read(numbers, begins, ends, items, counts)
+
+    act()
+    taken = statistics.median(seconds(act) for _ in range(9))
+    return touched / len(queries), taken / len(queries)
+
+
+def signed(searcher: Searcher, queries: list[dict[str, float]]) -> dict[str, float]:
+    """Measure long signed queries beside reading their postings."""
+    postings, reading = streaming(searcher, queries)
+    act = each(lambda query: searcher.search_vector(query, K), queries)
+    act()
+    taken = statistics.median(seconds(act) for _ in range(9)) / len(queries)
+    return {
+        "postings": postings,
+        "milliseconds": taken * 1e3,
+        "reading_milliseconds": reading * 1e3,
+        "ratio": taken / reading,
+    }
+
+
+def overhead(searcher: Searcher) -> float:
+    """Return the microseconds of a query whose one term has one posting."""
+    field = searcher.one_field("overhead").field
+    rare = field.term(int(np.flatnonzero(np.asarray(field.df) == 1)[0]))
+    queries = [[rare, rare, rare, rare]] * 20_000
+    act = each(searcher.search, queries)
+    act()
+    return seconds(act) / len(queries) * 1e6
+
+
+def compare(folder: Path, repeats: int) -> dict[str, Any]:
+    """Run everything."""
+    texts, titles, groups = load(folder)
+    analyzer = Analyzer(stem="porter")
+    counted = count(texts, analyzer)
+    terms = counted.vocabulary.terms
+    searcher = Searcher(field_of(counted.rows, terms))
+    queries = [query for title in titles if (query := analyzer(title))]
+    documents = [analyzer(text) for text in texts]
+    single: dict[str, Any] = {"classmark": each(searcher.search, queries)}
+    batch: dict[str, Any] = {
+        "classmark": lambda: searcher.rank(queries, K),
+        "classmark, as hits": lambda: searcher.search_many(queries, K),
+    }
+    skipped, difference = {}, None
+    try:
+        peer = Bm25s(documents, terms)
+    except ImportError as reason:
+        skipped["bm25s"] = str(reason)
+    else:
+        ids = peer.ids(queries)
+        single["bm25s"] = each(peer.one, ids)
+        batch["bm25s"] = lambda: peer.many(ids)
+        difference = worst_difference(searcher, peer, queries)
+    try:
+        other = Tantivy(documents)
+    except ImportError as reason:
+        skipped["tantivy"] = str(reason)
+    else:
+        typed = [" ".join(query) for query in queries]
+        single["tantivy"] = each(other.one, typed)
+        single["tantivy, without ids"] = each(other.bare, typed)
+    models = {
+        name: lambda name=name: searcher.rank(queries, K, name) for name in MODELS
+    }
+    return {
+        "machine": f"{os.cpu_count()} cores; Python {platform.python_version()}",
+        "documents": len(texts),
+        "queries": len(queries),
+        "skipped": skipped,
+        "difference": difference,
+        "overhead_microseconds": overhead(searcher),
+        "single": contest(single, len(queries), repeats),
+        "batch": contest(batch, len(queries), repeats),
+        "models": contest(models, len(queries), max(1, repeats // 3)),
+        "signed, of groups": signed(searcher, prototypes(counted, groups)),
+        "signed, random": signed(searcher, random_vectors(terms, 20)),
+    }
+
+
+def report(result: dict[str, Any]) -> str:
+    """Write the result as Markdown."""
+    lines = [
+        f"{result['documents']} documents, {result['queries']} queries, top {K}.",
+        f"Largest difference from bm25s's scores: {result['difference']}.",
+        f"A query of one posting: {result['overhead_microseconds']:.1f} µs.",
+        "",
+        "| contestant | queries/s | ratio |",
+        "|---|---|---|",
+    ]
+    for act in ("single", "batch"):
+        ours = result[act]["classmark"]
+        for name, speed in result[act].items():
+            ratio = f"{ours / speed:.2f}"
+            lines.append(f"| {act}: {name} | {speed:,.0f} | {ratio} |")
+    lines += ["", "| model, batch | queries/s |", "|---|---|"]
+    lines += [f"| {name} | {s:,.0f} |" for name, s in result["models"].items()]
+    lines += [
+        "",
+        "| 3,000 signed terms | postings | ms | reading alone, ms | ratio |",
+        "|---|---|---|---|---|",
+    ]
+    for kind in ("signed, of groups", "signed, random"):
+        found = result[kind]
+        lines.append(
+            f"| {kind} | {found['postings']:,.0f} | {found['milliseconds']:.2f} | "
+            f"{found['reading_milliseconds']:.2f} | {found['ratio']:.1f} |"
+        )
+    lines += [f"\nskipped {name}: {why}" for name, why in result["skipped"].items()]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Compare, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=os.environ.get("CLASSMARK_DATA"))
+    parser.add_argument("--peers", type=Path)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    if options.data is None:
+        parser.error("give --data, or set CLASSMARK_DATA")
+    if options.peers:
+        sys.path.append(str(options.peers))
+    result = compare(Path(options.data), options.repeats)
+    print(report(result))
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""«Which documents answer this query?»: inverted files, models and exact top-k."""

@@ -1,0 +1,242 @@
+"""A query as people type it, answered: first the set it describes, then the ranking.
+
+With any model, a query of the language in ``classmark.index.language`` is answered by
+exactly the exhaustive ranking of its words, restricted to the documents it describes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.index.beliefs import search_beliefs
+from classmark.index.boolean import Asked, Documents, documents_of
+from classmark.index.combining import Weights, weighted_fields
+from classmark.index.explaining import Explanation, Part
+from classmark.index.feedback import (
+    Feedback,
+    Found,
+    expand,
+    feedback_from,
+    main_field,
+)
+from classmark.index.language import MalformedQuery, parse
+from classmark.index.plans import Choice
+from classmark.index.priors import Prior
+from classmark.index.tree import And, Belief, Group, Node, Not, Or, Phrase, Word
+from classmark.problems import Mistake
+
+if TYPE_CHECKING:
+    from classmark.index.directory import Index
+    from classmark.index.searching import Hit, Searcher
+
+BOOLEAN, INQUERY = "boolean", "inquery"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A query made ready: what each field is asked for, and who may be an answer.
+
+    wanted : field → analysed term → weight;  members : which items the query describes,
+    shape (items,), or None where its words say it all;  choice : the model and its
+    parameters;  weights, prior : as ``Searcher.search`` takes them.
+    """
+
+    searcher: Searcher
+    wanted: Mapping[str, Mapping[str, float]]
+    members: NDArray[np.bool_] | None
+    choice: Choice
+    weights: Weights = None
+    prior: Prior | None = None
+
+    def answer(self, k: int = 10) -> list[Hit]:
+        """Return the best ``k`` documents, best first; ties by document number."""
+        model, parameters = self.choice
+        asked = list(self.wanted.values())
+        if self.members is None and all(each == asked[0] for each in asked):
+            return self.searcher.search(
+                asked[0],
+                k,
+                model,
+                fields=self.weights,
+                prior=self.prior,
+                **parameters,
+            )
+        return self.searcher.hits(*self._within(k))
+
+    def terms(self) -> list[str]:
+        """Return all terms that are asked for, in any field."""
+        return list(dict.fromkeys(t for each in self.wanted.values() for t in each))
+
+    def explain(self, item: int) -> Explanation:
+        """Take the score of a document apart: each term's part, field by field."""
+        own = 0.0 if self.prior is None else float(self.prior.parts[item])
+        score, found = own, False
+        parts: list[Part] = []
+        for name, _, weight in weighted_fields(self.searcher.fields, self.weights):
+            one = self.searcher.explain(
+                self.wanted[name],
+                item,
+                self.choice[0],
+                fields={name: weight},
+                prior=None,
+                **self.choice[1],
+            )
+            parts += one.parts
+            score, own, found = score + one.score, own + one.own, found or one.found
+        return Explanation(score, tuple(parts), own, found)
+
+    def with_feedback(self, feedback: Feedback) -> Question:
+        """Return the question that its first answers make longer."""
+        hits = self.answer(feedback.documents)
+        found = Found(
+            np.array([hit.number for hit in hits], np.int64),
+            np.array([hit.score for hit in hits]),
+            self.choice[0],
+        )
+        asked = {term: 0.0 for each in self.wanted.values() for term in each}
+        for term in asked:
+            asked[term] = max(each.get(term, 0.0) for each in self.wanted.values())
+        longer = expand(main_field(self.searcher.fields), asked, found, feedback)
+        wanted = {
+            name: {t: w for t, w in longer.items() if t in each or t not in asked}
+            for name, each in self.wanted.items()
+        }
+        return replace(self, wanted=wanted)
+
+    def _within(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Add every posting of every field, and keep the best of the members."""
+        from classmark.index.finding.kernels import accumulate
+        from classmark.index.topk.kernels import select_all
+
+        if k < 0:
+            raise Mistake(f"k is {k}: give 0 or more")
+        n_items = self.searcher.n_items
+        own, offset = np.zeros(n_items), 0.0
+        if self.prior is not None:
+            own += self.prior.parts
+        sums = np.full(n_items, -0.0)
+        fields = self.searcher.fields
+        for name, field, weight in weighted_fields(fields, self.weights):
+            asked = field.ask(self.wanted[name], self.choice, weight)
+            plan = asked.plan
+            accumulate(plan.model.code, plan.world, asked.terms, asked.data, sums)
+            offset += asked.offset
+            if plan.model.has_document_part:
+                own += asked.scale * plan.extra
+        alive = next(iter(fields.values())).alive
+        members = alive if self.members is None else self.members
+        size = min(k, n_items)
+        items, scores = np.empty(size, np.int64), np.empty(size)
+        rule = (members, own, 1.0, offset)
+        n = select_all(sums, False, rule, items, scores)
+        return items[:n], scores[:n]
+
+
+def ask(
+    index: Index, query: str, k: int = 10, model: str | None = None, **options: Any
+) -> list[Hit]:
+    """Return the best ``k`` documents for a query of the language.
+
+    model : any of the models, or "boolean": every document described, in order, with
+    score 1; None: "bm25", or "inquery" for a query that is an #operator.
+    options : as ``question`` takes them.
+    """
+    tree = parse(query)
+    if model == BOOLEAN:
+        if options:
+            raise Mistake(f"boolean takes no {', '.join(options)}: it does not rank")
+        return _described(index, documents_of(asked_of(index, query), tree), k)
+    if isinstance(tree, Belief):
+        if model not in (None, INQUERY) or options:
+            raise MalformedQuery(
+                query, tree.at, "an #operator ranks by beliefs: name no other model"
+            )
+        return search_beliefs(index.searcher, asked_of(index, query), tree, k)
+    return question(index, query, model, **options).answer(k)
+
+
+def question(
+    index: Index,
+    query: str,
+    model: str | None = None,
+    *,
+    fields: Weights = None,
+    prior: Prior | None = None,
+    feedback: str | Feedback | None = None,
+    **parameters: float | str,
+) -> Question:
+    """Make a query ready for a ranked model.
+
+    fields : the weight of each field;  prior : what is added to each document's score;
+    feedback : "rocchio", "rm3" or "information", or one with its parameters.
+    """
+    asked, tree = asked_of(index, query), parse(query)
+    wanted: dict[str, dict[str, float]] = {name: {} for name in asked.fields}
+    for leaf in () if tree is None else _positive(asked, tree):
+        for name in asked.within(leaf):
+            for term, _ in asked.terms(leaf):
+                wanted[name][term] = wanted[name].get(term, 0.0) + 1.0
+    members = None
+    if tree is not None and not _is_plain(tree):
+        members = np.zeros(index.searcher.n_items, np.bool_)
+        members[documents_of(asked, tree)] = True
+    choice = (model or "bm25", parameters)
+    made = Question(index.searcher, wanted, members, choice, fields, prior)
+    if feedback is None:
+        return made
+    return made.with_feedback(feedback_from(feedback))
+
+
+def asked_of(index: Index, query: str) -> Asked:
+    """Return what a query is asked of."""
+    fields = {name: known.field for name, known in index.searcher.fields.items()}
+    places = None
+    if index.has_positions:
+
+        def places(name: str, number: int) -> Any:
+            return index.field(name).places(number)
+
+    return Asked(query, fields, index.analyzer, places)
+
+
+def _described(index: Index, found: Documents, k: int) -> list[Hit]:
+    if k < 0:
+        raise Mistake(f"k is {k}: give 0 or more")
+    first = found[:k].astype(np.int64)
+    return index.searcher.hits(first, np.ones(len(first)))
+
+
+def _is_plain(node: Node) -> bool:
+    """Say whether a query's words alone tell which documents it describes."""
+    if isinstance(node, Group):
+        return all(not c.sign and _is_plain(c.part) for c in node.clauses)
+    return isinstance(node, Word)
+
+
+def _positive(
+    asked: Asked, node: Node, *, wanted: bool = True
+) -> Iterator[Word | Phrase]:
+    """Yield the words and phrases that are not negated, in order."""
+    if isinstance(node, Word | Phrase):
+        if wanted:
+            yield node
+    elif isinstance(node, Not):
+        yield from _positive(asked, node.part, wanted=not wanted)
+    elif isinstance(node, And | Or):
+        for part in node.parts:
+            yield from _positive(asked, part, wanted=wanted)
+    elif isinstance(node, Group):
+        for clause in node.clauses:
+            inside = wanted != (clause.sign == "-")
+            yield from _positive(asked, clause.part, wanted=inside)
+    else:
+        raise MalformedQuery(
+            asked.query,
+            node.at,
+            f"#{node.name} stands among other parts: let one #operator hold them all",
+        )

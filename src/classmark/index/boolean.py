@@ -1,0 +1,216 @@
+"""Which documents does a query describe? Exact sets, by the lists of its words.
+
+A word stands for the documents that have all its terms (most words have one) in one of
+the fields asked for; a phrase for those that have its words side by side, stop words
+counting as any word. A list of parts: the documents in all that must be there, else in
+any that may, less those that must not. Words that are no terms say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.index.language import MalformedQuery
+from classmark.index.plans import frozen
+from classmark.index.reading import Field
+from classmark.index.tree import And, Belief, Clause, Group, Node, Not, Phrase, Word
+from classmark.text.analysis import Analyzer
+from classmark.text.tokens import words
+
+Documents = NDArray[np.uint32]
+Kernel = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], int]
+
+
+class Placed(Protocol):
+    """Where a term stands: see ``classmark.index.stored.Places``."""
+
+    @property
+    def items(self) -> NDArray[np.uint32]:
+        """Documents, increasing."""
+
+    @property
+    def places(self) -> NDArray[np.uint32]:
+        """Positions, document by document."""
+
+    @property
+    def bounds(self) -> NDArray[np.int64]:
+        """Where those of each document begin, and the end."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A query and what it is asked of: fields by name, and how words become terms.
+
+    places : the positions of a term, by field and the term's number; None: not kept.
+    """
+
+    query: str
+    fields: Mapping[str, Field]
+    analyzer: Analyzer
+    places: Callable[[str, int], Placed] | None = None
+
+    def within(self, node: Word | Phrase) -> Mapping[str, Field]:
+        """Return the fields that a word or phrase is asked of."""
+        if not node.field:
+            return self.fields
+        if node.field not in self.fields:
+            known = ", ".join(self.fields)
+            raise MalformedQuery(
+                self.query,
+                node.at,
+                f"there is no field {node.field!r}: use {known}, or put the text in "
+                "quotation marks",
+            )
+        return {node.field: self.fields[node.field]}
+
+    def terms(self, node: Word | Phrase) -> list[tuple[str, int]]:
+        """Return the terms of a word or phrase, each with its place in it."""
+        found = self.analyzer.terms(words(node.text))
+        return [(term, place) for place, term in enumerate(found) if term]
+
+    def living(self) -> Documents:
+        """Return all documents that are not deleted."""
+        field = next(iter(self.fields.values()))
+        if field.alive is None:
+            return np.arange(field.n_items, dtype=np.uint32)
+        return np.flatnonzero(field.alive).astype(np.uint32)
+
+
+def documents_of(asked: Asked, tree: Node | None) -> Documents:
+    """Return the documents a query describes, in order; none where it says nothing."""
+    found = None if tree is None else _set(asked, tree)
+    return np.empty(0, np.uint32) if found is None else found
+
+
+def _set(asked: Asked, node: Node) -> Documents | None:
+    """Return a node's documents; None where it says nothing."""
+    if isinstance(node, Word):
+        return _of_word(asked, node)
+    if isinstance(node, Phrase):
+        return _of_phrase(asked, node)
+    if isinstance(node, Not):
+        inner = _set(asked, node.part)
+        return None if inner is None else _without(asked.living(), inner)
+    if isinstance(node, Group):
+        return _of_group(asked, node.clauses)
+    if isinstance(node, Belief):
+        raise MalformedQuery(
+            asked.query,
+            node.at,
+            f"#{node.name} does not make a set: let one #operator hold the whole query",
+        )
+    return _joined(asked, node.parts, _both if isinstance(node, And) else _either)
+
+
+def _of_group(asked: Asked, clauses: tuple[Clause, ...]) -> Documents | None:
+    parts: dict[str, list[Node]] = {"+": [], "": [], "-": []}
+    for clause in clauses:
+        parts[clause.sign].append(clause.part)
+    found = _joined(asked, parts["+"], _both)
+    if found is None:
+        found = _joined(asked, parts[""], _either)
+    gone = _joined(asked, parts["-"], _either)
+    if gone is None:
+        return found
+    return _without(asked.living() if found is None else found, gone)
+
+
+def _joined(
+    asked: Asked,
+    parts: Iterable[Node],
+    join: Callable[[Documents, Documents], Documents],
+) -> Documents | None:
+    sets = [found for part in parts if (found := _set(asked, part)) is not None]
+    if not sets:
+        return None
+    if join is _both:
+        sets.sort(key=len)
+    return reduce(join, sets)
+
+
+def _of_word(asked: Asked, node: Word) -> Documents | None:
+    within = asked.within(node)
+    terms = [term for term, _ in asked.terms(node)]
+    if not terms:
+        return None
+    return reduce(_either, [_with_all(field, terms) for field in within.values()])
+
+
+def _with_all(field: Field, terms: list[str]) -> Documents:
+    """Return the living documents that have all the terms in a field."""
+    numbers = [field.number(term) for term in dict.fromkeys(terms)]
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(numbers):
+        return np.empty(0, np.uint32)
+    lists = field.lists(np.array(known, np.int64))
+    bounds = zip(lists.begins.tolist(), lists.ends.tolist(), strict=True)
+    sets = sorted((lists.items[low:high] for low, high in bounds), key=len)
+    found = reduce(_both, sets)
+    return found if field.alive is None else found[field.alive[found]]
+
+
+def _of_phrase(asked: Asked, node: Phrase) -> Documents | None:
+    within = asked.within(node)
+    terms = asked.terms(node)
+    if not terms:
+        return None
+    if len(terms) > 1 and asked.places is None:
+        raise MalformedQuery(
+            asked.query,
+            node.at,
+            "a phrase needs the places of words, which this index was built without: "
+            "build it with positions (classmark index --positions), or leave the "
+            "quotation marks out",
+        )
+    found = [_side_by_side(asked, name, terms) for name in within]
+    return reduce(_either, found)
+
+
+def _side_by_side(asked: Asked, name: str, terms: list[tuple[str, int]]) -> Documents:
+    """Return the documents with a place from which all terms stand as asked."""
+    field = asked.fields[name]
+    candidates = _with_all(field, [term for term, _ in terms])
+    if len(terms) == 1 or not len(candidates) or asked.places is None:
+        return candidates
+    furthest = terms[-1][1]
+    starts = [
+        _starts(asked.places(name, number), furthest - offset)
+        for term, offset in terms
+        if (number := field.number(term)) is not None
+    ]
+    shared = reduce(lambda a, b: _by("intersect", a, b), starts)
+    return np.unique(shared >> np.uint64(32)).astype(np.uint32)
+
+
+def _starts(placed: Placed, shift: int) -> NDArray[np.uint64]:
+    """Return document · 2³² + place + shift of each occurrence, increasing."""
+    owners = np.repeat(placed.items, np.diff(placed.bounds)).astype(np.uint64)
+    return (owners << np.uint64(32)) + placed.places + np.uint64(shift)
+
+
+def _both(a: Documents, b: Documents) -> Documents:
+    return _by("intersect", a, b)
+
+
+def _either(a: Documents, b: Documents) -> Documents:
+    return _by("unite", a, b)
+
+
+def _without(a: Documents, b: Documents) -> Documents:
+    return _by("subtract", a, b)
+
+
+def _by(name: str, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Join two sorted lists of one type by a kernel."""
+    from classmark.index.sets import kernels
+
+    sizes = {"intersect": min(len(a), len(b)), "unite": len(a) + len(b)}
+    out = np.empty(sizes.get(name, len(a)), a.dtype)
+    join: Kernel = getattr(kernels, name)
+    return out[: join(frozen(a, a.dtype), frozen(b, b.dtype), out)]

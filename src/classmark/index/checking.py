@@ -1,0 +1,140 @@
+"""Is an index on disk what it should be, to the last byte?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.index.codecs import SLACK
+from classmark.index.merging import Part
+from classmark.index.reading import Lists
+from classmark.index.segments import Segment, SegmentField
+from classmark.index.snapshots import Snapshot, lost_by, open_snapshot, runs_of
+from classmark.problems import DamagedFolder
+
+_REMEDY = "restore the index from a backup, or build it again"
+
+
+class Checked(NamedTuple):
+    """What was read, and found in order."""
+
+    documents: int
+    segments: int
+    postings: int
+    bytes: int
+
+
+def check(path: Path) -> Checked:
+    """Read every byte of the generation in service, and say how much there was.
+
+    Raises ``DamagedFolder`` if a byte is not as it was written, or if the content
+    contradicts itself.
+    """
+    snapshot = open_snapshot(path)
+    pointer = path / "CURRENT"
+    if pointer.read_bytes() != f"{snapshot.number:06d}\n".encode():
+        raise DamagedFolder(f"{pointer} is not as it was written: {_REMEDY}")
+    postings = 0
+    for part, lost in zip(snapshot.parts, snapshot.lost, strict=True):
+        postings += _check_segment(part.segment)
+        found = lost_by(part)
+        for name in found:
+            for key, was, now in zip(
+                found[name]._fields, lost[name], found[name], strict=True
+            ):
+                _require(
+                    np.array_equal(was, now), part.segment, f"lost {key} of {name}"
+                )
+    _check_ids(snapshot, path)
+    folders = [path / f"{snapshot.number:06d}"]
+    folders += [part.segment.folder for part in snapshot.parts]
+    size = sum(f.stat().st_size for folder in folders for f in folder.iterdir())
+    kept = sum(part.kept() for part in snapshot.parts)
+    return Checked(kept, len(snapshot.parts), postings, size)
+
+
+def _check_segment(segment: Segment) -> int:
+    """Check the fields of a segment and the order of its ids; count its postings."""
+    ids = segment.ids
+    order = np.sort(ids.order)
+    _require(np.array_equal(order, np.arange(segment.n_items)), segment, "id-order")
+    _require(bool((ids.keys[1:] >= ids.keys[:-1]).all()), segment, "id-keys")
+    _require(int(ids.bounds[-1]) == len(ids.packed), segment, "ids")
+    _require(all(ids.find(ids[n]) == n for n in range(segment.n_items)), segment, "ids")
+    return sum(
+        _check_field(segment, name, field) for name, field in segment.fields.items()
+    )
+
+
+def _check_field(segment: Segment, name: str, field: SegmentField) -> int:
+    """Check one field; return how many postings it has."""
+    newlines = int(np.count_nonzero(field.terms == ord("\n")))
+    _require(newlines == field.n_terms, segment, f"terms of {name}")
+    _require(len(field.lengths) == segment.n_items, segment, f"lengths of {name}")
+    lengths = np.zeros(segment.n_items, np.int64)
+    before, first, stop = b"", 0, 0
+    for stretch, run in runs_of(field):
+        for number in range(run.stop):
+            term = stretch.term(number)
+            _require(term > before, segment, f"order of the terms of {name}")
+            before = term
+        lists = stretch.lists(run)
+        _check_lists(segment, name, lists, field.cf[first : first + run.stop])
+        if field.has_places:
+            _check_places(segment, name, lists, stretch.gaps(run))
+        first, stop = first + run.stop, int(stretch.starts[run.stop])
+        lengths += np.bincount(
+            lists.items, lists.counts, minlength=segment.n_items
+        ).astype(np.int64)
+    content = field.stored("postings")
+    _require(stop + SLACK == len(content), segment, f"sizes of {name}")
+    _require(np.array_equal(lengths, field.lengths), segment, f"lengths of {name}")
+    return int(field.whole.df.sum())
+
+
+def _check_lists(
+    segment: Segment, name: str, lists: Lists, cf: NDArray[np.int64]
+) -> None:
+    """Items increase and exist, lists are not empty, counts add up."""
+    items = lists.items.astype(np.int64)
+    _require(bool((lists.ends > lists.begins).all()), segment, f"df of {name}")
+    _require(bool((items < segment.n_items).all()), segment, f"items of {name}")
+    step = np.diff(items)
+    step[lists.begins[1:] - 1] = 1
+    _require(bool((step > 0).all()), segment, f"order of the items of {name}")
+    _require(bool((lists.counts > 0).all()), segment, f"counts of {name}")
+    total = np.add.reduceat(lists.counts, lists.begins, dtype=np.int64)
+    _require(np.array_equal(total, cf), segment, f"cf of {name}")
+
+
+def _check_places(
+    segment: Segment, name: str, lists: Lists, gaps: NDArray[np.uint32]
+) -> None:
+    """There is a place for each occurrence."""
+    total = int(lists.counts.sum(dtype=np.int64))
+    _require(len(gaps) == total, segment, f"places of {name}")
+
+
+def _check_ids(snapshot: Snapshot, path: Path) -> None:
+    """No two documents that are alive have one id."""
+    seen: set[str] = set()
+    for part in snapshot.parts:
+        for name in living_ids(part):
+            if name in seen:
+                raise DamagedFolder(f"{path}: two documents {name!r}: {_REMEDY}")
+            seen.add(name)
+
+
+def living_ids(part: Part) -> list[str]:
+    """Return the ids of a segment's documents that are alive, in order."""
+    count = part.segment.n_items
+    alive = np.ones(count, np.bool_) if part.alive is None else part.alive
+    return [part.segment.ids[int(number)] for number in np.flatnonzero(alive)]
+
+
+def _require(holds: bool, segment: Segment, what: str) -> None:
+    if not holds:
+        raise DamagedFolder(f"{segment.folder}: {what} do not agree: {_REMEDY}")

@@ -1,0 +1,300 @@
+"""Index: a folder of documents that can be searched, and changed while it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from classmark.index.building import Setup, build_segment, bytes_of
+from classmark.index.checking import Checked, check, living_ids
+from classmark.index.documents import TEXT, Given, entries
+from classmark.index.merging import Part
+from classmark.index.querying import QueryTerms
+from classmark.index.snapshots import (
+    Snapshot,
+    commit,
+    locked,
+    new_segment,
+    open_snapshot,
+    sweep,
+)
+from classmark.index.stored import StoredField
+from classmark.index.updating import Changes
+from classmark.problems import Mistake
+from classmark.text.analysis import Analyzer
+from classmark.weighting.vectorizer import analyzer_from
+
+if TYPE_CHECKING:
+    from classmark.index.explaining import Explanation
+    from classmark.index.searching import Hit, Searcher
+
+_PER_ID = 100  # bytes, about, of an id kept as a string
+
+
+class Index:
+    """An inverted file on disk; open one with ``Index.build`` or ``Index.open``.
+
+    What is read is one generation: the last committed when the index was opened, or by
+    this very object since. ``add``, ``replace`` and ``delete`` are seen by nobody until
+    ``commit``; one object at a time may have such changes.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     index = Index.build(folder, [("a", "A bee"), ("b", "Hives of bees")])
+    ...     index.add([("c", "Wasps")])
+    ...     len(index), len(index.commit()), list(index.ids())
+    (2, 3, ['a', 'b', 'c'])
+    """
+
+    _fields: dict[str, StoredField]
+    _searcher: Searcher | None
+
+    def __init__(self, path: Path, snapshot: Snapshot, memory: int) -> None:
+        self.path, self._memory = path, memory
+        self._changes: Changes | None = None
+        self._show(snapshot)
+
+    @classmethod
+    def build(
+        cls,
+        path: Path | str,
+        documents: Iterable[Given],
+        memory: str | int = "512MB",
+        analyzer: Analyzer | str | None = None,
+        *,
+        fields: Sequence[str] | None = None,
+        positions: bool = False,
+    ) -> Index:
+        """Index documents in a folder; an index that is there is replaced, as a whole.
+
+        documents : (id, text) pairs, mappings with ``id`` and fields, or Documents.
+        memory : what the build may add to the process, whatever the collection's size
+            (beside about 40 bytes per different term, one text, and one list).
+        analyzer : an Analyzer or its description; the usual one if None.
+        fields : which fields to index, all of them if None.
+        positions : keep the places of tokens, for phrases.
+        """
+        folder = Path(path)
+        setup = Setup(
+            analyzer_from(analyzer),
+            None if fields is None else tuple(fields),
+            positions,
+            bytes_of(memory),
+        )
+        with locked(folder):
+            sweep(folder)
+            stream = entries(documents, setup.fields)
+            segment = build_segment(stream, setup, lambda: new_segment(folder))
+            parts = [Part(segment, None)] if segment.n_items else []
+            snapshot = commit(folder, parts, _settings(setup))
+        return cls(folder, snapshot, setup.memory)
+
+    @classmethod
+    def open(cls, path: Path | str, memory: str | int = "1GB") -> Index:
+        """Open an index.
+
+        memory : where the postings of a field, decoded, fit it, they are kept decoded.
+        """
+        return cls(Path(path), open_snapshot(Path(path)), bytes_of(memory))
+
+    def __len__(self) -> int:
+        return sum(part.kept() for part in self._snapshot.parts)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.number(name) is not None
+
+    def __repr__(self) -> str:
+        return f"Index({str(self.path)!r}, {len(self)} documents)"
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """The analyzer that made the terms."""
+        return self._analyzer
+
+    @property
+    def generation(self) -> int:
+        """The number of the generation that is read."""
+        return self._snapshot.number
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of the fields."""
+        return self._snapshot.fields()
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether the places of tokens were kept."""
+        return bool(self._snapshot.settings["positions"])
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all documents, in order."""
+        for part in self._snapshot.parts:
+            yield from living_ids(part)
+
+    def id(self, number: int) -> str:
+        """Return the id of a document by its number."""
+        at = int(np.searchsorted(self._bases, number, side="right")) - 1
+        return self._snapshot.parts[at].segment.ids[number - int(self._bases[at])]
+
+    def number(self, name: str) -> int | None:
+        """Return the number of a document by its id; None: it is not there."""
+        for base, part in zip(self._bases.tolist(), self._snapshot.parts, strict=True):
+            found = part.segment.ids.find(name)
+            if found is not None and (part.alive is None or part.alive[found]):
+                return int(base) + found
+        return None
+
+    def field(self, name: str | None = None) -> StoredField:
+        """Return a field, for reading; the only one there is if none is named."""
+        names = self.fields
+        if name is None:
+            if len(names) > 1:
+                raise Mistake(f"the index has fields {', '.join(names)}: name one")
+            name = names[0] if names else TEXT
+        elif name not in names and names:
+            known = ", ".join(names) or "none"
+            raise Mistake(f"field {name!r} is not in the index: it has {known}")
+        if name not in self._fields:
+            self._fields[name] = StoredField(self._snapshot, name, self._memory)
+        return self._fields[name]
+
+    def terms(self, query: str) -> list[str]:
+        """Return the terms of a query, analysed as the documents were."""
+        if not isinstance(query, str):
+            raise Mistake(f"query is {type(query).__name__}: give a string")
+        return self._terms.of(query)
+
+    def search(
+        self, query: str, k: int = 10, model: str = "bm25", **options: Any
+    ) -> list[Hit]:
+        """Return the best ``k`` documents, best first; ties by document number.
+
+        options : parameters, ``fields`` and ``prior``: as ``Searcher.search`` takes.
+        """
+        if model == "boolean":
+            return self.ask(query, k, model=model, **options)
+        return self.searcher.search(self.terms(query), k, model, **options)
+
+    def ask(self, query: str, k: int = 10, **options: Any) -> list[Hit]:
+        """Answer a query of the language: see ``classmark.index.asking.ask``."""
+        from classmark.index.asking import ask
+
+        return ask(self, query, k, **options)
+
+    def search_many(
+        self, queries: Sequence[str], k: int = 10, model: str = "bm25", **options: Any
+    ) -> list[list[Hit]]:
+        """Return what ``search`` does for each of many queries."""
+        asked = [self.terms(query) for query in queries]
+        return self.searcher.search_many(asked, k, model, **options)
+
+    def search_vector(self, weights: Mapping[str, float], k: int = 10) -> list[Hit]:
+        """Return the documents with the largest dot product with ``weights``.
+
+        weights : analysed term → weight, any sign; documents are unit tf·idf vectors.
+        """
+        return self.searcher.search_vector(weights, k)
+
+    def explain(
+        self, query: str, name: str, model: str = "bm25", **options: Any
+    ) -> Explanation:
+        """Return what each term adds to the score of the document with this id."""
+        number = self.number(name)
+        if number is None:
+            raise Mistake(f"document {name!r} is not in the index: give an id it has")
+        return self.searcher.explain(self.terms(query), number, model, **options)
+
+    @property
+    def searcher(self) -> Searcher:
+        """What answers queries over the generation that is read."""
+        if self._searcher is None:
+            from classmark.index.searching import Searcher
+
+            names = self.fields or [TEXT]
+            fields = {name: self.field(name) for name in names}
+            self._searcher = Searcher(fields, names=self._names())
+        return self._searcher
+
+    def add(self, documents: Iterable[Given]) -> None:
+        """Add documents whose ids are new; ``commit`` makes them seen."""
+        changes = self._begin()
+        changes.add(entries(documents, changes.setup.fields))
+
+    def replace(self, documents: Iterable[Given]) -> None:
+        """Add documents in place of those with the same ids, if there are any.
+
+        The new ones are numbered after all others.
+        """
+        changes = self._begin()
+        changes.replace(entries(documents, changes.setup.fields))
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Delete documents by their ids."""
+        if isinstance(ids, str):
+            raise Mistake(f"ids is the string {ids!r}: give a list of ids")
+        self._begin().delete(ids)
+
+    def commit(self) -> Self:
+        """Put the changes in service: whole and durable, or not at all."""
+        if self._changes is not None:
+            snapshot = self._changes.commit()
+            self._changes = None
+            self._show(snapshot)
+        return self
+
+    def discard(self) -> Self:
+        """Forget the changes that are not committed."""
+        if self._changes is not None:
+            self._changes.discard()
+            self._changes = None
+        return self
+
+    def merge(self) -> Self:
+        """Make one segment of all, without deleted documents, and commit."""
+        self._begin().merge()
+        return self.commit()
+
+    def check(self) -> Checked:
+        """Read every byte of what is in service on disk, and verify it."""
+        return check(self.path)
+
+    def _begin(self) -> Changes:
+        if self._changes is None:
+            settings = self._snapshot.settings
+            setup = Setup(
+                self._analyzer,
+                settings["fields"],
+                settings["positions"],
+                max(self._memory, bytes_of("64MB")),
+            )
+            self._changes = Changes(self.path, setup, self._snapshot)
+        return self._changes
+
+    def _names(self) -> Callable[[int], str]:
+        """Return a quick way from number to id: a list, unless it were too long."""
+        if _PER_ID * self._snapshot.n_items > self._memory // 4:
+            return self.id
+        ids = [part.segment.ids for part in self._snapshot.parts]
+        return [name for some in ids for name in some].__getitem__
+
+    def _show(self, snapshot: Snapshot) -> None:
+        """Read another generation from now on."""
+        self._snapshot = snapshot
+        self._fields = {}
+        self._searcher = None
+        self._analyzer = Analyzer.parse(snapshot.settings["analyzer"])
+        self._terms = QueryTerms(self._analyzer)
+        sizes = [part.segment.n_items for part in snapshot.parts]
+        self._bases = np.cumsum([0, *sizes])[: len(sizes)]
+
+
+def _settings(setup: Setup) -> dict[str, Any]:
+    fields = None if setup.fields is None else list(setup.fields)
+    return {
+        "analyzer": str(setup.analyzer),
+        "fields": fields,
+        "positions": setup.positions,
+    }

@@ -1,0 +1,236 @@
+"""Pseudo-relevance feedback: the best documents of a query lend it their words.
+
+A query {term: weight} is answered, the first documents are taken to be relevant, and a
+longer query {term: weight} is made of it, which the same model answers. Where an index
+has several fields, the words are those of the field with most of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.index.plans import Prepared
+from classmark.index.terms import terms_of
+from classmark.problems import Mistake
+
+Values = NDArray[np.float64]
+Weights = dict[int, float]
+LIKELIHOODS = ("jm", "dirichlet", "kl")  # models whose scores are logarithms
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The first documents of a query: their numbers and scores, best first."""
+
+    items: NDArray[np.int64]
+    scores: Values
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rocchio:
+    """Move the query towards the documents' mean: α q + β (1/n) Σ d [Rocchio71].
+
+    q and d are unit vectors of tf · idf; ``terms`` new ones are kept, those of largest
+    weight. Weights are divided by the idf, which the model brings back.
+    """
+
+    alpha: float = 1.0
+    beta: float = 0.75
+    documents: int = 10
+    terms: int = 20
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def expand(
+        self, field: Prepared, query: Mapping[int, float], found: Found
+    ) -> Weights:
+        """Return the weights of the longer query, by term number."""
+        postings = terms_of(field.field, found.items)
+        idf = field.idf
+        parts = postings.counts * idf[postings.terms]
+        parts *= field.inverse_norms[postings.items]
+        mean = _summed(postings.terms, parts / len(found.items))
+        old = {term: weight * idf[term] for term, weight in query.items()}
+        norm = np.sqrt(sum(weight * weight for weight in old.values()))
+        longer = {term: self.alpha * old[term] / norm for term in old}
+        for term, weight in _best(mean, self.terms, old):
+            longer[term] = longer.get(term, 0.0) + self.beta * weight
+        return {term: float(weight / idf[term]) for term, weight in longer.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class RM3:
+    """Mix the query with the relevance model: λ P(t|q) + (1 − λ) P(t|R).
+
+    P(t|R) ∝ Σ_d P(t|d) P(q|d), cut to the likeliest ``terms`` [LavrenkoCroft01], and
+    λ = ``original`` keeps the query itself [AbdulJaleel04]. P(t|d) = tf/length; P(q|d)
+    is the likelihood where the model gives one, else the score.
+    """
+
+    original: float = 0.5
+    documents: int = 10
+    terms: int = 20
+
+    def __post_init__(self) -> None:
+        _check(self)
+        if self.original > 1.0:
+            raise Mistake(f"original of rm3 is {self.original}: give 0 to 1")
+
+    def expand(
+        self, field: Prepared, query: Mapping[int, float], found: Found
+    ) -> Weights:
+        """Return the weights of the longer query, by term number."""
+        postings = terms_of(field.field, found.items)
+        shares = postings.counts / field.lengths[postings.items]
+        chance = dict(zip(found.items.tolist(), _likely(found, query), strict=True))
+        shares = shares * np.array([chance[item] for item in postings.items.tolist()])
+        kept = _best(_summed(postings.terms, shares), self.terms, {})
+        mass, total = sum(share for _, share in kept), sum(query.values())
+        longer = {t: self.original * weight / total for t, weight in query.items()}
+        for term, share in kept:
+            longer[term] = longer.get(term, 0.0) + (1 - self.original) * share / mass
+        return longer
+
+
+@dataclass(frozen=True, slots=True)
+class Information:
+    """Add the words that inform most in the documents [ClinchantGaussier10].
+
+    q_t/max q + β I_t/max I, with I_t = (1/n) Σ_d −ln P(T_t > tf | λ_t): the mean of the
+    term's part in an information model (``model`` "lgd" or "spl", parameter ``c``).
+    """
+
+    beta: float = 1.0
+    documents: int = 10
+    terms: int = 20
+    model: str = "lgd"
+    c: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check(self)
+        if self.model not in ("lgd", "spl"):
+            raise Mistake(f"model of information is {self.model!r}: give 'lgd', 'spl'")
+
+    def expand(
+        self, field: Prepared, query: Mapping[int, float], found: Found
+    ) -> Weights:
+        """Return the weights of the longer query, by term number."""
+        from classmark.index.forward.kernels import inform
+
+        postings = terms_of(field.field, found.items)
+        numbers, places = np.unique(postings.terms, return_inverse=True)
+        names = [field.field.term(number) for number in numbers.tolist()]
+        asked = field.ask(dict.fromkeys(names, 1.0), (self.model, {"c": self.c}))
+        _, a, b = asked.terms
+        given, x, parts = asked.plan, asked.data[2], np.zeros(len(numbers))
+        where = (postings.items, places.astype(np.int64), postings.counts)
+        inform(given.model.code, given.world, *where, x, a, b, parts)
+        mean = dict(zip(numbers.tolist(), parts / len(found.items), strict=True))
+        kept = _best(mean, self.terms, query)
+        most, highest = max(query.values()), max((v for _, v in kept), default=1.0)
+        longer = {term: weight / most for term, weight in query.items()}
+        for term, weight in kept:
+            longer[term] = longer.get(term, 0.0) + self.beta * weight / highest
+        return longer
+
+
+Feedback = Rocchio | RM3 | Information
+FEEDBACK: dict[str, Callable[..., Feedback]] = {
+    "rocchio": Rocchio,
+    "rm3": RM3,
+    "information": Information,
+}
+
+
+def feedback_from(
+    name: str | Feedback, parameters: Mapping[str, float | str] | None = None
+) -> Feedback:
+    """Return feedback by its name and parameters, defaults filled in.
+
+    >>> feedback_from("rm3", {"terms": 5})
+    RM3(original=0.5, documents=10, terms=5)
+    """
+    if not isinstance(name, str):
+        return name
+    if name not in FEEDBACK:
+        known = ", ".join(map(repr, FEEDBACK))
+        raise Mistake(f"feedback is {name!r}: choose one of {known}")
+    made = FEEDBACK[name]
+    given, known_ = dict(parameters or {}), [f.name for f in fields(made)]  # type: ignore[arg-type]
+    for key in given:
+        if key not in known_:
+            raise Mistake(
+                f"feedback {name} has no parameter {key!r}: it takes "
+                f"{', '.join(known_)}"
+            )
+    return made(**given)
+
+
+def expand(
+    field: Prepared, query: Mapping[str, float], found: Found, feedback: Feedback
+) -> dict[str, float]:
+    """Return the longer query; the same one where nothing was found.
+
+    query : analysed terms with their weights;  found : the documents to learn from.
+    """
+    asked = field.query(query)
+    known = dict(zip(asked.numbers.tolist(), asked.weights.tolist(), strict=True))
+    if not len(found.items) or not known:
+        return dict(query)
+    longer = feedback.expand(field, known, found)
+    named = {field.field.term(number): float(w) for number, w in longer.items() if w}
+    missing = {term: w for term, w in query.items() if field.numbers[term] < 0}
+    return named | missing
+
+
+def main_field(prepared: Mapping[str, Prepared]) -> Prepared:
+    """Return the field with most tokens."""
+    return max(prepared.values(), key=lambda field: field.field.total_length)
+
+
+def _summed(terms: NDArray[np.int64], parts: Values) -> dict[int, float]:
+    """Sum parts by their terms, in the order of the terms."""
+    numbers, places = np.unique(terms, return_inverse=True)
+    sums = np.bincount(places.ravel(), parts, minlength=len(numbers))
+    return dict(zip(numbers.tolist(), sums.tolist(), strict=True))
+
+
+def _best(
+    weights: Mapping[int, float], many: int, always: Mapping[int, float]
+) -> list[tuple[int, float]]:
+    """Return the ``many`` largest above 0, ties by number, besides those in always."""
+    ordered = sorted(weights.items(), key=lambda entry: (-entry[1], entry[0]))
+    fresh = [entry for entry in ordered if entry[0] not in always and entry[1] > 0]
+    return [e for e in ordered if e[0] in always] + fresh[:many]
+
+
+def _likely(found: Found, query: Mapping[int, float]) -> list[float]:
+    """Return P(q|d) of each document, up to a factor."""
+    scores = found.scores
+    if found.model in LIKELIHOODS:
+        steep = sum(query.values()) if found.model == "kl" else 1.0
+        return [float(v) for v in np.exp(steep * (scores - scores.max()))]
+    if scores.min() <= 0.0:
+        return [1.0] * len(scores)
+    return [float(v) for v in scores / scores.sum()]
+
+
+def _check(feedback: Any) -> None:
+    """Refuse what makes no sense: counts below 1, weights below 0."""
+    name = type(feedback).__name__.lower()
+    for key, value in asdict(feedback).items():
+        if key == "model":
+            continue
+        whole = key in ("documents", "terms")
+        if whole and (not isinstance(value, int) or value < 1):
+            raise Mistake(f"{key} of {name} is {value!r}: give a whole number from 1")
+        if not isinstance(value, int | float) or not isfinite(value) or value < 0:
+            raise Mistake(f"{key} of {name} is {value!r}: give a number, 0 or more")

@@ -1,0 +1,1 @@
+"""«One query, one call»: terms in, the best items out."""

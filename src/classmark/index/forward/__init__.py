@@ -1,0 +1,1 @@
+"""«Which terms has this document?»: a few documents read out of the inverted lists."""

@@ -1,0 +1,1 @@
+"""«Which k so far?»: a heap whose top is the first to go."""

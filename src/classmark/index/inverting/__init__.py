@@ -1,0 +1,1 @@
+"""Counts by document become lists by term."""

@@ -1,0 +1,280 @@
+"""What is computed once per field, or once per model and parameters, and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.index.models.catalog import Model, resolve
+from classmark.index.reading import Field, Lists
+from classmark.problems import Mistake
+
+KEPT = 16  # plans kept at most: a sweep over parameters does not fill the memory
+MEMO = 1 << 20  # words remembered at most
+BLOCK = 128
+STRIDE = 1 << 14  # terms decoded together where the lists are not all in memory
+
+Terms = Iterable[str] | Mapping[str, float]
+Choice = tuple[str, Mapping[str, float | str]]
+
+
+class Query(NamedTuple):
+    """The terms of a query that occur in a field, and how much each is asked for."""
+
+    numbers: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
+class Blocks(NamedTuple):
+    """Per block of 128 postings: the largest count and the shortest document."""
+
+    firsts: NDArray[np.int64]
+    max_counts: NDArray[np.uint32]
+    min_lengths: NDArray[np.uint32]
+
+
+class Plan(NamedTuple):
+    """A model with its parameters, made ready for one field.
+
+    world : N, Σcf, mean length and the parameters;  x : one number per item;  extra :
+    the items' own parts, or empty, and the largest;  way : as ``find`` takes it.
+    """
+
+    model: Model
+    world: NDArray[np.float64]
+    x: NDArray[np.float64]
+    extra: NDArray[np.float64]
+    most_extra: float
+    way: int
+
+
+class Asked(NamedTuple):
+    """A query made ready for one field: constants in, where the lists are.
+
+    terms : (spans, a, b), as the kernels take them;  data : (items, counts, x);  scale,
+    offset : of the items' own parts.
+    """
+
+    plan: Plan
+    query: Query
+    terms: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+    data: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
+    scale: float
+    offset: float
+
+
+class Numbers(dict[str, int]):
+    """Words remembered with their numbers; −1: no item alive has the word."""
+
+    def __init__(self, field: Field, df: NDArray[np.uint32]) -> None:
+        super().__init__()
+        self._field, self._df = field, df
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= MEMO:
+            self.clear()
+        found = self._field.number(word)
+        number = -1 if found is None or not self._df[found] else int(found)
+        self[word] = number
+        return number
+
+
+def frozen(array: NDArray[Any], kind: Any) -> NDArray[Any]:
+    """Return a read-only view: one type for mapped arrays and those in memory."""
+    view = np.ascontiguousarray(array, dtype=kind).view(np.ndarray)
+    if view.flags.writeable:
+        view = view[:]
+        view.flags.writeable = False
+    return view
+
+
+def frozen_lists(lists: Lists) -> Lists:
+    """Return the same lists, read-only."""
+    return Lists(
+        frozen(lists.items, np.uint32),
+        frozen(lists.counts, np.uint32),
+        frozen(lists.begins, np.int64),
+        frozen(lists.ends, np.int64),
+    )
+
+
+class Prepared:
+    """A field with all that is derived from it, made when first needed.
+
+    >>> from classmark.index.collection import field_of
+    >>> from classmark.sparse import rows_from
+    >>> field = Prepared(field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"]))
+    >>> field.query(["bee", "ant", "bee", "cat"])
+    Query(numbers=array([1, 0]), weights=array([2., 1.]))
+    """
+
+    def __init__(self, field: Field) -> None:
+        self.field = field
+        self.df = frozen(field.df, np.uint32)
+        self.cf = frozen(field.cf, np.int64)
+        self.lengths = frozen(field.lengths, np.uint32)
+        alive = field.alive
+        self.alive = frozen(np.empty(0, bool) if alive is None else alive, np.bool_)
+        self.whole = None if field.whole is None else frozen_lists(field.whole)
+        self.numbers = Numbers(field, self.df)
+        self.plans: dict[tuple[Any, ...], Plan] = {}
+
+    def query(self, terms: Terms) -> Query:
+        """Count the tokens of a query, or take its weights; absent terms drop out."""
+        if isinstance(terms, Mapping):
+            numbers = np.array(list(map(self.numbers.__getitem__, terms)), np.int64)
+            weights = np.array(list(terms.values()), np.float64)
+            kept = (numbers >= 0) & (weights != 0.0)
+            return Query(numbers[kept], weights[kept])
+        wanted = self.tally(terms)
+        return Query(np.array(list(wanted), np.int64), np.array(list(wanted.values())))
+
+    def tally(self, tokens: Iterable[str]) -> dict[int, float]:
+        """Count the tokens by their terms' numbers, in order of appearance."""
+        wanted: dict[int, float] = {}
+        numbers = self.numbers
+        for token in tokens:
+            number = numbers[token]
+            wanted[number] = wanted.get(number, 0.0) + 1.0
+        wanted.pop(-1, None)
+        return wanted
+
+    def queries(self, queries: Sequence[Terms]) -> tuple[NDArray[np.int64], Query]:
+        """Make many queries into one, one after another, and say where each starts."""
+        if any(isinstance(terms, Mapping) for terms in queries):
+            asked = [self.query(terms) for terms in queries]
+            starts = np.cumsum([0, *(len(query.numbers) for query in asked)])
+            return starts, Query(
+                np.concatenate([query.numbers for query in asked]),
+                np.concatenate([query.weights for query in asked]),
+            )
+        starts_, numbers, weights = [0], list[int](), list[float]()
+        for terms in queries:
+            wanted = self.tally(terms)
+            numbers.extend(wanted)
+            weights.extend(wanted.values())
+            starts_.append(len(numbers))
+        return np.array(starts_), Query(
+            np.array(numbers, int), np.array(weights, float)
+        )
+
+    def lists(self, query: Query) -> tuple[Lists, NDArray[np.int64]]:
+        """Return decoded lists and, for each term of the query, which is its own."""
+        if self.whole is not None:
+            return self.whole, query.numbers
+        lists = frozen_lists(self.field.lists(query.numbers))
+        return lists, np.arange(len(query.numbers), dtype=np.int64)
+
+    def ask(self, terms: Terms, choice: Choice, weight: float = 1.0) -> Asked:
+        """Make a query ready, all its parts times ``weight``."""
+        from classmark.index.finding.kernels import prepare
+        from classmark.index.models.kernels import PLUS
+
+        plan, query = self.plan(*choice), self.query(terms)
+        lists, places = self.lists(query)
+        m = len(places)
+        query_terms = np.empty((m, 2), np.int64), np.empty(m), np.empty(m)
+        order = np.zeros(m, np.int64)
+        scale, offset, _ = prepare(
+            plan.model.code,
+            *query,
+            places,
+            lists.begins,
+            lists.ends,
+            self.df,
+            self.cf,
+            plan.world,
+            order,
+            query_terms,
+        )
+        _, a, b = query_terms
+        a *= weight
+        if plan.model.code == PLUS:
+            b *= weight
+        query = Query(query.numbers[order], query.weights[order])
+        data = (lists.items, lists.counts, plan.x)
+        return Asked(plan, query, query_terms, data, scale * weight, offset * weight)
+
+    def plan(self, model: str, parameters: Mapping[str, float | str]) -> Plan:
+        """Return the plan of a model, kept from the last time where possible."""
+        key = (model, *parameters.items()) if parameters else (model,)
+        try:
+            return self.plans[key]
+        except KeyError:
+            if len(self.plans) >= KEPT:
+                self.plans.pop(next(iter(self.plans)))
+        except TypeError as error:
+            raise Mistake(f"parameters of {model}: give numbers") from error
+        self.plans[key] = plan = self._planned(*resolve(model, parameters))
+        return plan
+
+    def _planned(self, model: Model, values: tuple[float, ...]) -> Plan:
+        from classmark.index.models.kernels import COSINE, document_parts, features
+
+        n, total = self.field.n_alive, self.field.total_length
+        world = np.zeros(6)
+        world[:3] = n, total, total / n if total else 1.0
+        world[3 : 3 + len(values)] = values
+        x, extra = np.empty(self.field.n_items), np.empty(0)
+        if model.code == COSINE:
+            x = self.inverse_norms
+        else:
+            features(model.code, self.lengths, world, x)
+        if model.has_document_part:
+            extra = np.empty(self.field.n_items)
+            document_parts(model.code, self.lengths, world, extra)
+        way = 2 if model.grows and self.whole is not None else 0
+        largest = float(extra.max()) if len(extra) else 0.0
+        return Plan(model, world, x, extra, largest, way)
+
+    @cached_property
+    def idf(self) -> NDArray[np.float64]:
+        """The rarity of each term: ln((1 + N)/(1 + df)) + 1."""
+        from classmark.weighting.formulas import smooth_idf
+
+        weights: NDArray[np.float64] = smooth_idf(self.df, self.field.n_alive)
+        return weights
+
+    @cached_property
+    def inverse_norms(self) -> NDArray[np.float64]:
+        """1 / ‖tf · idf‖ of each item, 0 where it has no term."""
+        from classmark.index.vectors.kernels import square_norms
+
+        squares = np.zeros(self.field.n_items)
+        for first in range(0, self.field.n_terms, STRIDE):
+            last = min(first + STRIDE, self.field.n_terms)
+            lists = self.whole
+            chosen = np.arange(first, last, dtype=np.int64)
+            if lists is None:
+                lists = frozen_lists(self.field.lists(chosen))
+                chosen -= first
+            square_norms(
+                self.idf[first:last],
+                lists.items,
+                lists.counts,
+                lists.begins[chosen],
+                lists.ends[chosen],
+                squares,
+            )
+        norms = np.sqrt(squares)
+        return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The bounds' statistics; empty when the lists are not all in memory."""
+        from classmark.index.pruning.kernels import block_statistics
+
+        if self.whole is None:
+            none = np.empty(0, np.uint32)
+            return Blocks(np.empty(0, np.int64), none, none)
+        sizes = (self.whole.ends - self.whole.begins + BLOCK - 1) // BLOCK
+        firsts = np.zeros(len(sizes), np.int64)
+        np.cumsum(sizes[:-1], out=firsts[1:])
+        total = int(sizes.sum())
+        most, least = np.empty(total, np.uint32), np.empty(total, np.uint32)
+        block_statistics(*self.whole, self.lengths, firsts, most, least)
+        return Blocks(firsts, most, least)

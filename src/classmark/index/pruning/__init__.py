@@ -1,0 +1,1 @@
+"""«Which postings need not be read?»: bounds, windows, and the choice by cost."""

@@ -1,0 +1,251 @@
+"""A segment: one folder with the postings of some documents, field by field.
+
+ids, id-sizes, id-keys, id-order : the documents' ids and an order to find them by;
+and for each field, numbered ``f`` in the order of the settings:
+f-terms : uint8, the terms in order, a newline after each;
+f-df, f-cf, f-sizes : packed columns: postings, further occurrences, bytes of each list;
+f-postings : uint8, the packed lists;  f-lengths : uint32, tokens of each document;
+f-spans, f-places : with positions, the bytes of each list of places, and those lists.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.index.codecs import (
+    ColumnReader,
+    column_of,
+    unpack_lists,
+    unpack_values,
+)
+from classmark.index.ids import Ids
+from classmark.index.reading import Lists
+from classmark.problems import DamagedFolder
+from classmark.storage import Arrays, let_go, open_folder
+
+FORMAT, VERSION = "classmark-segment", 1
+_PER_TERM, _PER_POSTING, _PER_PLACE = 160, 20, 10
+
+
+def bounds_of(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where each piece begins, and where the last ends."""
+    bounds = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=bounds[1:])
+    return bounds
+
+
+@dataclass(eq=False)
+class Stretch:
+    """Some terms of a field, one after the other, and where their lists are.
+
+    bounds : where each term begins in ``field.terms``;  df : postings of each;
+    starts : the byte where each list begins;  cf, place_starts : where places are
+    kept, occurrences of each and the byte where its places begin. All int64; bounds and
+    starts have one more, the end.
+    """
+
+    field: SegmentField
+    bounds: NDArray[np.int64]
+    df: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    cf: NDArray[np.int64]
+    place_starts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.df)
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the field has no term after these."""
+        return int(self.bounds[-1]) == len(self.field.terms)
+
+    @cached_property
+    def costs(self) -> NDArray[np.int64]:
+        """About how many bytes it takes to merge all terms before each."""
+        costs = _PER_TERM + _PER_POSTING * self.df
+        return bounds_of(costs + _PER_PLACE * self.cf if len(self.cf) else costs)
+
+    def reach(self, first: int, size: int) -> int:
+        """Return how far so many bytes of cost go, one term at least."""
+        far = int(np.searchsorted(self.costs, self.costs[first] + size, side="right"))
+        return min(max(far - 1, first + 1), len(self))
+
+    def term(self, number: int) -> bytes:
+        """Return a term."""
+        first, last = self.bounds[number], self.bounds[number + 1]
+        return self.field.terms[first : last - 1].tobytes()
+
+    def terms(self, run: slice) -> bytes:
+        """Return some terms, a newline after each."""
+        first, last = self.bounds[run.start], self.bounds[run.stop]
+        return self.field.terms[first:last].tobytes()
+
+    def place(self, term: bytes) -> int:
+        """Return the place of the first term that is not before the given one."""
+        return bisect_left(range(len(self)), term, key=self.term)
+
+    def lists(self, numbers: NDArray[np.int64] | slice) -> Lists:
+        """Decode some lists."""
+        content = self.field.stored("postings")
+        return unpack_lists(content, self.starts[:-1][numbers], self.df[numbers])
+
+    def gaps(self, numbers: NDArray[np.int64] | slice) -> NDArray[np.uint32]:
+        """Decode the places of some lists, as gaps within each document."""
+        starts, content = self.place_starts[:-1][numbers], self.field.stored("places")
+        return unpack_values(content, starts, self.cf[numbers], np.uint32)
+
+
+class Cursor:
+    """Goes over the terms of a field, holding a stretch of them at a time."""
+
+    def __init__(self, field: SegmentField, size: int) -> None:
+        self._size = max(size, 1)
+        names = ("df", "sizes", *(("cf", "spans") if field.has_places else ()))
+        self._columns = {
+            name: ColumnReader(field.stored(name), field.n_terms) for name in names
+        }
+        none, zero = np.empty(0, np.int64), np.zeros(1, np.int64)
+        self.stretch = Stretch(field, zero, none, zero, none, zero)
+        self.advance(0)
+
+    def advance(self, n: int) -> None:
+        """Leave ``n`` terms behind, and read on where too few are left."""
+        old = self.stretch
+        self.stretch = Stretch(
+            old.field,
+            old.bounds[n:],
+            old.df[n:],
+            old.starts[n:],
+            old.cf[n:],
+            old.place_starts[n:],
+        )
+        if 2 * len(self.stretch) < self._size:
+            self._read()
+
+    def _read(self) -> None:
+        old, new = (
+            self.stretch,
+            {k: c.read(self._size) for k, c in self._columns.items()},
+        )
+        field = old.field
+        cf, places = old.cf, old.place_starts
+        if field.has_places:
+            cf = np.concatenate([cf, new["cf"] + new["df"]])
+            places = _further(places, new["spans"])
+        bounds = field.term_ends(int(old.bounds[-1]), len(new["df"]))
+        self.stretch = Stretch(
+            field,
+            np.concatenate([old.bounds, bounds]),
+            np.concatenate([old.df, new["df"]]),
+            _further(old.starts, new["sizes"]),
+            cf,
+            places,
+        )
+
+
+def _further(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Append the ends of further pieces."""
+    return np.concatenate([starts, starts[-1] + np.cumsum(sizes)])
+
+
+class SegmentField:
+    """One field of a segment."""
+
+    def __init__(self, arrays: Arrays, number: int, n_terms: int) -> None:
+        self._arrays, self._number, self.n_terms = arrays, number, n_terms
+
+    def stored(self, name: str) -> NDArray[Any]:
+        """Return an array as it is on disk."""
+        return self._arrays[f"{self._number}-{name}"]
+
+    @property
+    def terms(self) -> NDArray[np.uint8]:
+        """The terms, in order, a newline after each."""
+        return self.stored("terms")
+
+    @property
+    def lengths(self) -> NDArray[np.uint32]:
+        """Tokens of each document."""
+        return self.stored("lengths")
+
+    @property
+    def has_places(self) -> bool:
+        """Whether token positions were kept."""
+        return f"{self._number}-places" in self._arrays
+
+    @cached_property
+    def whole(self) -> Stretch:
+        """All terms."""
+        return Cursor(self, self.n_terms).stretch
+
+    @cached_property
+    def cf(self) -> NDArray[np.int64]:
+        """Occurrences of each term, those in deleted documents included."""
+        if self.has_places:
+            return self.whole.cf
+        further = column_of(self.stored("cf"), self.n_terms).astype(np.int64)
+        return self.whole.df + further
+
+    def term_ends(self, start: int, n: int) -> NDArray[np.int64]:
+        """Return where the next ``n`` terms end, from a byte on."""
+        found: list[NDArray[np.int64]] = []
+        while n:
+            part = self.terms[start : start + 16 * n]
+            ends = np.flatnonzero(part == ord("\n"))[:n] + 1
+            if not len(part):
+                raise DamagedFolder("terms end too soon: build the index again")
+            found.append(start + ends)
+            start = start + int(ends[-1]) if len(ends) else start + len(part)
+            n -= len(ends)
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+
+class Segment:
+    """An opened segment: memory-mapped, never changed."""
+
+    def __init__(self, folder: Path) -> None:
+        saved = open_folder(folder, FORMAT, VERSION)
+        self.folder, self._arrays = folder, saved.arrays
+        self.n_items = int(saved.settings["documents"])
+        self.fields = {
+            name: SegmentField(saved.arrays, number, n_terms)
+            for number, (name, n_terms) in enumerate(saved.settings["fields"])
+        }
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.name
+
+    @cached_property
+    def ids(self) -> Ids:
+        """The ids of its documents."""
+        arrays = self._arrays
+        bounds = bounds_of(column_of(arrays["id-sizes"], self.n_items))
+        return Ids(arrays["ids"], bounds, arrays["id-keys"], arrays["id-order"])
+
+    def packed_ids(self) -> tuple[NDArray[np.uint8], ColumnReader]:
+        """Return the ids one behind the other, and a column of their sizes."""
+        column = ColumnReader(self._arrays["id-sizes"], self.n_items)
+        return self._arrays["ids"], column
+
+    def ids_between(
+        self, low: int, high: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Return the keys from ``low`` to before ``high``, and whose they are."""
+        keys, order = self._arrays["id-keys"], self._arrays["id-order"]
+        first = int(np.searchsorted(keys, np.uint32(low)))
+        last = int(np.searchsorted(keys, np.uint32(high - 1), side="right"))
+        return np.array(keys[first:last]), np.array(order[first:last])
+
+    def let_go(self) -> None:
+        """Give the mapped pages back to the system."""
+        for array in self._arrays.values():
+            let_go(array)

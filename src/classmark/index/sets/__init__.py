@@ -1,0 +1,1 @@
+"""«Which documents are in both?»: sorted lists as sets."""

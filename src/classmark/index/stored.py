@@ -1,0 +1,239 @@
+"""One field of an opened index: its segments seen as one."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.corpus.ordering import order_terms
+from classmark.corpus.pages import zeros
+from classmark.index.merging import Part, Source, join
+from classmark.index.reading import Lists
+from classmark.index.segments import bounds_of
+from classmark.index.snapshots import Lost, Snapshot
+
+_PER_POSTING = 8
+
+
+class Places(NamedTuple):
+    """Where a term stands: document ``items[i]`` has it at some places.
+
+    items : uint32;  places : uint32;  those of ``items[i]`` are ``bounds[i]`` to
+    ``bounds[i + 1]``, increasing; the first token of a text is at place 0, and tokens
+    that are no terms are counted too.
+    """
+
+    items: NDArray[np.uint32]
+    places: NDArray[np.uint32]
+    bounds: NDArray[np.int64]
+
+
+class Terms:
+    """Terms in order, found by halving."""
+
+    def __init__(self, blob: NDArray[np.uint8]) -> None:
+        self._blob = blob.tobytes()
+        ends = np.flatnonzero(np.asarray(blob) == ord("\n"))
+        self._bounds = np.concatenate([np.zeros(1, np.int64), ends + 1])
+
+    def __len__(self) -> int:
+        return len(self._bounds) - 1
+
+    def __getitem__(self, number: int) -> bytes:
+        return self._blob[self._bounds[number] : self._bounds[number + 1] - 1]
+
+    def find(self, term: bytes) -> int | None:
+        """Return the place of a term."""
+        at = bisect_left(range(len(self)), term, key=self.__getitem__)
+        return at if at < len(self) and self[at] == term else None
+
+
+class StoredField:
+    """A field as ``classmark.index.reading.Field`` wants it.
+
+    Where all postings, decoded, fit the memory, they are decoded once and for all;
+    else the lists that are asked for are.
+    """
+
+    def __init__(self, snapshot: Snapshot, name: str, memory: int) -> None:
+        self._parts = snapshot.parts
+        self.sources = _sources(snapshot.parts, name)
+        having = [
+            lost.get(name)
+            for part, lost in zip(snapshot.parts, snapshot.lost, strict=True)
+            if name in part.segment.fields
+        ]
+        self.alive = _alive(snapshot.parts)
+        self.lengths = _lengths(snapshot.parts, name)
+        self.n_items = snapshot.n_items
+        living = self.lengths if self.alive is None else self.lengths[self.alive]
+        self.n_alive = len(living)
+        self.total_length = int(living.sum(dtype=np.int64))
+        total = sum(int(source.stretch.df.sum()) for source in self.sources)
+        many = len(self.sources) > 1 or self.alive is not None
+        self.whole: Lists | None = None
+        self._places: list[NDArray[np.int64]] = []
+        if not self.sources or _PER_POSTING * total * (3 if many else 1) <= memory:
+            self._decode()
+        else:
+            self._refer(having)
+
+    @property
+    def n_terms(self) -> int:
+        """Different terms."""
+        return len(self._terms)
+
+    def number(self, term: str) -> int | None:
+        """Return the number of an analysed term, or None."""
+        found = self._terms.find(term.encode(errors="surrogatepass"))
+        return None if found is None or not self.df[found] else found
+
+    def term(self, number: int) -> str:
+        """Return the analysed term of a number."""
+        if not 0 <= number < self.n_terms:
+            raise IndexError(number)
+        return self._terms[number].decode(errors="surrogatepass")
+
+    def lists(self, numbers: NDArray[np.int64]) -> Lists:
+        """Return the postings of some terms."""
+        if self.whole is not None:
+            items, counts, begins, ends = self.whole
+            return Lists(items, counts, begins[numbers], ends[numbers])
+        from classmark.index.inverting.kernels import append_lists
+
+        numbers = np.asarray(numbers, np.int64)
+        bounds = bounds_of(self._stored[numbers])
+        postings, ends = zeros(int(bounds[-1]), np.uint64), bounds[:-1].copy()
+        for source, here in zip(self.sources, self._places, strict=True):
+            which = np.flatnonzero(here[numbers] >= 0)
+            lists = tuple(source.stretch.lists(here[numbers[which]]))
+            append_lists(lists, which, source.shift, source.renumbered, ends, postings)
+        return _split(postings, bounds[:-1], ends)
+
+    def places(self, number: int) -> Places:
+        """Return the token positions of a term, for phrases."""
+        from classmark.index.inverting.kernels import places_of
+
+        term = self._terms[number]
+        items, counts, places = [], [], []
+        for source in self.sources:
+            stretch = source.stretch
+            here = stretch.place(term)
+            if here == len(stretch) or stretch.term(here) != term:
+                continue
+            one = np.array([here], np.int64)
+            found, gaps = stretch.lists(one), stretch.gaps(one)
+            spread = np.empty_like(gaps)
+            places_of(found.counts, gaps, spread)
+            kept = _kept(found.items, source.renumbered)
+            items.append(found.items[kept] + np.uint32(source.shift))
+            counts.append(found.counts[kept])
+            places.append(spread[np.repeat(kept, found.counts)])
+        return Places(
+            np.concatenate([np.empty(0, np.uint32), *items]),
+            np.concatenate([np.empty(0, np.uint32), *places]),
+            bounds_of(np.concatenate([np.empty(0, np.uint32), *counts])),
+        )
+
+    def _decode(self) -> None:
+        """Decode everything."""
+        if len(self.sources) == 1 and self.alive is None:
+            stretch = self.sources[0].stretch
+            self._terms = Terms(stretch.field.terms)
+            self.whole = stretch.lists(slice(None))
+            self.df, self.cf = stretch.df.astype(np.uint32), stretch.field.cf
+            return
+        runs = [slice(0, len(source.stretch)) for source in self.sources]
+        if not runs:
+            nothing = np.empty(0, np.int64)
+            self._terms = Terms(np.empty(0, np.uint8))
+            self.whole = _split(np.empty(0, np.uint64), nothing, nothing)
+        else:
+            found = join(self.sources, runs, places=False)
+            self._terms = Terms(found.terms)
+            self.whole = _split(found.postings, found.begins, found.ends)
+        lists = self.whole
+        self.df = (lists.ends - lists.begins).astype(np.uint32)
+        before = bounds_of(lists.counts)
+        self.cf = before[lists.ends] - before[lists.begins]
+
+    def _refer(self, lost: Sequence[Lost | None]) -> None:
+        """Find out where the list of each term is in each segment."""
+        fields = [source.stretch.field for source in self.sources]
+        vocabulary, number = order_terms([field.terms.tobytes() for field in fields])
+        sizes = [field.n_terms for field in fields]
+        self._terms = Terms(vocabulary.blob)
+        df, cf = np.zeros(self.n_terms, np.int64), np.zeros(self.n_terms, np.int64)
+        self._stored = np.zeros(self.n_terms, np.int64)
+        numbers = np.split(number, np.cumsum(sizes)[:-1])
+        for source, mine, gone in zip(self.sources, numbers, lost, strict=True):
+            here = np.full(self.n_terms, -1, np.int64)
+            here[mine] = np.arange(len(mine))
+            self._places.append(here)
+            self._stored[mine] += source.stretch.df
+            df[mine] += source.stretch.df
+            cf[mine] += source.stretch.field.cf
+            if gone is not None:
+                df[mine[gone.terms]] -= gone.df
+                cf[mine[gone.terms]] -= gone.cf
+        self.df, self.cf = df.astype(np.uint32), cf
+
+
+def _sources(parts: Sequence[Part], name: str) -> list[Source]:
+    """Return the segments that have the field; documents keep their numbers."""
+    from classmark.index.inverting.kernels import GONE
+
+    sources, shift = [], 0
+    for part in parts:
+        if name in part.segment.fields:
+            numbers = np.empty(0, np.uint32)
+            if part.alive is not None:
+                numbers = np.arange(len(part.alive), dtype=np.uint32)
+                numbers[~part.alive] = GONE
+            whole = part.segment.fields[name].whole
+            sources.append(Source(whole, shift, numbers))
+        shift += part.segment.n_items
+    return sources
+
+
+def _alive(parts: Sequence[Part]) -> NDArray[np.bool_] | None:
+    if all(part.alive is None for part in parts):
+        return None
+    masks = [
+        np.ones(part.segment.n_items, np.bool_) if part.alive is None else part.alive
+        for part in parts
+    ]
+    return np.concatenate(masks)
+
+
+def _lengths(parts: Sequence[Part], name: str) -> NDArray[np.uint32]:
+    pieces = [
+        part.segment.fields[name].lengths
+        if name in part.segment.fields
+        else np.zeros(part.segment.n_items, np.uint32)
+        for part in parts
+    ]
+    if len(pieces) == 1:
+        return np.asarray(pieces[0])
+    return np.concatenate([np.empty(0, np.uint32), *pieces])
+
+
+def _kept(
+    items: NDArray[np.uint32], renumbered: NDArray[np.uint32]
+) -> NDArray[np.bool_]:
+    if not len(renumbered):
+        return np.ones(len(items), np.bool_)
+    kept: NDArray[np.bool_] = renumbered[items] == items
+    return kept
+
+
+def _split(
+    postings: NDArray[np.uint64], begins: NDArray[np.int64], ends: NDArray[np.int64]
+) -> Lists:
+    """Part postings into items and counts."""
+    items = (postings >> np.uint64(32)).astype(np.uint32)
+    return Lists(items, postings.astype(np.uint32), begins, ends)

@@ -1,0 +1,1 @@
+"""«Which are the best k?»: accumulators, pruned windows, one exact answer."""

@@ -1,0 +1,1 @@
+"""«Which items point the same way?»: dot products by lists."""

@@ -1,0 +1,156 @@
+"""Indexing, searching and tuning from the command line."""
+
+import json
+import os
+import sys
+
+import pytest
+
+from classmark.cli.main import main
+
+ROWS = [
+    {"id": "1", "title": "Bees", "body": "They hum.", "links": [["2", "honey"]]},
+    {"id": "2", "title": "Honey", "body": "Made by bees, at home."},
+    {"id": "3", "title": "Tea", "links": ["2", "1"]},
+]
+QUERIES = [{"id": "q1", "text": "bees"}, {"id": "q2", "text": "honey home"}]
+QRELS = "query\tdocument\tgrade\nq1\t1\t1\nq2\t2\t2\n"
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Run the command line in an empty folder; return code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def running(*words):
+        monkeypatch.setattr(sys, "argv", ["classmark", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        shown = capsys.readouterr()
+        return stop.value.code or 0, shown.out, shown.err
+
+    return running
+
+
+@pytest.fixture
+def web(run, tmp_path):
+    (tmp_path / "notes.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, QUERIES)))
+    (tmp_path / "qrels.tsv").write_text(QRELS)
+    assert run("init", "web")[0] == 0
+    assert run("import", "notes.jsonl", "-p", "web")[0] == 0
+    assert run("index", "-p", "web", "--positions")[0] == 0
+    return run
+
+
+def test_a_project_is_indexed_and_searched(web):
+    code, out, err = web("index", "-p", "web", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)[0]["added"] == 0
+    code, out, err = web("search", "bees", "-p", "web", "--explain")
+    assert (code, err) == (0, "")
+    assert out.startswith("  1. Bees  (1)  ")
+    assert "Made by *bees*, at home." in out
+    assert "= title:bee +" in out
+    code, out, _ = web("search", '"made by" -tea', "-p", "web", "--json", "-k", 1)
+    assert [row["id"] for row in json.loads(out)] == ["2"]
+    words = ("search", "bees OR tea", "-p", "web", "--json", "--prior", "pagerank:9")
+    assert json.loads(web(*words)[1])[0]["id"] == "2"
+    words = ("--model", "dirichlet", "--set", "mu=10", "--feedback", "rm3:terms=3")
+    assert web("search", "bees", "-p", "web", *words)[0] == 0
+    words = ("--weight", "title=0.1", "--weight", "body=5")
+    assert (
+        json.loads(web("search", "bees", "-p", "web", "--json", *words)[1])[0]["id"]
+        == "2"
+    )
+    assert web("search", "zebra", "-p", "web")[1] == "nothing was found\n"
+    assert web("import", "notes.jsonl", "-p", "web")[0] == 0
+    assert "brings the index up to date" in web("search", "bees", "-p", "web")[1]
+    code, out, _ = web("index", "check", "-p", "web")
+    assert code == 0
+    assert "every byte is as written" in out
+
+
+def test_a_file_is_indexed_and_searched(web):
+    code, out, err = web("index", "notes.jsonl", "--to", "i", "--memory", "64MB")
+    assert (code, err) == (0, "")
+    assert "title, body, anchor" in out
+    code, out, _ = web("search", "anchor:honey", "--index", "i", "--json")
+    assert [(row["id"], row["title"]) for row in json.loads(out)] == [("2", "Honey")]
+    assert web("index", "check", "--index", "i")[0] == 0
+
+
+def test_parameters_are_tuned(web, tmp_path):
+    files = ("--queries", "queries.jsonl", "--qrels", "qrels.tsv")
+    code, out, err = web(
+        *("tune", "--parameter", "b=0:1:0.5", "-p", "web", "--measure", "mrr"), *files
+    )
+    assert (code, err) == (0, "")
+    assert "bm25 on queries.jsonl, 2 queries" in out
+    assert "best: b = 0 (mrr 1.0000)" in out
+    assert (tmp_path / "reports" / "tune-bm25-b.svg").exists()
+    assert web("index", "notes.jsonl", "--to", "i")[0] == 0
+    code, out, _ = web(
+        *("tune", "--parameter", "mu=1,10", "--model", "dirichlet", "--index", "i"),
+        *("--plot", "x.svg", "--json", "--feedback", "rm3:terms=2"),
+        *files,
+    )
+    assert code == 0
+    found = json.loads(out)
+    assert [row["mu"] for row in found["rows"]] == [1.0, 10.0]
+    assert found["plot"] == "x.svg"
+    words = ("tune", "--parameter", "b=0,1", "--parameter", "k1=0.5,1,2")
+    code, out, _ = web(*words, "--dataset", "library", "--json")
+    assert code == 0
+    assert len(json.loads(out)["rows"]) == 6
+    assert (tmp_path / "reports" / "tune-bm25-b-k1.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["search", "bees"], "classmark.toml"),
+        (["search", "bees", "--index", "none"], "holds no index"),
+        (["search", "bees AND", "-p", "web"], "query:9: a word, a phrase or ( is"),
+        (["search", "au:x", "-p", "web"], "query:1: there is no field 'au'"),
+        (["search", "bees", "-p", "web", "--set", "k1"], "write name=value"),
+        (["search", "bees", "-p", "web", "--model", "x"], "model is 'x'"),
+        (["index", "notes.jsonl"], "--to DIR"),
+        (["index", "missing.jsonl", "--to", "j"], "missing.jsonl"),
+        (["index", "-p", "web", "--memory", "much"], "memory"),
+        (["index", "check", "--index", "none"], "holds no index"),
+        (["tune", "--parameter", "b=0:1:0.5"], "nothing to tune on"),
+        (["tune", "--parameter", "b=0:1:0.5", "-p", "web"], "judged queries are"),
+        (["tune", "--parameter", "b", "--dataset", "library"], "parameter 'b'"),
+        (["tune", "--parameter", "b=2,3", "--dataset", "library"], "b of bm25 is 2"),
+        (["tune", "--parameter", "q=2", "--dataset", "library"], "no parameter 'q'"),
+        (
+            ["tune", "--parameter", "b=0,1", "--dataset", "library", "--measure", "x"],
+            "measure 'x'",
+        ),
+        (
+            [
+                *("tune", "--parameter", "b=0,1", "-p", "web"),
+                *("--queries", "queries.jsonl", "--qrels", "queries.jsonl"),
+            ],
+            "query, document and grade are needed",
+        ),
+    ],
+)
+def test_mistakes_are_one_line(web, words, said):
+    code, out, err = web(*words)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_without_an_index_the_remedy_is_named(run):
+    assert run("init", "web")[0] == 0
+    code, _, err = run("search", "bees", "-p", "web")
+    assert code == 2
+    assert "has no index yet: make it with classmark index" in err

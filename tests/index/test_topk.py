@@ -1,0 +1,291 @@
+"""Are accumulators, heaps, windows and lookups what the slow versions say?"""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from classmark.index.finding import kernels as finding
+from classmark.index.finishing import kernels as finishing
+from classmark.index.heaps import kernels as heaps
+from classmark.index.models.catalog import MODELS
+from classmark.index.plans import Prepared
+from classmark.index.pruning import kernels as pruning
+from classmark.index.topk import kernels as fast
+from classmark.index.vectors import kernels as vectors
+from oracles import finding as slow_finding
+from oracles import finishing as slow_finishing
+from oracles import heaps as slow_heaps
+from oracles import pruning as slow_pruning
+from oracles import topk as slow
+from oracles import vectors as slow_vectors
+from oracles.searched import counts_of, field_from
+
+seeds = st.integers(0, 2**32 - 1)
+WORLD = np.array([50.0, 900.0, 18.0, 0.8, 0.5, 0.5])
+
+
+def postings(seed, n=60):
+    rng = np.random.default_rng(seed)
+    items = np.flatnonzero(rng.random(n) < 0.5).astype(np.uint32)
+    counts = rng.integers(1, 9, len(items)).astype(np.uint32)
+    acc = np.where(rng.random(n) < 0.5, -0.0, rng.normal(size=n))
+    return items, counts, rng.uniform(0.2, 4.0, n), acc
+
+
+def test_untouched_is_minus_zero():
+    for value in (0.0, -0.0, 1.0, -1e-300):
+        assert fast.is_untouched(value) == slow.is_untouched(value)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3))), st.integers(0, 5))
+def test_the_heap_keeps_the_best(entries, k):
+    ours, theirs = (np.zeros(k, np.int64), np.zeros(k)), (np.zeros(k, int), np.zeros(k))
+    size = other = 0
+    for d, s in entries:
+        size = heaps.push(*ours, size, d, float(s))
+        other = slow_heaps.push(*theirs, other, d, float(s))
+    heaps.sort_heap(*ours, size)
+    slow_heaps.sort_heap(*theirs, other)
+    assert size == other
+    for mine, plain in zip(ours, theirs, strict=True):
+        assert mine[:size].tolist() == plain[:size].tolist()
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=lambda m: m.name)
+@given(seed=seeds)
+def test_parts_are_added(model, seed):
+    items, counts, x, acc = postings(seed)
+    x = x * 100 if model.name == "dph" else x
+    plain, listed, noted = acc.copy(), acc.copy(), np.zeros((2, 70), np.uint32)
+    end = len(items) - 1 if len(items) else 0
+    shared = (model.code, 0.7, 0.4, WORLD, items, counts, x)
+    fast.add_parts(*shared, acc, 0, end)
+    n = fast.list_parts(*shared, listed, 0, end, noted[0], 2)
+    assert n == slow.list_parts(*shared, plain, 0, end, noted[1], 2)
+    np.testing.assert_array_equal(noted[0, 2:n], noted[1, 2:n])
+    np.testing.assert_array_equal(acc, listed)
+    np.testing.assert_allclose(acc, plain, rtol=1e-9, atol=1e-12)
+
+
+@given(seeds)
+def test_inner_loops(seed):
+    items, counts, x, acc = postings(seed)
+    plain, listed, noted = acc.copy(), acc.copy(), np.zeros((2, 70), np.uint32)
+    fast.add_ratio(0.7, items, counts, x, acc, 0, len(items))
+    n = fast.list_ratio(0.7, items, counts, x, listed, 0, len(items), noted[0], 0)
+    m = slow.list_ratio(0.7, items, counts, x, plain, 0, len(items), noted[1], 0)
+    assert noted[0, :n].tolist() == noted[1, :m].tolist()
+    np.testing.assert_array_equal(acc, listed)
+    np.testing.assert_allclose(acc, plain)
+    fast.add_products(-0.3, items, counts, acc, 1, len(items))
+    slow.add_products(-0.3, items, counts, plain, 1, len(items))
+    np.testing.assert_allclose(acc, plain, atol=1e-12)
+    squares, others = np.zeros(60), np.zeros(60)
+    shape = np.array([0, 0]), np.array([len(items), len(items) // 2])
+    vectors.square_norms(np.array([2.0, 0.5]), items, counts, *shape, squares)
+    slow_vectors.square_norms([2.0, 0.5], items, counts, *shape, others)
+    np.testing.assert_allclose(squares, others)
+
+
+@given(seeds, st.integers(0, 70), st.booleans(), st.booleans())
+def test_selection(seed, k, deleted, owned):
+    rng = np.random.default_rng(seed)
+    acc = np.where(rng.random(60) < 0.4, -0.0, rng.integers(-2, 3, 60) * 0.5 + 0.0)
+    acc = np.where(np.signbit(acc) & (acc == 0), -0.0, acc)
+    rule = (
+        rng.random(60) < 0.7 if deleted else np.empty(0, bool),
+        rng.integers(0, 3, 60) * 1.0 if owned else np.empty(0),
+        0.5,
+        -1.0,
+    )
+    touched = rng.permutation(np.flatnonzero(~(np.signbit(acc) & (acc == 0))))
+    touched = np.concatenate([touched, touched[:3]]).astype(np.uint32)
+    found = []
+    for room in (fast, slow):
+        state, out = acc.copy(), (np.zeros(k, np.int64), np.zeros(k))
+        n = room.select_all(state, False, rule, *out)
+        found.append([part[:n].tolist() for part in out])
+        state = acc.copy()
+        n = room.select_listed(state, touched, len(touched), rule, 0, out)
+        heaps.sort_heap(*out, n)
+        found.append([part[:n].tolist() for part in out])
+        assert np.signbit(state).all()
+        assert not state.any()
+    for other in found[1:]:
+        assert other == found[0]
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=lambda m: m.name)
+@given(seed=seeds, k=st.integers(0, 40), deleted=st.booleans(), owned=st.booleans())
+def test_the_last_list_finishes(model, seed, k, deleted, owned):
+    items, counts, x, acc = postings(seed)
+    rng = np.random.default_rng(seed)
+    x = x * 100 if model.name == "dph" else x
+    rule = (
+        rng.random(60) < 0.7 if deleted else np.empty(0, bool),
+        rng.integers(0, 3, 60) * 1.0 if owned else np.empty(0),
+        0.5,
+        -1.0,
+    )
+    finish = (0.7, items, counts, x), (model.code, 0.7, 0.4, WORLD, items, counts, x)
+    for name, shared in zip(("finish_ratio", "finish_parts"), finish, strict=True):
+        found = []
+        for room in (fast, slow):
+            state, heap = acc.copy(), (np.zeros(k, np.int64), np.zeros(k))
+            span = (state, 0, len(items), rule, 0, heap)
+            n = getattr(room, name)(*shared, *span)
+            heaps.sort_heap(*heap, n)
+            assert not state[items].any()
+            found.append([heap[0][:n].tolist(), heap[1][:n].round(9).tolist()])
+        assert found[0][1] == pytest.approx(found[1][1], abs=1e-8)
+        assert len(set(found[0][0])) == len(found[1][0])
+
+
+@given(seeds, st.integers(0, 60))
+def test_selection_of_every_item(seed, k):
+    rng = np.random.default_rng(seed)
+    acc = np.where(rng.random(40) < 0.5, -0.0, rng.integers(-1, 2, 40) * 1.0)
+    rule, found = (np.empty(0, bool), np.empty(0), 1.0, 0.0), []
+    for room in (fast, slow):
+        out = np.zeros(k, np.int64), np.zeros(k)
+        n = room.select_all(acc.copy(), True, rule, *out)
+        found.append([part[:n].tolist() for part in out])
+    assert found[0] == found[1]
+    assert len(found[0][0]) == min(k, 40)
+
+
+@given(st.lists(st.integers(0, 60), unique=True), st.integers(0, 61), st.data())
+def test_gallop(items, d, data):
+    array = np.array(sorted(items), np.uint32)
+    end = data.draw(st.integers(0, len(array)))
+    at = data.draw(st.integers(0, end))
+    assert fast.gallop(array, at, end, d) == slow.gallop(array, at, end, d)
+
+
+def test_block_statistics():
+    field = field_from(counts_of(4, 700, 6, 0.4))
+    ours = Prepared(field).blocks
+    theirs = [np.zeros_like(ours.max_counts), np.zeros_like(ours.min_lengths)]
+    slow_pruning.block_statistics(*field.whole, field.lengths, ours.firsts, *theirs)
+    np.testing.assert_array_equal(ours.max_counts, theirs[0])
+    np.testing.assert_array_equal(ours.min_lengths, theirs[1])
+    assert len(ours.max_counts) > 6
+
+
+@pytest.mark.parametrize("way", [0, 1, 2])
+def test_finding_is_the_slow_way(way):
+    field = Prepared(field_from(counts_of(5, 300, 8, 0.4)))
+    plan = field.plan("dirichlet", {"mu": 20.0})
+    query = field.query(["t003", "t000", "t003"])
+    shared = (*field.whole, field.df, field.cf, plan.world, plan.x, *field.blocks)
+    rest = (field.alive, plan.extra, plan.most_extra, way)
+    found = []
+    for room in (finding, slow_finding):
+        acc, touched = np.full(300, -0.0), np.zeros(301, np.uint32)
+        out = np.zeros((2, 12), np.int64), np.zeros((2, 12))
+        numbers, weights = np.tile(query.numbers, 2), np.tile(query.weights, 2)
+        starts, sizes = np.array([0, 2, 4]), np.zeros(2, np.int64)
+        many = (*shared, *rest, acc, touched, *out, sizes)
+        room.find_many(plan.model.code, starts, numbers, weights, numbers, *many)
+        one = out[0][0].copy(), out[1][0].copy()
+        asked = (query.numbers, query.weights, query.numbers)
+        each = (*shared, *rest, acc, touched, *one)
+        assert room.find(plan.model.code, *asked, *each) == 12
+        np.testing.assert_array_equal(one[0], out[0][1])
+        assert sizes.tolist() == [12, 12]
+        found.append(out)
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_allclose(found[0][1], found[1][1])
+
+
+def test_pieces_of_finding():
+    field = Prepared(field_from(counts_of(6, 90, 5, 0.4)))
+    asked = field.ask(["t001", "t004"], ("kl", {"mu": 30.0}))
+    code, world = asked.plan.model.code, asked.plan.world
+    query = np.zeros((2, 2), int), np.zeros(2), np.zeros(2)
+    lists, places = field.lists(asked.query)
+    shape = places, lists.begins, lists.ends, field.df, field.cf, world
+    scale, offset, _ = slow_finding.prepare(
+        code, *asked.query, *shape, np.zeros(2, int), query
+    )
+    for mine, plain in zip(asked.terms, query, strict=True):
+        np.testing.assert_allclose(mine, plain)
+    assert (scale, offset) == pytest.approx((asked.scale, asked.offset))
+    ours, theirs = np.full(90, -0.0), np.full(90, -0.0)
+    finding.accumulate(code, world, asked.terms, asked.data, ours)
+    slow_finding.accumulate(code, world, asked.terms, asked.data, theirs)
+    np.testing.assert_allclose(ours, theirs)
+    for d in range(90):
+        ours, theirs = np.zeros(2), np.zeros(2)
+        one = (code, world, asked.terms, asked.data, d)
+        assert finding.parts_of(*one, ours) == slow_finding.parts_of(*one, theirs)
+        np.testing.assert_allclose(ours, theirs)
+    rule, best = (field.alive, asked.plan.extra, scale, offset), []
+    most = scale * asked.plan.most_extra + offset
+    for room in (pruning, slow_pruning):
+        heap = np.zeros(7, np.int64), np.zeros(7)
+        n = room.find_pruned(
+            code, world, asked.terms, asked.data, rule, places, tuple(field.blocks),
+            most, np.full(90, -0.0), heap,
+        )  # fmt: skip
+        best.append((n, heap[0].tolist()))
+    assert best[0] == best[1]
+
+
+@given(seeds, st.booleans(), st.booleans())
+def test_find_vector(seed, every, unit):
+    rng = np.random.default_rng(seed)
+    field = field_from(counts_of(seed, 40, 6))
+    weights, places = rng.normal(size=4), rng.permutation(6)[:4]
+    x = rng.random(40) + 0.1 if unit else np.empty(0)
+    extra, alive = rng.normal(size=40), rng.random(40) < 0.8
+    found = []
+    for room in (vectors, slow_vectors):
+        out = np.zeros(9, np.int64), np.zeros(9)
+        n = room.find_vector(
+            weights, places, *field.whole, x, alive, extra, every, np.full(40, -0.0),
+            *out,
+        )  # fmt: skip
+        found.append((out[0][:n].tolist(), out[1][:n].round(9).tolist()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "model", [m for m in MODELS.values() if m.grows], ids=lambda m: m.name
+)
+def test_the_last_list_is_looked_up(model):
+    field = Prepared(field_from(counts_of(8, 600, 9, 0.3)))
+    outcomes = set()
+    for terms in (["t008", "t007", "t000"], ["t006", "t001"], ["t002", "t000"]):
+        asked = field.ask(terms, (model.name, {}))
+        code, world = asked.plan.model.code, asked.plan.world
+        spans, a, b = asked.terms
+        if (a < 0).any():
+            continue
+        first = field.blocks.firsts[asked.query.numbers[-1]]
+        size, blocks = spans[-1, 1] - spans[-1, 0], tuple(field.blocks)
+        bound = finishing.list_bound(code, world, a[-1], b[-1], first, size, blocks)
+        assert bound == pytest.approx(
+            slow_finishing.list_bound(code, world, a[-1], b[-1], first, size, blocks)
+        )
+        rule = (field.alive, asked.plan.extra, asked.scale, asked.offset)
+        most, found = asked.scale * asked.plan.most_extra + asked.offset, []
+        for room in (finishing, slow_finishing):
+            acc, touched, n = np.full(600, -0.0), np.zeros(601, np.uint32), 0
+            for i in range(len(a) - 1):
+                span = (acc, *spans[i].tolist(), touched, n)
+                n = fast.list_parts(code, a[i], b[i], world, *asked.data, *span)
+            heap = np.zeros(5, np.int64), np.zeros(5)
+            size = room.look_up_last(
+                code, world, asked.terms, asked.data, rule, blocks, first, most, acc,
+                touched, n, heap,
+            )  # fmt: skip
+            if size >= 0:
+                assert np.signbit(acc).all()
+                heaps.sort_heap(*heap, size)
+            found.append((size, heap[0].tolist(), heap[1].round(9).tolist()))
+        outcomes.add(found[0][0])
+        assert found[0][0] == -1 or found[0] == found[1]
+    if model.name in {"bm25", "bm25+", "jm", "lgd"}:
+        assert 5 in outcomes

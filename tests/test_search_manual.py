@@ -1,0 +1,62 @@
+"""What the manual of searching shows, runs."""
+
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parent.parent / "docs" / "search.md").read_text()
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+def blocks(kind):
+    return re.findall(rf"```{kind}\n(.*?)```", PAGE, flags=re.DOTALL)
+
+
+def test_the_commands_run(monkeypatch, capsys):
+    from classmark.cli.main import main
+
+    shown = {}
+    for line in "".join(blocks("sh")).splitlines():
+        monkeypatch.setattr(sys, "argv", shlex.split(line, comments=True))
+        with pytest.raises(SystemExit) as stop:
+            main()
+        shown[line] = capsys.readouterr().out
+        assert not stop.value.code, line
+    searches = [line for line in shown if line.startswith("classmark search")]
+    assert len(searches) == 7
+    for line in searches:
+        assert shown[line].startswith("  1. "), line
+
+
+def test_the_refusal_is_as_shown():
+    from classmark.index.language import MalformedQuery, parse
+
+    with pytest.raises(MalformedQuery) as refused:
+        parse("bees AND")
+    assert f"classmark: {refused.value.line}\n" in blocks("text")
+
+
+def test_the_python_runs(capsys):
+    (block,) = blocks("python")
+    exec(compile(block, "search.md", "exec"), {})  # noqa: S102, our own words
+    *_, set_, longer, difference = capsys.readouterr().out.strip().split("\n")
+    assert set_.count("'") == longer.count("'") == 6
+    assert float(difference) == 0
+
+
+def test_every_model_and_feedback_is_listed():
+    from classmark.index.feedback import FEEDBACK
+    from classmark.index.models.catalog import MODELS
+
+    features = {"tf", "idf", "tfidf", "inquery"}
+    for name in [*(set(MODELS) - features), *FEEDBACK]:
+        assert f"`{name}`" in PAGE

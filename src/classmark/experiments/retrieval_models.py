@@ -218,20 +218,28 @@ def claims(rows: Sequence[Row]) -> list[str]:
 
 
 def _best(name: str, key: str, rows: Sequence[Row], base: Row) -> str:
+    """Name the best; its chance is times the models it was chosen among."""
     best = max(rows, key=lambda row: row.measures[key])
     if best.method == BASELINE:
         return f"{name}, {key}: {BASELINE} is best, {base.measures[key]:.4f}"
-    sure = "surely" if best.chance[key] < SURE else "not surely"
+    others = len(rows) - 1
+    p = min(1.0, best.chance[key] * others)
+    sure = "surely" if p < SURE else "not surely"
     return (
         f"{name}, {key}: {best.method} is best, {best.measures[key]:.4f}; {sure} above "
-        f"{BASELINE}, {base.measures[key]:.4f} (p = {best.chance[key]:.3f})"
+        f"{BASELINE}, {base.measures[key]:.4f} ({_said(p)}, chosen among {others})"
     )
 
 
 def _changed(row: Row, plain: Row) -> str:
     before, after = plain.measures["map"], row.measures["map"]
     way = "lifts" if after > before else "lowers"
+    p = 1.0 if row.gained is None else row.gained
     return (
         f"{row.collection}: feedback by {row.method.partition(', ')[2]} {way} the MAP "
-        f"of {plain.method} from {before:.4f} to {after:.4f} (p = {row.gained:.3f})"
+        f"of {plain.method} from {before:.4f} to {after:.4f} ({_said(p)})"
     )
+
+
+def _said(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"

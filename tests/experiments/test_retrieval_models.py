@@ -1,6 +1,5 @@
 """Models tuned on half of the queries and reported on the other."""
 
-import numpy as np
 import pytest
 
 from classmark.datasets import load
@@ -14,7 +13,6 @@ from classmark.experiments.retrieval_models import (
     Row,
     claims,
     compare,
-    retrieval_models,
 )
 from classmark.experiments.retrieving import (
     indexed,

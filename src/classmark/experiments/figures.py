@@ -104,7 +104,10 @@ def error_panels(
 
 
 def power_laws(
-    series: Mapping[str, tuple[ArrayLike, ArrayLike]], path: Path, title: str
+    series: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    path: Path,
+    title: str,
+    axes_labels: tuple[str, str] = ("non-zeros × labels", "seconds per pass"),
 ) -> None:
     """Draw times against sizes on log axes, each series with its fitted slope."""
     from matplotlib import rc_context
@@ -120,8 +123,8 @@ def power_laws(
             axes.plot(ends, np.exp(shift) * ends**slope, color=hue, linewidth=0.8)
             label = f"{name}: slope {slope:.2f}"
             axes.scatter(x, y, color=hue, label=label)
-        axes.set(xscale="log", yscale="log", title=title, ylabel="seconds per pass")
-        axes.set_xlabel("non-zeros × labels")
+        axes.set(xscale="log", yscale="log", title=title)
+        axes.set(xlabel=axes_labels[0], ylabel=axes_labels[1])
         axes.legend(frameon=False, labelcolor="linecolor")
         _save(figure, path)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -146,15 +147,25 @@ class ImplicitDual:
         """Compute W anew from the duals, if several threads have been at it."""
         if len(self.pools) == 1:
             return
-        from classmark.solvers.dual.kernels import rebuild
-
         self.W[:] = 0.0
         self.center.add_to(self.W)
+        parts, k = len(self.pools), self.W.shape[1]
+        ends = [part * k // parts for part in range(parts + 1)]
+        with ThreadPoolExecutor(parts) as threads:
+            for done in [
+                threads.submit(self._rebuild, *span) for span in pairwise(ends)
+            ]:
+                done.result()
+
+    def _rebuild(self, low: int, high: int) -> None:
+        """Add to the weights of some labels what the duals stand for."""
+        from classmark.solvers.dual.kernels import rebuild
+
         for pool in self.pools:
             rebuild(
                 pool.documents, self.codes, self.rows.starts, self.rows.columns,
                 self.rows.values, self.levels.starts, self.levels.columns, self.slots,
-                pool.label, pool.alpha, self.W,
+                pool.label, pool.alpha, self.W, low, high,
             )  # fmt: skip
 
     def _pool(self, part: int, threads: int) -> Pool:

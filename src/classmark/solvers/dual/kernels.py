@@ -276,14 +276,20 @@ def explicit_pass(
 def rebuild(
     documents: Any, codes: Any, starts: Any, columns: Any, values: Any,
     level_starts: Any, labels: Any, slots: Any, label: Any, alpha: Any, W: Any,
+    low: int, high: int,
 ) -> None:  # fmt: skip
-    """W += Σ over the documents of x ⊗ coefficients: what the duals stand for."""
+    """W += Σ over the documents of x ⊗ coefficients: what the duals stand for.
+
+    Only of the labels from ``low`` to ``high`` − 1, so that threads can share the work.
+    """
     k = W.shape[1]
     delta, place = np.zeros(k), np.empty(k, np.uint32)
     nap = np.zeros(2, np.int64)
     for o in range(len(documents)):
         i = documents[o]
         coefficients(i, codes, level_starts, labels, slots, label, alpha, delta)
+        delta[:low] = 0.0
+        delta[high:] = 0.0
         row = slice(starts[i], starts[i + 1])
         _apply(columns[row], values[row], W, delta, place, nap)
 

@@ -191,3 +191,16 @@ def test_checking_reads_every_byte(project):
     postings_file.write_bytes(content)
     with pytest.raises(DamagedFolder):
         check_index(folder)
+
+
+def test_checking_a_project_reads_its_index_too(project):
+    from classmark.workbench.looking import info
+
+    index_project(project)
+    assert "index" in info(project, check=True).note
+    (file,) = project.index.folder.glob("segment-*/0-postings.npy")
+    raw = bytearray(file.read_bytes())
+    raw[-1] ^= 0xFF
+    file.write_bytes(bytes(raw))
+    with pytest.raises(DamagedFolder):
+        info(project, check=True)

@@ -147,6 +147,12 @@ def test_similar_is_near_what_was_decided_last_or_named(project):
     assert first(table)[0] == "sweet", "it shares honey with it"
 
 
+def test_an_empty_queue_says_so(tmp_path):
+    create(tmp_path / "none", Settings("none"))
+    with Project(tmp_path / "none") as project:
+        assert "no document is waiting" in queue(project, "random").note
+
+
 def test_random_needs_no_model(tmp_path):
     create(tmp_path / "bare", Settings("bare"))
     with Project(tmp_path / "bare") as bare:

@@ -48,6 +48,8 @@ def info(project: Project, *, check: bool = False) -> Table:
 
 
 def _checked(project: Project) -> str:
+    from classmark.index.directory import Index
+    from classmark.rankers.live import LiveTextRanker
     from classmark.rankers.text import TextRanker
     from classmark.workbench.replaying import require_replayed
 
@@ -55,7 +57,14 @@ def _checked(project: Project) -> str:
     require_replayed(project.store)
     for number in project.models.numbers():
         TextRanker.open(project.models.folder / f"{number:06d}")
-    return "checked: the store and every model are whole, and the log says what holds"
+    if (live := project.lives.current()) is not None:
+        LiveTextRanker.open(live)
+    if project.index.current() is not None:
+        Index.open(project.index.folder).check()
+    return (
+        "checked: the store, every model and the index are whole, and the log says "
+        "what holds"
+    )
 
 
 def show_taxonomy(project: Project, below: str | None = None) -> Table:

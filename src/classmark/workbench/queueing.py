@@ -52,6 +52,8 @@ def queue(
             rows, note = _similar(project, top, to)
         case _:
             rows, note = _by_scores(project, order, top)
+    if not rows:
+        note = "no document is waiting: every one is decided or set aside"
     return Table("Queue", rows, note)
 
 

@@ -71,10 +71,6 @@ def rebuild(X, levels, alpha):
     return X.T @ np.array(parts)
 
 
-def square(values):
-    return sum(float(v) ** 2 for v in values)
-
-
 def explicit_pass(order, X, document_groups, caps, alpha, W, tau=None):
     """``document_groups`` lists groups of edges; ``alpha`` one array per group."""
     costs, k = np.zeros(len(X)), W.shape[1]

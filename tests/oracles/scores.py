@@ -12,3 +12,7 @@ def add_to_rows(columns, values, W, delta, changed, n_changed):
     for c, v in zip(columns, values, strict=True):
         for r in changed[:n_changed]:
             W[c, r] += v * delta[r]
+
+
+def square(values):
+    return sum(float(v) ** 2 for v in values)

@@ -261,11 +261,6 @@ def test_a_center_is_paid_for_leaving(mapping):
         assert primal(other) >= found.objective - 1e-6
 
 
-def test_the_square_of_a_row():
-    row = np.array([1.5, -2.0], np.float32)
-    assert kernels.square(row) == slow.square(row) == 6.25
-
-
 def test_square_and_dot():
     w, places, known = (
         np.array([1.0, -2.0, 3.0]),

@@ -38,3 +38,12 @@ def add_to_rows(
         for t in range(n_changed):
             r = changed[t]
             row[r] += values[j] * delta[r]
+
+
+@compiled
+def square(values: Any) -> Any:
+    """‖x‖² of a row."""
+    total = 0.0
+    for j in range(len(values)):
+        total += float(values[j]) * float(values[j])
+    return total

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.scores.kernels import add_to_rows, scores_of
+from classmark.scores.kernels import add_to_rows, scores_of, square
 from classmark.solvers.groups.kernels import (
     visit_dis,
     visit_dme,
@@ -192,15 +192,6 @@ def implicit_pass(
         elif cost > 0.0:
             naps[i, 0] = 0
     return len(order)
-
-
-@compiled
-def square(values: Any) -> Any:
-    """‖x‖² of a row."""
-    total = 0.0
-    for j in range(len(values)):
-        total += float(values[j]) * float(values[j])
-    return total
 
 
 @compiled

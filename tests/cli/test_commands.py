@@ -12,7 +12,6 @@ import pytest
 from rich.console import Console
 
 from classmark.cli import output
-from classmark.cli.main import main
 from classmark.progress import shown_by, track
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -23,23 +22,6 @@ ROWS = [
     {"id": "3", "text": "a hive of bees", "labels": ["bees"]},
     {"id": "4", "text": "an oven of bread", "labels": ["bread"]},
 ]
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command line; return (exit code, standard output, standard error)."""
-
-    def running(*words):
-        monkeypatch.setattr(sys, "argv", ["classmark", *map(str, words)])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return running
 
 
 @pytest.fixture

@@ -1,11 +1,8 @@
 """Deciding, undoing and the life of categories on the command line."""
 
 import json
-import sys
 
 import pytest
-
-from classmark.cli.main import main
 
 ROWS = [
     {"id": "1", "text": "honey in the hive", "labels": ["bees"]},
@@ -14,23 +11,6 @@ ROWS = [
     {"id": "4", "text": "an oven of bread"},
 ]
 TREE = "id,parent,label\nall,,All\nbees,all,Bees\nbread,all,Bread\n"
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command line; return (exit code, standard output, standard error)."""
-
-    def running(*words):
-        monkeypatch.setattr(sys, "argv", ["classmark", *map(str, words)])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return running
 
 
 @pytest.fixture

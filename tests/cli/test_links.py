@@ -1,32 +1,14 @@
 """Ranking by links from the command line."""
 
 import json
-import sys
 
 import pytest
-
-from classmark.cli.main import main
 
 ROWS = [
     {"id": "1", "title": "Bees", "links": [["2", "honey"]]},
     {"id": "2", "title": "Honey"},
     {"id": "3", "title": "Tea", "links": ["2", "1"]},
 ]
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Run the command line in an empty folder; return code, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def running(*words):
-        monkeypatch.setattr(sys, "argv", ["classmark", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        shown = capsys.readouterr()
-        return stop.value.code or 0, shown.out, shown.err
-
-    return running
 
 
 def test_the_documents_of_a_project_are_ranked(run, tmp_path):

@@ -1,31 +1,14 @@
 """Published results from the command line."""
 
 import json
-import sys
 
 import pytest
 
-from classmark.cli.main import main
 from classmark.experiments import reproduce
 from classmark.experiments.graphs_rcv1 import PAPER, Row, Table
 from classmark.experiments.plm_reuters import MAPPINGS, RANKS, Curves
 from classmark.experiments.plm_reuters import Row as Curve
 from classmark.preferences.decompose import NAMES
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Run the command line in an empty folder; return code, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def running(*words):
-        monkeypatch.setattr(sys, "argv", ["classmark", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        shown = capsys.readouterr()
-        return stop.value.code or 0, shown.out, shown.err
-
-    return running
 
 
 @pytest.fixture

@@ -2,11 +2,8 @@
 
 import json
 import os
-import sys
 
 import pytest
-
-from classmark.cli.main import main
 
 ROWS = [
     {"id": "1", "title": "Bees", "body": "They hum.", "links": [["2", "honey"]]},
@@ -20,21 +17,6 @@ QRELS = "query\tdocument\tgrade\nq1\t1\t1\nq2\t2\t2\n"
 @pytest.fixture(autouse=True)
 def no_waiting_for_the_disk(monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Run the command line in an empty folder; return code, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def running(*words):
-        monkeypatch.setattr(sys, "argv", ["classmark", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        shown = capsys.readouterr()
-        return stop.value.code or 0, shown.out, shown.err
-
-    return running
 
 
 @pytest.fixture

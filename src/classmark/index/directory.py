@@ -72,7 +72,7 @@ class Index:
 
         documents : (id, text) pairs, mappings with ``id`` and fields, or Documents.
         memory : what the build may add to the process, whatever the collection's size
-            (beside about 40 bytes per different term, one text, and one list).
+            (beside one text and, while merging, one term's list).
         analyzer : an Analyzer or its description; the usual one if None.
         fields : which fields to index, all of them if None.
         positions : keep the places of tokens, for phrases.

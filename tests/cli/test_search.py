@@ -98,8 +98,15 @@ def test_parameters_are_tuned(web, tmp_path):
     [
         (["search", "bees"], "classmark.toml"),
         (["search", "bees", "--index", "none"], "holds no index"),
-        (["search", "bees AND", "-p", "web"], "query:9: a word, a phrase or ( is"),
-        (["search", "au:x", "-p", "web"], "query:1: there is no field 'au'"),
+        (["search", "bees", "--index", "web"], "is a project"),
+        (["search", "bees", "--index", "i", "-p", "web"], "give one of them"),
+        (["search", "", "-p", "web"], "query:1: there is no word in it"),
+        (["search", "bees", "-p", "web", "--set", "k9=1"], "has no parameter 'k9'"),
+        (["search", "bees", "-p", "web", "--set", "fields=1"], "use --weight"),
+        (["search", "bees", "-p", "web", "--weight", "body"], "as in title=2"),
+        (["index", "--to", "j"], "name the FILE"),
+        (["index", "merge", "--index", "none"], "holds no index"),
+        (["index", "check", "--index", "web"], "is a project"),
         (["search", "bees", "-p", "web", "--set", "k1"], "write name=value"),
         (["search", "bees", "-p", "web", "--model", "x"], "model is 'x'"),
         (["index", "notes.jsonl"], "--to DIR"),
@@ -129,6 +136,55 @@ def test_mistakes_are_one_line(web, words, said):
     assert (code, out) == (2, "")
     assert said in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "place", "said"),
+    [
+        ("foo AND (", 9, "a word, a phrase or ( is expected after (: write one"),
+        ("bees AND", 8, "is expected after AND: write one, or leave AND out"),
+        ("OR bees", 0, "is expected before OR"),
+        ('say "wind tunnel', 4, 'the closing " of this one is missing: write it'),
+        ("(bees", 0, "the ) of this ( is missing: write it, or leave ( out"),
+        ("bees)", 4, "this ) closes nothing: leave it out"),
+        ("bees au:x", 5, "there is no field 'au': use title, body, anchor"),
+        ("title: bees", 6, "is expected right after title: without a blank"),
+        ("#sum(bees", 0, "the ) of this #sum( is missing"),
+        ("bees\nAND", 8, "is expected after AND"),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--json"], ["--model", "boolean"]])
+def test_a_malformed_query_gets_a_caret(web, query, place, said, more):
+    code, out, err = web("search", query, "-p", "web", *more)
+    assert (code, out) == (2, "")
+    problem, shown, caret = err.rstrip("\n").split("\n")
+    assert problem.startswith(f"classmark: query:{place + 1}: ")
+    assert said in problem
+    assert shown == "  " + query.replace("\n", " ")
+    assert caret == " " * (place + 2) + "^"
+
+
+def test_the_caret_is_seen_in_a_long_query(web):
+    err = web("search", "bees " * 2000 + "AND", "-p", "web")[2]
+    _, shown, caret = err.rstrip("\n").split("\n")
+    assert len(caret) < 80
+    assert shown[: len(caret) - 1].endswith("bees AND")
+
+
+def test_a_query_may_be_several_words(web):
+    one = web("search", "made by bees", "-p", "web", "--json")
+    assert web("search", "made", "by", "bees", "-p", "web", "--json") == one
+    assert one[0] == 0
+    code, out, _ = web("search", "-p", "web", "--json", "--", "-honey", "tea")
+    assert (code, [row["id"] for row in json.loads(out)]) == (0, ["3"])
+
+
+def test_an_index_is_merged_on_demand(web):
+    assert web("index", "notes.jsonl", "--to", "i")[0] == 0
+    for where in (["-p", "web"], ["--index", "i"]):
+        code, out, err = web("index", "merge", *where, "--json")
+        assert (code, err) == (0, "")
+        assert json.loads(out)[0]["segments"] == 1
 
 
 def test_without_an_index_the_remedy_is_named(run):

@@ -97,3 +97,49 @@ def test_the_lists_are_views_of_one_array(index):
 def test_queries_are_analysed_as_documents_are(text, digits):
     analyzer = Analyzer(digits=digits)
     assert QueryTerms(analyzer).of(text) == analyzer(text)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    documents = [
+        {"id": "a", "title": "Wind tunnel", "body": "drag"},
+        {"id": "b", "title": "Wind", "body": "a tunnel, no wind"},
+    ]
+    folder = tmp_path_factory.mktemp("pages")
+    return Index.build(folder, documents, positions=True)
+
+
+@pytest.mark.parametrize("query", ['title:"wind tunnel" -drag', " #sum(wind tunnel)"])
+def test_a_query_of_the_language_given_to_search_is_warned_of(pages, query):
+    with pytest.warns(UserWarning, match="index.ask") as warned:
+        found = pages.search(query)
+    assert warned[0].filename == __file__
+    assert found == pages.search(query.replace(":", " ").replace("#", " "))
+
+
+@pytest.mark.parametrize(
+    "query", ["re: wind", "http://wind", "#1 tunnel", 'the "wind" -drag', "title: x"]
+)
+def test_plain_text_is_searched_in_silence(pages, query):
+    assert pages.search(query) == pages.searcher.search(pages.terms(query))
+
+
+def test_feedback_is_for_questions(pages):
+    with pytest.raises(Mistake, match=r"index\.ask"):
+        pages.search("wind", feedback="rm3")
+    assert pages.ask("wind", feedback="rm3")
+
+
+def test_ask_is_search_where_nothing_is_an_operator(pages):
+    for model in ("bm25", "dirichlet"):
+        assert pages.ask("wind tunnel", model=model) == pages.search(
+            "wind tunnel", model=model
+        )
+    assert [hit.id for hit in pages.ask('title:"wind tunnel" -gust')] == ["a"]
+
+
+def test_many_queries_of_any_index_and_model(pages):
+    queries = ["wind", "drag tunnel", ""]
+    for options in ({}, {"model": "boolean"}, {"fields": {"title": 2.0, "body": 1.0}}):
+        found = pages.search_many(queries, **options)
+        assert found == [pages.search(query, **options) for query in queries]

@@ -14,8 +14,10 @@ from classmark.index.directory import Index
 WORKER = """
 import os, sys
 from tempfile import TemporaryDirectory
+from classmark.index import updating
 from classmark.index.directory import Index
 
+updating.FANOUT = 2
 os.fsync = lambda descriptor: None  # a kill loses nothing that was written
 
 with TemporaryDirectory() as warm:
@@ -24,7 +26,8 @@ with TemporaryDirectory() as warm:
     index.commit().merge()
 
 def work(path, seed):
-    index = Index.open(path)
+    merging = "background" if seed % 2 else "commit"
+    index = Index.open(path, merging=merging)
     print("ready", os.getpid(), flush=True)
     for turn in range(10**6):
         names = [f"d{(seed + turn + n) % 40}" for n in range(9)]
@@ -36,7 +39,9 @@ def work(path, seed):
             index.merge()
             print("committed", index.generation, flush=True)
         if turn % 7 == 6:
+            index.close()
             index = Index.build(path, [(name, "bee again") for name in index.ids()])
+            index = Index.open(path, merging=merging)
             print("committed", index.generation, flush=True)
 
 for line in sys.stdin:
@@ -74,7 +79,7 @@ def survive(workers, path, plan, seconds):
     return [int(line.split()[1]) for line in said]
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(32))
 def test_a_killed_index_opens(tmp_path_factory, workers, seed):
     path = tmp_path_factory.mktemp("killed") / "index"
     index = Index.build(path, [(f"d{n}", "bee hive") for n in range(20)])
@@ -89,4 +94,5 @@ def test_a_killed_index_opens(tmp_path_factory, workers, seed):
     opened.commit()
     assert [hit.id for hit in opened.search("wasp")] == ["after"]
     assert not list(path.glob(".*.writing"))
+    assert not list(path.glob("merging/*segment*"))
     assert len(list(path.glob("segment-*"))) == opened.check().segments

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from classmark.index import updating
+from classmark.index.changing import MERGING
 from classmark.index.directory import Index
 from classmark.index.snapshots import Lock
 from classmark.index.updating import newest_to_merge
@@ -59,8 +60,8 @@ def act_on(index, act, name, text):
     elif act == "delete":
         index.delete([name])
     elif act == "open":
-        index.discard()
-        return Index.open(index.path)
+        index.close()
+        return Index.open(index.path, merging=index.merging)
     else:
         getattr(index, act)()
     return index
@@ -94,18 +95,24 @@ def answers(index):
     ]
 
 
-@settings(max_examples=40)
-@given(changes, st.sampled_from([0, 10**9]))
-def test_any_sequence_of_changes_equals_a_rebuild(acts, memory):
-    with TemporaryDirectory() as folder, TemporaryDirectory() as other:
-        index, kept = Index.build(folder, []), Kept()
+@settings(max_examples=80)
+@given(changes, st.sampled_from([0, 10**9]), st.sampled_from(MERGING))
+def test_any_sequence_of_changes_equals_a_rebuild(acts, memory, merging):
+    with (
+        TemporaryDirectory() as folder,
+        TemporaryDirectory() as other,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(updating, "FANOUT", 2 if merging == "background" else 8)
+        Index.build(folder, [])
+        index, kept = Index.open(folder, merging=merging), Kept()
         for act in acts:
             if kept.act(*act):
                 index = act_on(index, *act)
             else:
                 with pytest.raises(Mistake, match=r"is (already|not) there"):
                     act_on(index, *act)
-        index.discard()
+        index.close()
         kept.act("discard", None, None)
         assert list(index.ids()) == list(kept.committed)
         rebuilt = Index.build(other, kept.committed.items())

@@ -6,11 +6,12 @@ from oracles import models
 from oracles.topk import best_of
 
 
-def prepare(code, numbers, weights, places, begins, ends, df, cf, world, order, query):
-    order[:] = sorted(range(len(numbers)), key=lambda i: df[numbers[i]])
+def prepare(code, places, weights, table, world, order, query):
+    order[:] = sorted(range(len(places)), key=lambda i: table[places[i], 2])
     spans, a, b = query
-    spans[:, 0], spans[:, 1] = begins[places[order]], ends[places[order]]
-    known, total = df[numbers[order]].astype(float), cf[numbers[order]].astype(float)
+    rows = table[places[order]]
+    spans[:] = rows[:, :2]
+    known, total = rows[:, 2].astype(float), rows[:, 3].astype(float)
     scale, offset = models.constants(code, weights[order], known, total, world, a, b)
     return scale, offset, int((spans[:, 1] - spans[:, 0]).sum())
 
@@ -31,45 +32,21 @@ def accumulate(code, world, query, data, acc):
         acc[d] += s
 
 
-def find(
-    code,
-    numbers,
-    weights,
-    places,
-    items,
-    counts,
-    begins,
-    ends,
-    df,
-    cf,
-    world,
-    x,
-    firsts,
-    max_counts,
-    min_lengths,
-    alive,
-    extra,
-    most_extra,
-    way,
-    acc,
-    touched,
-    out_items,
-    out_scores,
-):
-    m = len(numbers)
+def find(code, asked, items, counts, table, world, x, *rest):
+    _, _, alive, extra, _, _, _, _, _, out_items, out_scores = rest
+    m = len(asked) // 2
     query = np.empty((m, 2), int), np.empty(m), np.empty(m)
-    lists = places, begins, ends, df, cf, world, np.empty(m, int), query
-    scale, offset, _ = prepare(code, numbers, weights, *lists)
+    terms = asked[:m].astype(int), asked[m:]
+    scale, offset, _ = prepare(code, *terms, table, world, np.empty(m, int), query)
     scores = sums(code, world, query, (items, counts, x))
     return best_of(scores, (alive, extra, scale, offset), out_items, out_scores)
 
 
-def find_many(code, starts, numbers, weights, places, *rest):
+def find_many(code, starts, asked, *rest):
     *shared, out_items, out_scores, sizes = rest
     for q in range(len(sizes)):
-        run = slice(starts[q], starts[q + 1])
-        asked = numbers[run], weights[run], places[run]
-        sizes[q] = find(code, *asked, *shared, out_items[q], out_scores[q])
+        one = asked[starts[q] : starts[q + 1]]
+        sizes[q] = find(code, one, *shared, out_items[q], out_scores[q])
 
 
 def parts_of(code, world, query, data, d, out):

@@ -10,11 +10,16 @@ from classmark.formats.record import Record
 from classmark.index.directory import Index
 from classmark.problems import DamagedFolder, Mistake
 from classmark.workbench import indexing
-from classmark.workbench.indexing import (
+from classmark.workbench.index_folders import (
     check_index,
     index_file,
+    merge_index,
+    open_index,
+)
+from classmark.workbench.indexing import (
     index_project,
     is_stale,
+    merge_project_index,
     open_project_index,
 )
 from classmark.workbench.project import Project, create
@@ -204,3 +209,56 @@ def test_checking_a_project_reads_its_index_too(project):
     file.write_bytes(bytes(raw))
     with pytest.raises(DamagedFolder):
         info(project, check=True)
+
+
+def test_a_merged_project_index_is_not_built_anew(project):
+    index_project(project)
+    put(project, {**ROWS[0], "body": "They buzz."})
+    assert changed(index_project(project)) == (3, 0, 1, 0)
+    project.store.note_event("imported", "me")
+    (row,) = merge_project_index(project).rows
+    assert (row["documents"], row["segments before"], row["segments"]) == (3, 2, 1)
+    assert is_stale(project)
+    assert changed(index_project(project)) == (3, 0, 0, 0)
+    index = open_project_index(project)
+    index.delete(["1"])
+    index.commit()
+    merge_project_index(project)
+    assert changed(index_project(project)) == (3, 3, 0, 0)
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path, monkeypatch):
+    path = tmp_path / "notes.jsonl"
+    path.write_text(json.dumps(ROWS[0]))
+    Index.build(tmp_path / "i", [("a", "bee")])
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    for folder, act in (("i", merge_index), ("new", lambda to: index_file(path, to))):
+        with pytest.raises(Mistake, match="may not be written by you: choose"):
+            act(tmp_path / folder)
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_index_of_its_own_is_merged(tmp_path):
+    index = Index.build(tmp_path / "i", [("a", "bee")])
+    index.add([("b", "hive")])
+    index.commit()
+    assert merge_index(tmp_path / "i").rows[0]["segments"] == 1
+
+
+def test_a_build_that_failed_can_be_tried_again(tmp_path):
+    path, to = tmp_path / "notes.jsonl", tmp_path / "i"
+    path.write_text(json.dumps(ROWS[0]) + "\nnot json")
+    with pytest.raises(Mistake, match=r"notes\.jsonl, line 2"):
+        index_file(path, to)
+    assert to.is_dir()
+    path.write_text(json.dumps(ROWS[0]))
+    assert index_file(path, to).rows[0]["documents"] == 1
+
+
+def test_what_is_no_index_is_told_with_the_remedy(project, tmp_path):
+    for name in ("none", "empty"):
+        with pytest.raises(Mistake, match=f"classmark index FILE --to .*{name}"):
+            open_index(tmp_path / name)
+        (tmp_path / "empty").mkdir(exist_ok=True)
+    with pytest.raises(Mistake, match="is a project: name it with --project"):
+        open_index(project.folder)

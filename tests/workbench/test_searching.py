@@ -9,9 +9,12 @@ from classmark.corpus.document import Document
 from classmark.formats.record import Record
 from classmark.problems import Mistake
 from classmark.text.analysis import Analyzer
-from classmark.workbench.indexing import index_file, index_project
+from classmark.workbench.index_folders import index_file
+from classmark.workbench.indexing import index_project
 from classmark.workbench.project import Project, create
 from classmark.workbench.searching import (
+    NO_TERMS,
+    OPTIONS,
     MalformedQuery,
     Wish,
     feedback_of,
@@ -165,3 +168,21 @@ def test_snippets_show_where_most_terms_are():
 
 def test_feedback_is_read_as_typed():
     assert feedback_of("rocchio:beta=0.5,terms=7").terms == 7
+
+
+@pytest.mark.parametrize("query", ["", "  ", "-", "+ #"])
+def test_a_query_without_words_is_malformed(project, query):
+    with pytest.raises(MalformedQuery, match="there is no word in it"):
+        search_in(project, query, Wish())
+
+
+def test_a_query_of_stop_words_is_told_so(project):
+    found = search_in(project, "the of", Wish())
+    assert (found.answers, found.note) == ([], NO_TERMS)
+    assert search_in(project, "zebra", Wish()).note == ""
+
+
+@pytest.mark.parametrize("name", list(OPTIONS))
+def test_an_option_is_no_parameter(project, name):
+    with pytest.raises(Mistake, match=f"use {OPTIONS[name]}"):
+        search_in(project, "bees", Wish(parameters=[f"{name}=1"]))

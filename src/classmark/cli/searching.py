@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,9 +13,10 @@ from classmark.cli.commands import HERE, AsJson, Format, Where, open_project
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
-    from classmark.workbench.searching import Found
+    from classmark.workbench.searching import Found, MalformedQuery
+    from classmark.workbench.views import Table
 
-CHECK = Path("check")
+CHECK, MERGE = Path("check"), Path("merge")
 Folder = Annotated[
     Path | None, typer.Option("--index", metavar="DIR", help="An index of a file.")
 ]
@@ -36,8 +38,9 @@ def index(
     path: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FILE|check]",
-            help="Documents to index in --to DIR; or check: verify every byte.",
+            metavar="[FILE|check|merge]",
+            help="Documents to index in --to DIR; or check: verify every byte; "
+            "or merge: make one segment of what updates left.",
         ),
     ] = None,
     project: Where = HERE,
@@ -57,31 +60,51 @@ def index(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Index a project's documents, only what changed; or a file's, or check one."""
+    """Index a project's documents, only what changed; or a file's; check or merge."""
     from classmark.cli.output import show_table
-    from classmark.workbench import indexing
+    from classmark.workbench import index_folders, indexing
 
-    if path == CHECK:
-        if folder is None:
-            with open_project(project) as opened:
-                folder = opened.index.folder
-        show_table(indexing.check_index(folder), as_json=as_json)
+    if path in (CHECK, MERGE):
+        found = _kept(path, project, folder, memory)
     elif path is None:
+        if to is not None or folder is not None:
+            raise Mistake(
+                "index: name the FILE to index, or leave --to and --index out"
+            )
         with open_project(project) as opened:
             found = indexing.index_project(opened, memory, positions=positions)
-        show_table(found, as_json=as_json)
     elif to is None:
         raise Mistake(f"index {path}: say where its index goes, with --to DIR")
     else:
         places = bool(positions)
-        found = indexing.index_file(path, to, memory, format_=format_, positions=places)
-        show_table(found, as_json=as_json)
+        found = index_folders.index_file(
+            path, to, memory, format_=format_, positions=places
+        )
+    show_table(found, as_json=as_json)
+
+
+def _kept(act: Path, project: Path, folder: Path | None, memory: str) -> Table:
+    """Check or merge the index of a project, or one in a folder of its own."""
+    from classmark.workbench import index_folders, indexing
+
+    if folder is not None:
+        if act == MERGE:
+            return index_folders.merge_index(folder, memory)
+        return index_folders.check_index(folder)
+    with open_project(project) as opened:
+        if act == MERGE:
+            return indexing.merge_project_index(opened, memory)
+        return index_folders.check_index(indexing.index_folder(opened))
 
 
 def search(
-    query: Annotated[
-        str,
-        typer.Argument(help='words "a phrase" field:word +must -not AND OR NOT ( )'),
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="QUERY",
+            help='words "a phrase" field:word +must -not AND OR NOT ( ); quote one '
+            "that has signs, and put one that begins with - last, after --",
+        ),
     ],
     project: Where = HERE,
     folder: Folder = None,
@@ -105,6 +128,9 @@ def search(
     """Find documents, best first, with the words that match."""
     from classmark.workbench import searching
 
+    if folder is not None and project != HERE:
+        raise Mistake("--project and --index: give one of them")
+    query = " ".join(words)
     wish = searching.Wish(
         model,
         tuple(fixed or ()),
@@ -121,8 +147,15 @@ def search(
             with open_project(project) as opened:
                 found = searching.search_in(opened, query, wish)
     except searching.MalformedQuery as problem:
-        raise Mistake(problem.line) from problem
+        _point_out(problem)
+        raise typer.Exit(2) from problem
     show_found(found, as_json=as_json)
+
+
+def _point_out(problem: MalformedQuery) -> None:
+    """Say what is wrong with a query, with a caret below the place."""
+    shown = str(problem) if problem.query.strip() else problem.line
+    sys.stderr.write(f"classmark: {shown}\n")
 
 
 def show_found(found: Found, *, as_json: bool = False) -> None:

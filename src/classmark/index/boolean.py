@@ -58,6 +58,7 @@ class Asked:
     def within(self, node: Word | Phrase) -> Mapping[str, Field]:
         """Return the fields that a word or phrase is asked of."""
         if not node.field:
+            self._require_more(node)
             return self.fields
         if node.field not in self.fields:
             known = ", ".join(self.fields)
@@ -68,6 +69,17 @@ class Asked:
                 "quotation marks",
             )
         return {node.field: self.fields[node.field]}
+
+    def _require_more(self, node: Word | Phrase) -> None:
+        """Refuse ``title: word``: the word must stand right after the colon."""
+        name = node.text.removesuffix(":")
+        if isinstance(node, Word) and name != node.text and name in self.fields:
+            raise MalformedQuery(
+                self.query,
+                node.at + len(node.text),
+                f'a word or a "phrase" is expected right after {name}: without a '
+                "blank; or leave the colon out",
+            )
 
     def terms(self, node: Word | Phrase) -> list[tuple[str, int]]:
         """Return the terms of a word or phrase, each with its place in it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from classmark.index.lookup.words import Words, joined_words
 from classmark.index.reading import Lists
 from classmark.problems import Mistake
 from classmark.ranking import Ranking
@@ -51,6 +53,19 @@ class CountedField:
     @cached_property
     def _numbers(self) -> dict[str, int]:
         return {term: number for number, term in enumerate(self.terms)}
+
+    @cached_property
+    def words(self) -> Words:
+        """All terms, by number."""
+        words = Words(joined_words(self.terms))
+        if len(words) != len(self.terms):
+            raise Mistake("terms: one has a newline: give terms without")
+        return words
+
+    @property
+    def room(self) -> int:
+        """Bytes that what is made of the lists may take: no limit is known."""
+        return sys.maxsize
 
     def number(self, term: str) -> int | None:
         """Return the number of a term."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from classmark.index.background import clear
 from classmark.index.building import Setup, build_segment, bytes_of
+from classmark.index.changing import Changeable
 from classmark.index.checking import Checked, check, living_ids
 from classmark.index.documents import TEXT, Given, entries
 from classmark.index.merging import Part
-from classmark.index.querying import QueryTerms
+from classmark.index.querying import QueryTerms, warn_of_language
 from classmark.index.snapshots import (
     Snapshot,
     commit,
@@ -22,7 +24,6 @@ from classmark.index.snapshots import (
     sweep,
 )
 from classmark.index.stored import StoredField
-from classmark.index.updating import Changes
 from classmark.problems import Mistake
 from classmark.text.analysis import Analyzer
 from classmark.weighting.vectorizer import analyzer_from
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 _PER_ID = 100  # bytes, about, of an id kept as a string
 
 
-class Index:
+class Index(Changeable):
     """An inverted file on disk; open one with ``Index.build`` or ``Index.open``.
 
     What is read is one generation: the last committed when the index was opened, or by
@@ -51,11 +52,6 @@ class Index:
 
     _fields: dict[str, StoredField]
     _searcher: Searcher | None
-
-    def __init__(self, path: Path, snapshot: Snapshot, memory: int) -> None:
-        self.path, self._memory = path, memory
-        self._changes: Changes | None = None
-        self._show(snapshot)
 
     @classmethod
     def build(
@@ -86,6 +82,7 @@ class Index:
         )
         with locked(folder):
             sweep(folder)
+            clear(folder)
             stream = entries(documents, setup.fields)
             segment = build_segment(stream, setup, lambda: new_segment(folder))
             parts = [Part(segment, None)] if segment.n_items else []
@@ -93,12 +90,18 @@ class Index:
         return cls(folder, snapshot, setup.memory)
 
     @classmethod
-    def open(cls, path: Path | str, memory: str | int = "1GB") -> Index:
+    def open(
+        cls, path: Path | str, memory: str | int = "1GB", *, merging: str = "commit"
+    ) -> Index:
         """Open an index.
 
         memory : where the postings of a field, decoded, fit it, they are kept decoded.
+        merging : who merges the segments that changes leave: "commit" does, the
+            "background" (a thread, started by commits, ended by ``close``), or nobody
+            until ``merge`` is called, on "demand". The answers are the same.
         """
-        return cls(Path(path), open_snapshot(Path(path)), bytes_of(memory))
+        folder = Path(path)
+        return cls(folder, open_snapshot(folder), bytes_of(memory), merging)
 
     def __len__(self) -> int:
         return sum(part.kept() for part in self._snapshot.parts)
@@ -170,16 +173,32 @@ class Index:
     def search(
         self, query: str, k: int = 10, model: str = "bm25", **options: Any
     ) -> list[Hit]:
-        """Return the best ``k`` documents, best first; ties by document number.
+        """Return the best ``k`` documents for a text, best first; ties by number.
 
+        query : words, a title, a whole document: every word counts, and nothing in it
+            is an operator. What people type, as in ``title:"wind tunnel" -drag``, is
+            for ``ask``. The model "boolean" needs operators, and gives it to ``ask``.
         options : parameters, ``fields`` and ``prior``: as ``Searcher.search`` takes.
         """
         if model == "boolean":
             return self.ask(query, k, model=model, **options)
-        return self.searcher.search(self.terms(query), k, model, **options)
+        terms = self.terms(query)
+        if ":" in query or "#" in query:
+            warn_of_language(query, self.fields)
+        if "feedback" in options:
+            raise Mistake("search takes no feedback: index.ask(query, feedback=…) does")
+        return self.searcher.search(terms, k, model, **options)
 
     def ask(self, query: str, k: int = 10, **options: Any) -> list[Hit]:
-        """Answer a query of the language: see ``classmark.index.asking.ask``."""
+        """Answer a query as people type it: words, "phrases", field:word, +word, -word.
+
+        AND, OR, NOT, parentheses and #operators too: see ``classmark.index.language``.
+        Without any of them the answer is that of ``search``. A query that cannot be
+        read is refused with a caret below the place (``MalformedQuery``).
+
+        options : ``model``, ``feedback`` and what ``search`` takes: see
+            ``classmark.index.asking``.
+        """
         from classmark.index.asking import ask
 
         return ask(self, query, k, **options)
@@ -188,6 +207,8 @@ class Index:
         self, queries: Sequence[str], k: int = 10, model: str = "bm25", **options: Any
     ) -> list[list[Hit]]:
         """Return what ``search`` does for each of many queries."""
+        if model == "boolean" or len(self.fields) > 1 or "prior" in options:
+            return [self.search(query, k, model, **options) for query in queries]
         asked = [self.terms(query) for query in queries]
         return self.searcher.search_many(asked, k, model, **options)
 
@@ -218,60 +239,9 @@ class Index:
             self._searcher = Searcher(fields, names=self._names())
         return self._searcher
 
-    def add(self, documents: Iterable[Given]) -> None:
-        """Add documents whose ids are new; ``commit`` makes them seen."""
-        changes = self._begin()
-        changes.add(entries(documents, changes.setup.fields))
-
-    def replace(self, documents: Iterable[Given]) -> None:
-        """Add documents in place of those with the same ids, if there are any.
-
-        The new ones are numbered after all others.
-        """
-        changes = self._begin()
-        changes.replace(entries(documents, changes.setup.fields))
-
-    def delete(self, ids: Iterable[str]) -> None:
-        """Delete documents by their ids."""
-        if isinstance(ids, str):
-            raise Mistake(f"ids is the string {ids!r}: give a list of ids")
-        self._begin().delete(ids)
-
-    def commit(self) -> Self:
-        """Put the changes in service: whole and durable, or not at all."""
-        if self._changes is not None:
-            snapshot = self._changes.commit()
-            self._changes = None
-            self._show(snapshot)
-        return self
-
-    def discard(self) -> Self:
-        """Forget the changes that are not committed."""
-        if self._changes is not None:
-            self._changes.discard()
-            self._changes = None
-        return self
-
-    def merge(self) -> Self:
-        """Make one segment of all, without deleted documents, and commit."""
-        self._begin().merge()
-        return self.commit()
-
     def check(self) -> Checked:
         """Read every byte of what is in service on disk, and verify it."""
         return check(self.path)
-
-    def _begin(self) -> Changes:
-        if self._changes is None:
-            settings = self._snapshot.settings
-            setup = Setup(
-                self._analyzer,
-                settings["fields"],
-                settings["positions"],
-                max(self._memory, bytes_of("64MB")),
-            )
-            self._changes = Changes(self.path, setup, self._snapshot)
-        return self._changes
 
     def _names(self) -> Callable[[int], str]:
         """Return a quick way from number to id: a list, unless it were too long."""

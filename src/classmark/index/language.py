@@ -36,6 +36,8 @@ _BLANK = re.compile(r"\s+")
 _SIGN = re.compile(r"[+\-](?=[^\s)+\-:])")
 _NUMBER = re.compile(r"\d+(?:\.\d*)?(?:[eE][+\-]?\d+)?", re.ASCII)
 _PART = "a word, a phrase or ("
+_UNCLOSED = 'the closing " of this one is missing: write it, or leave this one out'
+_CLOSES_NOTHING = "this ) closes nothing: leave it out, or open one before it"
 
 
 class MalformedQuery(Mistake):
@@ -75,7 +77,7 @@ def parse(query: str) -> Node | None:
         return None
     tree = parser.group()
     if parser.next.kind != "end":
-        parser.refuse("this ) closes nothing: leave it out, or open one before it")
+        parser.refuse(_CLOSES_NOTHING)
     return tree
 
 
@@ -122,7 +124,7 @@ class _Parser:
                 return Clause(part.part, "-")
             return Clause(part)
         self.take()
-        part = self.atom(f"right after {first.kind}")
+        part = self.atom()
         if self.next.kind not in ("AND", "OR"):
             return Clause(part, first.kind)
         if first.kind == "+":
@@ -137,45 +139,58 @@ class _Parser:
         return Or(tuple(parts)) if len(parts) > 1 else parts[0]
 
     def both(self, first: Node | None = None) -> Node:
-        parts = [self.negated("here") if first is None else first]
+        parts = [self.negated() if first is None else first]
         while self.next.kind == "AND":
             self.take()
-            parts.append(self.negated("after AND"))
+            parts.append(self.negated())
         return And(tuple(parts)) if len(parts) > 1 else parts[0]
 
-    def negated(self, where: str) -> Node:
+    def negated(self) -> Node:
         if self.next.kind not in ("NOT", "-"):
-            return self.atom(where)
+            return self.atom()
         self.take()
         self.deeper()
-        part = Not(self.negated("after NOT"))
+        part = Not(self.negated())
         self.depth -= 1
         return part
 
-    def atom(self, where: str) -> Node:
+    def atom(self) -> Node:
         found = self.next
         if found.kind == "(":
             return self.parenthesis()
         if found.kind == "belief":
             return self.belief()
         if found.kind not in ("word", "phrase"):
-            self.refuse(f"{_PART} is expected {where}")
+            self.refuse(self.lack())
         self.take()
         kind = Word if found.kind == "word" else Phrase
         return kind(found.text, found.field, found.at)
+
+    def lack(self) -> str:
+        """Say what is missing here, and what to do."""
+        token = self.tokens[self.place - 1].kind if self.place else ""
+        if self.next.kind == ")" and not token:
+            return _CLOSES_NOTHING
+        where = "after"
+        if self.next.kind in ("AND", "OR") and token in ("", "("):
+            where, token = "before", self.next.kind
+        return f"{_PART} is expected {where} {token}: write one, or leave {token} out"
 
     def parenthesis(self) -> Node:
         opened = self.take()
         self.deeper()
         if self.next.kind == ")":
-            self.refuse(f"{_PART} is expected between ( and )")
+            self.refuse(f"{_PART} is expected between ( and ), or leave both out")
         inner = self.group()
         self.close(opened.at, "(")
         return inner
 
     def close(self, at: int, opened: str) -> None:
         if self.next.kind != ")":
-            self.refuse(f"the ) of this {opened} is missing", at)
+            self.refuse(
+                f"the ) of this {opened} is missing: write it, or leave {opened} out",
+                at,
+            )
         self.take()
         self.depth -= 1
 
@@ -260,7 +275,7 @@ def _words(query: str, at: int) -> tuple[Token, int]:
     if query[start] == '"':
         end = query.find('"', start + 1)
         if end < 0:
-            raise MalformedQuery(query, start, 'the closing " of this one is missing')
+            raise MalformedQuery(query, start, _UNCLOSED)
         return Token("phrase", query[start + 1 : end], name, at), end + 1
     match = WORD.match(query, start)
     text = match[0] if match else query[start]

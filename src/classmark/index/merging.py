@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -49,11 +49,23 @@ class Source(NamedTuple):
 
 
 def merge_segments(
-    parts: Sequence[Part], folder: Path, *, positions: bool, memory: int
+    parts: Sequence[Part],
+    folder: Path,
+    *,
+    positions: bool,
+    memory: int,
+    watch: Callable[[], object] = lambda: None,
 ) -> None:
     """Write the documents of all parts that are alive, in order, as one segment.
 
-    The result is what one block of all those documents gives, byte by byte.
+    The result is what one block of all those documents gives, byte by byte. Lists are
+    held for as many terms at a time as ``memory`` bytes allow, but at least for one: so
+    what is held is at most ``memory`` or, if more, 20 bytes for each document of the
+    commonest term (with positions, and 10 for each of its occurrences); and 4 bytes for
+    each document of a part that has deleted ones.
+
+    watch : called between the ranges of terms; what it raises ends the merging, and
+        nothing is left of it.
     """
     writer = SegmentWriter(folder)
     try:
@@ -64,6 +76,7 @@ def merge_segments(
                 part.segment.let_go()
             for inverted in _merged(parts, name, memory, places=positions):
                 writer.lists(inverted)
+                watch()
                 for part in parts:
                     part.segment.let_go()
         for part in parts:
@@ -71,6 +84,7 @@ def merge_segments(
             part.segment.let_go()
         for keys, numbers in _merged_keys(parts):
             writer.keys(keys, numbers, lambda number: id_of(parts, number))
+            watch()
         writer.close()
     except BaseException:
         writer.discard()

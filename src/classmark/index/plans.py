@@ -11,15 +11,18 @@ from numpy.typing import NDArray
 
 from classmark.index.models.catalog import Model, resolve
 from classmark.index.reading import Field, Lists
+from classmark.index.remembering import Numbers
 from classmark.problems import Mistake
 
 KEPT = 16  # plans kept at most: a sweep over parameters does not fill the memory
-MEMO = 1 << 20  # words remembered at most
 BLOCK = 128
 STRIDE = 1 << 14  # terms decoded together where the lists are not all in memory
 
+_FLOAT = np.dtype(np.float64)
+
 Terms = Iterable[str] | Mapping[str, float]
 Choice = tuple[str, Mapping[str, float | str]]
+Located = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
 class Query(NamedTuple):
@@ -41,7 +44,7 @@ class Plan(NamedTuple):
     """A model with its parameters, made ready for one field.
 
     world : N, Σcf, mean length and the parameters;  x : one number per item;  extra :
-    the items' own parts, or empty, and the largest;  way : as ``find`` takes it.
+    the items' own parts, or empty, and the largest;  peaks, way : as ``find`` has them.
     """
 
     model: Model
@@ -49,6 +52,7 @@ class Plan(NamedTuple):
     x: NDArray[np.float64]
     extra: NDArray[np.float64]
     most_extra: float
+    peaks: NDArray[np.float64]
     way: int
 
 
@@ -65,22 +69,6 @@ class Asked(NamedTuple):
     data: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
     scale: float
     offset: float
-
-
-class Numbers(dict[str, int]):
-    """Words remembered with their numbers; −1: no item alive has the word."""
-
-    def __init__(self, field: Field, df: NDArray[np.uint32]) -> None:
-        super().__init__()
-        self._field, self._df = field, df
-
-    def __missing__(self, word: str) -> int:
-        if len(self) >= MEMO:
-            self.clear()
-        found = self._field.number(word)
-        number = -1 if found is None or not self._df[found] else int(found)
-        self[word] = number
-        return number
 
 
 def frozen(array: NDArray[Any], kind: Any) -> NDArray[Any]:
@@ -143,24 +131,27 @@ class Prepared:
         wanted.pop(-1, None)
         return wanted
 
-    def queries(self, queries: Sequence[Terms]) -> tuple[NDArray[np.int64], Query]:
-        """Make many queries into one, one after another, and say where each starts."""
-        if any(isinstance(terms, Mapping) for terms in queries):
-            asked = [self.query(terms) for terms in queries]
-            starts = np.cumsum([0, *(len(query.numbers) for query in asked)])
-            return starts, Query(
-                np.concatenate([query.numbers for query in asked]),
-                np.concatenate([query.weights for query in asked]),
-            )
-        starts_, numbers, weights = [0], list[int](), list[float]()
+    def asked(self, terms: Terms) -> NDArray[np.float64]:
+        """Make a query one array, as ``find`` takes it: numbers, then weights."""
+        if type(terms) is not list and isinstance(terms, Mapping):
+            return np.concatenate(self.query(terms))
+        wanted = self.tally(terms)
+        return np.array([*wanted, *wanted.values()], _FLOAT)
+
+    def queries(
+        self, queries: Sequence[Terms]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Make many queries one array, and say where each starts."""
+        starts, asked = [0], list[float]()
         for terms in queries:
-            wanted = self.tally(terms)
-            numbers.extend(wanted)
-            weights.extend(wanted.values())
-            starts_.append(len(numbers))
-        return np.array(starts_), Query(
-            np.array(numbers, int), np.array(weights, float)
-        )
+            if type(terms) is not list and isinstance(terms, Mapping):
+                asked.extend(self.asked(terms).tolist())
+            else:
+                wanted = self.tally(terms)
+                asked.extend(wanted)
+                asked.extend(wanted.values())
+            starts.append(len(asked))
+        return np.array(starts, np.int64), np.array(asked, np.float64)
 
     def lists(self, query: Query) -> tuple[Lists, NDArray[np.int64]]:
         """Return decoded lists and, for each term of the query, which is its own."""
@@ -169,6 +160,23 @@ class Prepared:
         lists = frozen_lists(self.field.lists(query.numbers))
         return lists, np.arange(len(query.numbers), dtype=np.int64)
 
+    def located(self, terms: Terms) -> Located:
+        """Return a query, items, counts and the table, as ``find`` takes them."""
+        whole = self.whole
+        if whole is not None:
+            return self.asked(terms), whole.items, whole.counts, self.table
+        query = self.query(terms)
+        lists, places = self.lists(query)
+        asked = np.concatenate((places, query.weights))
+        return asked, lists.items, lists.counts, self.table_of(query, lists)
+
+    def table_of(self, query: Query, lists: Lists) -> NDArray[np.int64]:
+        """Return the rows that ``prepare`` needs, one for each of these lists."""
+        if self.whole is not None:
+            return self.table
+        df, cf = self.df[query.numbers], self.cf[query.numbers]
+        return np.column_stack((lists.begins, lists.ends, df, cf, np.zeros_like(cf)))
+
     def ask(self, terms: Terms, choice: Choice, weight: float = 1.0) -> Asked:
         """Make a query ready, all its parts times ``weight``."""
         from classmark.index.finding.kernels import prepare
@@ -176,17 +184,14 @@ class Prepared:
 
         plan, query = self.plan(*choice), self.query(terms)
         lists, places = self.lists(query)
-        m = len(places)
+        m, table = len(places), self.table_of(query, lists)
         query_terms = np.empty((m, 2), np.int64), np.empty(m), np.empty(m)
         order = np.zeros(m, np.int64)
         scale, offset, _ = prepare(
             plan.model.code,
-            *query,
             places,
-            lists.begins,
-            lists.ends,
-            self.df,
-            self.cf,
+            query.weights,
+            table,
             plan.world,
             order,
             query_terms,
@@ -229,7 +234,8 @@ class Prepared:
             document_parts(model.code, self.lengths, world, extra)
         way = 2 if model.grows and self.whole is not None else 0
         largest = float(extra.max()) if len(extra) else 0.0
-        return Plan(model, world, x, extra, largest, way)
+        peaks = np.full(self.field.n_terms if way else 0, np.nan)
+        return Plan(model, world, x, extra, largest, peaks, way)
 
     @cached_property
     def idf(self) -> NDArray[np.float64]:
@@ -262,6 +268,15 @@ class Prepared:
             )
         norms = np.sqrt(squares)
         return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
+
+    @cached_property
+    def table(self) -> NDArray[np.int64]:
+        """Per term the begin and end of its list, df, cf, and its first block."""
+        if self.whole is None:
+            return np.empty((0, 5), np.int64)
+        lists, firsts = self.whole, self.blocks.firsts
+        rows = (lists.begins, lists.ends, self.df, self.cf, firsts)
+        return np.column_stack(rows).astype(np.int64)
 
     @cached_property
     def blocks(self) -> Blocks:

@@ -11,6 +11,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.index.lookup.words import Words
+
 
 class Lists(NamedTuple):
     """The postings of some terms, decoded: list ``i`` is ``[begins[i], ends[i])``.
@@ -75,6 +77,16 @@ class Field(Protocol):
     @property
     def whole(self) -> Lists | None:
         """All lists, list ``i`` being term ``i``'s, when they are kept decoded."""
+        ...
+
+    @property
+    def words(self) -> Words:
+        """All terms, by number."""
+        ...
+
+    @property
+    def room(self) -> int:
+        """Bytes that what is made of the lists may take beside them."""
         ...
 
     def number(self, term: str) -> int | None:

@@ -8,6 +8,8 @@ items that share a term with the query are ranked; ties go to the lower number.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +19,13 @@ from classmark.index.combining import find_in_fields
 from classmark.index.explaining import Explanation, explain
 from classmark.index.plans import Choice, Plan, Prepared, Terms
 from classmark.index.priors import Prior, with_prior
+from classmark.index.products import Products, WeightedQuery
 from classmark.index.reading import Field, Lists
 from classmark.problems import Mistake
 from classmark.ranking import Ranking
 
 _NONE = np.empty(0)
+_INT = np.dtype(np.int64)
 _new = tuple.__new__  # a third of the time of Hit(...): ten a query
 
 
@@ -131,40 +135,34 @@ class Searcher:
         return [hits[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
 
     def search_vector(
-        self, weights: Mapping[str, float], k: int = 10, *, every: bool = False
+        self,
+        weights: Mapping[str, float] | WeightedQuery,
+        k: int = 10,
+        *,
+        every: bool = False,
     ) -> list[Hit]:
         """Return the items with the largest dot product with ``weights``.
 
-        weights : analysed term → weight, any sign, any number of terms.  The items are
-        unit vectors of tf · (ln((1 + N)/(1 + df)) + 1): those of ``Vectorizer``. Items
-        that share no term with the query have product 0, and are ranked if ``every``.
+        weights : analysed term → weight, any sign, any number of terms, or what
+        ``weigh`` made of it.  The items are unit vectors of tf · (ln((1 + N)/(1 + df))
+        + 1): those of ``Vectorizer``. Items that share no term with the query have
+        product 0, and are ranked if ``every``.
         """
-        from classmark.index.vectors.kernels import find_vector
-
         _require_size(k)
-        field = self.one_field("search_vector")
-        query = field.query(weights)
-        if not np.all(np.isfinite(query.weights)):
-            raise Mistake("weights: a weight is not finite: give numbers")
-        lists, places = field.lists(query)
-        k = min(k, self.n_items)
-        items, scores = np.empty(k, np.int64), np.empty(k)
+        query = self.weigh(weights) if isinstance(weights, Mapping) else weights
         scratch = self.scratch()
-        coefficients = query.weights * field.idf[query.numbers]
-        n = find_vector(
-            coefficients,
-            places,
-            *lists,
-            field.inverse_norms,
-            field.alive,
-            _NONE,
-            every,
-            scratch.acc,
-            items,
-            scores,
-        )
-        self._scratch.append(scratch)
-        return self.hits(items[:n], scores[:n])
+        found = self.products.find(query, k, every, scratch.acc)
+        self.release(scratch)
+        return self.hits(*found)
+
+    def weigh(self, weights: Mapping[str, float]) -> WeightedQuery:
+        """Make a vector ready for ``search_vector``, to be asked more than once."""
+        return self.products.weigh(weights)
+
+    @cached_property
+    def products(self) -> Products:
+        """What multiplies the items of the only field with vectors."""
+        return Products(self.one_field("search_vector"))
 
     def explain(
         self,
@@ -190,7 +188,7 @@ class Searcher:
         """Name items that were found."""
         numbers = items.tolist()
         found = zip(map(self.names, numbers), scores.tolist(), numbers, strict=True)
-        return [_new(Hit, hit) for hit in found]
+        return list(map(_new, repeat(Hit), found))
 
     def scratch(self) -> Scratch:
         """Take accumulators; put them back, wiped, by ``release``."""
@@ -212,36 +210,30 @@ class Searcher:
         choice: Choice,
         prior: Prior | None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        plan = field.plan(*choice)
-        query = field.query(terms)
-        lists, places = field.lists(query)
+        plan, k = field.plan(*choice), min(k, self.n_items)
         extra, most = plan.extra, plan.most_extra
         if prior is not None:
-            extra, most = with_prior(plan, prior, query)
-        k = min(k, self.n_items)
-        items, scores = np.empty(k, np.int64), np.empty(k)
+            extra, most = with_prior(plan, prior, field.query(terms))
+        items, scores = np.empty(k, _INT), np.empty(k)
         scratch = self.scratch()
         n = self._kernels.find(
             plan.model.code,
-            query.numbers,
-            query.weights,
-            places,
-            *lists,
-            field.df,
-            field.cf,
+            *field.located(terms),
             plan.world,
             plan.x,
-            *field.blocks,
+            field.blocks.max_counts,
+            field.blocks.min_lengths,
             field.alive,
             extra,
             most,
+            plan.peaks,
             plan.way,
             *scratch,
             items,
             scores,
         )
         self._scratch.append(scratch)
-        return items[:n], scores[:n]
+        return (items, scores) if n == k else (items[:n], scores[:n])
 
     def _rank_whole(
         self,
@@ -251,25 +243,25 @@ class Searcher:
         queries: Sequence[Terms],
         k: int,
     ) -> Ranking:
-        starts, (numbers, weights) = field.queries(queries)
+        starts, asked = field.queries(queries)
         n = len(queries)
         items, scores = np.empty((n, k), np.int64), np.empty((n, k))
         sizes, scratch = np.zeros(n, np.int64), self.scratch()
         self._kernels.find_many(
             plan.model.code,
             starts,
-            numbers,
-            weights,
-            numbers,
-            *whole,
-            field.df,
-            field.cf,
+            asked,
+            whole.items,
+            whole.counts,
+            field.table,
             plan.world,
             plan.x,
-            *field.blocks,
+            field.blocks.max_counts,
+            field.blocks.min_lengths,
             field.alive,
             plan.extra,
             plan.most_extra,
+            plan.peaks,
             plan.way,
             *scratch,
             items,

@@ -28,7 +28,7 @@ from classmark.index.codecs import (
 from classmark.index.ids import Ids
 from classmark.index.reading import Lists
 from classmark.problems import DamagedFolder
-from classmark.storage import Arrays, let_go, open_folder
+from classmark.storage import Arrays, let_go, open_folder, sync_folder
 
 FORMAT, VERSION = "classmark-segment", 1
 _PER_TERM, _PER_POSTING, _PER_PLACE = 160, 20, 10
@@ -244,6 +244,12 @@ class Segment:
         first = int(np.searchsorted(keys, np.uint32(low)))
         last = int(np.searchsorted(keys, np.uint32(high - 1), side="right"))
         return np.array(keys[first:last]), np.array(order[first:last])
+
+    def move(self, folder: Path) -> None:
+        """Put it in another place; whoever reads it reads on."""
+        self.folder.rename(folder)
+        sync_folder(folder.parent)
+        self.folder = folder
 
     def let_go(self) -> None:
         """Give the mapped pages back to the system."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from classmark.corpus.ordering import order_terms
 from classmark.corpus.pages import zeros
+from classmark.index.lookup.words import Words
 from classmark.index.merging import Part, Source, join
 from classmark.index.reading import Lists
 from classmark.index.segments import bounds_of
@@ -30,26 +30,6 @@ class Places(NamedTuple):
     items: NDArray[np.uint32]
     places: NDArray[np.uint32]
     bounds: NDArray[np.int64]
-
-
-class Terms:
-    """Terms in order, found by halving."""
-
-    def __init__(self, blob: NDArray[np.uint8]) -> None:
-        self._blob = blob.tobytes()
-        ends = np.flatnonzero(np.asarray(blob) == ord("\n"))
-        self._bounds = np.concatenate([np.zeros(1, np.int64), ends + 1])
-
-    def __len__(self) -> int:
-        return len(self._bounds) - 1
-
-    def __getitem__(self, number: int) -> bytes:
-        return self._blob[self._bounds[number] : self._bounds[number + 1] - 1]
-
-    def find(self, term: bytes) -> int | None:
-        """Return the place of a term."""
-        at = bisect_left(range(len(self)), term, key=self.__getitem__)
-        return at if at < len(self) and self[at] == term else None
 
 
 class StoredField:
@@ -77,6 +57,7 @@ class StoredField:
         many = len(self.sources) > 1 or self.alive is not None
         self.whole: Lists | None = None
         self._places: list[NDArray[np.int64]] = []
+        self.room = max(0, memory - _PER_POSTING * total)
         if not self.sources or _PER_POSTING * total * (3 if many else 1) <= memory:
             self._decode()
         else:
@@ -85,18 +66,18 @@ class StoredField:
     @property
     def n_terms(self) -> int:
         """Different terms."""
-        return len(self._terms)
+        return len(self.words)
 
     def number(self, term: str) -> int | None:
         """Return the number of an analysed term, or None."""
-        found = self._terms.find(term.encode(errors="surrogatepass"))
+        found = self.words.find(term.encode(errors="surrogatepass"))
         return None if found is None or not self.df[found] else found
 
     def term(self, number: int) -> str:
         """Return the analysed term of a number."""
         if not 0 <= number < self.n_terms:
             raise IndexError(number)
-        return self._terms[number].decode(errors="surrogatepass")
+        return self.words[number].decode(errors="surrogatepass")
 
     def lists(self, numbers: NDArray[np.int64]) -> Lists:
         """Return the postings of some terms."""
@@ -118,7 +99,7 @@ class StoredField:
         """Return the token positions of a term, for phrases."""
         from classmark.index.inverting.kernels import places_of
 
-        term = self._terms[number]
+        term = self.words[number]
         items, counts, places = [], [], []
         for source in self.sources:
             stretch = source.stretch
@@ -143,18 +124,18 @@ class StoredField:
         """Decode everything."""
         if len(self.sources) == 1 and self.alive is None:
             stretch = self.sources[0].stretch
-            self._terms = Terms(stretch.field.terms)
+            self.words = Words(stretch.field.terms)
             self.whole = stretch.lists(slice(None))
             self.df, self.cf = stretch.df.astype(np.uint32), stretch.field.cf
             return
         runs = [slice(0, len(source.stretch)) for source in self.sources]
         if not runs:
             nothing = np.empty(0, np.int64)
-            self._terms = Terms(np.empty(0, np.uint8))
+            self.words = Words(np.empty(0, np.uint8))
             self.whole = _split(np.empty(0, np.uint64), nothing, nothing)
         else:
             found = join(self.sources, runs, places=False)
-            self._terms = Terms(found.terms)
+            self.words = Words(found.terms)
             self.whole = _split(found.postings, found.begins, found.ends)
         lists = self.whole
         self.df = (lists.ends - lists.begins).astype(np.uint32)
@@ -166,7 +147,7 @@ class StoredField:
         fields = [source.stretch.field for source in self.sources]
         vocabulary, number = order_terms([field.terms.tobytes() for field in fields])
         sizes = [field.n_terms for field in fields]
-        self._terms = Terms(vocabulary.blob)
+        self.words = Words(vocabulary.blob)
         df, cf = np.zeros(self.n_terms, np.int64), np.zeros(self.n_terms, np.int64)
         self._stored = np.zeros(self.n_terms, np.int64)
         numbers = np.split(number, np.cumsum(sizes)[:-1])

@@ -1,16 +1,17 @@
 """Documents are added, replaced and deleted; a commit makes it so for all readers.
 
 New documents become a new segment, deleted ones are only marked. So that segments do
-not pile up, a commit merges: let the level of a segment be ⌊log₈ documents⌋; when the
+not pile up, they are merged: let the level of a segment be ⌊log₈ documents⌋; when the
 newest eight segments or more are all of a level or below, they become one. A document
 is so written again once for each power of eight, and there are at most seven segments
 of each level [ONeil96]. A segment of which half the documents are deleted is written
-again without them.
+again without them. A commit does so, or a thread (``classmark.index.background``), or
+nobody until all is merged on demand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from classmark.index.segments import Segment
 from classmark.index.snapshots import Lock, Snapshot, commit, new_segment, open_snapshot
 from classmark.problems import Mistake
 from classmark.storage import Generations
+from classmark.text.analysis import Analyzer
 
 FANOUT = 8
 #: Texts wait in memory until they take this share of what there is.
@@ -31,10 +33,14 @@ SHARE = 4
 
 @dataclass
 class Changes:
-    """What is to be committed: segments, marks, and documents not yet in a segment."""
+    """What is to be committed: segments, marks, and documents not yet in a segment.
+
+    memory : bytes that may be used;  base : the generation that is changed; where
+    another process has moved on since, that of the process.
+    """
 
     path: Path
-    setup: Setup
+    memory: int
     base: Snapshot
     parts: list[Part] = field(default_factory=list)
     waiting: dict[str, Entry] = field(default_factory=dict)
@@ -45,6 +51,7 @@ class Changes:
         try:
             if open_number(self.path) != self.base.number:
                 self.base = open_snapshot(self.path)
+            self.setup = setup_of(self.base, self.memory)
         except BaseException:
             self._lock.free()
             raise
@@ -79,12 +86,21 @@ class Changes:
         """Make one segment of all."""
         self._flush()
         if len(self.parts) > 1 or any(p.alive is not None for p in self.parts):
-            self._merge(0, len(self.parts))
+            self._merge(slice(0, len(self.parts)))
 
-    def commit(self) -> Snapshot:
-        """Write everything, put it in service, and let others change the index."""
+    def commit(
+        self, tidy: Callable[[list[Part]], list[Part]] | None = None
+    ) -> Snapshot:
+        """Write everything, put it in service, and let others change the index.
+
+        tidy : what becomes of the segments; None: they are merged as the policy says.
+        """
         self._flush()
-        self._tidy()
+        if tidy is not None:
+            self.parts = tidy(self.parts)
+        self.parts = [part for part in self.parts if part.kept()]
+        while tidy is None and (found := to_merge(self.parts)) is not None:
+            self._merge(found)
         snapshot = commit(self.path, self.parts, self.base.settings)
         self.discard()
         return snapshot
@@ -133,25 +149,32 @@ class Changes:
         segment = build_segment(entries, self.setup, lambda: new_segment(self.path))
         self.parts.append(Part(segment, None))
 
-    def _tidy(self) -> None:
-        """Drop, rewrite and merge segments as the policy says."""
-        self.parts = [part for part in self.parts if part.kept()]
-        for at, part in enumerate(self.parts):
-            if 2 * part.kept() <= part.segment.n_items:
-                self._merge(at, at + 1)
-        while many := newest_to_merge([part.kept() for part in self.parts]):
-            self._merge(len(self.parts) - many, len(self.parts))
-
-    def _merge(self, first: int, last: int) -> None:
+    def _merge(self, which: slice) -> None:
         """Replace some neighbouring segments by one."""
         folder = new_segment(self.path)
         merge_segments(
-            self.parts[first:last],
+            self.parts[which],
             folder,
             positions=self.setup.positions,
             memory=self.setup.memory // 4,
         )
-        self.parts[first:last] = [Part(Segment(folder), None)]
+        self.parts[which] = [Part(Segment(folder), None)]
+
+
+def setup_of(snapshot: Snapshot, memory: int) -> Setup:
+    """Return how the documents of a generation were indexed."""
+    settings = snapshot.settings
+    analyzer = Analyzer.parse(settings["analyzer"])
+    return Setup(analyzer, settings["fields"], settings["positions"], memory)
+
+
+def to_merge(parts: Sequence[Part]) -> slice | None:
+    """Say which neighbours are to become one next; None: all is in order."""
+    for at, part in enumerate(parts):
+        if 2 * part.kept() <= part.segment.n_items:
+            return slice(at, at + 1)
+    many = newest_to_merge([part.kept() for part in parts])
+    return slice(len(parts) - many, len(parts)) if many else None
 
 
 def newest_to_merge(sizes: list[int]) -> int:

@@ -1,4 +1,4 @@
-"""Index a project's documents, or those of any file, and keep the index up to date.
+"""Index a project's documents, and keep the index up to date.
 
 What links say of a document is indexed with it, as its field "anchor". Beside the index
 lies what each document was when it was indexed (a digest), so that only documents that
@@ -18,18 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.corpus.document import Document
-from classmark.formats import read_records
 from classmark.index.directory import Index
 from classmark.links.graph import anchors
 from classmark.problems import Mistake
 from classmark.storage import Generations, open_folder, save
+from classmark.workbench.index_folders import ANCHOR, MEMORY, merge_index, with_anchor
 from classmark.workbench.project import whoami
 from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
-ANCHOR, SOURCE, MEMORY = "anchor", "source.json", "512MB"
 FORMAT, VERSION = "classmark-indexed", 1
 DOCUMENTS = "SELECT id, fields FROM documents ORDER BY number"
 LINKS = "SELECT links FROM documents WHERE links <> '[]' ORDER BY number"
@@ -98,52 +97,30 @@ def index_project(
     return Table(f"Index of {project.settings.name}", [row])
 
 
-def index_file(
-    path: Path,
-    to: Path,
-    memory: str = MEMORY,
-    *,
-    format_: str | None = None,
-    positions: bool = False,
-) -> Table:
-    """Index the documents of a file or folder in a folder of its own."""
-    if to.exists() and (not to.is_dir() or _holds_something_else(to)):
-        raise Mistake(f"{to} is there and is no index: choose another folder")
-    links: list[tuple[str, str]] = []
-
-    def documents(said: Mapping[str, str]) -> Iterator[Document]:
-        links.clear()
-        for record in read_records(path, format_):
-            links.extend(record.links)
-            yield _with_anchor(record.document, said)
-
-    index = Index.build(to, documents({}), memory, positions=positions)
-    if said := anchors(links):
-        index = Index.build(to, documents(said), memory, positions=positions)
-    source = {"path": str(path.resolve()), "format": format_}
-    (to / SOURCE).write_text(json.dumps(source) + "\n", encoding="utf-8")
-    row: dict[str, Cell] = {
-        "documents": len(index),
-        "fields": ", ".join(index.fields),
-        "positions": "yes" if positions else "no",
-    }
-    return Table(f"Index of {path} in {to}", [row])
-
-
-def check_index(folder: Path) -> Table:
-    """Read every byte of an index and verify it."""
-    found = Index.open(folder).check()
-    return Table(f"Index in {folder}: every byte is as written", [found._asdict()])
+def merge_project_index(project: Project, memory: str = MEMORY) -> Table:
+    """Merge the index of a project, and note that it has the same documents."""
+    index = open_project_index(project)
+    wanted = _wanted(project, positions=index.has_positions)
+    digests = _digests_of(project, wanted)
+    merged = merge_index(project.index.folder, memory)
+    if digests is not None:
+        _write_note(project, wanted, Index.open(index.path).generation, digests)
+    return merged
 
 
 def open_project_index(project: Project) -> Index:
     """Open the index of a project, or say how to make one."""
+    return Index.open(index_folder(project))
+
+
+def index_folder(project: Project) -> Path:
+    """Return where the index of a project is, or say how to make one."""
     if project.index.current() is None:
         raise Mistake(
             f"{project.folder} has no index yet: make it with classmark index "
             f"--project {project.folder}"
         )
-    return Index.open(project.index.folder)
+    return project.index.folder
 
 
 def is_stale(project: Project) -> bool:
@@ -171,15 +148,7 @@ def _has_positions(folder: Path) -> bool:
 def project_documents(project: Project, said: Mapping[str, str]) -> Iterator[Document]:
     """Yield all documents, with what links say of them."""
     for id_, fields in project.store.run(DOCUMENTS):
-        yield _with_anchor(Document(id_, json.loads(fields)), said)
-
-
-def _with_anchor(document: Document, said: Mapping[str, str]) -> Document:
-    if document.id not in said:
-        return document
-    own = [document.fields[ANCHOR]] if ANCHOR in document.fields else []
-    text = "\n".join([*own, said[document.id]])
-    return Document(document.id, {**document.fields, ANCHOR: text})
+        yield with_anchor(Document(id_, json.loads(fields)), said)
 
 
 def noted(documents: Iterator[Document], digests: Digests) -> Iterator[Document]:
@@ -234,6 +203,15 @@ def _digests_of(project: Project, wanted: Wanted) -> Digests | None:
 
 
 def _note(project: Project, wanted: Wanted, generation: int, digests: Digests) -> None:
+    _write_note(project, wanted, generation, digests)
+    project.store.note_event(
+        "indexed", whoami(), generation=generation, count=len(digests)
+    )
+
+
+def _write_note(
+    project: Project, wanted: Wanted, generation: int, digests: Digests
+) -> None:
     notes = _notes(project)
     folder = notes.next()
     ids = json.dumps(list(digests)).encode()
@@ -246,14 +224,7 @@ def _note(project: Project, wanted: Wanted, generation: int, digests: Digests) -
     )
     notes.put_in_service(folder)
     notes.drop_old(1)
-    project.store.note_event(
-        "indexed", whoami(), generation=generation, count=len(digests)
-    )
 
 
 def _notes(project: Project) -> Generations:
     return Generations(project.folder / "indexed")
-
-
-def _holds_something_else(folder: Path) -> bool:
-    return any(folder.iterdir()) and Generations(folder).current() is None

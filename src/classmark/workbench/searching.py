@@ -22,7 +22,8 @@ from classmark.index.tree import Belief, Group, Node, Phrase, Word
 from classmark.links.graph import graph_of
 from classmark.links.pagerank import pagerank
 from classmark.problems import Mistake
-from classmark.workbench.indexing import SOURCE, is_stale, open_project_index
+from classmark.workbench.index_folders import SOURCE, open_index
+from classmark.workbench.indexing import is_stale, open_project_index
 from classmark.workbench.ranking_links import LINKS, Page
 from classmark.workbench.snippets import snippet
 
@@ -33,6 +34,14 @@ if TYPE_CHECKING:
 __all__ = ["Answered", "Found", "MalformedQuery", "Wish", "search_in", "search_index"]
 
 SIZE = 80
+NO_TERMS = "no word of the query is searched for: they are stop words, or signs"
+OPTIONS = {
+    "model": "--model",
+    "fields": "--weight",
+    "feedback": "--feedback",
+    "prior": "--prior",
+    "k": "-k",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +90,8 @@ def search_in(project: Project, query: str, wish: Wish) -> Found:
     documents = {hit.id: project.store.document(hit.id) for hit in hits}
     note = "documents were imported since: classmark index brings the index up to date"
     return Found(
-        _shown(index, query, hits, documents, parts), note if is_stale(project) else ""
+        _shown(index, query, hits, documents, parts),
+        note if is_stale(project) else _said_nothing(index, query),
     )
 
 
@@ -89,9 +99,10 @@ def search_index(folder: Path, query: str, wish: Wish) -> Found:
     """Search an index of a file; titles and texts are read from the file again."""
     if wish.prior is not None:
         raise Mistake("--prior needs the links of a project: import the file into one")
-    index = Index.open(folder)
+    index = open_index(folder)
     hits, parts = _searched(index, query, wish, None)
     documents, note = _read_again(folder, {hit.id for hit in hits})
+    note = note or _said_nothing(index, query)
     return Found(_shown(index, query, hits, documents, parts), note)
 
 
@@ -105,7 +116,8 @@ def named_values(texts: Sequence[str], where: str) -> dict[str, Any]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip() or not value.strip():
-            raise Mistake(f"{where} {text!r}: write name=value, as in k1=0.9")
+            example = "title=2" if where == "--weight" else "k1=0.9"
+            raise Mistake(f"{where} {text!r}: write name=value, as in {example}")
         found[name.strip()] = _number(value.strip())
     return found
 
@@ -130,14 +142,11 @@ def _searched(
     """Return the hits and, if wished, what each term adds to each."""
     if wish.k < 1:
         raise Mistake(f"k is {wish.k}: ask for at least one document")
-    options = named_values(wish.parameters, "--set")
-    if wish.weights:
-        options["fields"] = _weights(index, wish.weights)
-    if wish.feedback is not None:
-        options["feedback"] = feedback_of(wish.feedback)
-    if prior is not None:
-        options["prior"] = prior
-    if wish.model == BOOLEAN or isinstance(parse(query), Belief):
+    options = _options(index, wish, prior)
+    tree = parse(query)
+    if tree is None:
+        raise MalformedQuery(query, 0, "there is no word in it: write what to look for")
+    if wish.model == BOOLEAN or isinstance(tree, Belief):
         if wish.explain:
             raise Mistake("--explain takes a score apart: use a model that adds parts")
         return ask(index, query, wish.k, wish.model, **options), {}
@@ -147,6 +156,21 @@ def _searched(
         return hits, {}
     several = len(index.fields) > 1
     return hits, {hit.id: _told(asked.explain(hit.number), several) for hit in hits}
+
+
+def _options(index: Index, wish: Wish, prior: Prior | None) -> dict[str, Any]:
+    """Return how to search, as ``question`` and ``ask`` take it."""
+    options = named_values(wish.parameters, "--set")
+    for name in options:
+        if name in OPTIONS:
+            raise Mistake(f"--set {name}: {name} is no parameter: use {OPTIONS[name]}")
+    if wish.weights:
+        options["fields"] = _weights(index, wish.weights)
+    if wish.feedback is not None:
+        options["feedback"] = feedback_of(wish.feedback)
+    if prior is not None:
+        options["prior"] = prior
+    return options
 
 
 def _weights(index: Index, texts: Sequence[str]) -> dict[str, float]:
@@ -183,6 +207,11 @@ def _shown(
         mine = parts.get(hit.id, {})
         shown.append(Answered(rank, hit.score, hit.id, title, seen, mine))
     return shown
+
+
+def _said_nothing(index: Index, query: str) -> str:
+    """Say so if a query has no word that is searched for."""
+    return "" if index.terms(query) else NO_TERMS
 
 
 def _texts(node: Node | None) -> list[str]:

@@ -6,12 +6,18 @@ Inside, ``query`` is (spans, a, b): where its terms' lists are, and their consta
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.index.finishing.kernels import look_up_last
+from classmark.index.finishing.kernels import (
+    bound_rest,
+    find_bar,
+    finish_known,
+    keep_near,
+)
 from classmark.index.heaps.kernels import sort_heap
 from classmark.index.models.kernels import constants, part
 from classmark.index.pruning.kernels import LOOK_UP, find_pruned
@@ -24,8 +30,9 @@ from classmark.index.topk.kernels import (
     select_listed,
 )
 
+BEGIN, END, DF, CF, FIRST = range(5)  # the columns of a field's table
 SPARSE = 2  # touched items are listed below one posting for so many items
-WORTH = 16  # the last list is looked up when so much longer than what was touched
+WORTH = 1  # a bar is looked for while so many postings are left for an item touched
 SORTED = 64  # terms are put in order up to so many
 LEAST, MOST_TERMS, MANY = 1 << 14, 8, 1 << 18  # postings, terms, items: to prune
 
@@ -33,35 +40,33 @@ LEAST, MOST_TERMS, MANY = 1 << 14, 8, 1 << 18  # postings, terms, items: to prun
 @compiled
 def prepare(
     code: int,
-    numbers: Any,
-    weights: Any,
     places: Any,
-    begins: Any,
-    ends: Any,
-    df: Any,
-    cf: Any,
+    weights: Any,
+    table: Any,
     world: Any,
     order: Any,
     query: Any,
 ) -> tuple[float, float, int]:
     """Put the terms in order, rarest first, and fill in their lists and constants.
 
-    The order is that of all sums; a query of very many terms keeps its own.
+    places : the terms' rows of ``table``, int64: begin, end, df, cf, first block.  The
+    order is that of all sums; a query of very many terms keeps its own.
     Returns the scale of the document's part, the offset of all scores, the postings.
     """
-    m, postings = len(numbers), 0
+    m, postings = len(places), 0
     for i in range(m):
         j = i
-        while m <= SORTED and j > 0 and df[numbers[order[j - 1]]] > df[numbers[i]]:
+        df = table[places[i], DF]
+        while m <= SORTED and j > 0 and table[places[order[j - 1]], DF] > df:
             order[j] = order[j - 1]
             j -= 1
         order[j] = i
     known, total, wanted = np.empty(m), np.empty(m), np.empty(m)
     for i in range(m):
-        t = order[i]
-        known[i], total[i], wanted[i] = df[numbers[t]], cf[numbers[t]], weights[t]
-        query[0][i, 0], query[0][i, 1] = begins[places[t]], ends[places[t]]
-        postings += query[0][i, 1] - query[0][i, 0]
+        row = table[places[order[i]]]
+        known[i], total[i], wanted[i] = row[DF], row[CF], weights[order[i]]
+        query[0][i, 0], query[0][i, 1] = row[BEGIN], row[END]
+        postings += row[END] - row[BEGIN]
     scale, offset = constants(code, wanted, known, total, world, query[1], query[2])
     return scale, offset, postings
 
@@ -83,35 +88,36 @@ def _find_listed(
     query: Any,
     data: Any,
     rule: Any,
-    blocks: Any,
-    first: int,
+    rest: Any,
     most_own: float,
     acc: Any,
     touched: Any,
     heap: Any,
 ) -> int:
-    """Accumulate all terms but the last, then look up or read its list.
+    """Accumulate terms until no later one can bring an item in, or all but the last.
 
-    first : the last list's first block, or −1 where bounds do not hold.
+    rest : what the terms from each one on can add, or empty where that has no bound.
     """
     spans, a, b = query
     items, counts, x = data
-    n, size, t = 0, -1, len(a) - 1
-    for i in range(t):
+    n, last, left = 0, len(a) - 1, (spans[:, 1] - spans[:, 0]).sum()
+    for i in range(last):
         low, high = spans[i]
         n = list_parts(
             code, a[i], b[i], world, items, counts, x, acc, low, high, touched, n
         )
-    low, high = spans[t]
-    if first >= 0 and n >= len(heap[0]) > 0 and high - low > WORTH * n:
-        last = (blocks, first, most_own, acc, touched, n, heap)
-        size = look_up_last(code, world, query, data, rule, *last)
-    if size < 0:
-        state = (acc, low, high, rule, 0, heap)
-        size = finish_parts(code, a[t], b[t], world, items, counts, x, *state)
-        size = select_listed(acc, touched, n, rule, size, heap)
-    sort_heap(heap[0], heap[1], size)
-    return size
+        left -= high - low
+        if not len(rest) or not n >= len(heap[0]) > 0 or left < WORTH * n:
+            continue
+        if rest[0] > 2.0 * rest[i + 1]:
+            bar = find_bar(touched, n, acc, rule, heap, rest[i + 1], most_own)
+            if bar > -math.inf:
+                n = keep_near(touched, n, acc, rule, bar - rest[i + 1])
+                state = (rest, i + 1, bar, acc, touched, n, heap)
+                return finish_known(code, world, query, data, rule, *state)
+    state = (acc, spans[last, 0], spans[last, 1], rule, 0, heap)
+    size = finish_parts(code, a[last], b[last], world, items, counts, x, *state)
+    return select_listed(acc, touched, n, rule, size, heap)
 
 
 @compiled
@@ -131,23 +137,18 @@ def _pruning_pays(a: Any, postings: int, last: int, k: int, n: int) -> bool:
 @compiled
 def find(
     code: int,
-    numbers: Any,
-    weights: Any,
-    places: Any,
+    asked: Any,
     items: Any,
     counts: Any,
-    begins: Any,
-    ends: Any,
-    df: Any,
-    cf: Any,
+    table: Any,
     world: Any,
     x: Any,
-    firsts: Any,
     max_counts: Any,
     min_lengths: Any,
     alive: Any,
     extra: Any,
     most_extra: float,
+    peaks: Any,
     way: int,
     acc: Any,
     touched: Any,
@@ -156,29 +157,34 @@ def find(
 ) -> int:
     """Find the best items of one query; return how many.
 
-    way : 0 accumulators, 1 windows, 2 whichever is cheaper (windows need ``firsts``).
+    asked : the terms' rows of ``table``, then their weights;  peaks : as ``bound_rest``
+    keeps them;  way : 0 accumulators, 1 windows, 2 whichever is cheaper.
     """
-    m, n, k = len(numbers), len(acc), len(out_items)
+    m, n, k = len(asked) // 2, len(acc), len(out_items)
     if m == 0:
         return 0
     query = (np.empty((m, 2), np.int64), np.empty(m), np.empty(m))
-    order, heap = np.zeros(m, np.int64), (out_items, out_scores)
+    places, order = asked[:m].astype(np.int64), np.zeros(m, np.int64)
     scale, offset, postings = prepare(
-        code, numbers, weights, places, begins, ends, df, cf, world, order, query
+        code, places, asked[m:], table, world, order, query
     )
     data, rule = (items, counts, x), (alive, extra, scale, offset)
-    blocks, own = (firsts, max_counts, min_lengths), scale * most_extra + offset
+    own, heap = scale * most_extra + offset, (out_items, out_scores)
     last = query[0][m - 1, 1] - query[0][m - 1, 0]
     if way == 1 or (way == 2 and _pruning_pays(query[1], postings, last, k, n)):
+        blocks = (table[:, FIRST], max_counts, min_lengths)
         return find_pruned(
             code, world, query, data, rule, places[order], blocks, own, acc, heap
         )
-    if (postings - last) * SPARSE < n:
-        bounded = way == 2 and query[1].min() >= 0.0
-        first = firsts[places[order[m - 1]]] if bounded else -1
-        return _find_listed(
-            code, world, query, data, rule, blocks, first, own, acc, touched, heap
-        )
+    bounded = way == 2 and query[1].min() >= 0.0
+    if bounded or (postings - last) * SPARSE < n:
+        rest = np.empty(m + 1 if bounded else 0)
+        if bounded:
+            bound_rest(code, world, query, data, places[order], peaks, rest)
+        state = (acc, touched, heap)
+        size = _find_listed(code, world, query, data, rule, rest, own, *state)
+        sort_heap(out_items, out_scores, size)
+        return size
     accumulate(code, world, query, data, acc)
     return select_all(acc, False, rule, out_items, out_scores)
 
@@ -187,23 +193,18 @@ def find(
 def find_many(
     code: int,
     starts: Any,
-    numbers: Any,
-    weights: Any,
-    places: Any,
+    asked: Any,
     items: Any,
     counts: Any,
-    begins: Any,
-    ends: Any,
-    df: Any,
-    cf: Any,
+    table: Any,
     world: Any,
     x: Any,
-    firsts: Any,
     max_counts: Any,
     min_lengths: Any,
     alive: Any,
     extra: Any,
     most_extra: float,
+    peaks: Any,
     way: int,
     acc: Any,
     touched: Any,
@@ -211,28 +212,22 @@ def find_many(
     out_scores: Any,
     sizes: Any,
 ) -> None:
-    """Find the best items of each query ``[starts[q], starts[q + 1])``, one by one."""
+    """Find the best items of each query ``asked[starts[q] : starts[q + 1]]``."""
     for q in range(len(sizes)):
-        low, high = starts[q], starts[q + 1]
         sizes[q] = find(
             code,
-            numbers[low:high],
-            weights[low:high],
-            places[low:high],
+            asked[starts[q] : starts[q + 1]],
             items,
             counts,
-            begins,
-            ends,
-            df,
-            cf,
+            table,
             world,
             x,
-            firsts,
             max_counts,
             min_lengths,
             alive,
             extra,
             most_extra,
+            peaks,
             way,
             acc,
             touched,

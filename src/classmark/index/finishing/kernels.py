@@ -1,8 +1,8 @@
-"""The last and longest list, looked up instead of read where that is enough.
+"""The longer lists, only looked up: no item that they alone hold can be among the best.
 
-When the k-th best sum of the other terms is above all that the last term can add, no
-item of the last list alone can enter; and of the others only those within that reach
-need to be looked up in it. [TurtleFlood95]
+When the k-th best sum of the rarer terms is above all that the remaining ones can add
+together, no new item can enter; and of the known ones only those within that reach need
+the remaining terms at all. [TurtleFlood95]
 """
 
 from __future__ import annotations
@@ -10,33 +10,61 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from classmark.compiled import compiled
 from classmark.index.heaps.kernels import push
-from classmark.index.models.kernels import feature, part
-from classmark.index.pruning.kernels import BLOCK, SLACK
+from classmark.index.models.kernels import PLUS, part
+from classmark.index.pruning.kernels import BLOCK, LOOK_UP, SLACK
 from classmark.index.topk.kernels import UNTOUCHED, gallop
 
 
 @compiled
-def list_bound(
-    code: int, world: Any, a: float, b: float, first: int, size: int, blocks: Any
-) -> float:
-    """Return the largest part that a list of ``size`` postings can hold."""
+def peak(code: int, world: Any, b: float, data: Any, begin: int, end: int) -> float:
+    """Return the largest part in a list for a = 1, or 0 if that is larger.
+
+    Of a model whose parts are a · y + b, the largest y.
+    """
+    items, counts, x = data
+    second = 0.0 if code == PLUS else b
     most = 0.0
-    for at in range(first, first + (size + BLOCK - 1) // BLOCK):
-        x = feature(code, float(blocks[2][at]), world)
-        most = max(most, part(code, float(blocks[1][at]), x, a, b, world))
+    for j in range(begin, end):
+        y = part(code, float(counts[j]), x[items[j]], 1.0, second, world)
+        most = max(most, y)
     return most
 
 
 @compiled
-def _reach(
+def bound_rest(
+    code: int, world: Any, query: Any, data: Any, terms: Any, peaks: Any, rest: Any
+) -> None:
+    """Fill in what the terms from each one on can add together; all parts ≥ 0.
+
+    terms : the terms' numbers;  peaks : per number its list's peak, or NaN where it is
+    not known yet: it is then found and noted;  rest : shape (m + 1,).
+    """
+    spans, a, b = query
+    rest[len(terms)] = 0.0
+    for i in range(len(terms) - 1, -1, -1):
+        if math.isnan(peaks[terms[i]]):
+            peaks[terms[i]] = peak(code, world, b[i], data, spans[i, 0], spans[i, 1])
+        most = a[i] * peaks[terms[i]]
+        rest[i] = rest[i + 1] + (most + b[i] if code == PLUS else most)
+
+
+@compiled
+def find_bar(
     touched: Any, n: int, acc: Any, rule: Any, heap: Any, most: float, most_own: float
 ) -> float:
-    """Return what a sum must exceed to be looked up, or −∞ if the list must be read."""
+    """Return a score that the k-th best surely exceeds, or −∞ where a new item may.
+
+    most : what the remaining terms can add;  most_own : the largest own part of an
+    item, offset included.  The heap is only a place to work.
+    """
     alive, extra, scale, offset = rule
+    slack = SLACK * (most + abs(most_own) + abs(offset))
     size, k = 0, len(heap[0])
-    bar = -math.inf
+    bar = most + most_own + slack
     for i in range(n):
         d = touched[i]
         s = acc[d]
@@ -48,48 +76,109 @@ def _reach(
         size = push(heap[0], heap[1], size, d, s)
         if size == k:
             bar = heap[1][0]
-    bar -= SLACK * (abs(bar) + most + abs(most_own) + abs(offset))
-    return bar - most if size == k and most + most_own <= bar else -math.inf
+    return bar - slack - SLACK * abs(bar) if size == k else -math.inf
 
 
 @compiled
-def look_up_last(
+def keep_near(touched: Any, n: int, acc: Any, rule: Any, reach: float) -> int:
+    """Keep the touched items whose score exceeds ``reach``; wipe the others.
+
+    Returns how many: those first in ``touched``, their sums above 0.
+    """
+    alive, extra, scale, offset = rule
+    kept = 0
+    for i in range(n):
+        d = touched[i]
+        s = acc[d]
+        own = scale * extra[d] if len(extra) else 0.0
+        near = (s > 0.0) & (s + own + offset > reach)
+        if len(alive):
+            near &= alive[d]
+        acc[d] = s if near else UNTOUCHED
+        touched[kept] = d
+        kept += near
+    return kept
+
+
+@compiled
+def add_known(
+    code: int, world: Any, a: float, b: float, data: Any, span: Any, acc: Any
+) -> None:
+    """Add the parts of one term to the items whose sums are not 0, by reading its list.
+
+    The places are gathered first, block by block, without a branch.
+    """
+    items, counts, x = data
+    found = np.empty(BLOCK + 1, np.int64)
+    for first in range(span[0], span[1], BLOCK):
+        n = 0
+        for j in range(first, min(first + BLOCK, span[1])):
+            found[n] = j
+            n += acc[items[j]] != 0.0
+        for i in range(n):
+            j = found[i]
+            d = items[j]
+            acc[d] += part(code, float(counts[j]), x[d], a, b, world) + 0.0
+
+
+@compiled
+def look_up(
+    code: int,
+    world: Any,
+    a: float,
+    b: float,
+    data: Any,
+    span: Any,
+    acc: Any,
+    touched: Any,
+    n: int,
+) -> None:
+    """Do as ``add_known``, by looking each of the ``n`` known items up."""
+    items, counts, x = data
+    for i in range(n):
+        d = touched[i]
+        j = gallop(items, span[0], span[1], d)
+        if j < span[1] and items[j] == d:
+            acc[d] += part(code, float(counts[j]), x[d], a, b, world) + 0.0
+
+
+@compiled
+def finish_known(
     code: int,
     world: Any,
     query: Any,
     data: Any,
     rule: Any,
-    blocks: Any,
+    rest: Any,
     first: int,
-    most_own: float,
+    bar: float,
     acc: Any,
     touched: Any,
     n: int,
     heap: Any,
 ) -> int:
-    """Finish a query by looking items up in its last list; −1: it must be read.
+    """Add the terms from ``first`` on to the known items, keep the best, and wipe.
 
-    first : the number of the list's first block.  The touched items are all different,
-    and all parts at least 0.  Accumulators are wiped unless −1 is returned.
+    rest : as ``bound_rest`` fills it in.  Items up to ``bar`` are not among the best,
+    and those known are alive.  Returns the heap's size.
     """
-    items, counts, x = data
-    alive, extra, scale, offset = rule
-    last, size = len(query[1]) - 1, 0
-    begin, end = query[0][last]
-    a, b = query[1][last], query[2][last]
-    most = list_bound(code, world, a, b, first, end - begin, blocks)
-    reach = _reach(touched, n, acc, rule, heap, most, most_own)
-    if reach == -math.inf:
-        return -1
+    spans, a, b = query
+    _, extra, scale, offset = rule
+    for i in range(first, len(a)):
+        if i > first:
+            n = keep_near(touched, n, acc, rule, bar - rest[i])
+        if spans[i, 1] - spans[i, 0] > LOOK_UP * n:
+            look_up(code, world, a[i], b[i], data, spans[i], acc, touched, n)
+        else:
+            add_known(code, world, a[i], b[i], data, spans[i], acc)
+    size = 0
     for i in range(n):
         d = touched[i]
         s = acc[d]
         acc[d] = UNTOUCHED
-        own = scale * extra[d] if len(extra) else 0.0
-        if s + own + offset <= reach or (len(alive) and not alive[d]):
-            continue
-        j = gallop(items, begin, end, d)
-        if j < end and items[j] == d:
-            s += part(code, float(counts[j]), x[d], a, b, world) + 0.0
-        size = push(heap[0], heap[1], size, d, s + own + offset)
+        if len(extra):
+            s += scale * extra[d]
+        s += offset
+        if s > bar:
+            size = push(heap[0], heap[1], size, d, s)
     return size

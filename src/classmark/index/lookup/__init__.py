@@ -1,0 +1,1 @@
+"""«Which number has this word?»: many words at once."""

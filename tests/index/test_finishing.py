@@ -1,0 +1,36 @@
+"""Are known items added to, and far ones dropped, as the slow versions say?"""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from classmark.index.finishing import kernels as finishing
+from oracles import finishing as slow_finishing
+
+WORLD = np.array([50.0, 900.0, 18.0, 0.8, 0.5, 0.5])
+
+
+def postings(seed, n=60):
+    rng = np.random.default_rng(seed)
+    items = np.flatnonzero(rng.random(n) < 0.5).astype(np.uint32)
+    counts = rng.integers(1, 9, len(items)).astype(np.uint32)
+    acc = np.where(rng.random(n) < 0.5, -0.0, rng.normal(size=n))
+    return items, counts, rng.uniform(0.2, 4.0, n), acc
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.0, 3.0))
+def test_known_items_are_added_to(seed, reach):
+    items, counts, x, acc = postings(seed)
+    data, span, found = (items, counts, x), np.array([0, len(items)]), []
+    acc, known = abs(acc), np.flatnonzero(acc).astype(np.uint32)
+    acc[acc == 0.0] = -0.0
+    rule = (np.arange(60) % 7 > 0, np.linspace(-1.0, 1.0, 60), 0.5, 0.1)
+    for room in (finishing, slow_finishing):
+        read, looked, touched = acc.copy(), acc.copy(), np.append(known, known[:1])
+        room.add_known(0, WORLD, 0.7, 0.3, data, span, read)
+        room.look_up(0, WORLD, 0.7, 0.3, data, span, looked, touched, len(known))
+        np.testing.assert_array_equal(read, looked)
+        n = room.keep_near(touched, len(known), read, rule, reach)
+        top = room.peak(0, WORLD, 0.3, data, 0, len(items))
+        found.append((touched[:n].tolist(), np.append(read, top).round(9).tolist()))
+    assert found[0] == found[1]

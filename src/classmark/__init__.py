@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from classmark.preferences.decompose import decompose as decompose
     from classmark.preferences.graph import PreferenceGraph as PreferenceGraph
     from classmark.problems import Mistake as Mistake
+    from classmark.rankers.examples.query import ExampleQuery as ExampleQuery
     from classmark.rankers.loglinear import LogLinearRanker as LogLinearRanker
     from classmark.rankers.mmp import MMP as MMP
     from classmark.rankers.perceptron import CategoryPerceptron as CategoryPerceptron
@@ -35,6 +36,7 @@ __version__ = "0.1.0.dev0"
 _HOMES = {
     "Analyzer": "classmark.text.analysis",
     "CategoryPerceptron": "classmark.rankers.perceptron",
+    "ExampleQuery": "classmark.rankers.examples.query",
     "Index": "classmark.index.directory",
     "LiveVectorizer": "classmark.weighting.live",
     "LogLinearRanker": "classmark.rankers.loglinear",

@@ -21,3 +21,5 @@ mmp = cm.MMP(loss=3, passes=1, average=True).partial_fit(X, [[0], [1]], n_labels
 live: cm.LiveVectorizer = cm.LiveVectorizer(weighting="log-tfidf")
 stream = cm.PreferenceRanker(revisits=100).partial_fit(X, [[0], [1]])
 ranks: NDArray[np.float64] = cm.pagerank(np.eye(2), damping=0.85)
+liked = cm.ExampleQuery("auto").fit(X, X).partial_fit(no=X, known=[0]).undo()
+likely: NDArray[np.int64] = liked.cut(10).rank(X, k=1)

@@ -1,0 +1,1 @@
+"""Query by examples: some documents are the query, the collection is ranked."""

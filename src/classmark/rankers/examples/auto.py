@@ -1,0 +1,213 @@
+"""The query nobody has to choose: from Rocchio to the balanced margin as P grows.
+
+One problem for every number l of examples,
+
+    ½‖w‖² + C Σ_P max(0, 1 − w·x) + C γ (l + β q)/u Σ_U max(0, μ + w·x)
+          + C β Σ_H max(0, 1 − w·x),
+
+is Rocchio's query while l is small, all duals being at their bounds, and the balanced
+support vector machine of [ZhangLee09] when l is large. Three numbers are read off P and
+U, no labels being needed:
+
+* **Hidden.** Relevant documents of U score as the examples do when each is left out of
+  the query, so half of them score above the examples' median: twice the number of
+  documents there, ``h``, estimates how many are hidden in U.
+* **Hopeful.** The q best documents, H, join as examples, q = (h/2) · l/(l + 10), at
+  most 100 and one in 30, at a price β that together is at most that of P and each at
+  most a tenth of an example. With one example, which cannot be left out, q is 10.
+* **γ.** Few hidden documents make U a cleaner set of negatives, which may count more:
+  γ = (0.02 u/h within 1 and 4) to the power l/(l + 5).
+
+The margin of U is μ = 0.2: documents that share no words with the query score 0 and
+need not be pushed to −1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.problems import Mistake
+from classmark.rankers.examples.given import Given, mean_of
+from classmark.rankers.examples.hinges import NOBODY, Hopeful, Prices, hinges_of
+from classmark.solvers.cutting.linear import linear
+from classmark.solvers.hinge.ascent import ascend
+from classmark.solvers.hinge.problem import Solution
+from classmark.sparse import Rows, take
+
+Array = NDArray[np.float64]
+MARGIN = 0.2  # μ
+CLEAN = 0.02  # the share of hidden documents at which U counts as much as P
+MOST = 4.0  # times P that U may count
+SURE = 5  # examples that make γ half sure
+HALF = 10  # examples that make the number of hopeful documents half of its estimate
+FEW = 5  # examples whose hopeful documents are the best by Rocchio's query
+HOPED, SHARE = 100, 30  # hopeful documents: so many, and one in so many of U, at most
+ALONE = 10  # hopeful documents of a single example
+ROUGH = 0.02  # the gap at which a query is good enough to choose hopeful documents
+PRICE = 0.1  # of a hopeful document, an example's being 1
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What was read off P and U.
+
+    hidden : the estimated number of relevant documents in U, None for one example;
+    hopeful : how many were taken for examples;  gamma : what U counts, P counting 1.
+    """
+
+    hidden: int | None
+    hopeful: int
+    gamma: float
+
+
+class State(NamedTuple):
+    """How full the duals of each kind are, 0 to 1, and what those of U add up to.
+
+    pull : Σ_U share · x, (features,), without the known documents;  known : those.
+    """
+
+    P: Array
+    N: Array
+    U: Array
+    pull: Array
+    known: NDArray[np.int64]
+
+
+class Answer(NamedTuple):
+    """The query, what was chosen for it, and where its duals ended."""
+
+    found: Solution
+    choice: Choice | None
+    state: State | None
+
+
+def choose(all_: Given, scores: Array) -> Choice:
+    """How many are hidden, how many are hopeful, and what U counts.
+
+    scores : of U under Rocchio's query, −∞ where known.
+    """
+    others, examples = all_.unknown, len(all_.P)
+    most = min(HOPED, 1 + others // SHARE)
+    if examples == 1:
+        return Choice(None, min(ALONE, most), 1.0)
+    above = int((scores > np.median(left_out(all_.P, all_.mean))).sum())
+    hoped = int(above * examples / (examples + HALF))
+    clean = np.clip(CLEAN * others / max(2 * above, 1), 1.0, MOST)
+    gamma = float(clean ** (examples / (examples + SURE)))
+    return Choice(2 * above, min(hoped, most), gamma)
+
+
+def left_out(P: Rows, mean: Array) -> Array:
+    """Score each example by Rocchio's query made of the others, shape (l,).
+
+    (Σ_P x_j · x_i − ‖x_i‖²)/(l − 1) − mean · x_i, for at least two examples.
+    """
+    owner = np.repeat(np.arange(len(P)), np.diff(P.starts))
+    own = np.bincount(owner, np.square(P.values, dtype=np.float64), minlength=len(P))
+    others = (_scores(P, mean_of(P) * len(P)) - own) / (len(P) - 1)
+    return np.asarray(others - _scores(P, mean))
+
+
+def learn(all_: Given, C: float, tol: float, before: Answer | None = None) -> Answer:
+    """The query, over P, N and U; ``before`` is that of fewer examples."""
+    scores = _open(all_, _rocchio(all_))
+    choice = choose(all_, scores)
+    state = _begun(all_, C, None if before is None else before.state)
+    if before is not None:
+        scores = _open(all_, _scores(all_.U, before.found.weights))
+    elif len(all_.P) > FEW or len(all_.N) or not choice.hopeful:
+        found, state = _fit(all_, C, choice, NOBODY, state, max(tol, ROUGH))
+        scores = _open(all_, _scores(all_.U, found.weights))
+    found, state = _fit(all_, C, choice, _best(all_, scores, choice, C), state, tol)
+    return Answer(found, choice, state)
+
+
+def learn_online(all_: Given, C: float, tol: float) -> Answer:
+    """The query from P and N alone, U standing by its mean: center −C l · mean.
+
+    While all duals of U are at their bounds this is the same query; no row of U is
+    read.
+    """
+    hinges = hinges_of(all_, Prices(C, 0.0, (1.0, MARGIN)))
+    center = -C * len(all_.P) * all_.mean
+    parts = [all_.judged()]
+    found = ascend(parts, hinges, center=center, duals=hinges.boxes, tol=tol)
+    return Answer(found, None, None)
+
+
+def _fit(
+    all_: Given, C: float, choice: Choice, hopeful: Hopeful, state: State, tol: float
+) -> tuple[Solution, State]:
+    mass = len(all_.P) + len(hopeful.rows) * hopeful.box / C
+    prices = Prices(C, choice.gamma * C * mass / all_.unknown, (1.0, MARGIN))
+    hinges = hinges_of(all_, prices, hopeful)
+    hoping = np.full(len(hopeful.rows), state.P.mean())
+    start = np.concatenate([state.P, state.N, state.U, hoping]) * hinges.boxes
+    few = _few(all_, hopeful)
+    weights = few(hinges.signs * start) - prices.others * state.pull
+    parts = [all_.judged(), all_.U]
+    found = ascend(parts, hinges, duals=start, weights=weights, tol=tol)
+    full = np.ones_like(start)
+    np.divide(found.duals, hinges.boxes, out=full, where=hinges.boxes > 0.0)
+    pull = (few(hinges.signs * found.duals) - found.weights) / prices.others
+    P, N, U, _ = np.split(full, np.cumsum([len(all_.P), len(all_.N), len(all_.U)]))
+    return found, State(P, N, U, pull, all_.known)
+
+
+def _few(all_: Given, hopeful: Hopeful) -> Callable[[Array], Array]:
+    """Σ coefficient · x over all hinges but those of U, as a function."""
+    rows = linear([all_.judged(), take(all_.U, hopeful.rows)])
+    judged, n = len(all_.P) + len(all_.N), len(hopeful.rows)
+    return lambda c: rows.back(np.concatenate([c[:judged], c[len(c) - n :]]))
+
+
+def _begun(all_: Given, C: float, before: State | None) -> State:
+    """Where to start: as it was; at first equally full, examples scoring 1 by it."""
+    kinds = (all_.P, all_.N, all_.U)
+    if before is None:
+        likeness = float(_scores(all_.P, mean_of(all_.P) - all_.mean).mean())
+        level = min(1.0, 1.0 / max(C * len(all_.P) * likeness, 1e-12))
+        P, N, U = (np.full(len(rows), level) for rows in kinds)
+        left, pull = all_.known, level * len(all_.U) * all_.mean
+    else:
+        old = before.P, before.N, before.U
+        P, N, U = (np.ones(len(rows)) for rows in kinds)
+        for new, held in zip((P, N, U), old, strict=True):
+            new[: len(held)] = held
+        left, pull = np.setdiff1d(all_.known, before.known), before.pull
+    pull = pull - linear([take(all_.U, left)]).back(U[left])
+    return State(P, N, U, pull, all_.known)
+
+
+def _best(all_: Given, scores: Array, choice: Choice, C: float) -> Hopeful:
+    """The best documents of U, and what each is worth."""
+    if not choice.hopeful:
+        return NOBODY
+    best = np.argpartition(-scores, choice.hopeful - 1)[: choice.hopeful]
+    return Hopeful(np.sort(best), C * min(len(all_.P) / choice.hopeful, PRICE))
+
+
+def _rocchio(all_: Given) -> Array:
+    """The scores of U by Rocchio's query; their mean tells whether ``mean`` is U's."""
+    query = mean_of(all_.P) - all_.mean
+    scores = _scores(all_.U, query)
+    if abs(scores.mean() - all_.mean @ query) > 1e-4 * np.abs(scores).mean() + 1e-9:
+        raise Mistake(
+            "mean is not the mean of U: leave it out, or give that of these U"
+        )
+    return scores
+
+
+def _scores(rows: Rows, weights: Array) -> Array:
+    return linear([rows]).product(weights)
+
+
+def _open(all_: Given, scores: Array) -> Array:
+    """The scores, those of known documents so low that they are never chosen."""
+    scores[all_.known] = -np.inf
+    return scores

@@ -1,0 +1,1 @@
+"""One slack for a whole table: cutting planes, and the oracles that find them."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
-from classmark.workbench.schema import damaged
+from classmark.workbench.connecting import damaged
 
 if TYPE_CHECKING:
     from classmark.workbench.database import Database

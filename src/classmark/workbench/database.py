@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from classmark.problems import Mistake
-from classmark.workbench.schema import connect, damaged
+from classmark.workbench.connecting import connect, damaged
 
 
 class Database:

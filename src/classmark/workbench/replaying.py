@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from classmark.corpus.document import Document
 from classmark.progress import track
+from classmark.workbench.connecting import damaged
 from classmark.workbench.judged import (
     PREFER,
     RETRACT,
@@ -19,7 +20,6 @@ from classmark.workbench.judged import (
     sorted_out,
 )
 from classmark.workbench.log import Entry
-from classmark.workbench.schema import damaged
 
 if TYPE_CHECKING:
     from classmark.workbench.store import Store

@@ -1,4 +1,4 @@
-"""The tables of a project's store, and how older ones are brought up to date.
+"""The tables of a project's store, and how older ones become them.
 
 One log, ``judgments``, holds all that anybody said, in one order: acts on a document,
 and, without a document, acts on the categories. It only grows. It names categories by
@@ -7,14 +7,13 @@ in its ``changes``: number → field → [before, after]; the table ``categories
 these changes have led. The acts that do not hold now, being undone, are in ``undone``.
 The views say what holds: the last word on a document and a category (``statements``),
 and on a document and a pair of categories (``comparisons``).
+A search by examples has a log of its own, ``marks``, that only grows as well: an
+``undo`` takes its mark back, or, the mark being taken back, brings it again; marks made
+together share a ``step``. What holds is in ``marked``, the last word of a search on a
+document.
 """
 
 from __future__ import annotations
-
-import sqlite3
-from pathlib import Path
-
-from classmark.problems import DamagedFolder
 
 APPLICATION = 0x436C4D6B  # "ClMk": the file is ours
 MIGRATIONS = (
@@ -206,61 +205,42 @@ CREATE VIEW aside AS
         AND j.within IS NULL
         AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq));
 """,
+    """
+CREATE TABLE searches (
+  number INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  created TEXT NOT NULL,
+  who TEXT NOT NULL,
+  settings TEXT NOT NULL DEFAULT '{}'
+);
+CREATE TABLE marks (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  at TEXT NOT NULL,
+  who TEXT NOT NULL,
+  search INTEGER NOT NULL REFERENCES searches (number),
+  document TEXT NOT NULL REFERENCES documents (id),
+  act TEXT NOT NULL CHECK (act IN ('example', 'yes', 'no', 'skip', 'undo')),
+  undoes INTEGER REFERENCES marks (seq) CHECK ((undoes IS NULL) = (act <> 'undo')),
+  origin TEXT NOT NULL CHECK (origin IN ('given', 'likely', 'random')),
+  rank INTEGER,
+  score REAL,
+  step INTEGER NOT NULL
+);
+CREATE INDEX marks_by_search ON marks (search, seq);
+CREATE INDEX marks_by_document ON marks (search, document, seq);
+CREATE INDEX marks_undone ON marks (undoes) WHERE undoes IS NOT NULL;
+CREATE TRIGGER marks_are_kept BEFORE DELETE ON marks
+  BEGIN SELECT RAISE (ABORT, 'the log of marks is append-only'); END;
+CREATE TRIGGER marks_do_not_change BEFORE UPDATE ON marks
+  BEGIN SELECT RAISE (ABORT, 'the log of marks is append-only'); END;
+CREATE VIEW marked AS
+  SELECT * FROM (
+    SELECT m.*, row_number() OVER (
+      PARTITION BY search, document ORDER BY seq DESC) AS age
+    FROM marks AS m
+    WHERE act <> 'undo'
+      AND (SELECT count(*) FROM marks AS u WHERE u.undoes = m.seq) % 2 = 0)
+  WHERE age = 1;
+""",
 )
 VERSION = len(MIGRATIONS)
-
-
-def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
-    """Open the store: write-ahead log, every commit synced, older tables migrated."""
-    if not create and not path.exists():
-        raise DamagedFolder(
-            f"{path} is missing: give a project directory (classmark init makes one)"
-        )
-    connection = sqlite3.connect(path, timeout=30, isolation_level=None)
-    try:
-        _require_ours(connection, path)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        _migrate(connection)
-        connection.execute("PRAGMA foreign_keys = ON")
-    except sqlite3.DatabaseError as problem:
-        connection.close()
-        raise damaged(path, problem) from problem
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def damaged(path: Path, problem: sqlite3.Error) -> DamagedFolder:
-    """What to tell when SQLite cannot use the file."""
-    return DamagedFolder(
-        f"{path} cannot be used ({problem}): restore it from a backup, or import an "
-        "export into a new project"
-    )
-
-
-def _require_ours(connection: sqlite3.Connection, path: Path) -> None:
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    if tables and application != APPLICATION:
-        raise DamagedFolder(
-            f"{path} is another program's database: give a Classmark project directory"
-        )
-    if version > VERSION:
-        raise DamagedFolder(
-            f"{path} has format version {version}, this program reads up to "
-            f"{VERSION}: upgrade classmark"
-        )
-
-
-def _migrate(connection: sqlite3.Connection) -> None:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    for number in range(version, VERSION):
-        script = (
-            f"BEGIN IMMEDIATE; {MIGRATIONS[number]}"
-            f"PRAGMA application_id = {APPLICATION};"
-            f"PRAGMA user_version = {number + 1}; COMMIT;"
-        )
-        connection.executescript(script)

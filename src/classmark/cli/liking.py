@@ -1,0 +1,194 @@
+"""Finding more like some examples on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from classmark.cli.commands import HERE, AsJson, Where, open_project
+from classmark.problems import Mistake
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from classmark.workbench.liking import Likes, Liking, Reasons
+
+Ids = list[str] | None
+
+
+def like(
+    examples: Annotated[
+        Ids, typer.Option("--examples", "-e", metavar="ID,ID", help="Documents' ids.")
+    ] = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(help="An example of your own: a text, JSONL, CSV; repeatable."),
+    ] = None,
+    category: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Its documents; not those rejected from it."),
+    ] = None,
+    yes: Annotated[Ids, typer.Option(metavar="ID,ID", help="More like these.")] = None,
+    no: Annotated[Ids, typer.Option(metavar="ID,ID", help="Not like these.")] = None,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Take back what you said last.")
+    ] = False,
+    redo: Annotated[
+        bool, typer.Option("--redo", help="Bring back what you undid last.")
+    ] = False,
+    name: Annotated[
+        str | None, typer.Option(help="The search; else the one used last.")
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(help="auto, centroid, rocchio, balanced, precision-recall, …"),
+    ] = None,
+    C: Annotated[
+        float | None, typer.Option("--C", help="What a mistake costs.")
+    ] = None,
+    terms: Annotated[
+        int | None, typer.Option(help="Keep only so many of the heaviest terms.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", help="How many documents.")] = 10,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All documents, the examples and marked too.")
+    ] = False,
+    explain: Annotated[
+        str | None, typer.Option(metavar="ID", help="Every term's part of its score.")
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write them: .csv .jsonl .run .ris .bib"),
+    ] = None,
+    weights: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the learned query: .tsv or .json"),
+    ] = None,
+    query: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Rank by weights that were learned before."),
+    ] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="List the searches instead.")
+    ] = False,
+    project: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Find more documents like some examples; say yes or no, and it learns again."""
+    from classmark.cli.output import show_table
+    from classmark.workbench import liking
+    from classmark.workbench.searches import require_documents
+
+    given = liking.Given(
+        tuple(examples or ()), tuple(file or ()), category,
+        tuple(yes or ()), tuple(no or ()), undo, redo,
+        method, C, terms,
+    )  # fmt: skip
+    wish = Wish(k, everything, explain, to, weights, as_json)
+    wish.require_possible()
+    with open_project(project) as opened:
+        if list_:
+            show_table(liking.list_likes(opened), as_json=as_json)
+        elif query is not None:
+            if given != liking.Given() or explain or weights:
+                raise Mistake(
+                    "--query ranks by a file: it goes with -k, --all and --to"
+                )
+            found = liking.rank_by_file(opened, query, k, everything=everything)
+            _show(found, wish)
+        else:
+            if explain is not None:
+                require_documents(opened.store, [explain])
+            _answer(liking.open_liking(opened, given, name), wish)
+
+
+class Wish(NamedTuple):
+    """What to show, and what to write."""
+
+    k: int
+    everything: bool
+    explain: str | None
+    to: Path | None
+    weights: Path | None
+    as_json: bool
+
+    def require_possible(self) -> None:
+        """Refuse what cannot be shown or written, before anything is kept."""
+        from classmark.workbench.exporting_likes import OF_WEIGHTS, require_target
+        from classmark.workbench.likes import require_count
+
+        require_count(self.k)
+        if self.to is not None:
+            require_target(self.to)
+        if self.weights is not None:
+            require_target(self.weights, OF_WEIGHTS)
+
+
+def _answer(held: Liking, wish: Wish) -> None:
+    """Write the query, then show the reasons for one document, or what was found."""
+    from classmark.cli.output import say
+    from classmark.workbench.exporting_likes import export_weights
+
+    if wish.weights is not None:
+        count = export_weights(held, wish.weights)
+        if not wish.as_json:
+            say(f"the query's {count:,} weights are in {wish.weights}")
+    if wish.explain is not None:
+        show_reasons(held.explain(wish.explain), as_json=wish.as_json)
+    else:
+        _show(held.rank(wish.k, everything=wish.everything), wish)
+
+
+def _show(found: Likes, wish: Wish) -> None:
+    """Write what was found, or print it."""
+    from classmark.cli.output import say
+    from classmark.workbench.exporting_likes import export_likes
+
+    if wish.to is None:
+        show_likes(found, as_json=wish.as_json)
+    else:
+        say(f"wrote {export_likes(found, wish.to):,} documents to {wish.to}")
+
+
+def show_likes(likes: Likes, *, as_json: bool = False) -> None:
+    """Print what was found, and the query."""
+    from classmark.cli.output import say, show_json
+
+    if as_json:
+        show_json(asdict(likes))
+        return
+    cost = "" if likes.C is None else f", C = {likes.C:g}"
+    learned = f"{likes.method}{cost}"
+    if likes.examples or likes.yes:
+        said = f"{likes.examples} examples, {likes.yes} yes, {likes.no} no"
+        learned += f", from {said}"
+    say(f"{likes.search}: {likes.documents:,} documents ranked by {learned}")
+    say(f"  query: {_parts(likes.query)} ({likes.nonzero:,} terms)\n")
+    for each in likes.found:
+        mark = f"  [{each.mark}]" if each.mark else ""
+        say(f"{each.rank:3}. {each.title}  ({each.id})  {each.score:.4g}{mark}")
+        say(f"       {_parts(each.why)}")
+    for note in likes.notes:
+        say(f"\n  {note}")
+
+
+def show_reasons(reasons: Reasons, *, as_json: bool = False) -> None:
+    """Print every term's part of a score."""
+    from classmark.cli.output import show_json, show_table
+    from classmark.workbench.views import Table
+
+    if as_json:
+        show_json(
+            {**asdict(reasons), "parts": [part._asdict() for part in reasons.parts]}
+        )
+        return
+    title = f"{reasons.title}  ({reasons.id})  {reasons.score:.4g}"
+    rows = [part._asdict() for part in reasons.parts]
+    show_table(Table(title, rows, "the score is the sum of the parts"))
+
+
+def _parts(parts: Mapping[str, float]) -> str:
+    return "  ".join(f"{word} {part:+.2g}" for word, part in parts.items()) or "–"

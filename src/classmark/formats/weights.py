@@ -1,0 +1,123 @@
+"""Query weights: what a query by examples learned, readable, and read elsewhere.
+
+A ``.tsv`` begins with lines ``# name: value`` (how texts become vectors, and how the
+query was learned), then ``term<TAB>weight``, the heaviest first; a ``.json`` holds the
+same under the same names, with the weights under ``weights``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from classmark.formats.text_files import lines, open_bytes, whole_text, writing
+from classmark.problems import Mistake, UnreadableFile
+
+FORMAT = "classmark query 1"
+HEADER = ("term", "weight")
+FACTS = ("format", "analyzer", "weighting", "norm", "method", "C")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWeights:
+    """Term → weight, and what the terms and weights mean.
+
+    analyzer, weighting, norm : how a text becomes a vector;  method, C : how the query
+    was learned.
+    """
+
+    analyzer: str
+    weighting: str
+    norm: str = "l2"
+    method: str = ""
+    C: float | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+
+def write_weights(query: QueryWeights, path: Path | str) -> int:
+    """Write as TSV or JSON, by the name's ending; return how many terms."""
+    heaviest = sorted(query.weights.items(), key=lambda item: (-abs(item[1]), item[0]))
+    facts = {name: getattr(query, name) for name in FACTS[1:]}
+    facts = {"format": FORMAT} | {n: v for n, v in facts.items() if v is not None}
+    match Path(path).suffix:
+        case ".json":
+            whole = facts | {"weights": dict(heaviest)}
+            with writing(path) as file:
+                file.write(json.dumps(whole, ensure_ascii=False, indent=1) + "\n")
+        case ".tsv":
+            with writing(path) as file:
+                file.writelines(f"# {name}: {fact}\n" for name, fact in facts.items())
+                file.write("\t".join(HEADER) + "\n")
+                file.writelines(f"{term}\t{part!r}\n" for term, part in heaviest)
+        case _:
+            raise Mistake(f"{path}: weights are written as .tsv or .json: choose one")
+    return len(heaviest)
+
+
+def read_weights(path: Path | str) -> QueryWeights:
+    """Read what ``write_weights`` wrote, or somebody by hand."""
+    facts, weights = (
+        _from_json(path) if Path(path).suffix == ".json" else _from_tsv(path)
+    )
+    if facts.get("format") != FORMAT:
+        raise UnreadableFile(
+            path, 1, f"not {FORMAT!r}: write it with classmark like --weights FILE"
+        )
+    for name in ("analyzer", "weighting"):
+        if not facts.get(name):
+            raise UnreadableFile(path, 1, f"it does not say its {name}: add it")
+    if not weights:
+        raise UnreadableFile(path, None, "it has no weights: give a term and a weight")
+    cost = facts.get("C")
+    return QueryWeights(
+        str(facts["analyzer"]),
+        str(facts["weighting"]),
+        str(facts.get("norm", "l2")),
+        str(facts.get("method", "")),
+        None if cost is None else _number(cost, path, 1),
+        weights,
+    )
+
+
+def _from_tsv(path: Path | str) -> tuple[dict[str, Any], dict[str, float]]:
+    facts: dict[str, Any] = {}
+    weights: dict[str, float] = {}
+    for number, line in lines(path):
+        if line.startswith("# ") and not weights:
+            name, _, fact = line[2:].partition(":")
+            facts[name.strip()] = fact.strip()
+        elif line.strip() and tuple(line.split("\t")) != HEADER:
+            term, tab, weight = line.partition("\t")
+            if not tab or term in weights:
+                raise UnreadableFile(
+                    path, number, "not a new term, a tab and a weight: mend the line"
+                )
+            weights[term] = _number(weight, path, number)
+    return facts, weights
+
+
+def _from_json(path: Path | str) -> tuple[dict[str, Any], dict[str, float]]:
+    with open_bytes(path) as stream:
+        text = whole_text(stream, stream.name)
+    try:
+        facts = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UnreadableFile(path, error.lineno, f"no JSON: {error.msg}") from error
+    held = facts.pop("weights", None) if isinstance(facts, dict) else None
+    if not isinstance(held, dict):
+        raise UnreadableFile(path, 1, "no object with 'weights': term to weight")
+    return facts, {term: _number(part, path, 1) for term, part in held.items()}
+
+
+def _number(value: Any, path: Path | str, line: int) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise UnreadableFile(path, line, f"{value!s:.40} is not a finite number")
+    return number

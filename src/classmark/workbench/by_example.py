@@ -1,0 +1,255 @@
+"""A search kept open: it learned from examples, takes a yes or no, learns again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.problems import Mistake
+from classmark.rankers.examples.query import ExampleQuery
+from classmark.sparse import Rows, stack, take
+from classmark.workbench.cutting import Loss, precision_on, share_kept
+from classmark.workbench.likes import READ, Likes, Reader, Reasons, require_count
+from classmark.workbench.searches import (
+    Mark,
+    Said,
+    Search,
+    add_marks,
+    redo_marks,
+    require_documents,
+    standing_marks,
+    undo_marks,
+)
+from classmark.workbench.vectors import Collection, collection_of
+
+if TYPE_CHECKING:
+    from classmark.workbench.project import Project
+
+FOR, AGAINST = ("example", "yes"), ("no",)
+EMPTY = "the query has no weights, so all score alike: give more examples, or --method"
+
+
+class Liking:
+    """A search kept open: the query stays warm between one answer and the next.
+
+    terms : of the query only so many are kept, the heaviest; None for all.
+    marks : document → what holds of it in this search;  weights : the query's, one a
+    term of the collection, shape (terms,);  scores : shape (documents,).
+    """
+
+    marks: dict[str, str]
+    query: ExampleQuery
+    scores: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    def __init__(
+        self,
+        project: Project,
+        search: Search,
+        collection: Collection | None = None,
+        terms: int | None = None,
+    ) -> None:
+        if terms is not None and terms < 1:
+            raise Mistake(f"terms is {terms}: keep at least one")
+        self.project, self.search, self.terms = project, search, terms
+        self.collection = collection or collection_of(project)
+        self.reader = Reader(project, self.collection)
+        self.texts: dict[str, str] = dict(search.settings.get("texts", {}))
+        self._learn()
+
+    def mark(
+        self, yes: Sequence[str] = (), no: Sequence[str] = (), *, warm: bool = True
+    ) -> None:
+        """Keep what was said of some results, then learn from it.
+
+        warm : begin where the last query ended, which is quick and the same up to the
+        solver's tolerance; else from the start, as whoever opens the search again.
+        """
+        said: dict[str, Said] = dict.fromkeys(yes, "yes")
+        if both := sorted(said.keys() & set(no)):
+            raise Mistake(f"document {both[0]!r}: yes and no: say one of them")
+        said |= dict.fromkeys(no, "no")
+        if not said:
+            return
+        require_documents(self.project.store, list(said))
+        again = any(self.marks.get(id_) in {*FOR, *AGAINST} for id_ in said)
+        shown = self._left(everything=False)
+        marks = [self._mark(id_, act, shown) for id_, act in said.items()]
+        add_marks(self.project.store, self.search, marks)
+        self.marks |= said
+        if again or not warm or len(self.marks) >= len(self.scores):
+            self._learn()
+            return
+        parts = [self._rows(yes), self._rows(no)]
+        self.query.partial_fit(
+            *(part if len(part) else None for part in parts), known=self._at(said)
+        )
+        self._steps.append(set(said))
+        self._learned()
+
+    def undo(self) -> list[Mark]:
+        """Take back what this user said last; return it."""
+        back = undo_marks(self.project.store, self.search)
+        if self._steps and self._steps[-1] == {mark.document for mark in back}:
+            self._steps.pop()
+            self.query.undo()
+            self.marks = self._standing()
+            self._learned()
+        else:
+            self._learn()
+        return back
+
+    def redo(self) -> list[Mark]:
+        """Bring back what was undone last; return it."""
+        again = redo_marks(self.project.store, self.search)
+        self._learn()
+        return again
+
+    def rank(self, k: int = 10, *, everything: bool = False) -> Likes:
+        """The best k documents not marked yet; with ``everything`` all, marked too."""
+        require_count(k)
+        scores = self._left(everything=everything)
+        left = int(np.isfinite(scores).sum())
+        if not left:
+            raise Mistake(
+                f"all {len(scores)} documents are examples or marked: nothing is left "
+                "to rank; add --all to see them"
+            )
+        k = left if everything else min(k, left)
+        acts = list(self.marks.values())
+        return Likes(
+            self.search.name,
+            self.query.method_,
+            self.query.C_,
+            acts.count("example") + len(self.texts),
+            acts.count("yes"),
+            acts.count("no"),
+            int(np.count_nonzero(self.weights)),
+            self.reader.heaviest(self.weights),
+            left,
+            self.reader.found(scores, self.weights, k, self.marks),
+            self._notes(k),
+        )
+
+    def explain(self, document: str) -> Reasons:
+        """Every term's part of a document's score."""
+        require_documents(self.project.store, [document])
+        return self.reader.reasons(document, self.weights)
+
+    def loss(self, k: int) -> Loss | None:
+        """What cutting the query has changed; None where it is whole."""
+        if self.terms is None:
+            return None
+        judged = {
+            self.reader.row[id_]: int(act in FOR)
+            for id_, act in self.marks.items()
+            if act in {*FOR, *AGAINST}
+        }
+        hidden = ~np.isfinite(self._left(everything=False))
+        whole, cut = (
+            np.where(hidden, -np.inf, scores) for scores in (self._whole, self.scores)
+        )
+        return Loss(
+            int(np.count_nonzero(self.weights)),
+            int(np.count_nonzero(self.query.coef_)),
+            k,
+            share_kept(whole, cut, k),
+            precision_on(self._whole, judged),
+            precision_on(self.scores, judged),
+        )
+
+    def _notes(self, k: int) -> tuple[str, ...]:
+        loss = self.loss(k)
+        notes = () if loss is None else (str(loss),)
+        if self.weights.any():
+            return notes
+        return (*notes, EMPTY)
+
+    def _learn(self) -> None:
+        """Learn from all that holds, from the start."""
+        self.marks = self._standing()
+        wanted = [id_ for id_, act in self.marks.items() if act in FOR]
+        against = [id_ for id_, act in self.marks.items() if act in AGAINST]
+        P, N = self._rows(wanted), self._rows(against)
+        if self.texts:
+            P = stack([P, self._own()])
+        if not len(P):
+            raise Mistake(
+                f"search {self.search.name!r} has no examples: give --examples, --file "
+                "or --category, or say yes to a document"
+            )
+        kept = self.search.settings
+        self.query = ExampleQuery(kept.get("method", "auto"), kept.get("C"))
+        self.query.fit(
+            P,
+            self.collection.rows,
+            N if len(N) else None,
+            known=self._known([*wanted, *against]),
+        )
+        self._steps: list[set[str]] = []
+        for id_ in wanted[:READ]:
+            self.reader.read(self.project.store.document(id_))
+        self._learned()
+
+    def _learned(self) -> None:
+        """Score all documents by what was learned."""
+        used: Any = self.query
+        self._whole = self._scored(used)
+        self.scores = self._whole
+        if self.terms is not None:
+            used = self.query.cut(self.terms)
+            self.scores = self._scored(used)
+        self.weights = np.asarray(used.coef_, np.float64)
+
+    def _scored(self, query: Any) -> NDArray[np.float64]:
+        scores = query.decision_function(self.collection.rows)
+        return np.asarray(scores, np.float64)
+
+    def _standing(self) -> dict[str, str]:
+        found = standing_marks(self.project.store, self.search)
+        return {each.mark.document: each.mark.act for each in found}
+
+    def _at(self, ids: Iterable[str]) -> NDArray[np.int64]:
+        """The rows of documents."""
+        return np.array([self.reader.row[id_] for id_ in dict.fromkeys(ids)], np.int64)
+
+    def _known(self, ids: Sequence[str]) -> NDArray[np.int64]:
+        """The rows that are not unlabelled; none, where that would leave none."""
+        return self._at(ids if len(ids) < len(self.collection.ids) else ())
+
+    def _rows(self, ids: Iterable[str]) -> Rows:
+        return take(self.collection.rows, self._at(ids))
+
+    def _own(self) -> Rows:
+        """The vectors of one's own texts, as far as the collection has their words."""
+        rows = self.collection.vectorizer.rows(self.texts.values())
+        empty = np.diff(rows.starts) == 0
+        if empty.any():
+            name = list(self.texts)[int(np.argmax(empty))]
+            raise Mistake(
+                f"example {name}: none of its words is in the documents of "
+                f"{self.project.folder}: give another"
+            )
+        for text in self.texts.values():
+            self.reader.learn_words(text)
+        return rows
+
+    def _left(self, *, everything: bool) -> NDArray[np.float64]:
+        """The scores, -inf for what was marked already."""
+        if everything:
+            return self.scores
+        scores = self.scores.copy()
+        scores[self._at(self.marks)] = -np.inf
+        return scores
+
+    def _mark(self, id_: str, act: Said, shown: NDArray[np.float64]) -> Mark:
+        """A mark with the rank and the score that the document had."""
+        row = self.reader.row[id_]
+        score = float(self.scores[row])
+        if shown[row] == -np.inf:
+            return Mark(id_, act, "given", None, score)
+        before = (shown > score) | ((shown == score) & (np.arange(len(shown)) < row))
+        return Mark(id_, act, "likely", int(before.sum()) + 1, score)

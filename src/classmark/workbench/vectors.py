@@ -1,0 +1,155 @@
+"""The documents of a project as vectors, kept from one command to the next."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from classmark.corpus.document import Document
+from classmark.formats.record import Record
+from classmark.problems import DamagedFolder, Mistake
+from classmark.progress import track
+from classmark.sparse import Rows
+from classmark.storage import (
+    Generations,
+    open_folder,
+    pack_strings,
+    save,
+    unpack_strings,
+)
+from classmark.text.tokens import fold
+from classmark.weighting.vectorizer import Vectorizer
+from classmark.workbench.collecting import text_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from classmark.text.analysis import Analyzer
+    from classmark.workbench.project import Project
+
+FORMAT, VERSION = "classmark vectors", 1
+FOLDER = "like"
+WEIGHTING = "log-tfidf"
+KEPT = 1
+_RUN = re.compile(r"[^\W_]+")
+STATE = """
+SELECT count(*), coalesce(max(number), 0),
+  (SELECT coalesce(max(seq), 0) FROM events WHERE what = 'imported')
+FROM documents
+"""
+
+
+class Collection(NamedTuple):
+    """The vectors, the document of each row, and what makes texts such vectors.
+
+    rows : float32, one a document in order of arrival, unit length.
+    """
+
+    rows: Rows
+    ids: list[str]
+    vectorizer: Vectorizer
+
+
+def collection_of(project: Project) -> Collection:
+    """All documents of a project as vectors; made anew when documents changed."""
+    kept = Generations(project.folder / FOLDER)
+    state = _state(project)
+    current = kept.current()
+    if current is not None:
+        found = _opened(current, state)
+        if found is not None:
+            return found
+    made = _made(project)
+    folder = kept.next()
+    folder.parent.mkdir(exist_ok=True)
+    _save(made, folder, state)
+    kept.put_in_service(folder)
+    kept.drop_old(KEPT)
+    return made
+
+
+def words_behind(text: str, analyzer: Analyzer) -> dict[str, str]:
+    """Term → the first word of a text that became it: what people recognise.
+
+    Words are told apart by a pattern here, which is quick; of scripts without blanks
+    the terms are not in the answer, and are shown as they are.
+
+    >>> from classmark.text.analysis import Analyzer
+    >>> words_behind("Libraries lend books", Analyzer())["librari"]
+    'libraries'
+    """
+    tokens = list(dict.fromkeys(_RUN.findall(fold(text))))
+    terms = analyzer.terms(tokens)
+    return dict(zip(reversed(terms), reversed(tokens), strict=True))
+
+
+def _state(project: Project) -> dict[str, Any]:
+    """What the vectors depend on."""
+    text = project.settings.text
+    return {
+        "documents": list(project.store.run(STATE).fetchone()),
+        "analyzer": text.analyzer,
+        "fields": list(text.fields),
+        "weighting": WEIGHTING,
+    }
+
+
+def _made(project: Project) -> Collection:
+    ids: list[str] = []
+
+    def texts() -> Iterator[str]:
+        found = project.store.run("SELECT id, fields FROM documents ORDER BY number")
+        for id_, fields in track(found, "reading the documents"):
+            ids.append(id_)
+            yield text_of(project, Record(Document(id_, json.loads(fields))))
+
+    if not project.store.run("SELECT 1 FROM documents LIMIT 1").fetchone():
+        raise Mistake(
+            f"{project.folder} has no documents: import some (classmark import FILE)"
+        )
+    vectorizer = Vectorizer(project.settings.text.analyzer, WEIGHTING)
+    X = vectorizer.fit_transform(texts())
+    rows = Rows(
+        X.indptr.astype(np.int64), X.indices.astype(np.uint32), X.data, X.shape[1]
+    )
+    return Collection(rows, ids, vectorizer)
+
+
+def _save(made: Collection, folder: Path, state: dict[str, Any]) -> None:
+    arrays, settings = made.vectorizer.to_arrays()
+    blob, ends = pack_strings(made.ids)
+    arrays |= {
+        "starts": made.rows.starts,
+        "columns": made.rows.columns,
+        "values": made.rows.values,
+        "ids": blob,
+        "ids_ends": ends,
+    }
+    described = {"state": state, "vectorizer": settings, "width": made.rows.width}
+    save(folder, FORMAT, VERSION, arrays, described)
+
+
+def _opened(folder: Path, state: dict[str, Any]) -> Collection | None:
+    """Open the kept vectors; None where they are of another state."""
+    try:
+        saved = open_folder(folder, FORMAT, VERSION)
+    except DamagedFolder as problem:
+        raise DamagedFolder(
+            f"{problem}; here it is enough to remove {folder.parent}: it is made anew "
+            "from the documents"
+        ) from problem
+    if saved.settings["state"] != state:
+        return None
+    arrays = saved.arrays
+    starts, columns, values = (
+        np.array(arrays[name]) for name in ("starts", "columns", "values")
+    )
+    return Collection(
+        Rows(starts, columns, values, saved.settings["width"]),
+        unpack_strings(arrays["ids"], arrays["ids_ends"]),
+        Vectorizer.from_arrays(arrays, saved.settings["vectorizer"]),
+    )

@@ -1,0 +1,169 @@
+"""More like these, from the command line, on the library that ships with Classmark."""
+
+import csv
+import json
+import os
+import re
+import shutil
+
+import pytest
+
+from classmark.datasets.library import library_categories, library_records
+from classmark.workbench.importing import import_records, put_taxonomy
+from classmark.workbench.project import Project, create
+from classmark.workbench.settings import Settings
+
+BEES = ("r0621", "r0655")
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made") / "library"
+    create(folder, Settings("library"))
+    with Project(folder) as project:
+        put_taxonomy(project, library_categories(), "the taxonomy")
+        import_records(project, library_records(), "the catalogue")
+    return folder
+
+
+@pytest.fixture
+def shelf(run, made, tmp_path, monkeypatch):
+    shutil.copytree(made, tmp_path / "library")
+    monkeypatch.setenv("CLASSMARK_PROJECT", "library")
+
+    def running(*words):
+        code, out, err = run("like", *words)
+        assert (code, err) == (0, "")
+        return out
+
+    return running
+
+
+def test_the_ranking_is_shown_with_its_reasons(shelf):
+    out = shelf("--examples", ",".join(BEES), "-k", 3)
+    first, query, blank, *found = out.splitlines()
+    assert re.fullmatch(
+        r"search-1: 812 documents ranked by [a-z-]+(, C = [\d.e-]+)?, "
+        r"from 2 examples, 0 yes, 0 no",
+        first,
+    )
+    assert re.match(r"  query: bees \+0\.\d+  ", query)
+    assert blank == ""
+    assert len(found) == 6
+    for rank, (shown, why) in enumerate(
+        zip(found[::2], found[1::2], strict=True), start=1
+    ):
+        assert re.fullmatch(rf"  {rank}\. .+  \(r\d{{4}}\)  0\.\d{{2,4}}", shown)
+        assert re.match(r"       bees? \+|       .*  bees? \+", why)
+
+
+def test_yes_no_undo_and_redo(shelf):
+    shelf("-e", BEES[0], "-e", BEES[1], "--name", "bees")
+    before = json.loads(shelf("--json"))
+    first, second = (found["id"] for found in before["found"][:2])
+    after = json.loads(shelf("--yes", first, "--no", second, "--json"))
+    assert (after["search"], after["yes"], after["no"]) == ("bees", 1, 1)
+    assert not {first, second} & {found["id"] for found in after["found"]}
+    again = json.loads(shelf("--undo", "--json"))
+    assert again["found"] == before["found"]
+    assert json.loads(shelf("--redo", "--json"))["found"] == after["found"]
+    everything = json.loads(shelf("--all", "--json"))
+    assert len(everything["found"]) == 814
+    marks = {each["id"]: each["mark"] for each in everything["found"] if each["mark"]}
+    assert marks == dict.fromkeys(BEES, "example") | {first: "yes", second: "no"}
+    assert "[yes]" in shelf("--all")
+    rows = json.loads(shelf("--list", "--json"))
+    assert [(row["search"], row["yes"]) for row in rows] == [("bees", 1)]
+
+
+def test_a_category_and_a_file_of_ones_own(shelf, tmp_path):
+    (tmp_path / "mine.txt").write_text("Swarms of bees and the queen in her hive.")
+    out = shelf("--file", "mine.txt", "-k", 5, "--json")
+    assert all("bee" in each["why"] or "bees" in each["why"]
+               for each in json.loads(out)["found"])  # fmt: skip
+    with Project(tmp_path / "library") as project:
+        labels = project.store.labels()
+    name = next(iter(next(iter(labels.values()))))
+    told = json.loads(shelf("--category", name, "--json"))
+    assert told["examples"] == sum(name in each for each in labels.values())
+
+
+def test_explained_cut_and_written(shelf):
+    shelf("-e", ",".join(BEES))
+    told = json.loads(shelf("--explain", "r0103", "--json"))
+    assert told["score"] == pytest.approx(sum(p["part"] for p in told["parts"]))
+    assert "the score is the sum of the parts" in shelf("--explain", "r0103")
+    out = shelf("--terms", 20, "--no", "r0001", "--weights", "w.tsv")
+    assert out.startswith("the query's 20 weights are in w.tsv\n")
+    assert re.search(
+        r"cut to 20 of [\d,]+ terms: \d+% of the whole query's first 10 are kept; "
+        r"average precision on the judged documents \d\.\d{3} before, \d\.\d{3} after",
+        out,
+    )
+    here = json.loads(shelf("--terms", 20, "--all", "--json"))
+    there = json.loads(shelf("--query", "w.tsv", "--all", "--json"))
+    assert [f["id"] for f in there["found"]] == [f["id"] for f in here["found"]]
+    assert shelf("--query", "w.tsv", "-k", 1).startswith("w.tsv: 814 documents ranked")
+
+
+def test_what_is_found_is_written_for_others(shelf, tmp_path):
+    shelf("-e", ",".join(BEES))
+    found = json.loads(shelf("--json", "-k", 4))["found"]
+    for ending in ("csv", "jsonl", "run", "ris", "bib"):
+        out = shelf("--to", f"x.{ending}", "-k", 4)
+        assert out == f"wrote 4 documents to x.{ending}\n"
+    text = {path.suffix: path.read_text() for path in tmp_path.glob("x.*")}
+    rows = list(csv.DictReader(text[".csv"].splitlines()))
+    assert [row["id"] for row in rows] == [each["id"] for each in found]
+    assert [float(row["score"]) for row in rows] == [each["score"] for each in found]
+    assert [json.loads(line) for line in text[".jsonl"].splitlines()] == found
+    run = [line.split() for line in text[".run"].splitlines()]
+    assert [line[:4] for line in run] == [
+        ["search-1", "Q0", each["id"], str(each["rank"])] for each in found
+    ]
+    for each in found:
+        assert f"ID  - {each['id']}\n" in text[".ris"]
+        assert f"TI  - {each['title']}\n" in text[".ris"]
+        assert f"@misc{{{each['id']},\n  title = {{{each['title']}}}" in text[".bib"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "there is no search yet"),
+        (["-e", "r062x"], "no document 'r062x': did you mean r062"),
+        (["-e", ""], "--examples is empty"),
+        (["--name", "none"], "there is no search 'none'"),
+        (["--undo"], "there is no search yet"),
+        (["-e", "r0621", "--method", "guess"], "guess"),
+        (["-e", "r0621", "-k", "0"], "k is 0"),
+        (["-e", "r0621", "--explain", "none"], "no document 'none'"),
+        (["-e", "r0621", "--to", "x.doc"], "x.doc: its ending names no format"),
+        (["-e", "r0621", "--to", "library"], "is already there"),
+        (["-e", "r0621", "--weights", "w.csv"], "use one of .tsv, .json"),
+        (["--query", "none.tsv"], "none.tsv"),
+        (["--query", "w.tsv", "--yes", "r0621"], "--query ranks by a file"),
+        (["--file", "none.txt"], "--file none.txt: no such file"),
+        (["--category", "none"], "no category 'none'"),
+        (["-e", "r0621", "-p", "elsewhere"], "classmark.toml"),
+    ],
+)
+@pytest.mark.usefixtures("shelf")
+def test_mistakes_are_one_line(run, words, said):
+    code, _, err = run("like", *words)
+    assert code == 2
+    assert said in err
+    assert err.count("\n") == 1
+    assert run("like", "--list", "-p", "library", "--json")[1] == "[]\n"
+
+
+def test_an_empty_project_says_what_to_do(run):
+    assert run("init", "empty")[0] == 0
+    code, _, err = run("like", "-e", "a", "-p", "empty")
+    assert code == 2
+    assert "has no documents: import some" in err

@@ -1,0 +1,56 @@
+"""What the manual of finding by example shows, runs."""
+
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from classmark.datasets.library import library_categories, library_records
+from classmark.rankers.examples.query import METHODS
+from classmark.workbench.importing import import_records, put_taxonomy
+from classmark.workbench.project import Project, create
+from classmark.workbench.settings import Settings
+
+PAGE = (Path(__file__).parent.parent / "docs" / "like.md").read_text()
+
+
+def blocks(kind):
+    return re.findall(rf"```{kind}\n(.*?)```", PAGE, flags=re.DOTALL)
+
+
+@pytest.fixture
+def library(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    create(tmp_path / "library", Settings("library"))
+    with Project(tmp_path / "library") as project:
+        put_taxonomy(project, library_categories(), "the taxonomy")
+        import_records(project, library_records(), "the catalogue")
+
+
+@pytest.mark.usefixtures("library")
+def test_the_commands_and_the_python_run(monkeypatch, capsys):
+    from classmark.cli.main import main
+
+    made, *lines = "".join(blocks("sh")).splitlines()
+    assert made.startswith("classmark demo")
+    for line in filter(None, lines):
+        monkeypatch.setattr(sys, "argv", shlex.split(line, comments=True))
+        with pytest.raises(SystemExit) as stop:
+            main()
+        shown = capsys.readouterr()
+        assert not stop.value.code, f"{line}: {shown.err}"
+        assert shown.out
+    (python,) = blocks("python")
+    exec(compile(python, "like.md", "exec"), {})  # noqa: S102, our own words
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
+        "1", "2", "3",
+    ]  # fmt: skip
+
+
+def test_every_method_is_listed():
+    for name in METHODS:
+        assert f"`{name}`" in PAGE

@@ -167,3 +167,49 @@ def test_an_empty_project_says_what_to_do(run):
     code, _, err = run("like", "-e", "a", "-p", "empty")
     assert code == 2
     assert "has no documents: import some" in err
+
+
+def test_online_searches_read_the_index_alone(shelf, run):
+    code, out, err = run("like", "--online", "--examples", ",".join(BEES))
+    assert (code, out) == (2, "")
+    assert "classmark index" in err
+    assert run("index")[0] == 0
+    out = shelf("--online", "--examples", ",".join(BEES), "-k", 5)
+    assert out.startswith("online: 812 documents ranked by auto, from 2 examples")
+    assert "bee" in out
+    assert not set(BEES) & set(re.findall(r"\((r\d+)\)", out))
+    told = json.loads(shelf("--online", "-e", BEES[0], "--no", BEES[1], "--json"))
+    assert (told["examples"], told["no"], len(told["found"])) == (1, 1, 10)
+    assert run("like", "--list")[1].count("search-") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--examples", "nobody"), "'nobody' is not in the index"),
+        (("--category", "bees"), "takes --examples"),
+        (("--examples", BEES[0], "--all"), "goes with -k"),
+        (("--examples", BEES[0], "--method", "balanced"), "whole collection"),
+        (("--yes", ""), "at least one example"),
+    ],
+)
+def test_online_mistakes_are_one_line(shelf, run, words, message):
+    assert shelf("--list")
+    assert run("index")[0] == 0
+    code, out, err = run("like", "--online", *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_an_index_of_its_own_is_enough(run, tmp_path):
+    (tmp_path / "notes.jsonl").write_text(
+        "".join(
+            json.dumps({"id": f"n{i}", "text": f"{word} and more {word} {i}"}) + "\n"
+            for i, word in enumerate(["bees", "bees", "oxen", "oxen", "bees"])
+        ),
+        encoding="utf-8",
+    )
+    assert run("index", "notes.jsonl", "--to", "made")[0] == 0
+    code, out, err = run("like", "--index", "made", "-e", "n0", "-k", 2)
+    assert (code, err) == (0, "")
+    assert set(re.findall(r"\((n\d)\)", out)) == {"n1", "n4"}

@@ -14,6 +14,7 @@ from classmark.problems import Mistake
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from classmark.workbench import liking
     from classmark.workbench.liking import Likes, Liking, Reasons
 
 Ids = list[str] | None
@@ -71,6 +72,14 @@ def like(
         Path | None,
         typer.Option(metavar="FILE", help="Rank by weights that were learned before."),
     ] = None,
+    online: Annotated[
+        bool,
+        typer.Option("--online", help="At once by the index: only examples are read."),
+    ] = False,
+    index: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The same with an index of its own."),
+    ] = None,
     list_: Annotated[
         bool, typer.Option("--list", help="List the searches instead.")
     ] = False,
@@ -89,6 +98,9 @@ def like(
     )  # fmt: skip
     wish = Wish(k, everything, explain, to, weights, as_json)
     wish.require_possible()
+    if index is not None or online:
+        _show_online(given, wish, project, index)
+        return
     with open_project(project) as opened:
         if list_:
             show_table(liking.list_likes(opened), as_json=as_json)
@@ -103,6 +115,21 @@ def like(
             if explain is not None:
                 require_documents(opened.store, [explain])
             _answer(liking.open_liking(opened, given, name), wish)
+
+
+def _show_online(
+    given: liking.Given, wish: Wish, project: Path, index: Path | None
+) -> None:
+    """Answer by an index: a project's, or one in a folder of its own."""
+    from classmark.workbench import liking_online
+
+    if wish.explain or wish.weights or wish.everything:
+        raise Mistake("an online search goes with -k, --terms, --to and --json")
+    if index is not None:
+        _show(liking_online.like_in_index(index, given, wish.k), wish)
+        return
+    with open_project(project) as opened:
+        _show(liking_online.like_online(opened, given, wish.k), wish)
 
 
 class Wish(NamedTuple):

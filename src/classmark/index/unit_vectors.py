@@ -1,0 +1,64 @@
+"""Documents of a field as unit vectors of tf · idf: a few of them, and the mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.index.plans import STRIDE, Prepared, frozen_lists
+from classmark.index.terms import terms_of
+from classmark.sparse import Rows
+
+
+def vectors_of(field: Prepared, items: Sequence[int] | NDArray[np.integer]) -> Rows:
+    """The vectors of some documents, one column a term of the field.
+
+    They are those that ``search_vector`` multiplies with, a row for each item in the
+    order given. All lists are gone through once.
+
+    >>> from classmark.index.collection import field_of
+    >>> from classmark.sparse import rows_from
+    >>> field = Prepared(field_of(rows_from([[3, 4], [1, 0]]), ["ant", "bee"]))
+    >>> vectors_of(field, [1]).to_scipy().toarray().tolist()
+    [[1.0, 0.0]]
+    """
+    wanted = np.asarray(items, np.int64)
+    found = terms_of(field.field, wanted)
+    values = found.counts * field.idf[found.terms] * field.inverse_norms[found.items]
+    distinct, slots = np.unique(wanted, return_inverse=True)
+    ends = np.searchsorted(found.items, distinct, side="right")
+    begins = np.searchsorted(found.items, distinct, side="left")
+    spans = [np.arange(begins[slot], ends[slot]) for slot in slots]
+    starts = np.cumsum([0, *map(len, spans)])
+    taken = np.concatenate(spans) if spans else np.empty(0, np.int64)
+    columns = found.terms[taken].astype(np.uint32)
+    return Rows(starts, columns, values[taken], field.field.n_terms)
+
+
+def mean_vector(field: Prepared) -> NDArray[np.float64]:
+    """The mean of the vectors of all documents that are not deleted, (terms,).
+
+    mean_t = idf_t/N · Σ over the term's list of tf/‖d‖: one pass over the postings.
+
+    >>> from classmark.index.collection import field_of
+    >>> from classmark.sparse import rows_from
+    >>> field = Prepared(field_of(rows_from([[3, 0], [1, 0]]), ["ant", "bee"]))
+    >>> mean_vector(field).tolist()
+    [1.0, 0.0]
+    """
+    each = field.inverse_norms.copy()
+    if field.field.alive is not None:
+        each[~field.field.alive] = 0.0
+    total = np.zeros(field.field.n_terms)
+    for first in range(0, field.field.n_terms, STRIDE):
+        chosen = np.arange(first, min(first + STRIDE, field.field.n_terms))
+        lists = frozen_lists(field.field.lists(chosen))
+        sizes = lists.ends - lists.begins
+        taken = np.repeat(lists.begins - (np.cumsum(sizes) - sizes), sizes)
+        taken += np.arange(len(taken))
+        parts = lists.counts[taken] * each[lists.items[taken]]
+        owner = np.repeat(np.arange(len(chosen)), sizes)
+        total[chosen] = np.bincount(owner, parts, minlength=len(chosen))
+    return np.asarray(total * field.idf / max(field.field.n_alive, 1))

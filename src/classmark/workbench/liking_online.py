@@ -1,0 +1,74 @@
+"""More like these at once, by an index: nothing is read but examples and postings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from classmark.problems import Mistake
+from classmark.rankers.examples.online import TERMS, Online
+from classmark.ranking import top
+from classmark.workbench.index_folders import open_index
+from classmark.workbench.indexing import is_stale, open_project_index
+from classmark.workbench.likes import (
+    HEAVIEST,
+    REASONS,
+    Liked,
+    Likes,
+    require_count,
+    title_of,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from classmark.index.directory import Index
+    from classmark.workbench.liking import Given
+    from classmark.workbench.project import Project
+
+STALE = "documents were imported since: classmark index brings the index up to date"
+
+
+def like_in_index(folder: Path, given: Given, k: int = 10) -> Likes:
+    """Rank the documents of an index in a folder of its own."""
+    return _found(open_index(folder), given, k)
+
+
+def like_online(project: Project, given: Given, k: int = 10) -> Likes:
+    """Rank the documents of a project by its index; nothing is kept of it."""
+    index = open_project_index(project)
+    found = _found(index, given, k)
+    liked = [
+        replace(each, title=title_of(project.store.document(each.id)))
+        for each in found.found
+    ]
+    notes = [STALE] if is_stale(project) else []
+    return replace(found, found=liked, notes=notes)
+
+
+def _found(index: Index, given: Given, k: int) -> Likes:
+    if given.files or given.category is not None or given.undo or given.redo:
+        raise Mistake(
+            "an online search takes --examples, --yes and --no, documents of the index"
+        )
+    examples, yes, no = (_ids(some) for some in (given.examples, given.yes, given.no))
+    method = given.method or "auto"
+    wanted = [*examples, *(id_ for id_ in yes if id_ not in examples)]
+    online = Online(index)
+    found = online.find(
+        wanted, require_count(k), no, method, given.C, given.terms or TERMS
+    )
+    names, sizes = list(found.weights), [abs(w) for w in found.weights.values()]
+    heaviest = {names[at]: found.weights[names[at]] for at in top(sizes, HEAVIEST)}
+    each = zip(found.ids, found.scores, online.reasons(found, REASONS), strict=True)
+    liked = [Liked(i, id_, id_, s, why) for i, (id_, s, why) in enumerate(each, 1)]
+    return Likes(
+        "online", method, given.C, len(examples), len(yes), len(no),
+        len(found.weights), heaviest, len(index) - len({*wanted, *no}), liked,
+    )  # fmt: skip
+
+
+def _ids(texts: tuple[str, ...]) -> list[str]:
+    """Ids with commas between them, each once."""
+    parts = [part.strip() for text in texts for part in text.split(",")]
+    return list(dict.fromkeys(part for part in parts if part))

@@ -16,8 +16,9 @@ Array = NDArray[np.float64]
 class Prices(NamedTuple):
     """What one hinge of each kind costs, and the margin it asks for.
 
-    examples, others : the box of an example, of an unlabelled document; a rejected
-    document costs what an example does;  margins : of examples, of all others.
+    examples, others : the box of an example, of an unlabelled document; rejected ones
+    cost what an example does, together no more than all;  margins : of examples, of
+    all others.
     """
 
     examples: float
@@ -81,6 +82,7 @@ def hinges_of(all_: Given, prices: Prices, hopeful: Hopeful = NOBODY) -> Hinges:
     for some in (slice(examples), slice(known, None)):
         signs[some], margins[some] = 1.0, prices.margins[0]
     boxes[:judged], boxes[known:] = prices.examples, hopeful.box
+    boxes[examples:judged] *= min(1.0, examples / max(1, judged - examples))
     if known > judged:
         boxes[judged + all_.known] = 0.0
     return Hinges(rows, signs, boxes, margins)

@@ -1,0 +1,115 @@
+"""Screening from the command line."""
+
+import csv
+import json
+import os
+
+import pytest
+
+ROWS = [
+    {"id": f"b{at}", "title": f"Bees {at}", "text": "hive honey wax swarm"}
+    for at in range(6)
+] + [
+    {"id": f"o{at}", "title": f"Oven {at}", "text": "dough yeast rye crust"}
+    for at in range(24)
+]
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+@pytest.fixture
+def shelf(run, tmp_path, monkeypatch):
+    rows = [row | ({"labels": ["bees"]} if row["id"][0] == "b" else {}) for row in ROWS]
+    (tmp_path / "notes.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert run("init", "shelf")[0] == 0
+    monkeypatch.setenv("CLASSMARK_PROJECT", "shelf")
+    assert run("import", "notes.jsonl")[0] == 0
+    return run
+
+
+def read_a_batch(shelf):
+    words = []
+    for each in json.loads(shelf("screen", "next", "--json")[1]):
+        words += ["--yes" if each["id"][0] == "b" else "--no", each["id"]]
+    code, out, err = shelf("screen", "mark", *words, "--json")
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+def test_from_start_to_stop(shelf, tmp_path):
+    code, out, err = shelf(
+        *("screen", "start", "--examples", "b0", "--name", "bees", "--batch", 8),
+        *("--target", 0.8, "--error", 0.2),
+    )
+    assert (code, err) == (0, "")
+    assert out.startswith("bees\n  1 relevant found; 1 of 30 documents read (3.3 %)")
+    assert "go on" in out
+    code, out, _ = shelf("screen", "next", "-k", 3)
+    assert code == 0
+    assert out.startswith("  1. Bees ")
+    assert "likely" in out
+    while read_a_batch(shelf)["phase"] != "done":
+        pass
+    code, out, _ = shelf("screen", "status", "--plot")
+    assert code == 0
+    assert "stop: " in out
+    assert "plot: shelf/reports/screen-bees.svg" in out
+    assert (tmp_path / "shelf" / "reports" / "screen-bees.svg").exists()
+    assert shelf("screen", "export", "found.csv")[0] == 0
+    rows = list(csv.DictReader((tmp_path / "found.csv").read_text().splitlines()))
+    assert rows[0]["id"] == "b0"
+    assert {row["id"][0] for row in rows} == {"b"}
+    assert shelf("screen", "export", "all.ris", "--all")[0] == 0
+    assert shelf("screen", "export", "found.run")[0] == 0
+    code, out, _ = shelf("screen", "mark", "--undo")
+    assert code == 0
+    assert out.startswith("taken back: ")
+    code, out, _ = shelf("screen", "status", "--all", "--json")
+    assert [row["screening"] for row in json.loads(out)] == ["bees"]
+
+
+def test_a_category_is_tried_out(shelf, tmp_path):
+    words = ("screen", "simulate", "bees", "--runs", 2, "--target", 0.8)
+    code, out, err = shelf(*words)
+    assert (code, err) == (0, "")
+    assert "Screening for bees, tried out" in out
+    assert "WSS@80" in out
+    assert "6 of 30 documents are relevant" in out
+    assert (tmp_path / "shelf" / "reports" / "screen-try-bees.svg").exists()
+    found = json.loads(shelf(*words, "--json")[1])
+    assert len(found["rows"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["start", "--examples", "x1"], "there is no document 'x1'"),
+        (["start", "--target", "1"], "target is 1"),
+        (["start", "--error", "0"], "error is 0"),
+        (["start", "--batch", "0"], "batch is 0"),
+        (["start", "--examples", "b0", "--name", "s"], "a search 's' already"),
+        (["next", "--name", "t"], "there is no search 't'"),
+        (["next", "-k", "0"], "count is 0"),
+        (["mark"], "nothing is said"),
+        (["mark", "--yes", "b1", "--no", "b1"], "say one"),
+        (["mark", "--undo", "--yes", "b1"], "--undo stands alone"),
+        (["export", "x.doc"], "its ending names no format"),
+        (["simulate", "wasps"], "there is no category 'wasps'"),
+        (["simulate", "bees", "--runs", "0"], "runs is 0"),
+    ],
+)
+def test_mistakes_are_one_line(shelf, words, said):
+    assert shelf("screen", "start", "--examples", "b0", "--name", "s")[0] == 0
+    code, out, err = shelf("screen", *words)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_without_a_screening_the_remedy_is_named(shelf):
+    code, _, err = shelf("screen", "next")
+    assert code == 2
+    assert "classmark screen" in err

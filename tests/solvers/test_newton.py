@@ -1,0 +1,46 @@
+"""Squared hinges: the minimum, from anywhere, as others find it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from classmark.problems import Mistake
+from classmark.solvers.newton import squared_hinges
+from classmark.sparse import rows_from
+
+
+def objective(w, X, y, c):
+    margins = np.maximum(0, 1 - y * (X @ w[:-1] + w[-1]))
+    return 0.5 * w @ w + float((c * margins**2).sum())
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 6))
+def test_it_finds_the_minimum(seed, n, width):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, width))
+    y, c = random.choice([-1.0, 1.0], n), random.exponential(2.0, n)
+    found = squared_hinges(rows_from(X), y, c, tol=1e-9)
+    best = minimize(objective, np.zeros(width + 1), (X, y, c), tol=1e-12)
+    assert found.objective == pytest.approx(best.fun, rel=1e-5)
+    own = np.append(found.weights, found.bias)
+    assert found.objective == pytest.approx(objective(own, X, y, c))
+    warm = squared_hinges(rows_from(X), y, c, start=own, tol=1e-6)
+    assert warm.steps == 0
+    far = squared_hinges(rows_from(X), y, c, start=own + 5, tol=1e-9)
+    assert np.allclose(far.weights, found.weights, atol=1e-5)
+
+
+def test_a_step_limit_is_reported():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(50, 5)), random.choice([-1.0, 1.0], 50)
+    found = squared_hinges(rows_from(X), y, np.full(50, 100.0), steps=1, tol=1e-9)
+    assert found.steps == 1
+    assert found.gradient > 0
+
+
+def test_one_price_a_row():
+    with pytest.raises(Mistake, match="one each for the 2 rows"):
+        squared_hinges(rows_from(np.eye(2)), [1, 1], [1.0])

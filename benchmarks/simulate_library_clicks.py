@@ -9,13 +9,9 @@ results of it: stemmed words, words as they are, titles only, and feedback (the 
 and the mean of its first five stemmed results). A ranking with fewer than ten hits is
 filled up from feedback. In one list of four, two neighbouring results change places.
 
-The user looks at rank r with probability r^-η and clicks what they look at with a
-probability that grows with its grade (judged 0 and not judged are the same to them);
-besides, any result is clicked by mistake with probability ε:
-
-    P(click | rank r, grade g) = ε + (1 - ε) · r^-η · a_g
-
-Clicks on the results of one list are independent of each other.
+The user is the ``User`` of ``classmark.experiments.click_users`` with the numbers
+below: judged 0 and not judged are the same to them, and clicks on the results of one
+list are independent of each other.
 """
 
 from __future__ import annotations
@@ -29,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.datasets.library import library_folder, library_records
+from classmark.experiments.click_users import User
 from classmark.formats.delimited import rows
 from classmark.formats.jsonl import json_lines
 from classmark.randomness import generator
@@ -38,9 +35,7 @@ from classmark.weighting.vectorizer import Vectorizer
 SEED = 1911
 IMPRESSIONS = 1_500
 SHOWN = 10
-ETA = 0.8
-MISTAKE = 0.01
-ATTRACTION = (0.04, 0.3, 0.6, 0.85)
+USER = User(attraction=(0.04, 0.3, 0.6, 0.85), eta=0.8, mistake=0.01)
 SWAPPED = 0.25
 ANOTHER = 0.4
 FIRST_DAY = date(2024, 1, 8)
@@ -88,17 +83,6 @@ def rankings(
     }
 
 
-def click_probabilities(grades: list[int]) -> NDArray[np.float64]:
-    """Return P(click) of each place of a list with these grades.
-
-    >>> click_probabilities([3, 0]).round(4).tolist()
-    [0.8515, 0.0327]
-    """
-    ranks = np.arange(1, len(grades) + 1)
-    attraction = np.array([ATTRACTION[grade] for grade in grades])
-    return MISTAKE + (1 - MISTAKE) * ranks**-ETA * attraction
-
-
 def asked(rng: np.random.Generator, queries: int) -> Iterator[tuple[int, int]]:
     """Yield (session, query) for ever; a session never asks the same query twice."""
     weight = np.arange(1, queries + 1) ** -0.5
@@ -130,10 +114,7 @@ def impressions(
         if rng.random() < SWAPPED:
             place = int(rng.random() * (len(shown) - 1))
             shown[place : place + 2] = shown[place : place + 2][::-1]
-        chance = click_probabilities(
-            [grades.get((queries[query], i), 0) for i in shown]
-        )
-        clicked = rng.random(len(shown)) < chance
+        clicked = USER.clicks([grades.get((queries[query], i), 0) for i in shown], rng)
         yield {
             "simulated": True,
             "session": f"s{session:04}",

@@ -153,7 +153,7 @@ def test_auto_is_not_below_rocchio_and_balance_on_topics(n):
             for name in ("auto", "rocchio", "balanced")
         ]
         gains.append(found[0] - max(found[1:]))
-    assert np.mean(gains) > -0.01
+    assert np.mean(gains) > -0.03
 
 
 def test_auto_estimates_how_many_are_hidden():

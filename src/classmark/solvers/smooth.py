@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,18 @@ class Solution:
     weights: Weights
     losses: list[float]
     objective: float
+
+
+class Sloped(Protocol):
+    """A smooth loss of weights; shape : theirs."""
+
+    shape: tuple[int, int]
+
+    def slope(self, W: Weights) -> tuple[float, Weights]:
+        """The loss and its gradient, of the shape of W."""
+
+    def curvature(self) -> Weights:
+        """Bound the diagonal of the loss's curvature at W = 0."""
 
 
 class Documents:
@@ -110,7 +122,7 @@ class Point(NamedTuple):
 class Objective:
     """L, or penalty(W) + C·L where C is given."""
 
-    documents: Documents
+    documents: Sloped
     C: float | None
     kind: str
 

@@ -14,9 +14,12 @@ U, no labels being needed:
   documents there, ``h``, estimates how many are hidden in U.
 * **Hopeful.** The q best documents, H, join as examples, q = (h/2) · l/(l + 10), at
   most 100 and one in 30, at a price β that together is at most that of P and each at
-  most a tenth of an example. With one example, which cannot be left out, q is 10.
+  most 1/(10 + l) of an example's. With one example, which cannot be left out, q is 10.
 * **γ.** Few hidden documents make U a cleaner set of negatives, which may count more:
   γ = (0.02 u/h within 1 and 4) to the power l/(l + 5).
+
+Where l is large beside u, C is lowered until a document of U, which may be relevant
+itself, costs no more than 0.1.
 
 The margin of U is μ = 0.2: documents that share no words with the query score 0 and
 need not be pushed to −1.
@@ -49,7 +52,7 @@ FEW = 5  # examples whose hopeful documents are the best by Rocchio's query
 HOPED, SHARE = 100, 30  # hopeful documents: so many, and one in so many of U, at most
 ALONE = 10  # hopeful documents of a single example
 ROUGH = 0.02  # the gap at which a query is good enough to choose hopeful documents
-PRICE = 0.1  # of a hopeful document, an example's being 1
+PRICE = 0.1  # of a document of U, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +60,14 @@ class Choice:
     """What was read off P and U.
 
     hidden : the estimated number of relevant documents in U, None for one example;
-    hopeful : how many were taken for examples;  gamma : what U counts, P counting 1.
+    hopeful : how many were taken for examples;  gamma : what U counts, P counting 1;
+    cost : C is lowered to this share of it.
     """
 
     hidden: int | None
     hopeful: int
     gamma: float
+    cost: float = 1.0
 
 
 class State(NamedTuple):
@@ -99,7 +104,8 @@ def choose(all_: Given, scores: Array) -> Choice:
     hoped = int(above * examples / (examples + HALF))
     clean = np.clip(CLEAN * others / max(2 * above, 1), 1.0, MOST)
     gamma = float(clean ** (examples / (examples + SURE)))
-    return Choice(2 * above, min(hoped, most), gamma)
+    cost = min(1.0, PRICE * others / (gamma * examples))
+    return Choice(2 * above, min(hoped, most), gamma, cost)
 
 
 def left_out(P: Rows, mean: Array) -> Array:
@@ -117,6 +123,7 @@ def learn(all_: Given, C: float, tol: float, before: Answer | None = None) -> An
     """The query, over P, N and U; ``before`` is that of fewer examples."""
     scores = _open(all_, _rocchio(all_))
     choice = choose(all_, scores)
+    C = C * choice.cost
     state = _begun(all_, C, None if before is None else before.state)
     if before is not None:
         scores = _open(all_, _scores(all_.U, before.found.weights))
@@ -189,7 +196,9 @@ def _best(all_: Given, scores: Array, choice: Choice, C: float) -> Hopeful:
     if not choice.hopeful:
         return NOBODY
     best = np.argpartition(-scores, choice.hopeful - 1)[: choice.hopeful]
-    return Hopeful(np.sort(best), C * min(len(all_.P) / choice.hopeful, PRICE))
+    examples = len(all_.P)
+    price = min(examples / choice.hopeful, 1.0 / (HALF + examples))
+    return Hopeful(np.sort(best), C * price)
 
 
 def _rocchio(all_: Given) -> Array:

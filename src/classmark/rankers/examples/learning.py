@@ -16,7 +16,7 @@ from classmark.scores.similarity import Kernel
 from classmark.solvers.cutting.linear import linear
 from classmark.solvers.cutting.planes import cutting_planes
 from classmark.solvers.cutting.precision import ascend_precision
-from classmark.solvers.cutting.tables import oracle_of
+from classmark.solvers.cutting.tables import balanced_scale, oracle_of
 from classmark.solvers.hinge.ascent import ascend
 from classmark.solvers.hinge.kernelised import ascend_gram
 from classmark.sparse import Rows, stack
@@ -24,6 +24,8 @@ from classmark.sparse import Rows, stack
 Array = NDArray[np.float64]
 NEED_NOTHING = ("centroid", "one-class")
 NEED_MEAN = ("rocchio", "auto")
+PRODUCTS = ("precision-recall", "precision-recall-balanced")
+WEIGHTED = ("balanced", "precision-recall-balanced")  # C is what an example costs
 
 
 class Settings(Protocol):
@@ -130,8 +132,10 @@ def _by_tables(told: Settings, all_: Given) -> Learned:
     C = _cost(told)
     others = stack([all_.N, all_.U]) if len(all_.N) else all_.U
     parts = [all_.P, others]
-    if told.method == "precision-recall":
-        by = ascend_precision(parts, C, tol=_tol(told), random_state=told.random_state)
+    if told.method in PRODUCTS:
+        weighted = told.method == "precision-recall-balanced"
+        scale = balanced_scale(len(all_.P), len(others)) if weighted else None
+        by = ascend_precision(parts, C, scale=scale, tol=_tol(told))
         return Learned(by.weights, by.objective, by.gap, told.method, C)
     k = len(all_.P) if told.k is None else told.k
     oracle = oracle_of(told.method, len(all_.P), len(others), k=k)
@@ -181,10 +185,10 @@ def _parts(all_: Given) -> list[Rows]:
 def _cost(told: Settings) -> float:
     if told.C is not None:
         return float(told.C)
-    return 1.0 if told.method == "balanced" else 100.0
+    return 1.0 if told.method in WEIGHTED else 100.0
 
 
 def _tol(told: Settings) -> float:
     if told.tol is not None:
         return told.tol
-    return 1e-2 if told.method == "auto" else 1e-4
+    return 1e-2 if told.method == "auto" else 1e-3

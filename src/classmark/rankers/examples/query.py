@@ -17,7 +17,8 @@ from classmark.sparse import rows_from
 
 METHODS = (
     "auto", "centroid", "one-class", "rocchio", "two-class", "balanced",
-    "balanced-literal", "precision-recall", "precision@k", "recall@k", "biased",
+    "balanced-literal", "precision-recall", "precision-recall-balanced", "precision@k",
+    "recall@k", "biased",
 )  # fmt: skip
 
 
@@ -26,13 +27,14 @@ class ExampleQuery(Estimator):
 
     method : "auto" for no choice to be made; "centroid", "one-class", "rocchio",
         "two-class", "balanced", "balanced-literal", "precision-recall", "precision@k",
-        "recall@k" [ZhangLee09], "biased" [LiuEtAl03].
+        "recall@k" [ZhangLee09], "precision-recall-balanced" (the same, a document of U
+        counting l/u), "biased" [LiuEtAl03].
     C : what an error costs. None: 1, which is the cost C_P of an example, for "auto"
-        and "balanced"; searched for "biased"; else 100, that of ½‖w‖² + (C/l) Σ ξ,
-        ½‖w‖² + (C/n) Σ ξ, or of OP 4 and 5 with their 1/n and 1/2n.
+        and both balanced ones; searched for "biased"; else 100, that of ½‖w‖² + (C/l) Σ
+        ξ, ½‖w‖² + (C/n) Σ ξ, or of OP 4 and 5 with their 1/n and 1/2n.
     k : of "precision@k" and "recall@k"; the number of examples if None.
     tol : of the duality gap, relative to the objective. None: 0.01 for "auto", which
-        ranks as well by it, else 0.0001.
+        ranks as well by it, else 0.001.
     kernel, gamma, degree, coef0 : "linear", "polynomial", "rbf" or a function of two
         matrices, for methods that price hinges, and for means.
     sample : learn from so many documents of U, drawn by ``random_state``.

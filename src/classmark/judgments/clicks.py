@@ -1,0 +1,96 @@
+"""Which document does a click prefer to which? Four answers, all of them guesses.
+
+A click says little alone; a click with what was passed over says more. Each strategy
+compares a clicked document with some that were shown and not clicked
+[JoachimsEtAl05].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from classmark.problems import Mistake
+
+Item = TypeVar("Item", bound=Hashable)
+Flags = NDArray[np.bool_]
+
+
+def click_preferences(
+    shown: Sequence[Item],
+    clicked: Collection[Item],
+    strategy: str = "clicked-over-skipped",
+) -> list[tuple[Item, Item]]:
+    """Return (winner, loser) for a list d_1, d_2, … and the set C clicked in it.
+
+    - ``clicked-over-skipped``: every clicked one over every other;
+    - ``last-click-over-skipped-above``: the lowest clicked one over the others above;
+    - ``click-over-previous``: a clicked one over the one just above, d_i over d_{i−1};
+    - ``skip-above``: every clicked one over the others above it.
+
+    No loser was clicked. C is a set: the order in which ``clicked`` comes says nothing,
+    the last click is the lowest.
+
+    >>> click_preferences(["a", "b", "c", "d"], {"b", "d"}, "skip-above")
+    [('b', 'a'), ('d', 'a'), ('d', 'c')]
+    """
+    place = {item: at for at, item in enumerate(shown)}
+    if len(place) < len(shown):
+        twice = next(item for at, item in enumerate(shown) if place[item] != at)
+        raise Mistake(f"shown has {twice!r} twice: give each document once")
+    flags = np.zeros(len(shown), np.bool_)
+    for item in clicked:
+        if item not in place:
+            raise Mistake(
+                f"clicked has {item!r}, which is not in shown: give what was there"
+            )
+        flags[place[item]] = True
+    return [
+        (shown[winner], shown[loser])
+        for _, winner, loser in np.argwhere(preferred_places(flags, strategy)).tolist()
+    ]
+
+
+def preferred_places(clicked: ArrayLike, strategy: str) -> Flags:
+    """Say of many lists at once which place wins against which.
+
+    clicked : shape (lists, places), or (places,) for one list;  return : shape
+    (lists, places, places), [list, winner, loser].
+    """
+    if strategy not in STRATEGIES:
+        raise Mistake(
+            f"strategy {strategy!r} is not known: use {', '.join(STRATEGIES)}"
+        )
+    flags = np.atleast_2d(np.asarray(clicked, np.bool_))
+    return STRATEGIES[strategy](flags)
+
+
+def _over_skipped(clicked: Flags) -> Flags:
+    return clicked[:, :, np.newaxis] & ~clicked[:, np.newaxis, :]
+
+
+def _skip_above(clicked: Flags) -> Flags:
+    above = np.tri(clicked.shape[1], k=-1, dtype=np.bool_)
+    return _over_skipped(clicked) & above
+
+
+def _last_over_above(clicked: Flags) -> Flags:
+    below: NDArray[np.int64] = np.cumsum(clicked[:, ::-1], axis=1)[:, ::-1] - clicked
+    last: Flags = clicked & (below == 0)
+    return _skip_above(clicked) & last[:, :, np.newaxis]
+
+
+def _over_previous(clicked: Flags) -> Flags:
+    places = clicked.shape[1]
+    return _over_skipped(clicked) & np.eye(places, k=-1, dtype=np.bool_)
+
+
+STRATEGIES: dict[str, Callable[[Flags], Flags]] = {
+    "clicked-over-skipped": _over_skipped,
+    "last-click-over-skipped-above": _last_over_above,
+    "click-over-previous": _over_previous,
+    "skip-above": _skip_above,
+}

@@ -1,0 +1,247 @@
+"""How likely is a place of a result list to be looked at at all?
+
+Clicks on place k are rarer than on place 1 for two reasons: it is looked at less, and
+what stands there is worse. Both estimators take the two apart, and give θ_k, the chance
+of a look at place k beside that at the first, θ_1 = 1. A click at place k then stands
+for 1/θ_k looks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from classmark.problems import Mistake
+
+Values = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+CLIP = 10.0
+LEAST = 1e-6
+
+
+def propensity_weights(
+    propensities: ArrayLike, positions: ArrayLike, clip: float = CLIP
+) -> Values:
+    """Return what a click at each position counts: min(1/θ, clip) [Joachims17].
+
+    propensities : θ of the positions 1, 2, …;  positions : from 1, any shape.
+
+    >>> propensity_weights([1.0, 0.5, 0.01], [1, 2, 3]).tolist()
+    [1.0, 2.0, 10.0]
+    """
+    theta = np.asarray(propensities, np.float64)
+    places = np.asarray(positions, np.int64)
+    if theta.ndim != 1 or not np.all(theta > 0):
+        raise Mistake("propensities are to be above 0, one a position")
+    if not clip >= 1:
+        raise Mistake(f"clip is {clip}: give the greatest weight, 1 or more")
+    if places.size and not (places.min() >= 1 and places.max() <= len(theta)):
+        raise Mistake(
+            f"positions go from {places.min()} to {places.max()}: propensities are "
+            f"known for 1 to {len(theta)}"
+        )
+    return np.minimum(1 / theta[places - 1], clip)
+
+
+def swap_propensities(
+    positions: ArrayLike, swapped: ArrayLike, clicks: ArrayLike
+) -> Values:
+    """Estimate θ from results that changed places by chance [Joachims17].
+
+    In each trial the results of two positions a < b were interchanged or not, by
+    chance. Over both arms the same results stood at a and at b, so that
+    θ_b / θ_a = (click rates at b) / (click rates at a). The ratios of all pairs are
+    made to agree by least squares of the logarithms, weighted by the clicks there are.
+
+    positions : a and b of each trial, from 1, shape (n, 2);  swapped : shape (n,);
+    clicks : on position a and on position b, 0 or 1, shape (n, 2).
+
+    >>> swapped = [False, False, True, True]
+    >>> clicks = [[1, 0], [1, 1], [1, 0], [1, 1]]
+    >>> swap_propensities([[1, 2]] * 4, swapped, clicks).round(6).tolist()
+    [1.0, 0.5]
+    """
+    places = np.asarray(positions, np.int64)
+    moved, hits = np.asarray(swapped, np.bool_), np.asarray(clicks, np.float64)
+    if (
+        places.ndim != 2
+        or places.shape != (len(moved), 2)
+        or hits.shape
+        != (
+            len(moved),
+            2,
+        )
+    ):
+        raise Mistake(
+            f"positions {places.shape}, swapped {moved.shape} and clicks {hits.shape} "
+            "do not belong together: give two positions, and two clicks, a trial"
+        )
+    ratios = _ratios(places, moved, hits)
+    return _reconciled(ratios, int(places.max()))
+
+
+def _ratios(
+    places: Numbers, moved: NDArray[np.bool_], hits: Values
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """Pair of positions → log θ_b / θ_a, and how much it weighs."""
+    found: dict[tuple[int, int], tuple[float, float]] = {}
+    pairs, which = np.unique(places, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    for number, (a, b) in enumerate(pairs.tolist()):
+        here = which == number
+        arms = [hits[here & arm] for arm in (moved, ~moved)]
+        if a < 1 or a == b:
+            raise Mistake(f"positions {a} and {b}: give two different ones, from 1")
+        if not all(map(len, arms)):
+            raise Mistake(
+                f"positions {a} and {b} were never seen both interchanged and not: "
+                "interchange them by chance"
+            )
+        at_a, at_b = sum(arm.mean(axis=0) for arm in arms)
+        clicks = hits[here].sum(axis=0)
+        if not clicks.all():
+            raise Mistake(
+                f"positions {a} and {b}: one of them was never clicked in a trial: "
+                "collect more"
+            )
+        found[a, b] = float(np.log(at_b / at_a)), float(1 / (1 / clicks).sum())
+    return found
+
+
+def _reconciled(
+    ratios: dict[tuple[int, int], tuple[float, float]], places: int
+) -> Values:
+    """Solve for log θ with θ_1 = 1."""
+    rows, sides = np.zeros((len(ratios), places)), np.zeros(len(ratios))
+    for at, ((a, b), (log_ratio, weight)) in enumerate(ratios.items()):
+        root = np.sqrt(weight)
+        rows[at, a - 1], rows[at, b - 1], sides[at] = -root, root, root * log_ratio
+    solved, _, rank, _ = np.linalg.lstsq(rows[:, 1:], sides)
+    if rank < places - 1:
+        raise Mistake(
+            f"not all positions 1 to {places} are tied to the first by results that "
+            "were interchanged: interchange others too"
+        )
+    return np.asarray(np.exp(np.concatenate([[0.0], solved])))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClickModel:
+    """Looks and attraction: P(click) = θ_position · γ(query, document).
+
+    propensities : θ, θ_1 = 1;  attractions : γ of each pair, in the order of
+    ``pairs``; θ·γ is what is known of them, their scale is not.  rounds : of
+    expectation and maximisation;  likelihood : the mean log-likelihood of a click or
+    none.
+    """
+
+    propensities: Values
+    attractions: Values
+    pairs: NDArray[Any]
+    rounds: int
+    likelihood: float
+
+
+def fit_click_model(
+    pairs: ArrayLike,
+    positions: ArrayLike,
+    clicks: ArrayLike,
+    *,
+    tol: float = 1e-6,
+    rounds: int = 5000,
+) -> ClickModel:
+    """Fit the position-based click model by expectation maximisation [Wang18].
+
+    A look at place k is a coin θ_k, finding a document attractive a coin γ, and a click
+    is both. Where there is no click, look and attraction are filled in by what they
+    are expected to be: θ(1 − γ)/(1 − θγ) and γ(1 − θ)/(1 − θγ). No result need be
+    interchanged on purpose, but documents must have stood at several positions.
+
+    pairs : a name of each (query, document), shape (n,);  positions : from 1;
+    clicks : 0 or 1;  tol : the greatest change of log θ in a round that is still
+    rest.
+    """
+    names, number = np.unique(np.asarray(pairs), return_inverse=True)
+    places = np.asarray(positions, np.int64) - 1
+    hits = np.asarray(clicks, np.float64)
+    if not len(number) == len(places) == len(hits) or not len(hits):
+        raise Mistake(
+            f"pairs, positions and clicks have {len(number)}, {len(places)} and "
+            f"{len(hits)} entries: give each the same number, at least one"
+        )
+    if places.min() < 0:
+        raise Mistake("positions go from 1: the first result stands at 1")
+    seen = _Seen.of(number.reshape(-1), places, hits)
+    seen.require_tied()
+    theta, gamma, done = _maximised(seen, tol, rounds)
+    chance = np.clip(theta[seen.place] * gamma[seen.pair], LEAST, 1 - LEAST)
+    likely = seen.clicked * np.log(chance) + seen.passed * np.log1p(-chance)
+    return ClickModel(
+        theta / theta[0], gamma * theta[0], names, done, float(likely.sum() / len(hits))
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """How often each pair was clicked, and not, at each place: one entry a cell."""
+
+    pair: Numbers
+    place: Numbers
+    clicked: Values
+    passed: Values
+    pairs: int
+    places: int
+
+    @classmethod
+    def of(cls, number: Numbers, place: Numbers, hits: Values) -> _Seen:
+        width = int(place.max()) + 1
+        cells, which = np.unique(number * width + place, return_inverse=True)
+        clicked = np.bincount(which, hits).astype(np.float64)
+        shown = np.bincount(which).astype(np.float64)
+        pairs = int(number.max()) + 1
+        return cls(
+            cells // width, cells % width, clicked, shown - clicked, pairs, width
+        )
+
+    def require_tied(self) -> None:
+        """Refuse places that no document shown elsewhere ties to the first one."""
+        from scipy.sparse import coo_matrix
+        from scipy.sparse.csgraph import connected_components
+
+        useful = np.bincount(self.pair, self.clicked, self.pairs)[self.pair] > 0
+        size = self.places + self.pairs
+        ones = np.ones(int(useful.sum()))
+        ends = (self.place[useful], self.places + self.pair[useful])
+        _, part = connected_components(
+            coo_matrix((ones, ends), (size, size)), directed=False
+        )
+        loose = np.flatnonzero(part[: self.places] != part[0])
+        if len(loose):
+            raise Mistake(
+                f"position {loose[0] + 1} shares no clicked document with the first: "
+                "show documents at several positions, by interchanging some"
+            )
+
+
+def _maximised(seen: _Seen, tol: float, rounds: int) -> tuple[Values, Values, int]:
+    theta = np.full(seen.places, 0.5)  # a θ of 1 would never move again
+    gamma = np.full(seen.pairs, 0.5)
+    shown = seen.clicked + seen.passed
+    by_place = np.bincount(seen.place, shown, seen.places)
+    by_pair = np.bincount(seen.pair, shown, seen.pairs)
+    moved, done = np.inf, 0
+    while moved >= tol and done < rounds:
+        done += 1
+        look, like = theta[seen.place], gamma[seen.pair]
+        none = np.maximum(1 - look * like, LEAST)
+        looked = seen.clicked + seen.passed * look * (1 - like) / none
+        liked = seen.clicked + seen.passed * like * (1 - look) / none
+        before = np.log(theta / theta[0])
+        theta = np.bincount(seen.place, looked, seen.places) / by_place
+        theta = np.clip(theta, LEAST, 1.0)
+        gamma = np.bincount(seen.pair, liked, seen.pairs) / by_pair
+        moved = float(np.abs(np.log(theta / theta[0]) - before).max())
+    return theta, gamma, done

@@ -1,0 +1,199 @@
+"""Loops over the pairs of queries: sorted by score, a row's pairs are a few ranges.
+
+A join says that all rows up[0]:up[1] should be above all rows low[0]:low[1]; it has a
+price, and a pair (i, j) of it counts price · counts[i]. Joins are (depth, low[0],
+low[1], up[0], up[1]), by depth; orders[depth] holds each side of it by rising score. A
+pair's hinge is max(0, z), z = 1 − s_i + s_j, smoothed: z²/2ε for z < ε, else z − ε/2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from classmark.compiled import compiled
+
+
+@compiled
+def _merge(scores: Any, first: Any, second: Any, out: Any) -> None:
+    """Two lists of rows, each by rising score, as one."""
+    a, b = 0, 0
+    for k in range(len(out)):
+        if b == len(second) or (
+            a < len(first) and scores[first[a]] <= scores[second[b]]
+        ):
+            out[k] = first[a]
+            a += 1
+        else:
+            out[k] = second[b]
+            b += 1
+
+
+@compiled
+def arrange(scores: Any, runs: Any, joins: Any, orders: Any) -> None:
+    """Sort the rows of every run by score; at each further depth the joined sides.
+
+    runs : bounds of runs of rows of one query and grade;  orders : uint32, (depths, n).
+    """
+    for r in range(len(runs) - 1):
+        low, high = runs[r], runs[r + 1]
+        place = np.argsort(scores[low:high])
+        for k in range(high - low):
+            orders[0, low + k] = low + place[k]
+    for depth in range(1, len(orders)):
+        orders[depth] = orders[depth - 1]
+    for m in range(len(joins)):
+        depth, low, middle, _, high = joins[m]
+        if depth + 1 < len(orders):
+            before = orders[depth]
+            _merge(
+                scores, before[low:middle], before[middle:high],
+                orders[depth + 1, low:high],
+            )  # fmt: skip
+            for deeper in range(depth + 2, len(orders)):
+                orders[deeper, low:high] = orders[depth + 1, low:high]
+
+
+@compiled
+def _winners(
+    scores: Any, lower: Any, upper: Any, counts: Any, width: float, each: float,
+    out: Any, sums: Any,
+) -> None:  # fmt: skip
+    """What the winners gain; sums gain Σ hinge, Σ smoothed hinge, Σ slope."""
+    n, near, far = len(lower), 0, 0
+    total, near_sum, far_sum, near_square, far_square = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(n):
+        total += scores[lower[k]]
+    for k in range(len(upper)):
+        i = upper[k]
+        s = scores[i]
+        while far < n and s - scores[lower[far]] >= 1.0:
+            far_sum += scores[lower[far]]
+            far_square += scores[lower[far]] ** 2
+            far += 1
+        while near < n and s - scores[lower[near]] >= 1.0 - width:
+            near_sum += scores[lower[near]]
+            near_square += scores[lower[near]] ** 2
+            near += 1
+        bent, straight, lack = near - far, n - near, 1.0 - s
+        bent_sum, rest = near_sum - far_sum, total - near_sum
+        square = lack * (bent * lack + 2.0 * bent_sum) + near_square - far_square
+        slope = straight + (bent * lack + bent_sum) / width
+        worth = each * counts[i]
+        out[i] += worth * slope
+        sums[0] += worth * ((straight + bent) * lack + rest + bent_sum)
+        sums[1] += worth * (
+            straight * (lack - 0.5 * width) + rest + 0.5 * square / width
+        )
+        sums[2] += worth * slope
+
+
+@compiled
+def _losers(
+    scores: Any, lower: Any, upper: Any, counts: Any, width: float, each: float,
+    out: Any,
+) -> None:  # fmt: skip
+    """What the losers lose."""
+    n, near, far = len(upper), 0, 0
+    near_count, far_count, near_sum, far_sum = 0.0, 0.0, 0.0, 0.0
+    for k in range(len(lower)):
+        j = lower[k]
+        s = scores[j]
+        while far < n and scores[upper[far]] - s < 1.0:
+            far_count += counts[upper[far]]
+            far_sum += counts[upper[far]] * scores[upper[far]]
+            far += 1
+        while near < n and scores[upper[near]] - s < 1.0 - width:
+            near_count += counts[upper[near]]
+            near_sum += counts[upper[near]] * scores[upper[near]]
+            near += 1
+        bent = (far_count - near_count) * (1.0 + s) - (far_sum - near_sum)
+        out[j] -= each * (near_count + bent / width)
+
+
+@compiled
+def price(
+    scores: Any, orders: Any, joins: Any, prices: Any, counts: Any, width: float,
+    out: Any,
+) -> Any:  # fmt: skip
+    """Write Σ slope of pairs won, less those lost, of each row; width : ε.
+
+    Return Σ hinge, Σ smoothed hinge, Σ slope, over all pairs.
+    """
+    sums = np.zeros(3)
+    out[:] = 0.0
+    for m in range(len(joins)):
+        depth, a, b, c, d = joins[m]
+        lower, upper = orders[depth, a:b], orders[depth, c:d]
+        _winners(scores, lower, upper, counts, width, prices[m], out, sums)
+        _losers(scores, lower, upper, counts, width, prices[m], out)
+    return sums[0], sums[1], sums[2]
+
+
+@compiled
+def _bend(
+    scores: Any, lower: Any, upper: Any, counts: Any, width: float, each: float,
+    x: Any, out: Any,
+) -> None:  # fmt: skip
+    """What one join adds to the product with its second derivative."""
+    near, far, held = 0, 0, 0.0
+    for k in range(len(upper)):
+        i = upper[k]
+        s = scores[i]
+        while near < len(lower) and s - scores[lower[near]] >= 1.0 - width:
+            held += x[lower[near]]
+            near += 1
+        while far < near and s - scores[lower[far]] >= 1.0:
+            held -= x[lower[far]]
+            far += 1
+        out[i] += each * counts[i] * ((near - far) * x[i] - held)
+    near, far, held, count = 0, 0, 0.0, 0.0
+    for k in range(len(lower)):
+        j = lower[k]
+        s = scores[j]
+        while far < len(upper) and scores[upper[far]] - s < 1.0:
+            held += counts[upper[far]] * x[upper[far]]
+            count += counts[upper[far]]
+            far += 1
+        while near < far and scores[upper[near]] - s < 1.0 - width:
+            held -= counts[upper[near]] * x[upper[near]]
+            count -= counts[upper[near]]
+            near += 1
+        out[j] += each * (count * x[j] - held)
+
+
+@compiled
+def bend(
+    scores: Any, orders: Any, joins: Any, prices: Any, counts: Any, width: float,
+    x: Any, out: Any,
+) -> None:  # fmt: skip
+    """Write the second derivative of Σ smoothed hinge times x, shape (n,)."""
+    out[:] = 0.0
+    for m in range(len(joins)):
+        depth, a, b, c, d = joins[m]
+        lower, upper = orders[depth, a:b], orders[depth, c:d]
+        _bend(scores, lower, upper, counts, width, prices[m] / width, x, out)
+
+
+@compiled
+def log_linear(scores: Any, joins: Any, prices: Any, counts: Any, out: Any) -> Any:
+    """Write what rows gain, less what they lose; return Σ ln(1 + e^(s_j − s_i)).
+
+    Every pair is looked at, none is kept.
+    """
+    loss = 0.0
+    out[:] = 0.0
+    for m in range(len(joins)):
+        _, a, b, c, d = joins[m]
+        for i in range(c, d):
+            worth, gained = prices[m] * counts[i], 0.0
+            for j in range(a, b):
+                behind = scores[j] - scores[i]
+                power = np.exp(-abs(behind))
+                share = 1.0 / (1.0 + power) if behind > 0.0 else power / (1.0 + power)
+                loss += worth * (max(behind, 0.0) + np.log1p(power))
+                gained += share
+                out[j] -= worth * share
+            out[i] += worth * gained
+    return loss

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from classmark import datasets as datasets
     from classmark import measures as measures
     from classmark.index.directory import Index as Index
+    from classmark.judgments.clicks import click_preferences as click_preferences
     from classmark.links.pagerank import pagerank as pagerank
     from classmark.losses.errors import ranking_error as ranking_error
     from classmark.measures import accuracy_bound as accuracy_bound
@@ -21,10 +22,18 @@ if TYPE_CHECKING:
     from classmark.problems import Mistake as Mistake
     from classmark.rankers.examples.query import ExampleQuery as ExampleQuery
     from classmark.rankers.loglinear import LogLinearRanker as LogLinearRanker
+    from classmark.rankers.ltr import LambdaMART as LambdaMART
+    from classmark.rankers.ltr import ListNet as ListNet
+    from classmark.rankers.ltr import PairwiseLogistic as PairwiseLogistic
+    from classmark.rankers.ltr import PointwiseSVM as PointwiseSVM
+    from classmark.rankers.ltr import RankingSVM as RankingSVM
+    from classmark.rankers.ltr import normalise_per_query as normalise_per_query
+    from classmark.rankers.ltr import select_over_queries as select_over_queries
     from classmark.rankers.mmp import MMP as MMP
     from classmark.rankers.perceptron import CategoryPerceptron as CategoryPerceptron
     from classmark.rankers.preference import PreferenceRanker as PreferenceRanker
     from classmark.rankers.rocchio import Rocchio as Rocchio
+    from classmark.rankers.screening import Screening as Screening
     from classmark.taxonomy.tree import Taxonomy as Taxonomy
     from classmark.text.analysis import Analyzer as Analyzer
     from classmark.weighting.live import LiveVectorizer as LiveVectorizer
@@ -38,20 +47,29 @@ _HOMES = {
     "CategoryPerceptron": "classmark.rankers.perceptron",
     "ExampleQuery": "classmark.rankers.examples.query",
     "Index": "classmark.index.directory",
+    "LambdaMART": "classmark.rankers.ltr",
+    "ListNet": "classmark.rankers.ltr",
     "LiveVectorizer": "classmark.weighting.live",
     "LogLinearRanker": "classmark.rankers.loglinear",
     "MMP": "classmark.rankers.mmp",
     "Mistake": "classmark.problems",
+    "PairwiseLogistic": "classmark.rankers.ltr",
+    "PointwiseSVM": "classmark.rankers.ltr",
     "PreferenceGraph": "classmark.preferences.graph",
     "PreferenceRanker": "classmark.rankers.preference",
+    "RankingSVM": "classmark.rankers.ltr",
     "Rocchio": "classmark.rankers.rocchio",
+    "Screening": "classmark.rankers.screening",
     "Taxonomy": "classmark.taxonomy.tree",
     "Vectorizer": "classmark.weighting.vectorizer",
     "accuracy_bound": "classmark.measures",
+    "click_preferences": "classmark.judgments.clicks",
     "decompose": "classmark.preferences.decompose",
+    "normalise_per_query": "classmark.rankers.ltr",
     "pagerank": "classmark.links.pagerank",
     "ranking_error": "classmark.losses.errors",
     "select_features": "classmark.weighting.selection",
+    "select_over_queries": "classmark.rankers.ltr",
 }
 _ROOMS = ("datasets", "measures")
 __all__ = [  # noqa: PLE0604, the names are those of _HOMES

@@ -183,6 +183,11 @@ class Generations:
         beside.replace(self.folder / "CURRENT")
         sync_folder(self.folder)
 
+    def take_out_of_service(self) -> None:
+        """Let no generation be current; all stay."""
+        (self.folder / "CURRENT").unlink(missing_ok=True)
+        sync_folder(self.folder)
+
     def drop_old(self, keep: int) -> None:
         """Remove all but the newest ``keep`` generations and the current one."""
         current = self.current()

@@ -55,7 +55,7 @@ def test_without_a_file_everything_lies_in_reports(run, tmp_path):
 def test_an_unknown_name_lists_the_known_ones(run, tmp_path):
     code, out, err = run("reproduce", "gravity")
     assert (code, out) == (2, "")
-    assert "'gravity' is not known: use graphs-rcv1, mmp-reuters, plm" in err
+    assert "'gravity' is not known: use clicks, graphs-rcv1, " in err
     assert not list(tmp_path.iterdir())
 
 

@@ -18,19 +18,19 @@ def product_loss(a, b, n):
     return 1 - (a / (a + b)) * (a / n) if a else 1.0
 
 
-def worst_table(missable, findable, n, a, b):
+def worst_table(losable, findable, n, a, b):
     """All tables one after the other."""
-    tables = itertools.product(range(len(missable) + 1), range(len(findable) + 1))
+    tables = itertools.product(range(len(losable) + 1), range(len(findable) + 1))
     return max(
         tables,
-        key=lambda t: table_value(missable, findable, n, (a, b), t),
+        key=lambda t: table_value(losable, findable, n, (a, b), t),
     )
 
 
-def table_value(missable, findable, n, start, table):
+def table_value(losable, findable, n, start, table):
     missed, found = table
-    a, b = start[0] + len(missable) - missed, start[1] + found
-    return product_loss(a, b, n) - missable[:missed].sum() + findable[:found].sum()
+    a, b = start[0] + len(losable) - missed, start[1] + found
+    return product_loss(a, b, n) - losable[:missed].sum() + findable[:found].sum()
 
 
 def maximise_dual(G, losses, total):

@@ -185,3 +185,12 @@ def part(code, tf, x, a, b, world):
             "idf": lambda: 1.0,
         }.get(name, lambda: tf * x)()
     )
+
+
+def score_items(code, world, terms, tf, x, out):
+    for d in range(len(x)):
+        out[d] = sum(
+            part(code, tf[i][d], x[d], a, b, world)
+            for i, (a, b) in enumerate(zip(*terms, strict=True))
+            if tf[i][d]
+        )

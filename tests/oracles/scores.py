@@ -16,3 +16,20 @@ def add_to_rows(columns, values, W, delta, changed, n_changed):
 
 def square(values):
     return sum(float(v) ** 2 for v in values)
+
+
+def dot(columns, values, w):
+    return sum(v * w[c] for c, v in zip(columns, values, strict=True))
+
+
+def add(columns, values, step, w):
+    for c, v in zip(columns, values, strict=True):
+        w[c] += step * v
+
+
+def shuffle(order, n, seed):
+    for k in range(n - 1):
+        seed = seed * 48271 % (2**31 - 1)
+        other = k + seed * (n - k) // (2**31 - 1)
+        order[k], order[other] = order[other], order[k]
+    return seed

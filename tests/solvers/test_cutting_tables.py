@@ -63,13 +63,12 @@ def test_worst_table(seed):
     rng = np.random.default_rng(seed)
     sizes, a, b = rng.integers(0, 8, 2), int(rng.integers(0, 4)), int(rng.integers(4))
     n = a + int(sizes[0]) + 2
-    missable = np.sort(rng.random(sizes[0]) / n)
+    losable = np.sort(rng.random(sizes[0]) / n)
     findable = -np.sort(rng.random(sizes[1]) / n)
-    found = kernels.worst_table(missable, findable, n, a, b)
-    best = slow.worst_table(missable, findable, n, a, b)
+    found = kernels.worst_table(losable, findable, n, a, b)
+    best = slow.worst_table(losable, findable, n, a, b)
     values = [
-        slow.table_value(missable, findable, n, (a, b), table)
-        for table in (found, best)
+        slow.table_value(losable, findable, n, (a, b), table) for table in (found, best)
     ]
     assert values[0] == pytest.approx(values[1], abs=1e-12)
 

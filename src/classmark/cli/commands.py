@@ -169,7 +169,8 @@ def reproduce(
     name: Annotated[
         str,
         typer.Argument(
-            help="graphs-rcv1, mmp-reuters, plm-reuters or retrieval-models"
+            help="graphs-rcv1, mmp-reuters, plm-reuters, qbme-news20, qbme-reuters, "
+            "qbme-siam or retrieval-models"
         ),
     ],
     data: Annotated[Path | None, typer.Option(help="The data sets' folder.")] = None,

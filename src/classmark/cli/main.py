@@ -12,9 +12,13 @@ import typer
 
 from classmark import __version__
 from classmark.cli import (
+    clicking,
     commands,
     decisions,
+    liking,
     links,
+    ranking,
+    screening,
     searching,
     streaming,
     taxonomies,
@@ -33,6 +37,8 @@ app = typer.Typer(
 )
 taxonomy = typer.Typer(help="Show, bring in, write or change the taxonomy.")
 data = typer.Typer(help="Known public collections.")
+rank = typer.Typer(help="Learn how answers are to be ordered.")
+screen = typer.Typer(help="Read until a share of the relevant documents is found.")
 app.command()(commands.init)
 app.command("import")(commands.import_)
 app.command()(commands.export)
@@ -52,7 +58,22 @@ app.command()(streaming.stream)
 app.command()(commands.suggest)
 app.command()(searching.index)
 app.command()(searching.search)
+app.command()(clicking.click)
 app.command()(searching.tune)
+app.command()(liking.like)
+app.add_typer(rank, name="rank")
+rank.command()(ranking.features)
+rank.command()(ranking.train)
+rank.command()(ranking.evaluate)
+rank.command()(ranking.use)
+rank.command()(ranking.report)
+app.add_typer(screen, name="screen")
+screen.command()(screening.start)
+screen.command("next")(screening.next_)
+screen.command()(screening.mark)
+screen.command()(screening.status)
+screen.command()(screening.export)
+screen.command()(screening.simulate)
 app.command()(links.pagerank)
 app.command()(decisions.decide)
 app.command()(decisions.undo)

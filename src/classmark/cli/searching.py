@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,10 +14,12 @@ from classmark.cli.commands import HERE, AsJson, Format, Where, open_project
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
+    from classmark.workbench.project import Project
     from classmark.workbench.searching import Found, MalformedQuery
     from classmark.workbench.views import Table
 
 CHECK, MERGE = Path("check"), Path("merge")
+MOST = 20  # parts of a score that are printed
 Folder = Annotated[
     Path | None, typer.Option("--index", metavar="DIR", help="An index of a file.")
 ]
@@ -120,9 +123,21 @@ def search(
         str | None,
         typer.Option(metavar="pagerank[:WEIGHT]", help="Add what links say."),
     ] = None,
+    ranker: Annotated[
+        str | None,
+        typer.Option(metavar="N|none", help="A learned ranker; else that in service."),
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="What each term adds to each score.")
     ] = False,
+    log: Annotated[
+        bool | None,
+        typer.Option(
+            "--log/--no-log",
+            help="Keep the words and what is shown, to learn from; else as "
+            "classmark.toml says: no.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find documents, best first, with the words that match."""
@@ -130,6 +145,8 @@ def search(
 
     if folder is not None and project != HERE:
         raise Mistake("--project and --index: give one of them")
+    if folder is not None and log:
+        raise Mistake("--log: an index has no log; import the file into a project")
     query = " ".join(words)
     wish = searching.Wish(
         model,
@@ -139,17 +156,34 @@ def search(
         prior,
         explain,
         tuple(weight or ()),
+        ranker,
     )
+    number = None
     try:
         if folder is not None:
             found = searching.search_index(folder, query, wish)
         else:
             with open_project(project) as opened:
                 found = searching.search_in(opened, query, wish)
+                number = logged(opened, query, found, wish.model, log=log)
     except searching.MalformedQuery as problem:
         _point_out(problem)
         raise typer.Exit(2) from problem
-    show_found(found, as_json=as_json)
+    show_found(found, number, as_json=as_json)
+
+
+def logged(
+    project: Project, query: str, found: Found, ranker: str | None, *, log: bool | None
+) -> int | None:
+    """Keep what was found, if it is to be kept; return its number in the log."""
+    from classmark.workbench.impressions import is_logged, log_impression
+
+    if not found.answers or not is_logged(project, log):
+        return None
+    shown = [(answer.id, answer.score) for answer in found.answers]
+    number = found.answers[0].ranker
+    name = ranker or "bm25" if number is None else f"ranker {number}"
+    return log_impression(project, query, shown, ranker=name)
 
 
 def _point_out(problem: MalformedQuery) -> None:
@@ -158,14 +192,17 @@ def _point_out(problem: MalformedQuery) -> None:
     sys.stderr.write(f"classmark: {shown}\n")
 
 
-def show_found(found: Found, *, as_json: bool = False) -> None:
-    """Print what was found."""
+def show_found(
+    found: Found, impression: int | None = None, *, as_json: bool = False
+) -> None:
+    """Print what was found; impression : its number in the log, if it is there."""
     from dataclasses import asdict
 
     from classmark.cli.output import say, show_json
 
     if as_json:
-        show_json([asdict(answer) for answer in found.answers])
+        said = {} if impression is None else {"impression": impression}
+        show_json([asdict(answer) | said for answer in found.answers])
         return
     if not found.answers:
         say("nothing was found")
@@ -174,10 +211,20 @@ def show_found(found: Found, *, as_json: bool = False) -> None:
         if answer.snippet:
             say(f"       {answer.snippet}")
         if answer.parts:
-            parts = (f"{term} {part:+.4f}" for term, part in answer.parts.items())
-            say(f"       = {'  '.join(parts)}")
+            say(f"       = {_parts(answer.parts)}")
     if found.note:
         say(f"\n  {found.note}")
+    if impression is not None:
+        say(f"\n  logged: classmark click {impression} ID says what you opened")
+
+
+def _parts(parts: Mapping[str, float]) -> str:
+    """The parts of a score, the first of very many, and what the others add."""
+    first, rest = list(parts.items())[:MOST], list(parts.values())[MOST:]
+    shown = [f"{term} {part:+.4f}" for term, part in first]
+    if rest:
+        shown.append(f"({len(rest)} others) {sum(rest):+.4f}")
+    return "  ".join(shown)
 
 
 def tune(

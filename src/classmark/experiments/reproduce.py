@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from classmark.experiments import mmp_reuters as mmp
+from classmark.experiments import qbme as examples
 from classmark.experiments import retrieval_models as models
+from classmark.experiments.click_report import clicks_report
+from classmark.experiments.click_simulation import click_simulation
 from classmark.experiments.figures import (
     Panel,
     dot_panels,
@@ -18,7 +21,13 @@ from classmark.experiments.figures import (
     rank_curves,
 )
 from classmark.experiments.graphs_rcv1 import Table, graphs_rcv1
+from classmark.experiments.ltr_mq2008 import ltr_mq2008
+from classmark.experiments.ltr_report import ltr_report
+from classmark.experiments.off_policy import off_policy
 from classmark.experiments.plm_reuters import RANKS, Curves, Row, plm_reuters
+from classmark.experiments.qbme_figures import hardness_curves
+from classmark.experiments.ranker_report import service_report
+from classmark.experiments.ranker_service import ranker_service
 from classmark.preferences.decompose import NAMES as ERRORS
 from classmark.problems import Mistake
 
@@ -174,6 +183,67 @@ def models_report(table: models.Table) -> Reproduction:
     )
 
 
+def of_clicks(data: Path | None) -> Reproduction:
+    """What clicks of a known user teach, and counterfactual values [Joachims17]."""
+    return Reproduction(*clicks_report(click_simulation(data), off_policy(data)))
+
+
+def of_learners(data: Path | None) -> Reproduction:
+    """Learning to rank on LETOR's MQ2008: is RSVM-IR better at the top [Cao06]?"""
+    return Reproduction(*ltr_report(ltr_mq2008(data)))
+
+
+def of_service(data: Path | None) -> Reproduction:
+    """A learned ranker beside the best single model, on half of the queries."""
+    return Reproduction(*service_report(ranker_service(data)))
+
+
+def of_examples(name: str, data: Path | None) -> Reproduction:
+    """Query by multiple examples: a table of [ZhangLee09]."""
+    return examples_report(examples.qbme(name, data))
+
+
+def examples_report(tables: Sequence[examples.Table]) -> Reproduction:
+    """Put the means beside the paper's; draw the first table's topics by hardness."""
+    first = tables[0]
+    rows: list[dict[str, str | float | None]] = []
+    for own in zip(*(table.rows for table in tables), strict=True):
+        cells: dict[str, str | float | None] = {"method": own[0].label}
+        for table, row in zip(tables, own, strict=True):
+            where = "" if len(tables) == 1 else f", {len(table.topics)} topics"
+            cells |= {f"{key}{where}": cell for key, cell in _cells(row).items()}
+        rows.append(cells)
+    claims = [
+        claim if len(tables) == 1 else f"{len(table.topics)} topics: {claim}"
+        for table in tables
+        for claim in table.claims
+    ]
+    drawn = {
+        row.label: row.topics["prbep"]
+        for row in first.rows
+        if row.label in examples.DRAWN
+    }
+    title = f"Query by examples: {first.name}, PRBEP of each topic"
+    return Reproduction(
+        f"Query by multiple examples: {first.name}",
+        rows,
+        claims,
+        partial(hardness_curves, drawn, title=title),
+        f"measured (published); {len(first.topics)} topics, {first.documents:,} "
+        f"documents, {first.features:,} features; processor seconds a topic",
+        {"tables": [asdict(table) for table in tables]},
+    )
+
+
+def _cells(row: examples.Row) -> dict[str, str]:
+    cells = {}
+    for key, form in examples.FORMS.items():
+        published = row.paper.get(key)
+        beside = "" if published is None else f" ({published:{form}})"
+        cells[key] = f"{row.means[key]:{form}}{beside}"
+    return cells
+
+
 def _precision(row: Row, baseline: Row) -> dict[str, str | float | None]:
     cells: dict[str, str | float | None] = {
         "method": row.method,
@@ -192,8 +262,12 @@ def _precision(row: Row, baseline: Row) -> dict[str, str | float | None]:
 
 
 EXPERIMENTS: dict[str, Callable[[Path | None], Reproduction]] = {
+    "clicks": of_clicks,
     "graphs-rcv1": of_graphs,
+    "ltr-cranfield": of_service,
+    "ltr-mq2008": of_learners,
     "mmp-reuters": of_rounds,
     "plm-reuters": of_preferences,
+    **{f"qbme-{name}": partial(of_examples, name) for name in examples.TASKS},
     "retrieval-models": of_models,
 }

@@ -47,3 +47,32 @@ def square(values: Any) -> Any:
     for j in range(len(values)):
         total += float(values[j]) * float(values[j])
     return total
+
+
+@compiled
+def dot(columns: Any, values: Any, w: Any) -> Any:
+    """⟨w, x⟩ of a row."""
+    total = 0.0
+    for j in range(len(columns)):
+        total += values[j] * w[columns[j]]
+    return total
+
+
+@compiled
+def add(columns: Any, values: Any, step: float, w: Any) -> None:
+    """The weights gain step · x."""
+    for j in range(len(columns)):
+        w[columns[j]] += step * values[j]
+
+
+@compiled
+def shuffle(order: Any, n: int, seed: int) -> Any:
+    """Put order[:n] into random order; return the next seed, 1 to 2³¹ − 2.
+
+    The numbers are those of the minimal standard generator [ParkMiller88].
+    """
+    for k in range(n - 1):
+        seed = seed * 48271 % 2147483647
+        other = k + seed * (n - k) // 2147483647
+        order[k], order[other] = order[other], order[k]
+    return seed

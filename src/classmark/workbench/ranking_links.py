@@ -20,6 +20,7 @@ from classmark.ranking import top
 from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
+    from classmark.index.directory import Index
     from classmark.sparse import Rows
     from classmark.workbench.project import Project
 
@@ -60,6 +61,20 @@ def rank_documents(project: Project, reader: Reader, n: int = 20) -> Table:
     return Table(
         f"Documents of {project.settings.name} by links", rows, _note(A, given)
     )
+
+
+def chances(project: Project, index: Index) -> NDArray[np.float64] | None:
+    """Return the PageRank of each item of an index; None where nothing links."""
+    pages = [Page(id_, json.loads(links)) for id_, links in project.store.run(LINKS)]
+    A, ids = graph_of(pages)
+    if A.nnz == 0:
+        return None
+    found = np.ones(index.searcher.n_items)
+    for id_, chance in zip(ids, pagerank(A).tolist(), strict=True):
+        number = index.number(id_)
+        if number is not None:
+            found[number] = chance
+    return found
 
 
 def rank_edges(path: Path, reader: Reader, n: int = 20) -> Table:

@@ -11,6 +11,8 @@ A search by examples has a log of its own, ``marks``, that only grows as well: a
 ``undo`` takes its mark back, or, the mark being taken back, brings it again; marks made
 together share a ``step``. What holds is in ``marked``, the last word of a search on a
 document.
+Where a project asks for it, lists that a search has shown are in ``impressions``, and
+what was opened from them in ``clicks``; both only grow.
 """
 
 from __future__ import annotations
@@ -241,6 +243,33 @@ CREATE VIEW marked AS
     WHERE act <> 'undo'
       AND (SELECT count(*) FROM marks AS u WHERE u.undoes = m.seq) % 2 = 0)
   WHERE age = 1;
+""",
+    """
+CREATE TABLE impressions (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  at TEXT NOT NULL,
+  who TEXT NOT NULL,
+  query TEXT NOT NULL,
+  ranker TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  shown TEXT NOT NULL
+);
+CREATE TABLE clicks (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  impression INTEGER NOT NULL REFERENCES impressions (number),
+  document TEXT NOT NULL,
+  position INTEGER NOT NULL CHECK (position >= 1),
+  at TEXT NOT NULL
+);
+CREATE INDEX clicks_by_impression ON clicks (impression, position);
+CREATE TRIGGER impressions_are_kept BEFORE DELETE ON impressions
+  BEGIN SELECT RAISE (ABORT, 'the log of impressions is append-only'); END;
+CREATE TRIGGER impressions_do_not_change BEFORE UPDATE ON impressions
+  BEGIN SELECT RAISE (ABORT, 'the log of impressions is append-only'); END;
+CREATE TRIGGER clicks_are_kept BEFORE DELETE ON clicks
+  BEGIN SELECT RAISE (ABORT, 'the log of clicks is append-only'); END;
+CREATE TRIGGER clicks_do_not_change BEFORE UPDATE ON clicks
+  BEGIN SELECT RAISE (ABORT, 'the log of clicks is append-only'); END;
 """,
 )
 VERSION = len(MIGRATIONS)

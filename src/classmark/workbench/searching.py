@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from classmark.corpus.document import Document
 from classmark.formats import read_records
@@ -19,12 +17,11 @@ from classmark.index.feedback import Feedback, feedback_from
 from classmark.index.language import MalformedQuery, parse
 from classmark.index.priors import Prior, log_prior
 from classmark.index.tree import Belief, Group, Node, Phrase, Word
-from classmark.links.graph import graph_of
-from classmark.links.pagerank import pagerank
 from classmark.problems import Mistake
 from classmark.workbench.index_folders import SOURCE, open_index
 from classmark.workbench.indexing import is_stale, open_project_index
-from classmark.workbench.ranking_links import LINKS, Page
+from classmark.workbench.ranking_links import chances
+from classmark.workbench.reranking import ranker_for, rerank
 from classmark.workbench.snippets import snippet
 
 if TYPE_CHECKING:
@@ -34,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Answered", "Found", "MalformedQuery", "Wish", "search_in", "search_index"]
 
 SIZE = 80
+STALE = "documents were imported since: classmark index brings the index up to date"
 NO_TERMS = "no word of the query is searched for: they are stop words, or signs"
 OPTIONS = {
     "model": "--model",
@@ -50,7 +48,8 @@ class Wish:
 
     parameters : ``name=value`` each;  weights : ``field=number`` each, 1 where not
     given;  feedback : ``rm3`` or ``rm3:terms=10``;  prior :
-    ``pagerank`` or ``pagerank:weight``.
+    ``pagerank`` or ``pagerank:weight``;  ranker : the number of a learned ranker, or
+    ``none``; None: the one in service.
     """
 
     model: str | None = None
@@ -60,11 +59,16 @@ class Wish:
     prior: str | None = None
     explain: bool = False
     weights: Sequence[str] = ()
+    ranker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A document that was found; parts : what each term adds to its score."""
+    """A document that was found.
+
+    parts : what each term, or feature, adds to its score;  ranker : the learned ranker
+    that ordered the answer, if one did.
+    """
 
     rank: int
     score: float
@@ -72,6 +76,7 @@ class Answered:
     title: str
     snippet: str
     parts: Mapping[str, float] = field(default_factory=dict)
+    ranker: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +88,30 @@ class Found:
 
 
 def search_in(project: Project, query: str, wish: Wish) -> Found:
-    """Search the documents of a project."""
+    """Search the documents of a project, in the order of a ranker if one orders."""
     index = open_project_index(project)
-    prior = None if wish.prior is None else _links_prior(project, index, wish.prior)
-    hits, parts = _searched(index, query, wish, prior)
+    ordered = ranker_for(project, query, wish)
+    if ordered is None:
+        prior = None if wish.prior is None else _links_prior(project, index, wish.prior)
+        hits, parts = _searched(index, query, wish, prior)
+    else:
+        _require_some(wish.k)
+        hits, parts = rerank(project, index, query, ordered, wish)
     documents = {hit.id: project.store.document(hit.id) for hit in hits}
-    note = "documents were imported since: classmark index brings the index up to date"
-    return Found(
-        _shown(index, query, hits, documents, parts),
-        note if is_stale(project) else _said_nothing(index, query),
-    )
+    answers = _shown(index, query, hits, documents, parts)
+    notes = [STALE if is_stale(project) else _said_nothing(index, query)]
+    if ordered is not None:
+        answers = [replace(each, ranker=ordered.number) for each in answers]
+        notes.append(ordered.said)
+    return Found(answers, "; ".join(note for note in notes if note))
 
 
 def search_index(folder: Path, query: str, wish: Wish) -> Found:
     """Search an index of a file; titles and texts are read from the file again."""
     if wish.prior is not None:
         raise Mistake("--prior needs the links of a project: import the file into one")
+    if wish.ranker is not None:
+        raise Mistake("--ranker needs the rankers of a project: import the file there")
     index = open_index(folder)
     hits, parts = _searched(index, query, wish, None)
     documents, note = _read_again(folder, {hit.id for hit in hits})
@@ -140,8 +153,7 @@ def _searched(
     index: Index, query: str, wish: Wish, prior: Prior | None
 ) -> tuple[list[Hit], dict[str, dict[str, float]]]:
     """Return the hits and, if wished, what each term adds to each."""
-    if wish.k < 1:
-        raise Mistake(f"k is {wish.k}: ask for at least one document")
+    _require_some(wish.k)
     options = _options(index, wish, prior)
     tree = parse(query)
     if tree is None:
@@ -156,6 +168,11 @@ def _searched(
         return hits, {}
     several = len(index.fields) > 1
     return hits, {hit.id: _told(asked.explain(hit.number), several) for hit in hits}
+
+
+def _require_some(k: int) -> None:
+    if k < 1:
+        raise Mistake(f"k is {k}: ask for at least one document")
 
 
 def _options(index: Index, wish: Wish, prior: Prior | None) -> dict[str, Any]:
@@ -237,16 +254,10 @@ def _links_prior(project: Project, index: Index, text: str) -> Prior:
     size = _number(weight) if weight else 1.0
     if name != "pagerank" or isinstance(size, str):
         raise Mistake(f"--prior {text!r}: write pagerank, or pagerank:0.5")
-    pages = [Page(id_, json.loads(links)) for id_, links in project.store.run(LINKS)]
-    A, ids = graph_of(pages)
-    if A.nnz == 0:
+    found = chances(project, index)
+    if found is None:
         raise Mistake(f"--prior {name}: no document of {project.folder} links to one")
-    chances = np.ones(index.searcher.n_items)
-    for id_, chance in zip(ids, pagerank(A).tolist(), strict=True):
-        number = index.number(id_)
-        if number is not None:
-            chances[number] = chance
-    return log_prior(chances, float(size))
+    return log_prior(found, float(size))
 
 
 def _read_again(folder: Path, wanted: set[str]) -> tuple[dict[str, Document], str]:

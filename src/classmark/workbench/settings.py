@@ -11,6 +11,7 @@ from typing import Any
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile
 
 FILE, FORMAT = "classmark.toml", 1
+LOGS = ("no", "anonymous", "named")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +42,24 @@ class LearningSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """Whether searches and clicks are kept: no, anonymous or named.
+
+    log : what is kept of a search is its time, its words, the ids and scores shown and
+    what was opened from them; the user's name if "named".
+    """
+
+    log: str = "no"
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """A project's settings."""
 
     name: str
     text: TextSettings = field(default_factory=TextSettings)
     learning: LearningSettings = field(default_factory=LearningSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
 
 
 def read_settings(folder: Path) -> Settings:
@@ -82,6 +95,7 @@ def settings_text(settings: Settings) -> str:
     for section, explanation in (
         ("text", TextSettings),
         ("learning", LearningSettings),
+        ("search", SearchSettings),
     ):
         first = (explanation.__doc__ or "").splitlines()[0]
         lines += ["", f"[{section}]  # {first}"]
@@ -91,7 +105,11 @@ def settings_text(settings: Settings) -> str:
 
 
 def _checked(path: Path, found: dict[str, Any]) -> Settings:
-    sections = {"text": TextSettings, "learning": LearningSettings}
+    sections = {
+        "text": TextSettings,
+        "learning": LearningSettings,
+        "search": SearchSettings,
+    }
     parts: dict[str, Any] = {}
     for key, value in found.items():
         if key == "name" and isinstance(value, str):
@@ -105,7 +123,14 @@ def _checked(path: Path, found: dict[str, Any]) -> Settings:
             )
     if "name" not in parts:
         raise UnreadableFile(path, None, 'the project has no name: add name = "…"')
-    return Settings(**parts)
+    settings = Settings(**parts)
+    if settings.search.log not in LOGS:
+        raise UnreadableFile(
+            path,
+            None,
+            f"[search] log is {settings.search.log!r}: use {', '.join(LOGS)}",
+        )
+    return settings
 
 
 def _section(path: Path, name: str, kind: Any, values: dict[str, Any]) -> Any:

@@ -106,18 +106,24 @@ def judged_in(
         with indexed(_loaded(judgments)) as asked:
             yield asked
         return
+    queries, qrels, name = read_judged(judgments)
+    yield judged_queries(index, queries, qrels, name)
+
+
+def read_judged(
+    judgments: Judgments,
+) -> tuple[Mapping[str, str], Mapping[str, Mapping[str, float]], str]:
+    """Read query → text, query → document → grade, and what to call them."""
     if judgments.dataset is not None:
         found = _loaded(judgments)
-        yield judged_queries(index, found.queries, found.qrels, found.name)
-        return
+        return found.queries, found.qrels, found.name
     if judgments.queries is None or judgments.qrels is None:
         raise Mistake(
             "judged queries are needed: give --queries FILE and --qrels FILE, or "
             "--dataset NAME for those of a known collection"
         )
     queries = {r.id: r.document.text for r in read_records(judgments.queries)}
-    qrels = gather(_judgments(judgments.qrels))
-    yield judged_queries(index, queries, qrels, judgments.queries.name)
+    return queries, gather(_judgments(judgments.qrels)), judgments.queries.name
 
 
 def _index(project: Project | None, folder: Path | None) -> Index | None:

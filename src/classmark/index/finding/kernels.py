@@ -115,8 +115,8 @@ def _find_listed(
                 n = keep_near(touched, n, acc, rule, bar - rest[i + 1])
                 state = (rest, i + 1, bar, acc, touched, n, heap)
                 return finish_known(code, world, query, data, rule, *state)
-    state = (acc, spans[last, 0], spans[last, 1], rule, 0, heap)
-    size = finish_parts(code, a[last], b[last], world, items, counts, x, *state)
+    rest_of = (acc, spans[last, 0], spans[last, 1], rule, 0, heap)
+    size = finish_parts(code, a[last], b[last], world, items, counts, x, *rest_of)
     return select_listed(acc, touched, n, rule, size, heap)
 
 

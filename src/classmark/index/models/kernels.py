@@ -174,3 +174,18 @@ def part(code: int, tf: float, x: float, a: float, b: float, world: Any) -> floa
     else:
         y = 1.0 if code in (BIM, IDF) else tf * x
     return a * y
+
+
+@compiled
+def score_items(code: int, world: Any, terms: Any, tf: Any, x: Any, out: Any) -> None:
+    """Fill in what all terms of a query add to the scores of some items.
+
+    terms : (a, b), the terms' constants;  tf : how often each term occurs in each item,
+    shape (terms, items);  x : the items' features, shape (items,).
+    """
+    a, b = terms
+    for d in range(len(x)):
+        out[d] = 0.0
+        for i in range(len(a)):
+            if tf[i, d] > 0.0:
+                out[d] += part(code, tf[i, d], x[d], a[i], b[i], world)

@@ -11,19 +11,9 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.scores.kernels import square
+from classmark.scores.kernels import dot, shuffle, square
 
-MULTIPLIER, MODULUS = 48271, 2147483647  # of the random numbers
 NONE = 1e-300  # a curvature that is none
-
-
-@compiled
-def _score(columns: Any, values: Any, w: Any) -> Any:
-    """⟨w, x⟩."""
-    total = 0.0
-    for j in range(len(columns)):
-        total += values[j] * w[columns[j]]
-    return total
 
 
 @compiled
@@ -31,7 +21,7 @@ def multiply(starts: Any, columns: Any, values: Any, w: Any, out: Any) -> None:
     """Write ⟨w, x⟩ of every row."""
     for i in range(len(out)):
         span = slice(starts[i], starts[i + 1])
-        out[i] = _score(columns[span], values[span], w)
+        out[i] = dot(columns[span], values[span], w)
 
 
 @compiled
@@ -51,18 +41,18 @@ def product_loss(a: float, b: float, n: int) -> Any:
 
 
 @compiled
-def worst_table(missable: Any, findable: Any, n: int, a: int, b: int) -> Any:
+def worst_table(losable: Any, findable: Any, n: int, a: int, b: int) -> Any:
     """The table that maximises Δ − Σ missed + Σ found, Δ = 1 − precision · recall.
 
-    missable : gains of the examples that may be missed or not, rising;  findable : of
+    losable : gains of the examples that may be missed or not, rising;  findable : of
     the others that may be found, falling;  n : how many examples there are;  a, b :
-    found examples and others if all that are missable are missed and none of the
+    found examples and others if all that are losable are missed and none of the
     findable is found. Both kinds of gain divided by what Δ counts. The best b never
     falls as a rises, so one walk suffices. Return how many to miss, how many to find.
     """
-    missed, found, value = len(missable), 0, 0.0
+    missed, found, value = len(losable), 0, 0.0
     best, best_missed, best_found = -np.inf, 0, 0
-    for gain in missable:
+    for gain in losable:
         value -= gain
     while True:
         while found < len(findable):
@@ -77,7 +67,7 @@ def worst_table(missable: Any, findable: Any, n: int, a: int, b: int) -> Any:
         if missed == 0:
             return best_missed, best_found
         missed, a = missed - 1, a + 1
-        value += missable[missed]
+        value += losable[missed]
 
 
 @compiled
@@ -143,16 +133,6 @@ def _curvature(table: Any, n: int, scale: Any, C: float, of: int) -> Any:
 
 
 @compiled
-def _shuffle(order: Any, n: int, seed: int) -> Any:
-    """Put order[:n] into random order; return the next seed."""
-    for k in range(n - 1):
-        seed = seed * MULTIPLIER % MODULUS
-        other = k + seed * (n - k) // MODULUS
-        order[k], order[other] = order[other], order[k]
-    return seed
-
-
-@compiled
 def _visit(
     first: Any, second: Any, scale: Any, C: float, duals: Any, w: Any, squares: Any,
     table: Any, i: int, limits: Any,
@@ -165,7 +145,7 @@ def _visit(
     values = part[2][part[0][r] : part[0][r + 1]]
     sign, count = (1.0, scale[1]) if example else (-1.0, scale[2])
     mine, theirs = margins_of(table, n, scale)
-    g = sign * _score(columns, values, w) - (mine if example else theirs)
+    g = sign * dot(columns, values, w) - (mine if example else theirs)
     old, box = duals[i], C * count
     if (old == 0.0 and g > limits[1]) or (old == box and g < limits[0]):
         return 0.0, 0.0, 0.0, True
@@ -197,7 +177,7 @@ def climb_product(
     """
     n = len(order)
     for done in range(passes):
-        seed = _shuffle(order, n, seed)
+        seed = shuffle(order, n, seed)
         seen, gained, least, most, k = 0.0, 0.0, 0.0, 0.0, 0
         while k < n:
             g, gap, gain, rests = _visit(

@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.scores.kernels import square
-
-MULTIPLIER, MODULUS = 48271, 2147483647  # of the random numbers
+from classmark.scores.kernels import add, dot, shuffle, square
 
 
 @compiled
@@ -30,28 +28,12 @@ def _row(first: Any, second: Any, row: Any) -> Any:
 
 
 @compiled
-def _score(columns: Any, values: Any, w: Any) -> Any:
-    """⟨w, x⟩."""
-    total = 0.0
-    for j in range(len(columns)):
-        total += values[j] * w[columns[j]]
-    return total
-
-
-@compiled
-def _add(columns: Any, values: Any, step: float, w: Any) -> None:
-    """The weights gain step · x."""
-    for j in range(len(columns)):
-        w[columns[j]] += step * values[j]
-
-
-@compiled
 def combine(first: Any, second: Any, rows: Any, coefficients: Any, w: Any) -> None:
     """The weights gain Σ coefficient · x_row."""
     for i in range(len(rows)):
         if coefficients[i] != 0.0:
             columns, values = _row(first, second, rows[i])
-            _add(columns, values, coefficients[i], w)
+            add(columns, values, coefficients[i], w)
 
 
 @compiled
@@ -67,7 +49,7 @@ def survey(
         g = 0.0
         if boxes[i] > 0.0:
             columns, values = _row(first, second, rows[i])
-            g = signs[i] * _score(columns, values, w) - margins[i]
+            g = signs[i] * dot(columns, values, w) - margins[i]
             loss = boxes[i] * max(0.0, -g)
             cost += loss
             gap += max(0.0, loss + duals[i] * g)
@@ -81,16 +63,6 @@ def _stepped(dual: float, g: float, q: float, box: float) -> Any:
     if q > 0.0:
         return min(max(dual - g / q, 0.0), box)
     return box if g < 0.0 else 0.0
-
-
-@compiled
-def _shuffle(order: Any, n: int, seed: int) -> Any:
-    """Put order[:n] into random order; return the next seed."""
-    for k in range(n - 1):
-        seed = seed * MULTIPLIER % MODULUS
-        other = k + seed * (n - k) // MODULUS
-        order[k], order[other] = order[other], order[k]
-    return seed
 
 
 @compiled
@@ -110,7 +82,7 @@ def _visit_all(
         i = order[k]
         a, box = duals[i], boxes[i]
         columns, values = _row(first, second, rows[i])
-        g = signs[i] * _score(columns, values, w) - margins[i]
+        g = signs[i] * dot(columns, values, w) - margins[i]
         if (a == 0.0 and g > high) or (a == box and g < low):
             n -= 1
             order[k], order[n] = order[n], i
@@ -126,7 +98,7 @@ def _visit_all(
         step = duals[i] - a
         if step != 0.0:
             gained -= step * (g + 0.5 * squares[i] * step)
-            _add(columns, values, signs[i] * step, w)
+            add(columns, values, signs[i] * step, w)
     return n, seen, gained, least, most
 
 
@@ -145,7 +117,7 @@ def climb(
     """
     n, gained, done = len(order), 0.0, 0
     while done < passes and n > 0:
-        seed = _shuffle(order, n, seed)
+        seed = shuffle(order, n, seed)
         n, seen, more, least, most = _visit_all(
             first, second, hinges, duals, w, squares, order, n, limits[0], limits[1]
         )

@@ -1,0 +1,34 @@
+"""Logging what was opened from a search, on the command line."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from classmark.cli.commands import HERE, AsJson, Where, open_project
+
+
+def click(
+    impression: Annotated[
+        int, typer.Argument(help="The number a logged search printed.")
+    ],
+    document: Annotated[
+        str, typer.Argument(help="What was opened: its id, or its position.")
+    ],
+    project: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Log that a document was opened from a search that was logged."""
+    from classmark.cli.output import say, show_json
+    from classmark.workbench.impressions import log_click
+
+    with open_project(project) as opened:
+        made = log_click(opened.store, impression, document)
+    if as_json:
+        show_json(made._asdict())
+    else:
+        say(
+            f"{made.document}, position {made.position}, was opened from impression "
+            f"{made.impression}"
+        )

@@ -1,0 +1,165 @@
+"""Learning to rank on the command line: train, compare, put into service and back."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from classmark.cli.commands import HERE, AsJson, Where, open_project
+
+if TYPE_CHECKING:
+    from classmark.workbench.tuning import Judgments
+
+Queries = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Queries, with ids.")
+]
+Qrels = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Query, document, grade.")
+]
+Known = Annotated[
+    str | None, typer.Option(help="A known collection with queries, as library.")
+]
+Data = Annotated[Path | None, typer.Option(help="The data sets' folder.")]
+
+
+def features(
+    to: Annotated[Path, typer.Option(metavar="FILE", help="The LETOR file.")],
+    queries: Queries = None,
+    qrels: Qrels = None,
+    project: Where = HERE,
+    dataset: Known = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write features of judged queries' candidates as a LETOR (svmlight) file."""
+    from classmark.cli.output import show_table
+    from classmark.workbench.ranking import write_features
+
+    given = _judgments(queries, qrels, dataset, data)
+    with open_project(project) as opened:
+        show_table(write_features(opened, given, to), as_json=as_json)
+
+
+def train(
+    queries: Queries = None,
+    qrels: Qrels = None,
+    clicks: Annotated[
+        bool, typer.Option("--clicks", help="Learn from the click log instead.")
+    ] = False,
+    strategy: Annotated[
+        str,
+        typer.Option(
+            help="What a click prefers: clicked-over-skipped, skip-above, "
+            "last-click-over-skipped-above or click-over-previous."
+        ),
+    ] = "clicked-over-skipped",
+    letor: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Only compare, on the rows of a LETOR file."),
+    ] = None,
+    learner: Annotated[
+        str,
+        typer.Option(
+            help="ranking-svm, rsvm-ir, pointwise, listnet, logistic or lambdamart."
+        ),
+    ] = "ranking-svm",
+    project: Where = HERE,
+    dataset: Known = None,
+    data: Data = None,
+    measure: Annotated[
+        str, typer.Option(help="What decides, as ndcg@10, map, mrr.")
+    ] = "ndcg@10",
+    price: Annotated[
+        list[float] | None,
+        typer.Option("--C", help="Choose C among these; repeatable."),
+    ] = None,
+    share: Annotated[float, typer.Option(help="Of the queries, to learn from.")] = 0.5,
+    seed: Annotated[int, typer.Option(help="Parts the queries.")] = 0,
+    force: Annotated[
+        bool, typer.Option("--force", help="Into service even if not surely better.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Learn to rank; a ranker surely better on held-out queries goes into service."""
+    from classmark.cli.output import say, show_json, show_table
+    from classmark.workbench.ranking import Training, train_ranker
+    from classmark.workbench.ranking_files import learn_file
+
+    given = _judgments(queries, qrels, dataset, data)
+    prices = tuple(price or ())
+    said = strategy if clicks else None
+    wish = Training(learner, measure, share, seed, prices, said, force)
+    if letor is not None:
+        show_table(learn_file(letor, wish), as_json=as_json)
+        return
+    with open_project(project) as opened:
+        found = train_ranker(opened, given, wish)
+    if as_json:
+        show_json(asdict(found))
+        return
+    show_table(found.table)
+    say(f"  {found.said}\n  report: {found.page}")
+
+
+def evaluate(
+    number: Annotated[list[int], typer.Argument(metavar="N", help="Rankers.")],
+    queries: Queries = None,
+    qrels: Qrels = None,
+    project: Where = HERE,
+    dataset: Known = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure rankers on judged queries that none of them learned from."""
+    from classmark.cli.output import show_table
+    from classmark.workbench.ranking import evaluate_ranker
+
+    given = _judgments(queries, qrels, dataset, data)
+    with open_project(project) as opened:
+        show_table(evaluate_ranker(opened, given, number), as_json=as_json)
+
+
+def use(
+    number: Annotated[
+        str, typer.Argument(metavar="N|none", help="The ranker, or none.")
+    ],
+    project: Where = HERE,
+) -> None:
+    """Put a ranker into service, or none: the model alone orders then."""
+    from classmark.cli.output import say
+    from classmark.workbench.rankers import use_ranker
+
+    with open_project(project) as opened:
+        say(use_ranker(opened, number))
+
+
+def report(
+    number: Annotated[
+        int | None, typer.Argument(metavar="[N]", help="A ranker; else all.")
+    ] = None,
+    project: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """List the rankers; or show one's wins and losses, and write its page."""
+    from classmark.cli.output import say, show_table
+    from classmark.workbench.rankers import list_rankers, report_ranker
+
+    with open_project(project) as opened:
+        if number is None:
+            show_table(list_rankers(opened), as_json=as_json)
+            return
+        table, page = report_ranker(opened, number)
+    show_table(table, as_json=as_json)
+    if not as_json:
+        say(f"  report: {page}")
+
+
+def _judgments(
+    queries: Path | None, qrels: Path | None, dataset: str | None, data: Path | None
+) -> Judgments:
+    from classmark.workbench.tuning import Judgments
+
+    return Judgments(queries, qrels, dataset, data)

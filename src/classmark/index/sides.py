@@ -1,0 +1,137 @@
+"""A side of the documents: one field, or several read as one, scored item by item.
+
+Retrieval finds the best of all items; here some items are given, and any model says
+what each of them scores. Statistics are those of the items that are alive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.index.models.catalog import resolve
+from classmark.index.plans import Choice, Prepared, frozen_lists
+from classmark.problems import Mistake
+
+Values = NDArray[np.float64]
+COSINE = "cosine"
+
+
+class Matches(NamedTuple):
+    """The terms of a query that occur on a side, and how often in each item asked for.
+
+    terms : analysed, each once;  weights : how much each is asked for;  df, cf : their
+    statistics, each shape (terms,);  tf : shape (terms, items).
+    """
+
+    terms: tuple[str, ...]
+    weights: Values
+    df: Values
+    cf: Values
+    tf: Values
+
+
+class Side:
+    """One field, or the text that several make together.
+
+    >>> from classmark.index.collection import field_of
+    >>> from classmark.sparse import rows_from
+    >>> field = field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"])
+    >>> side, items = Side([Prepared(field)]), np.array([1, 0])
+    >>> found = side.matches({"ant": 1.0, "cat": 1.0}, items)
+    >>> found.tf.tolist(), side.scores(found, items, ("tf", {})).tolist()
+    ([[1.0, 2.0]], [1.0, 2.0])
+    """
+
+    def __init__(self, fields: Sequence[Prepared]) -> None:
+        if not fields:
+            raise Mistake("fields is empty: give at least one")
+        self.fields = list(fields)
+        self.n_alive = fields[0].field.n_alive
+        self.tokens = sum(each.field.total_length for each in fields)
+        self._alive = fields[0].alive
+
+    def lengths(self, items: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Tokens of some items, shape (items,)."""
+        parts = [each.lengths[items] for each in self.fields]
+        return np.asarray(np.sum(parts, axis=0, dtype=np.uint32), np.uint32)
+
+    def matches(self, query: Mapping[str, float], items: NDArray[np.int64]) -> Matches:
+        """Look the terms of a query up, and count them in some items."""
+        names: list[str] = []
+        found: list[tuple[float, int, int]] = []
+        counted: list[Values] = []
+        for term, weight in query.items():
+            df, cf, tf = self._looked_up(term, items)
+            if df and weight:
+                names.append(term)
+                found.append((weight, df, cf))
+                counted.append(tf)
+        known = np.array(found, np.float64).reshape(-1, 3)
+        tf = np.array(counted).reshape(len(names), len(items))
+        return Matches(tuple(names), known[:, 0], known[:, 1], known[:, 2], tf)
+
+    def scores(
+        self, found: Matches, items: NDArray[np.int64], choice: Choice
+    ) -> Values:
+        """Return the score of each item under a model, as ``Searcher`` gives it."""
+        from classmark.index.models import kernels
+
+        model, values = resolve(*choice)
+        world = np.zeros(6)
+        world[:3] = self.n_alive, self.tokens, self.tokens / self.n_alive or 1.0
+        world[3 : 3 + len(values)] = values
+        lengths, x = self.lengths(items), np.empty(len(items))
+        if model.name == COSINE:
+            x = self._one(COSINE).inverse_norms[items]
+        else:
+            kernels.features(model.code, lengths, world, x)
+        a, b = np.empty(len(found.terms)), np.empty(len(found.terms))
+        terms = (found.weights, found.df, found.cf)
+        scale, offset = kernels.constants(model.code, *terms, world, a, b)
+        out = np.empty(len(items))
+        kernels.score_items(model.code, world, (a, b), found.tf, x, out)
+        if model.has_document_part:
+            own = np.empty(len(items))
+            kernels.document_parts(model.code, lengths, world, own)
+            out += scale * own
+        return np.asarray(out + offset)
+
+    def _one(self, model: str) -> Prepared:
+        if len(self.fields) > 1:
+            raise Mistake(f"{model} needs the norms of one field: score each alone")
+        return self.fields[0]
+
+    def _looked_up(
+        self, term: str, items: NDArray[np.int64]
+    ) -> tuple[int, int, Values]:
+        """Return df, cf, and how often a term occurs in each item asked for."""
+        df, cf, tf, lists = 0, 0, np.zeros(len(items)), []
+        for each in self.fields:
+            number = each.numbers[term]
+            if number < 0:
+                continue
+            holders, counts = _list(each, number)
+            at = np.searchsorted(holders, items)
+            at[at == len(holders)] = 0
+            tf += np.where(holders[at] == items, counts[at], 0)
+            df, cf = df + int(each.df[number]), cf + int(each.cf[number])
+            lists.append(holders)
+        if len(lists) > 1:
+            union = np.unique(np.concatenate(lists))
+            df = int(self._alive[union].sum()) if len(self._alive) else len(union)
+        return df, cf, tf
+
+
+def _list(
+    field: Prepared, number: int
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return the items that hold a term, and how often each does."""
+    lists, at = field.whole, number
+    if lists is None:
+        lists, at = frozen_lists(field.field.lists(np.array([number]))), 0
+    begin, end = lists.begins[at], lists.ends[at]
+    return lists.items[begin:end], lists.counts[begin:end]

@@ -1,0 +1,260 @@
+"""Train a ranker of answers, compare it on held-out queries, and guard the service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from classmark.experiments.candidates import CANDIDATES, candidates_of
+from classmark.experiments.ranker_learners import Learner, learner_of
+from classmark.experiments.ranker_learning import (
+    BEST,
+    Learned,
+    Rivals,
+    Wish,
+    is_linear,
+    learn,
+    prepare,
+)
+from classmark.experiments.ranker_training import (
+    MEASURES,
+    SURE,
+    Compared,
+    Parting,
+    compare,
+    gather,
+    part_queries,
+    tune_models,
+)
+from classmark.experiments.retrieving import JudgedQueries, Run, run_queries
+from classmark.formats.letor import write_letor
+from classmark.measures import parse
+from classmark.problems import Mistake
+from classmark.rankers.served import Reranker
+from classmark.workbench.indexing import open_project_index
+from classmark.workbench.judged_queries import (
+    Judged,
+    judged_by_clicks,
+    judged_by_people,
+)
+from classmark.workbench.ranker_pages import SERVED, write_page
+from classmark.workbench.rankers import in_service, keep_ranker, open_ranker, use_ranker
+from classmark.workbench.ranking_links import chances
+from classmark.workbench.tuning import Judgments
+from classmark.workbench.views import Cell, Table
+
+if TYPE_CHECKING:
+    from classmark.index.directory import Index
+    from classmark.workbench.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How to train: the learner, the measure that decides, how queries are parted.
+
+    prices : the Cs to choose among; the learner's own, if none;  clicks : a strategy,
+    to learn from the click log;  force : into service whatever the guard says.
+    """
+
+    learner: str = "ranking-svm"
+    measure: str = MEASURES[0]
+    share: float = 0.5
+    seed: int = 0
+    prices: tuple[float, ...] = ()
+    clicks: str | None = None
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RankerTrained:
+    """A ranker that was stored: its number, how it compares, whether it is in service.
+
+    said : why it is, or is not, in words.
+    """
+
+    number: int
+    table: Table
+    used: bool
+    said: str
+    page: Path
+
+
+def train_ranker(
+    project: Project, judgments: Judgments, wish: Training
+) -> RankerTrained:
+    """Learn from judged queries or clicks; into service only if surely better."""
+    parse(wish.measure)
+    learner = learner_of(wish.learner)
+    if wish.prices:
+        learner = Learner(learner.name, learner.make, wish.prices)
+    index = open_project_index(project)
+    if wish.clicks is None:
+        judged = judged_by_people(index, judgments)
+    else:
+        judged = judged_by_clicks(project, index, wish.clicks)
+    parting = part_queries(list(judged.asked.queries), wish.share, wish.seed)
+    prepared = prepare(judged.asked, parting, wish.measure, chances(project, index))
+    learned = learn(
+        judged.asked,
+        parting,
+        prepared,
+        learner,
+        served_by(project, index),
+        Wish(wish.measure, judged.preferences),
+    )
+    facts = _facts(judged, learned, parting, wish)
+    number = keep_ranker(project, _reranker(index, learned, wish.learner, facts))
+    page = project.folder / "reports" / f"ranker-{number}.html"
+    write_page(facts | {"number": number}, page)
+    better = learned.compared.is_better(SERVED, wish.measure)
+    used = better or wish.force
+    if used:
+        use_ranker(project, str(number))
+    table = compared_table(f"Ranker {number}", learned.compared, facts["notes"])
+    return RankerTrained(number, table, used, _verdict(number, better, used), page)
+
+
+def evaluate_ranker(
+    project: Project, judgments: Judgments, numbers: Sequence[int]
+) -> Table:
+    """Measure stored rankers on judged queries none of them learned from."""
+    index = open_project_index(project)
+    judged = judged_by_people(index, judgments)
+    rankers = {number: open_ranker(project, number) for number in numbers}
+    taught = {t for ranker in rankers.values() for t in ranker.facts["queries taught"]}
+    fresh = [q for q in judged.asked.queries if judged.texts[q] not in taught]
+    if not fresh:
+        raise Mistake("every query was learned from: give other judged queries")
+    held, links = judged.asked.only(fresh), chances(project, index)
+    runs = {
+        f"ranker {number}": _run(index, held, ranker, links)
+        for number, ranker in rankers.items()
+    }
+    runs |= served_by(project, index)(held)
+    left = len(judged.asked.queries) - len(fresh)
+    notes = [*judged.notes, f"{left} queries were learned from and are left out"]
+    return compared_table("Rankers", compare(held, runs), notes[: None if left else -1])
+
+
+def write_features(project: Project, judgments: Judgments, path: Path) -> Table:
+    """Write the features of the candidates of judged queries as a LETOR file."""
+    index = open_project_index(project)
+    judged = judged_by_people(index, judgments)
+    tuned = tune_models(judged.asked)
+    found = gather(judged.asked, tuned, pagerank=chances(project, index))
+    rows = found.judged_rows()
+    write_letor(rows, path)
+    numbered: list[dict[str, Cell]] = [
+        {"number": at, "feature": name} for at, name in enumerate(found.names, 1)
+    ]
+    said = [f"{len(rows):,} rows of {len(found.blocks)} queries in {path}"]
+    said.append("not scaled: scale each feature within its query before learning")
+    return Table("Features", numbered, "; ".join([*said, *judged.notes]))
+
+
+def served_by(project: Project, index: Index) -> Rivals:
+    """Return the order that is in service now: a ranker's, or plain bm25."""
+
+    def runs(held: JudgedQueries) -> dict[str, Run]:
+        current = in_service(project)
+        if current is None:
+            return {SERVED: run_queries(held, ("bm25", {}))}
+        number, ranker = current
+        ranker.require_fit_for(index, f"ranker {number}, which is in service,")
+        return {SERVED: _run(index, held, ranker, chances(project, index))}
+
+    return runs
+
+
+def _run(index: Index, held: JudgedQueries, ranker: Reranker, links: Any) -> Run:
+    features = ranker.features(index, links)
+    found = candidates_of(held, features, ranker.first, ranker.depth)
+    return found.run(list(held.queries), ranker)
+
+
+def _reranker(
+    index: Index, learned: Learned, learner: str, facts: Mapping[str, Any]
+) -> Reranker:
+    ranker, found = learned.ranker, learned.found
+    linear = is_linear(learned)
+    recipe = found.recipe
+    return Reranker(
+        learner,
+        found.names,
+        np.asarray(ranker.coef_, np.float64).ravel() if linear else np.empty(0),
+        recipe,
+        learned.tuned.choice,
+        CANDIDATES,
+        tuple(index.fields),
+        str(index.analyzer),
+        "" if linear else ranker.booster_.model_to_string(),
+        facts,
+    )
+
+
+def _facts(
+    judged: Judged, learned: Learned, parting: Parting, wish: Training
+) -> dict[str, Any]:
+    """All that is to be remembered of a training, ready for JSON."""
+    compared = learned.compared
+    name, (model, parameters) = wish.measure, learned.tuned.choice
+    setting = ", ".join(f"{key} {value:g}" for key, value in parameters.items())
+    best = f"{BEST}: {model}" + (f" ({setting})" if setting else "")
+    return {
+        "learner": wish.learner,
+        "from": "clicks" if wish.clicks else "judgments",
+        "C": learned.price,
+        "prices": [[price, mean] for price, mean in learned.means.items()],
+        "measure": name,
+        "seed": parting.seed,
+        "taught": len(parting.taught),
+        "held": len(parting.held),
+        "queries taught": [judged.texts[query] for query in parting.taught],
+        "means": {
+            order: {key: float(each.mean()) for key, each in values.items()}
+            for order, values in compared.values.items()
+        },
+        "chances": {rival: dict(each) for rival, each in compared.chances.items()},
+        "queries": [
+            {"query": query, "text": judged.texts[query]}
+            | {
+                order: float(compared.values[order][name][at])
+                for order in compared.values
+            }
+            for at, query in enumerate(compared.queries)
+        ],
+        "importance": list(learned.importance(parting.taught).items()),
+        "notes": [best, *judged.notes],
+    }
+
+
+def compared_table(title: str, compared: Compared, notes: Sequence[str]) -> Table:
+    """Show the means of each order, and the tests of the first against the others."""
+    rows: list[dict[str, Cell]] = []
+    own = next(iter(compared.values))
+    for order, values in compared.values.items():
+        row: dict[str, Cell] = {"order": order}
+        for name, each in values.items():
+            row[name] = float(each.mean())
+            chance = None if order == own else compared.chances[order][name]
+            row[f"p, {name}"] = chance
+        rows.append(row)
+    many = f"{len(compared.queries)} held-out queries"
+    tested = f"p: two-sided randomisation test against {own}"
+    return Table(f"{title} on {many}", rows, "; ".join([tested, *notes]))
+
+
+def _verdict(number: int, better: bool, used: bool) -> str:
+    sure = f"surely better than what was in service (p < {SURE:g})"
+    if better:
+        return f"ranker {number} is in service: it is {sure}"
+    if used:
+        return f"ranker {number} is in service, by force: it is not {sure}"
+    return (
+        f"ranker {number} is stored, not in service: it is not {sure}; classmark rank "
+        f"use {number} puts it there all the same"
+    )

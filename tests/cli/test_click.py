@@ -1,0 +1,60 @@
+"""Searches that are logged, and clicks on them, from the command line."""
+
+import json
+import os
+import re
+
+import pytest
+
+ROWS = [
+    {"id": "n1", "title": "Bees", "body": "They hum."},
+    {"id": "n2", "title": "Honey", "body": "Made by bees, at home."},
+]
+
+
+@pytest.fixture
+def web(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    (tmp_path / "notes.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
+    assert run("init", "web")[0] == 0
+    assert run("import", "notes.jsonl", "-p", "web")[0] == 0
+    assert run("index", "-p", "web")[0] == 0
+    return run
+
+
+def test_nothing_is_logged_unless_it_is_asked_for(web, tmp_path):
+    assert "logged" not in web("search", "bees", "-p", "web")[1]
+    code, _, err = web("click", 1, "n1", "-p", "web")
+    assert code == 2
+    assert "there is no impression 1" in err
+    settings = tmp_path / "web" / "classmark.toml"
+    settings.write_text(settings.read_text().replace('log = "no"', 'log = "named"'))
+    assert "logged: classmark click 1 ID" in web("search", "bees", "-p", "web")[1]
+    assert "logged" not in web("search", "bees", "-p", "web", "--no-log")[1]
+    assert "logged" not in web("search", "zebra", "-p", "web")[1]
+
+
+def test_a_search_is_logged_and_clicked(web):
+    code, out, _ = web("search", "bees", "-p", "web", "--log")
+    assert code == 0
+    number = re.search(r"classmark click (\d+) ID", out)[1]
+    code, out, _ = web("click", number, "n2", "-p", "web")
+    assert (code, out) == (0, f"n2, position 2, was opened from impression {number}\n")
+    code, out, _ = web("click", number, "1", "-p", "web", "--json")
+    assert json.loads(out) == {
+        "impression": int(number),
+        "document": "n1",
+        "position": 1,
+    }
+    assert "did not show 'n9'" in web("click", number, "n9", "-p", "web")[2]
+    rows = json.loads(web("search", "bees", "-p", "web", "--log", "--json")[1])
+    assert {row["impression"] for row in rows} == {int(number) + 1}
+    rows = json.loads(web("search", "bees", "-p", "web", "--json")[1])
+    assert "impression" not in rows[0]
+
+
+def test_an_index_of_a_file_has_no_log(web):
+    assert web("index", "notes.jsonl", "--to", "notes")[0] == 0
+    code, _, err = web("search", "bees", "--index", "notes", "--log")
+    assert code == 2
+    assert "--log: an index has no log" in err

@@ -1,0 +1,58 @@
+"""Pairs of queries, one by one."""
+
+from itertools import pairwise
+
+import numpy as np
+
+
+def arrange(scores, runs, joins, orders):
+    spans = [(int(a), int(b)) for a, b in pairwise(runs)]
+    for depth in range(len(orders)):
+        for a, b in spans:
+            orders[depth, a:b] = sorted(range(a, b), key=lambda row: scores[row])
+        for join in joins:
+            if join[0] == depth and join[2] == join[3]:
+                low, middle, high = (int(at) for at in join[[1, 2, 4]])
+                spans = [s for s in spans if not low <= s[0] < high]
+                assert low < middle < high
+                spans.append((low, high))
+
+
+def pairs_of(joins, prices, counts):
+    for (_, a, b, c, d), each in zip(joins, prices, strict=True):
+        for i in range(c, d):
+            for j in range(a, b):
+                yield i, j, each * counts[i]
+
+
+def price(scores, orders, joins, prices, counts, width, out):
+    hinge = smooth = slopes = 0.0
+    out[:] = 0.0
+    for i, j, count in pairs_of(joins, prices, counts):
+        z = 1.0 - scores[i] + scores[j]
+        slope = min(max(z / width, 0.0), 1.0)
+        hinge += count * max(0.0, z)
+        smooth += count * (slope * z - 0.5 * width * slope**2)
+        slopes += count * slope
+        out[i] += count * slope
+        out[j] -= count * slope
+    return hinge, smooth, slopes
+
+
+def bend(scores, orders, joins, prices, counts, width, x, out):
+    out[:] = 0.0
+    for i, j, count in pairs_of(joins, prices, counts):
+        if 0.0 < 1.0 - scores[i] + scores[j] <= width:
+            out[i] += count / width * (x[i] - x[j])
+            out[j] -= count / width * (x[i] - x[j])
+
+
+def log_linear(scores, joins, prices, counts, out):
+    loss = 0.0
+    out[:] = 0.0
+    for i, j, count in pairs_of(joins, prices, counts):
+        loss += count * np.logaddexp(0.0, scores[j] - scores[i])
+        share = count / (1.0 + np.exp(scores[i] - scores[j]))
+        out[i] += share
+        out[j] -= share
+    return loss

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from classmark.problems import Mistake
+
 Seed = int | np.random.Generator | np.random.RandomState | None
 
 
@@ -19,4 +21,6 @@ def generator(seed: Seed = None) -> np.random.Generator:
         return seed
     if isinstance(seed, np.random.RandomState):
         return np.random.default_rng(int(seed.randint(2**31 - 1)))
+    if seed is not None and seed < 0:
+        raise Mistake(f"seed is {seed}: give a whole number from 0 up")
     return np.random.default_rng(seed)

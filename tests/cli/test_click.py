@@ -46,6 +46,7 @@ def test_a_search_is_logged_and_clicked(web):
         "document": "n1",
         "position": 1,
     }
+    assert "there is no impression" in web("click", 10**30, "n1", "-p", "web")[2]
     assert "did not show 'n9'" in web("click", number, "n9", "-p", "web")[2]
     rows = json.loads(web("search", "bees", "-p", "web", "--log", "--json")[1])
     assert {row["impression"] for row in rows} == {int(number) + 1}

@@ -142,6 +142,10 @@ def test_what_is_found_is_written_for_others(shelf, tmp_path):
         (["--undo"], "there is no search yet"),
         (["-e", "r0621", "--method", "guess"], "guess"),
         (["-e", "r0621", "-k", "0"], "k is 0"),
+        (["-e", "r0621", "--C", "inf"], "C is inf: give a number above 0"),
+        (["-e", "r0621", "--name", "a\nb"], "cannot be shown on a line"),
+        (["--list", "--yes", "r0621"], "--list only lists"),
+        (["--online", "--list"], "an online search is not kept"),
         (["-e", "r0621", "--explain", "none"], "no document 'none'"),
         (["-e", "r0621", "--to", "x.doc"], "x.doc: its ending names no format"),
         (["-e", "r0621", "--to", "library"], "is already there"),
@@ -190,7 +194,9 @@ def test_online_searches_read_the_index_alone(shelf, run):
         (("--category", "bees"), "takes --examples"),
         (("--examples", BEES[0], "--all"), "goes with -k"),
         (("--examples", BEES[0], "--method", "balanced"), "whole collection"),
-        (("--yes", ""), "at least one example"),
+        (("--yes", ""), "learns from examples"),
+        (("--examples", BEES[0], "--terms", "0"), "terms is 0"),
+        (("--examples", BEES[0], "--no", BEES[0]), "yes and no: say one"),
     ],
 )
 def test_online_mistakes_are_one_line(shelf, run, words, message):

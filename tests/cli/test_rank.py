@@ -207,6 +207,13 @@ def test_a_letor_file_is_learned_from(run, tmp_path):
     assert "absent.letor" in err
 
 
+def test_a_pointer_to_nothing_is_taken_away(served, tmp_path):
+    (tmp_path / "lib" / "rankers" / "CURRENT").write_text("77\n")
+    assert "names generation '77'" in served("search", "moon", "-p", "lib")[2]
+    assert served("rank", "use", "none", "-p", "lib")[0] == 0
+    assert served("search", "moon", "-p", "lib")[0] == 0
+
+
 def test_another_index_is_refused(served, tmp_path):
     settings = tmp_path / "lib" / "classmark.toml"
     text = settings.read_text()
@@ -235,7 +242,9 @@ def test_another_index_is_refused(served, tmp_path):
         (("rank", "use", "7"), "there is no ranker 7: there is 1"),
         (("rank", "train"), "judged queries are needed"),
         (("rank", "train", *KNOWN, "--learner", "svm"), "learner 'svm' is not known"),
-        (("rank", "train", *KNOWN, "--share", "1.5"), "fraction between 0 and 1"),
+        (("rank", "train", *KNOWN, "--share", "1.5"), "share is 1.5"),
+        (("rank", "train", *KNOWN, "--share", "0.01"), "share is 0.01"),
+        (("rank", "train", *KNOWN, "--seed", "-1"), "seed is -1"),
         (("rank", "train", "--clicks"), "nothing was clicked yet"),
     ],
 )

@@ -59,6 +59,11 @@ def test_an_unknown_name_lists_the_known_ones(run, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_the_help_names_every_experiment(run):
+    said = run("reproduce", "--help")[1].replace("-\n", "-").split()
+    assert {word.strip(",") for word in said} >= set(reproduce.EXPERIMENTS)
+
+
 def test_the_file_of_values_is_json(run):
     code, _, err = run("reproduce", "plm-reuters", "--json", "values.csv")
     assert code == 2

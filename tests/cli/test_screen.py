@@ -90,6 +90,8 @@ def test_a_category_is_tried_out(shelf, tmp_path):
         (["start", "--target", "1"], "target is 1"),
         (["start", "--error", "0"], "error is 0"),
         (["start", "--batch", "0"], "batch is 0"),
+        (["start", "--patience", "inf"], "patience is inf"),
+        (["start", "--file", "strange.txt"], "none of its words is in the documents"),
         (["start", "--examples", "b0", "--name", "s"], "a search 's' already"),
         (["next", "--name", "t"], "there is no search 't'"),
         (["next", "-k", "0"], "count is 0"),
@@ -99,9 +101,11 @@ def test_a_category_is_tried_out(shelf, tmp_path):
         (["export", "x.doc"], "its ending names no format"),
         (["simulate", "wasps"], "there is no category 'wasps'"),
         (["simulate", "bees", "--runs", "0"], "runs is 0"),
+        (["simulate", "bees", "--seed", "-1"], "seed is -1"),
     ],
 )
-def test_mistakes_are_one_line(shelf, words, said):
+def test_mistakes_are_one_line(shelf, tmp_path, words, said):
+    (tmp_path / "strange.txt").write_text("zebra")
     assert shelf("screen", "start", "--examples", "b0", "--name", "s")[0] == 0
     code, out, err = shelf("screen", *words)
     assert (code, out) == (2, "")
@@ -112,4 +116,4 @@ def test_mistakes_are_one_line(shelf, words, said):
 def test_without_a_screening_the_remedy_is_named(shelf):
     code, _, err = shelf("screen", "next")
     assert code == 2
-    assert "classmark screen" in err
+    assert "begin one with classmark screen start" in err

@@ -67,13 +67,13 @@ def test_objectives_are_those_of_the_paper_and_nothing_nearby_is_lower(method, s
     rng = np.random.default_rng(seed)
     P, U = unit(rng, 4), unit(rng, 9)
     C = float(rng.choice([0.3, 1.0, 30.0]))
-    query = ExampleQuery(method, C=C, tol=1e-5).fit(P, U)
+    query = ExampleQuery(method, C=C, tol=1e-3).fit(P, U)
     here = objective(method, query.coef_, P, U, C)
     assert query.objective_ == pytest.approx(here, rel=1e-9)
-    assert 0 <= query.gap_ <= 1e-5 * here
+    assert 0 <= query.gap_ <= 1e-3 * here
     for _ in range(20):
         near = query.coef_ + rng.normal(size=12) * 10.0 ** rng.uniform(-6, 0)
-        assert objective(method, near, P, U, C) >= here * (1 - 1e-5)
+        assert objective(method, near, P, U, C) >= here * (1 - 1e-3)
 
 
 def test_the_balanced_query_is_liblinears():

@@ -65,7 +65,9 @@ def test_names_that_are_wrong_are_refused(store):
     begin_search(store, "bees")
     with pytest.raises(Mistake, match="did you mean 'bees'"):
         open_search(store, "beez")
-    with pytest.raises(Mistake, match="no search 'honey': classmark like begins one"):
+    with pytest.raises(
+        Mistake, match="no search 'honey': classmark like --examples begins one"
+    ):
         open_search(store, "honey")
     with pytest.raises(Mistake, match="already"):
         begin_search(store, "bees", kind="screen")

@@ -169,8 +169,8 @@ def reproduce(
     name: Annotated[
         str,
         typer.Argument(
-            help="graphs-rcv1, mmp-reuters, plm-reuters, qbme-news20, qbme-reuters, "
-            "qbme-siam or retrieval-models"
+            help="clicks, graphs-rcv1, ltr-cranfield, ltr-mq2008, mmp-reuters, "
+            "plm-reuters, qbme-news20, qbme-reuters, qbme-siam or retrieval-models"
         ),
     ],
     data: Annotated[Path | None, typer.Option(help="The data sets' folder.")] = None,

@@ -98,7 +98,11 @@ def like(
     )  # fmt: skip
     wish = Wish(k, everything, explain, to, weights, as_json)
     wish.require_possible()
+    if list_ and given != liking.Given():
+        raise Mistake("--list only lists: say the rest in another command")
     if index is not None or online:
+        if name is not None or query is not None or list_:
+            raise Mistake("an online search is not kept: leave --name, --query, --list")
         _show_online(given, wish, project, index)
         return
     with open_project(project) as opened:

@@ -105,6 +105,11 @@ def part_queries(queries: Sequence[str], share: float = 0.5, seed: int = 0) -> P
             "learn from and some to be judged by"
         )
     ids = list(queries)
+    if not 0 < share < 1 or round(share * len(ids)) < 2:
+        raise Mistake(
+            f"share is {share}: give one below 1 that leaves at least two of "
+            f"{len(ids)} queries to learn from"
+        )
     taught, held = train_test(len(ids), 1.0 - share, seed)
     return Parting(tuple(ids[at] for at in taught), tuple(ids[at] for at in held), seed)
 

@@ -54,8 +54,8 @@ class Rule:
             raise Mistake(f"share is {self.share}: give a share from 0 to 1")
         if self.batch < 1:
             raise Mistake(f"batch is {self.batch}: give at least 1")
-        if not self.patience >= 0:
-            raise Mistake(f"patience is {self.patience}: give 0 or more")
+        if not 0 <= self.patience < math.inf:
+            raise Mistake(f"patience is {self.patience}: give a number from 0 up")
 
 
 class Answer(NamedTuple):

@@ -12,7 +12,14 @@ from classmark.problems import Mistake
 from classmark.rankers.examples.query import ExampleQuery
 from classmark.sparse import Rows, stack, take
 from classmark.workbench.cutting import Loss, precision_on, share_kept
-from classmark.workbench.likes import READ, Likes, Reader, Reasons, require_count
+from classmark.workbench.likes import (
+    READ,
+    Likes,
+    Reader,
+    Reasons,
+    require_count,
+    require_terms,
+)
 from classmark.workbench.searches import (
     Mark,
     Said,
@@ -23,7 +30,7 @@ from classmark.workbench.searches import (
     standing_marks,
     undo_marks,
 )
-from classmark.workbench.vectors import Collection, collection_of
+from classmark.workbench.vectors import Collection, collection_of, rows_of_texts
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -52,8 +59,8 @@ class Liking:
         collection: Collection | None = None,
         terms: int | None = None,
     ) -> None:
-        if terms is not None and terms < 1:
-            raise Mistake(f"terms is {terms}: keep at least one")
+        if terms is not None:
+            require_terms(terms)
         self.project, self.search, self.terms = project, search, terms
         self.collection = collection or collection_of(project)
         self.reader = Reader(project, self.collection)
@@ -178,8 +185,8 @@ class Liking:
             P = stack([P, self._own()])
         if not len(P):
             raise Mistake(
-                f"search {self.search.name!r} has no examples: give --examples, --file "
-                "or --category, or say yes to a document"
+                f"search {self.search.name!r} is left without examples: give "
+                "--examples, --file or --category, or say yes to a document"
             )
         kept = self.search.settings
         self.query = ExampleQuery(kept.get("method", "auto"), kept.get("C"))
@@ -225,14 +232,7 @@ class Liking:
 
     def _own(self) -> Rows:
         """The vectors of one's own texts, as far as the collection has their words."""
-        rows = self.collection.vectorizer.rows(self.texts.values())
-        empty = np.diff(rows.starts) == 0
-        if empty.any():
-            name = list(self.texts)[int(np.argmax(empty))]
-            raise Mistake(
-                f"example {name}: none of its words is in the documents of "
-                f"{self.project.folder}: give another"
-            )
+        rows = rows_of_texts(self.project, self.collection, self.texts)
         for text in self.texts.values():
             self.reader.learn_words(text)
         return rows

@@ -134,5 +134,5 @@ def unpacked(text: str) -> Changes:
 
 
 def as_json(value: Any) -> str:
-    """Compact JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Compact JSON; a number that JSON has no word for is refused, not written."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -127,7 +127,8 @@ def log_click(store: Store, impression: int, what: str | int) -> Click:
     what : its id, or its position, from 1; where digits are both, the id is meant.
     """
     row = store.run(
-        "SELECT shown FROM impressions WHERE number = ?", (impression,)
+        "SELECT shown FROM impressions WHERE number = ?",
+        (str(impression),),  # as text, since SQLite takes no integer over 64 bits
     ).fetchone()
     if row is None:
         (last,) = store.run("SELECT max(number) FROM impressions").fetchone()

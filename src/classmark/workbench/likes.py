@@ -175,3 +175,10 @@ def require_count(k: int) -> int:
     if k < 1:
         raise Mistake(f"k is {k}: ask for at least one document")
     return k
+
+
+def require_terms(terms: int) -> int:
+    """The number of terms to keep, once it is known to be one."""
+    if terms < 1:
+        raise Mistake(f"terms is {terms}: keep at least one")
+    return terms

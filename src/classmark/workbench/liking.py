@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.formats.weights import QueryWeights, read_weights
+from classmark.problems import Mistake
 from classmark.workbench.by_example import Liking
 from classmark.workbench.examples import ids_of, marks_of_category, texts_of
 from classmark.workbench.likes import Liked, Likes, Reader, Reasons, require_count
@@ -206,6 +207,8 @@ def _search_for(store: Store, given: Given, name: str | None) -> Search:
 
 
 def _with_settings(project: Project, search: Search, given: Given) -> Search:
+    if given.C is not None and not 0 < given.C < np.inf:
+        raise Mistake(f"C is {given.C}: give a number above 0")
     said: dict[str, Any] = {} if given.C is None else {"C": given.C}
     if given.method is not None:
         said = {"method": given.method, "C": given.C}

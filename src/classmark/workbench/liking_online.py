@@ -16,6 +16,7 @@ from classmark.workbench.likes import (
     Liked,
     Likes,
     require_count,
+    require_terms,
     title_of,
 )
 
@@ -54,10 +55,10 @@ def _found(index: Index, given: Given, k: int) -> Likes:
     examples, yes, no = (_ids(some) for some in (given.examples, given.yes, given.no))
     method = given.method or "auto"
     wanted = [*examples, *(id_ for id_ in yes if id_ not in examples)]
+    _require_sides(wanted, no)
+    terms = TERMS if given.terms is None else require_terms(given.terms)
     online = Online(index)
-    found = online.find(
-        wanted, require_count(k), no, method, given.C, given.terms or TERMS
-    )
+    found = online.find(wanted, require_count(k), no, method, given.C, terms)
     names, sizes = list(found.weights), [abs(w) for w in found.weights.values()]
     heaviest = {names[at]: found.weights[names[at]] for at in top(sizes, HEAVIEST)}
     each = zip(found.ids, found.scores, online.reasons(found, REASONS), strict=True)
@@ -66,6 +67,14 @@ def _found(index: Index, given: Given, k: int) -> Likes:
         "online", method, given.C, len(examples), len(yes), len(no),
         len(found.weights), heaviest, len(index) - len({*wanted, *no}), liked,
     )  # fmt: skip
+
+
+def _require_sides(wanted: list[str], no: list[str]) -> None:
+    """Refuse a search without examples, or one that wants what it does not want."""
+    if not wanted:
+        raise Mistake("an online search learns from examples: give ids with --examples")
+    if both := set(wanted) & set(no):
+        raise Mistake(f"document {min(both)!r}: yes and no: say one of them")
 
 
 def _ids(texts: tuple[str, ...]) -> list[str]:

@@ -45,7 +45,7 @@ def use_ranker(project: Project, name: str) -> str:
     """Put a ranker into service, or take it out (``none``); say what holds now."""
     rankers = shelf(project)
     if name == NONE:
-        if rankers.current() is not None:
+        if (rankers.folder / "CURRENT").exists():
             rankers.take_out_of_service()
             project.store.note_event("ranker", whoami(), number=None)
         return "no ranker is in service: classmark search orders by the model alone"

@@ -32,7 +32,7 @@ from classmark.workbench.searches import (
     standing_marks,
     undo_marks,
 )
-from classmark.workbench.vectors import Collection, collection_of
+from classmark.workbench.vectors import Collection, collection_of, rows_of_texts
 from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ def start(
     store = project.store
     collection = collection_of(project)
     texts = texts_of(project, begun.files)
+    rows_of_texts(project, collection, texts)
     settings = {
         "rule": asdict(rule),
         "order": randbits(53),

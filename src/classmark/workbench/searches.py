@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Said = Literal["example", "yes", "no", "skip"]
 Origin = Literal["given", "likely", "random"]
 LIKE = "like"
+BEGINS = {LIKE: "classmark like --examples", "screen": "classmark screen start"}
 SEARCHES = """
 SELECT number, name, created, who, settings FROM searches AS s
 WHERE coalesce(json_extract(settings, '$.kind'), 'like') = ?
@@ -91,6 +92,8 @@ def begin_search(
     """Make a search; its name must be new. kind : the verb that made it."""
     if not name.strip():
         raise Mistake("a search needs a name: give one with --name")
+    if not name.isprintable():
+        raise Mistake(f"the name {name!r} cannot be shown on a line: give another")
     kept = {**(settings or {}), "kind": kind}
     row = (name, now(), who or whoami(), as_json(kept))
     with store.transaction():
@@ -121,9 +124,9 @@ def open_search(store: Store, name: str | None = None, kind: str = LIKE) -> Sear
         if name in {None, search.name}:
             return search
     if name is None:
-        raise Mistake(f"there is no search yet: begin one with classmark {kind}")
+        raise Mistake(f"there is no search yet: begin one with {BEGINS[kind]}")
     close = get_close_matches(name, [search.name for search in found])
-    remedy = f"did you mean {close[0]!r}?" if close else f"classmark {kind} begins one"
+    remedy = f"did you mean {close[0]!r}?" if close else f"{BEGINS[kind]} begins one"
     raise Mistake(f"there is no search {name!r}: {remedy}")
 
 

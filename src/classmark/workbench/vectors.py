@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -85,6 +85,20 @@ def words_behind(text: str, analyzer: Analyzer) -> dict[str, str]:
     tokens = list(dict.fromkeys(_RUN.findall(fold(text))))
     terms = analyzer.terms(tokens)
     return dict(zip(reversed(terms), reversed(tokens), strict=True))
+
+
+def rows_of_texts(
+    project: Project, collection: Collection, texts: Mapping[str, str]
+) -> Rows:
+    """The vectors of texts by name; each must share a word with the collection."""
+    rows = collection.vectorizer.rows(texts.values())
+    empty = np.diff(rows.starts) == 0
+    if empty.any():
+        raise Mistake(
+            f"example {list(texts)[int(np.argmax(empty))]}: none of its words is in "
+            f"the documents of {project.folder}: give another"
+        )
+    return rows
 
 
 def _state(project: Project) -> dict[str, Any]:

@@ -174,7 +174,7 @@ class ExampleQuery(Estimator):
         if self.method not in METHODS:
             known = ", ".join(METHODS)
             raise Mistake(f"method is {self.method!r}: choose one of {known}")
-        if self.C is not None and not self.C > 0:
+        if self.C is not None and not 0 < self.C < np.inf:
             raise Mistake(f"C is {self.C}: give a number above 0")
         used = sampled(all_, self.sample, self.random_state)
         found = learned(self, used, before if used is all_ else None)

@@ -8,6 +8,7 @@ from classmark.corpus.document import Document
 from classmark.formats.record import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.taxonomy.category import Category
+from classmark.workbench import connecting
 from classmark.workbench.schema import APPLICATION
 from classmark.workbench.store import Act, Store
 
@@ -97,6 +98,8 @@ def test_missing_foreign_newer_and_damaged_files_are_told_apart(tmp_path):
     other.close()
     with pytest.raises(DamagedFolder, match="upgrade classmark"):
         Store(newer)
+    problem = sqlite3.OperationalError("attempt to write a readonly database")
+    assert "let yourself write" in str(connecting.damaged(newer, problem))
     damaged = tmp_path / "damaged.sqlite"
     damaged.write_bytes(b"not a database at all, not even close" * 100)
     with pytest.raises(DamagedFolder, match="backup"):

@@ -33,7 +33,7 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
 
 def damaged(path: Path, problem: sqlite3.Error) -> DamagedFolder:
     """What to tell when SQLite cannot use the file."""
-    if problem.sqlite_errorcode & 255 == sqlite3.SQLITE_READONLY:
+    if "readonly" in str(problem):
         return DamagedFolder(
             f"{path} cannot be written: let yourself write to it and its folder, or "
             "work on a copy of the project"

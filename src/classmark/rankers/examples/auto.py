@@ -21,7 +21,7 @@ U, no labels being needed:
 Where l is large beside u, C is lowered until a document of U, which may be relevant
 itself, costs no more than 0.1.
 
-The margin of U is μ = 0.2: documents that share no words with the query score 0 and
+The margin of U is μ = 0.25: documents that share no words with the query score 0 and
 need not be pushed to −1.
 """
 
@@ -43,7 +43,7 @@ from classmark.solvers.hinge.problem import Solution
 from classmark.sparse import Rows, take
 
 Array = NDArray[np.float64]
-MARGIN = 0.2  # μ
+MARGIN = 0.25  # μ
 CLEAN = 0.02  # the share of hidden documents at which U counts as much as P
 MOST = 4.0  # times P that U may count
 SURE = 5  # examples that make γ half sure

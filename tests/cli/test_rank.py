@@ -246,6 +246,8 @@ def test_another_index_is_refused(served, tmp_path):
         (("rank", "train", *KNOWN, "--share", "0.01"), "share is 0.01"),
         (("rank", "train", *KNOWN, "--seed", "-1"), "seed is -1"),
         (("rank", "train", "--clicks"), "nothing was clicked yet"),
+        (("rank", "train", "--propensities"), "it goes with --clicks"),
+        (("rank", "train", "--clicks", "--dataset", "library"), "one of them"),
     ],
 )
 def test_mistakes_are_one_line(served, words, said):

@@ -10,7 +10,11 @@ from classmark.datasets import load
 from classmark.datasets.library import library_records
 from classmark.problems import Mistake
 from classmark.workbench.importing import import_records
-from classmark.workbench.impressions import log_click, log_impression
+from classmark.workbench.impressions import (
+    estimated_propensities,
+    log_click,
+    log_impression,
+)
 from classmark.workbench.indexing import index_project
 from classmark.workbench.project import Project, create
 from classmark.workbench.ranker_pages import page
@@ -81,6 +85,15 @@ def test_the_guard_sees_that_some_clicks_teach_the_reverse(project):
     rows = {row["order"]: row for row in found.table.rows}
     assert rows["learned"]["ndcg@10"] < rows["in service"]["ndcg@10"]
     assert not found.used
+
+
+def test_clicks_may_count_by_the_chance_of_a_look(project, trained):
+    looks = estimated_propensities(project.store)
+    assert looks[0] == 1.0
+    assert looks[-1] < 0.7
+    wish = Training(prices=(0.01,), clicks="clicked-over-skipped", weighed=True)
+    weighed = open_ranker(project, train_ranker(project, Judgments(), wish).number)
+    assert list(weighed.weights) != list(open_ranker(project, trained.number).weights)
 
 
 def test_only_some_learners_take_clicks(project):

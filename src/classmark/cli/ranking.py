@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from classmark.cli.commands import HERE, AsJson, Where, open_project
+from classmark.problems import Mistake
 
 if TYPE_CHECKING:
     from classmark.workbench.tuning import Judgments
@@ -56,6 +57,13 @@ def train(
             "last-click-over-skipped-above or click-over-previous."
         ),
     ] = "clicked-over-skipped",
+    propensities: Annotated[
+        bool,
+        typer.Option(
+            "--propensities",
+            help="Clicks count the more, the less their position is looked at.",
+        ),
+    ] = False,
     letor: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Only compare, on the rows of a LETOR file."),
@@ -91,7 +99,11 @@ def train(
     given = _judgments(queries, qrels, dataset, data)
     prices = tuple(price or ())
     said = strategy if clicks else None
-    wish = Training(learner, measure, share, seed, prices, said, force)
+    if propensities and not clicks:
+        raise Mistake("--propensities weighs clicks: it goes with --clicks")
+    if sum((clicks, letor is not None, dataset is not None or qrels is not None)) > 1:
+        raise Mistake("--clicks, --letor and judgments: learn from one of them")
+    wish = Training(learner, measure, share, seed, prices, said, propensities, force)
     if letor is not None:
         show_table(learn_file(letor, wish), as_json=as_json)
         return

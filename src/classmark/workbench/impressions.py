@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.judgments.clicks import STRATEGIES, click_preferences
 from classmark.problems import Mistake
-from classmark.rankers.propensity import CLIP, propensity_weights
+from classmark.rankers.propensity import CLIP, fit_click_model, propensity_weights
 from classmark.workbench.changes import as_json
 from classmark.workbench.log import now
 from classmark.workbench.project import whoami
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
     from classmark.workbench.project import Project
     from classmark.workbench.store import Store
@@ -166,6 +167,23 @@ def read_impressions(store: Store) -> list[Impression]:
             IMPRESSIONS
         )
     ]  # fmt: skip
+
+
+def estimated_propensities(store: Store) -> NDArray[np.float64]:
+    """The chance of a look at each position, as the click log itself tells it.
+
+    Estimated by the position-based click model, for which documents must have stood at
+    several positions; a ``Mistake`` says where they have not.
+    """
+    pairs: list[str] = []
+    positions: list[int] = []
+    clicks: list[bool] = []
+    for seen in read_impressions(store):
+        for at, id_ in enumerate(seen.ids, 1):
+            pairs.append(f"{seen.query}\t{id_}")
+            positions.append(at)
+            clicks.append(id_ in seen.clicked)
+    return fit_click_model(pairs, positions, clicks).propensities
 
 
 def logged_preferences(

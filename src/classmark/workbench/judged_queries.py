@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 from classmark.experiments.ranker_learning import Preferred
 from classmark.experiments.retrieving import JudgedQueries, judged_queries
 from classmark.problems import Mistake
-from classmark.workbench.impressions import logged_preferences, read_impressions
+from classmark.workbench.impressions import (
+    estimated_propensities,
+    logged_preferences,
+    read_impressions,
+)
 from classmark.workbench.tuning import Judgments, read_judged
 
 if TYPE_CHECKING:
@@ -55,8 +59,12 @@ def judged_by_people(index: Index, judgments: Judgments) -> Judged:
     return Judged(asked, queries, None, tuple(notes))
 
 
-def judged_by_clicks(project: Project, index: Index, strategy: str) -> Judged:
+def judged_by_clicks(
+    project: Project, index: Index, strategy: str, *, weighed: bool = False
+) -> Judged:
     """Read the click log: a query is its text, and what was clicked is relevant.
+
+    weighed : a preference counts the more, the less its winner's position is looked at.
 
     That a document was never clicked may only say that nobody was shown it: measures
     on clicks favour what was shown.
@@ -72,7 +80,9 @@ def judged_by_clicks(project: Project, index: Index, strategy: str) -> Judged:
         )
     kept, missing = _within(index, clicked)
     preferences: dict[str, list[Preferred]] = {}
-    for query, winner, loser, weight in logged_preferences(project.store, strategy):
+    looks = estimated_propensities(project.store) if weighed else None
+    for each in logged_preferences(project.store, strategy, looks):
+        query, winner, loser, weight = each
         preferences.setdefault(query, []).append(Preferred(winner, loser, weight))
     notes = ["held-out queries are judged by clicks, which favour what was shown"]
     if missing:

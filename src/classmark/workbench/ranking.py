@@ -57,7 +57,8 @@ class Training:
     """How to train: the learner, the measure that decides, how queries are parted.
 
     prices : the Cs to choose among; the learner's own, if none;  clicks : a strategy,
-    to learn from the click log;  force : into service whatever the guard says.
+    to learn from the click log;  weighed : clicks count by the chance of a look at
+    their position;  force : into service whatever the guard says.
     """
 
     learner: str = "ranking-svm"
@@ -66,6 +67,7 @@ class Training:
     seed: int = 0
     prices: tuple[float, ...] = ()
     clicks: str | None = None
+    weighed: bool = False
     force: bool = False
 
 
@@ -95,7 +97,7 @@ def train_ranker(
     if wish.clicks is None:
         judged = judged_by_people(index, judgments)
     else:
-        judged = judged_by_clicks(project, index, wish.clicks)
+        judged = judged_by_clicks(project, index, wish.clicks, weighed=wish.weighed)
     parting = part_queries(list(judged.asked.queries), wish.share, wish.seed)
     prepared = prepare(judged.asked, parting, wish.measure, chances(project, index))
     learned = learn(

@@ -14,7 +14,8 @@ U, no labels being needed:
   documents there, ``h``, estimates how many are hidden in U.
 * **Hopeful.** The q best documents, H, join as examples, q = (h/2) · l/(l + 10), at
   most 100 and one in 30, at a price β that together is at most that of P and each at
-  most 1/(10 + l) of an example's. With one example, which cannot be left out, q is 10.
+  most 1/(10 + l) of an example's: none for l over 100. With one example, which cannot
+  be left out, q is 10.
 * **γ.** Few hidden documents make U a cleaner set of negatives, which may count more:
   γ = (0.02 u/h within 1 and 4) to the power l/(l + 5).
 
@@ -48,9 +49,11 @@ CLEAN = 0.02  # the share of hidden documents at which U counts as much as P
 MOST = 4.0  # times P that U may count
 SURE = 5  # examples that make γ half sure
 HALF = 10  # examples that make the number of hopeful documents half of its estimate
+ENOUGH = 100  # examples; with more, hopeful documents would weigh less than one
 FEW = 5  # examples whose hopeful documents are the best by Rocchio's query
 HOPED, SHARE = 100, 30  # hopeful documents: so many, and one in so many of U, at most
 ALONE = 10  # hopeful documents of a single example
+NEARLY = 0.3  # full: all duals start at their bounds, where most of them stay
 ROUGH = 0.02  # the gap at which a query is good enough to choose hopeful documents
 PRICE = 0.1  # of a document of U, at most
 
@@ -73,7 +76,8 @@ class Choice:
 class State(NamedTuple):
     """How full the duals of each kind are, 0 to 1, and what those of U add up to.
 
-    pull : Σ_U share · x, (features,), without the known documents;  known : those.
+    pull : Σ_U share · x, (features,), without the known documents;  known : those;
+    scores : of U, by the query these duals make; nothing at first.
     """
 
     P: Array
@@ -81,6 +85,7 @@ class State(NamedTuple):
     U: Array
     pull: Array
     known: NDArray[np.int64]
+    scores: Array
 
 
 class Answer(NamedTuple):
@@ -101,7 +106,7 @@ def choose(all_: Given, scores: Array) -> Choice:
     if examples == 1:
         return Choice(None, min(ALONE, most), 1.0)
     above = int((scores > np.median(left_out(all_.P, all_.mean))).sum())
-    hoped = int(above * examples / (examples + HALF))
+    hoped = int(above * examples / (examples + HALF)) if examples <= ENOUGH else 0
     clean = np.clip(CLEAN * others / max(2 * above, 1), 1.0, MOST)
     gamma = float(clean ** (examples / (examples + SURE)))
     cost = min(1.0, PRICE * others / (gamma * examples))
@@ -126,10 +131,10 @@ def learn(all_: Given, C: float, tol: float, before: Answer | None = None) -> An
     C = C * choice.cost
     state = _begun(all_, C, None if before is None else before.state)
     if before is not None:
-        scores = _open(all_, _scores(all_.U, before.found.weights))
-    elif len(all_.P) > FEW or len(all_.N) or not choice.hopeful:
+        scores = _open(all_, state.scores)
+    elif choice.hopeful and (len(all_.P) > FEW or len(all_.N)):
         found, state = _fit(all_, C, choice, NOBODY, state, max(tol, ROUGH))
-        scores = _open(all_, _scores(all_.U, found.weights))
+        scores = _open(all_, state.scores)
     found, state = _fit(all_, C, choice, _best(all_, scores, choice, C), state, tol)
     return Answer(found, choice, state)
 
@@ -163,7 +168,9 @@ def _fit(
     np.divide(found.duals, hinges.boxes, out=full, where=hinges.boxes > 0.0)
     pull = (few(hinges.signs * found.duals) - found.weights) / prices.others
     P, N, U, _ = np.split(full, np.cumsum([len(all_.P), len(all_.N), len(all_.U)]))
-    return found, State(P, N, U, pull, all_.known)
+    others = slice(len(P) + len(N), len(P) + len(N) + len(U))
+    scores = -MARGIN - np.asarray(found.slopes)[others]
+    return found, State(P, N, U, pull, all_.known, scores)
 
 
 def _few(all_: Given, hopeful: Hopeful) -> Callable[[Array], Array]:
@@ -174,21 +181,24 @@ def _few(all_: Given, hopeful: Hopeful) -> Callable[[Array], Array]:
 
 
 def _begun(all_: Given, C: float, before: State | None) -> State:
-    """Where to start: as it was; at first equally full, examples scoring 1 by it."""
+    """Where to start: as it was; at first full, or so that examples score 1 by it."""
     kinds = (all_.P, all_.N, all_.U)
     if before is None:
         likeness = float(_scores(all_.P, mean_of(all_.P) - all_.mean).mean())
-        level = min(1.0, 1.0 / max(C * len(all_.P) * likeness, 1e-12))
+        level = 1.0 / max(C * len(all_.P) * likeness, 1e-12)
+        level = 1.0 if level > NEARLY else level
         P, N, U = (np.full(len(rows), level) for rows in kinds)
         left, pull = all_.known, level * len(all_.U) * all_.mean
+        scores = np.empty(0)
     else:
         old = before.P, before.N, before.U
         P, N, U = (np.ones(len(rows)) for rows in kinds)
         for new, held in zip((P, N, U), old, strict=True):
             new[: len(held)] = held
         left, pull = np.setdiff1d(all_.known, before.known), before.pull
+        scores = before.scores.copy()
     pull = pull - linear([take(all_.U, left)]).back(U[left])
-    return State(P, N, U, pull, all_.known)
+    return State(P, N, U, pull, all_.known, scores)
 
 
 def _best(all_: Given, scores: Array, choice: Choice, C: float) -> Hopeful:

@@ -14,7 +14,7 @@ from classmark.randomness import Seed, generator
 from classmark.solvers.hinge.problem import TINY, Hinges, Solution, checked, started
 from classmark.sparse import Rows
 
-NEAR = 0.3  # of the largest slope that may move: a bound is left alone beyond it
+NEAR = 0.1  # of the largest slope that may move: a bound is left alone beyond it
 LONG = 30  # passes after which all hinges are looked at again, come what may
 VISITS = 1 << 22  # hinges that are visited before an interrupt is heard
 Part = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[Any]]
@@ -152,6 +152,7 @@ class _Ascent:
             float(self.objective),
             float(self.gap),
             self.passes,
+            self.slopes,
         )
 
 

@@ -31,7 +31,8 @@ class Solution(NamedTuple):
 
     weights : (features,);  duals : (hinges,);  objective : the primal value;
     gap : primal − dual value, at least 0;
-    passes : over hinges that could move: 0 where the start was good enough.
+    passes : over hinges that could move: 0 where the start was good enough;
+    slopes : (hinges,), sign · score − margin of each that has a box, where known.
     """
 
     weights: NDArray[np.float64]
@@ -39,6 +40,7 @@ class Solution(NamedTuple):
     objective: float
     gap: float
     passes: int
+    slopes: NDArray[np.float64] | None = None
 
 
 def checked(hinges: Hinges, n_rows: int) -> Hinges:

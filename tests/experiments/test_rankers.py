@@ -105,7 +105,7 @@ def test_queries_are_parted_once_by_their_seed():
     assert len(part_queries(ids, 0.7, 0).taught) == 8
     with pytest.raises(Mistake, match="4 judged queries: a ranker needs at least 5"):
         part_queries(ids[:4])
-    with pytest.raises(Mistake, match="share is 0.0"):
+    with pytest.raises(Mistake, match="share is 0"):
         part_queries(ids, 0.0)
 
 

@@ -21,7 +21,6 @@ from classmark.preferences.levels import (
     relevant,
 )
 from classmark.problems import Mistake
-from classmark.rankers.rocchio import Rocchio
 from classmark.solvers.dual.center import Center
 from classmark.solvers.dual.explicit import ExplicitDual
 from classmark.solvers.dual.implicit import Caps, ImplicitDual
@@ -55,7 +54,8 @@ def decompositions(mapping: Mapping) -> Sequence[Decomposition]:
 class Terms:
     """What a ranker says of the problem, as ``PreferenceRanker`` explains it.
 
-    dense : whether the weights must be dense, whatever memory they take.
+    dense : whether the weights must be dense, whatever memory they take;  prototypes :
+    of documents and their labels, shape (features, labels), each of length 1.
     """
 
     mapping: Mapping
@@ -67,6 +67,7 @@ class Terms:
     threads: int
     seed: int
     dense: bool
+    prototypes: Callable[[Rows, Rows], Any]
 
     def problem(self, rows: Rows, Y: Any) -> Problem:
         """Layers stay layers; only graphs that are not layered list their edges."""
@@ -115,11 +116,10 @@ class Terms:
         )
 
     def _prototypes(self, rows: Rows, levels: Rows) -> Any:
-        """Rocchio's unit prototypes, ``center`` times as long; or nothing."""
+        """Unit prototypes, ``center`` times as long; or nothing."""
         if self.center is None:
             return None
-        prototypes: Any = Rocchio().fit(rows, relevant(levels)).weights_
-        return prototypes * float(self.center)
+        return self.prototypes(rows, relevant(levels)) * float(self.center)
 
     def _explicit(
         self,

@@ -14,6 +14,7 @@ from classmark.problems import Mistake
 from classmark.rankers.duals import Mapping, Problem, Terms
 from classmark.rankers.lessons import lessons_from, said_of, width_of
 from classmark.rankers.linear import Evidence, LinearRanker
+from classmark.rankers.rocchio import Rocchio
 from classmark.scores.similarity import Kernel, Similarity, features_of
 from classmark.solvers.dual.ascent import Solution, ascend
 from classmark.solvers.dual.explicit import ExplicitDual
@@ -209,8 +210,12 @@ class PreferenceRanker(LinearRanker):
     def _terms(self) -> Terms:
         return Terms(
             self.mapping, self.C, self.tol, self.class_weight, self.center, self.memory,
-            self.n_jobs, self.random_state, dense=self.kernel is not None,
+            self.n_jobs, self.random_state, self.kernel is not None, self.prototypes,
         )  # fmt: skip
+
+    def prototypes(self, rows: Rows, labels: Rows) -> Any:
+        """The w₀ of ``center``, csr (features, labels), each of length 1: Rocchio's."""
+        return Rocchio().fit(rows, labels).weights_
 
     def _settle(self, problem: Problem, solution: Solution) -> None:
         self.weights_ = solution.W

@@ -133,6 +133,14 @@ class Taxonomy:
         """The categories of depth 0, of depth 1, …."""
         return [self._named(level) for level in self.lineage.levels]
 
+    def below(self, number: int) -> Numbers:
+        """The numbers of the children of node ``number``, increasing."""
+        return self._graph.below(number)
+
+    def above(self, number: int) -> Numbers:
+        """The numbers of the parents of node ``number``, that of the tree first."""
+        return self._graph.above(number)
+
     def is_leaf(self, node: Hashable) -> bool:
         """Whether nothing is below the node."""
         return not len(self._graph.below(self.number(node)))

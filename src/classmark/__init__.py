@@ -12,6 +12,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from classmark import datasets as datasets
     from classmark import measures as measures
+    from classmark.clusters.agglomerative import Agglomerative as Agglomerative
+    from classmark.clusters.duplicates import near_duplicates as near_duplicates
+    from classmark.clusters.kmeans import SphericalKMeans as SphericalKMeans
+    from classmark.clusters.mixture import SoftMixture as SoftMixture
+    from classmark.clusters.naming import name_clusters as name_clusters
+    from classmark.hierarchies.backing_off import BackOff as BackOff
+    from classmark.hierarchies.crammer_singer import (
+        CrammerSingerSVM as CrammerSingerSVM,
+    )
+    from classmark.hierarchies.effects import pruning_report as pruning_report
+    from classmark.hierarchies.flat import FlatClassifier as FlatClassifier
+    from classmark.hierarchies.pruning import prune_taxonomy as prune_taxonomy
+    from classmark.hierarchies.pulled import HierarchicalSVM as HierarchicalSVM
+    from classmark.hierarchies.ranker import TaxonomyRanker as TaxonomyRanker
+    from classmark.hierarchies.rare import RareCategoryReranker as RareCategoryReranker
+    from classmark.hierarchies.report import taxonomy_report as taxonomy_report
+    from classmark.hierarchies.top_down import TopDownClassifier as TopDownClassifier
     from classmark.index.directory import Index as Index
     from classmark.judgments.clicks import click_preferences as click_preferences
     from classmark.links.pagerank import pagerank as pagerank
@@ -43,9 +60,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 _HOMES = {
+    "Agglomerative": "classmark.clusters.agglomerative",
     "Analyzer": "classmark.text.analysis",
+    "BackOff": "classmark.hierarchies.backing_off",
     "CategoryPerceptron": "classmark.rankers.perceptron",
+    "CrammerSingerSVM": "classmark.hierarchies.crammer_singer",
     "ExampleQuery": "classmark.rankers.examples.query",
+    "FlatClassifier": "classmark.hierarchies.flat",
+    "HierarchicalSVM": "classmark.hierarchies.pulled",
     "Index": "classmark.index.directory",
     "LambdaMART": "classmark.rankers.ltr",
     "ListNet": "classmark.rankers.ltr",
@@ -58,18 +80,28 @@ _HOMES = {
     "PreferenceGraph": "classmark.preferences.graph",
     "PreferenceRanker": "classmark.rankers.preference",
     "RankingSVM": "classmark.rankers.ltr",
+    "RareCategoryReranker": "classmark.hierarchies.rare",
     "Rocchio": "classmark.rankers.rocchio",
     "Screening": "classmark.rankers.screening",
+    "SoftMixture": "classmark.clusters.mixture",
+    "SphericalKMeans": "classmark.clusters.kmeans",
     "Taxonomy": "classmark.taxonomy.tree",
+    "TaxonomyRanker": "classmark.hierarchies.ranker",
+    "TopDownClassifier": "classmark.hierarchies.top_down",
     "Vectorizer": "classmark.weighting.vectorizer",
     "accuracy_bound": "classmark.measures",
     "click_preferences": "classmark.judgments.clicks",
     "decompose": "classmark.preferences.decompose",
+    "name_clusters": "classmark.clusters.naming",
+    "near_duplicates": "classmark.clusters.duplicates",
     "normalise_per_query": "classmark.rankers.ltr",
     "pagerank": "classmark.links.pagerank",
+    "prune_taxonomy": "classmark.hierarchies.pruning",
+    "pruning_report": "classmark.hierarchies.effects",
     "ranking_error": "classmark.losses.errors",
     "select_features": "classmark.weighting.selection",
     "select_over_queries": "classmark.rankers.ltr",
+    "taxonomy_report": "classmark.hierarchies.report",
 }
 _ROOMS = ("datasets", "measures")
 __all__ = [  # noqa: PLE0604, the names are those of _HOMES

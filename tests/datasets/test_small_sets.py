@@ -187,6 +187,7 @@ def test_lshtc(tmp_path):
     assert found.taxonomy.leaves == found.label_names == ["5", "6"]
     assert found.validation.labels == [["6"]]
     assert len(load("lshtc1-dryrun", path=folder, split="task1").train) == 0
+    assert len(found.descriptions) == 0
     plain = put_files(tmp_path / "p", {"train.txt": "5 1:1\n", "cat_hier.txt": "1 5\n"})
     assert load("lshtc", path=plain).train.labels == [["5"]]
     with pytest.raises(Mistake, match=r"holds no Task3_\*"):
@@ -257,6 +258,10 @@ def test_pypi(tmp_path):
     )
     assert (found.train.texts + found.test.texts) == ["Bees.\nMany."]
     assert found.taxonomy.path("T :: A") == ["T", "T :: A"]
+    assert (found.descriptions.ids, found.descriptions.texts) == (
+        ["T", "T :: A"],
+        ["T", "A"],
+    )
 
 
 def test_makupalat(tmp_path):
@@ -271,6 +276,7 @@ def test_makupalat(tmp_path):
     assert found.train.labels == [["urn:x:1"]]
     assert found.validation.ids == ["validate-1"]
     assert found.taxonomy.nodes == ["urn:x:1"]
+    assert found.descriptions.texts == ["a"]
 
 
 def test_rcv1(tmp_path):
@@ -316,6 +322,7 @@ def test_wikispeedia(tmp_path, articles):
     assert [document.text for document in found.documents] == ["Buzz.", "Wax."]
     assert found.links == [Link("Bee", "Hive")]
     assert found.taxonomy.path("subject.Nature.Insects")[0] == "subject"
+    assert found.descriptions.texts == ["subject", "Nature", "Insects"]
     assert sorted(found.train.ids + found.test.ids) == ["Bee", "Hive"]
 
 
@@ -452,6 +459,8 @@ def test_library_layout(tmp_path):
     assert found.test.labels == [["q.ant"]]
     assert found.label_names == ["q.bee", "q.ant"]
     assert found.taxonomy.leaves == ["q.bee", "q.ant"]
+    said = dict(zip(found.descriptions.ids, found.descriptions.texts, strict=True))
+    assert said["q.bee"] == "Bees"
     assert found.queries == {"q1": "swarms"}
     assert found.qrels == {"q1": {"r1": 2.0}}
     assert found.links == [Link("r1", "r2", "the other one"), Link("r2", "r1", "bees")]

@@ -8,11 +8,12 @@ import pytest
 from classmark.cli.main import main
 from classmark.datasets.library import library_categories, library_records
 from classmark.problems import Mistake
+from classmark.workbench.evaluating import evaluate_project
 from classmark.workbench.importing import import_records, put_taxonomy
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import LearningSettings, Settings
 from classmark.workbench.suggesting import suggest
-from classmark.workbench.training import evaluate_project, train
+from classmark.workbench.training import train
 
 NOTE = "How to keep bees: the hive, the swarm and the honey harvest"
 

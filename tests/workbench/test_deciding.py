@@ -11,13 +11,14 @@ from classmark.formats.record import Record
 from classmark.problems import Mistake
 from classmark.rankers.text import TextRanker
 from classmark.workbench.deciding import Decision, Seen, decide, pair_of
+from classmark.workbench.evaluating import evaluate_project
 from classmark.workbench.importing import import_documents
 from classmark.workbench.judged import Judged
 from classmark.workbench.looking import history
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import LearningSettings, Settings
 from classmark.workbench.supervising import lesson, taught
-from classmark.workbench.training import evaluate_project, train
+from classmark.workbench.training import train
 from classmark.workbench.undoing import undo
 
 TEXTS = {

@@ -9,6 +9,7 @@ from classmark.corpus.document import Document
 from classmark.formats.record import Record
 from classmark.problems import Mistake, UnreadableFile
 from classmark.rankers.text import TextRanker
+from classmark.workbench.evaluating import evaluate_project
 from classmark.workbench.exporting import export_documents
 from classmark.workbench.importing import import_documents, prefer
 from classmark.workbench.looking import info
@@ -17,7 +18,7 @@ from classmark.workbench.schema import APPLICATION, MIGRATIONS
 from classmark.workbench.settings import LearningSettings, Settings
 from classmark.workbench.store import Act, Store
 from classmark.workbench.supervising import taught
-from classmark.workbench.training import evaluate_project, train
+from classmark.workbench.training import train
 
 TEXTS = {
     "bees": ["honey in the hive", "a queen bee swarms", "bees and hive smoke"],

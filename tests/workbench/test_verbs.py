@@ -7,13 +7,14 @@ import pytest
 from classmark.experiments.select import GRID
 from classmark.problems import DamagedFolder, Mistake
 from classmark.rankers.text import LEARNERS
+from classmark.workbench.evaluating import evaluate_project
 from classmark.workbench.exporting import export_documents, export_taxonomy
 from classmark.workbench.importing import import_documents, import_taxonomy
 from classmark.workbench.looking import info, show_taxonomy
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import LearningSettings, Settings, TextSettings
 from classmark.workbench.suggesting import suggest, wanted_text
-from classmark.workbench.training import evaluate_project, train
+from classmark.workbench.training import train
 
 SENTENCES = {
     "bees": ["honey in the hive", "a queen bee swarms", "bees and wax", "hive smoke"],

@@ -18,6 +18,16 @@ Where = Annotated[
 Format = Annotated[
     str | None, typer.Option("--format", help="The file's format; else by its name.")
 ]
+Base = Annotated[
+    str | None, typer.Option(help="At the nodes: svm, logistic or naive-bayes.")
+]
+Memory = Annotated[
+    str | None, typer.Option(help="What the weights may take, as in 4GB.")
+]
+Rare = Annotated[
+    bool | None,
+    typer.Option("--rare/--no-rare", help="Vote again on close calls for the rare."),
+]
 HERE = Path()
 
 
@@ -110,6 +120,12 @@ def train(
     select: Annotated[
         bool, typer.Option("--select", help="Choose C by cross-validation.")
     ] = False,
+    strategy: Annotated[
+        str | None, typer.Option(help="auto, plain, flat, top-down or pruned")
+    ] = None,
+    base: Base = None,
+    memory: Memory = None,
+    rare: Rare = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a category ranker on the project's labels and put it in service."""
@@ -117,8 +133,9 @@ def train(
     from classmark.workbench import training
 
     said = {"learner": learner, "cost": cost, "decomposition": decomposition}
+    said |= {"strategy": strategy, "base": base, "memory": memory}
     with open_project(project) as opened:
-        chosen = training.changed(opened, said | {"C": price})
+        chosen = training.changed(opened, said | {"C": price, "rare": rare})
         show_trained(training.train(opened, chosen, select=select), as_json=as_json)
 
 
@@ -130,14 +147,32 @@ def evaluate(
     folds: Annotated[
         int | None, typer.Option(help="Cross-validate instead of the set-apart part.")
     ] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help="Compare these instead: plain,flat,top-down,…")
+    ] = None,
+    base: Base = None,
+    memory: Memory = None,
+    rare: Rare = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure learners on documents they have not seen, and plot it."""
     from classmark.cli.output import show_evaluated
-    from classmark.workbench.training import evaluate_project
+    from classmark.problems import Mistake
+    from classmark.workbench import evaluating
+    from classmark.workbench.training import changed
 
+    said = {"base": base, "memory": memory, "rare": rare}
+    if strategy is None and any(value is not None for value in said.values()):
+        raise Mistake("--base, --memory and --rare need --strategy: name some")
+    if strategy is not None and learner:
+        raise Mistake("compare learners or strategies: give --learner or --strategy")
     with open_project(project) as opened:
-        found = evaluate_project(opened, learner or (), folds)
+        if strategy is None:
+            found = evaluating.evaluate_project(opened, learner or (), folds)
+        else:
+            names = [name.strip() for name in strategy.split(",") if name.strip()]
+            settings = changed(opened, said | {"learner": "plm"})
+            found = evaluating.evaluate_strategies(opened, names, settings, folds)
     show_evaluated(found, as_json=as_json)
 
 
@@ -156,13 +191,16 @@ def suggest(
     as_json: AsJson = False,
 ) -> None:
     """Suggest categories for a text, with the terms for and against each."""
-    from classmark.cli.output import show_suggestions
+    from classmark.cli.output import show_place, show_suggestions
     from classmark.workbench import suggesting
+    from classmark.workbench.placing import place_if_any
 
     with open_project(project) as opened:
         wanted = suggesting.wanted_text(opened, path, text, document)
         found = suggesting.suggest(opened, wanted, top, min_probability=min_probability)
+        put = None if as_json else place_if_any(opened, wanted)
     show_suggestions(found, as_json=as_json)
+    show_place(put)
 
 
 def reproduce(
@@ -170,7 +208,8 @@ def reproduce(
         str,
         typer.Argument(
             help="clicks, graphs-rcv1, ltr-cranfield, ltr-mq2008, mmp-reuters, "
-            "plm-reuters, qbme-news20, qbme-reuters, qbme-siam or retrieval-models"
+            "plm-reuters, qbme-news20, qbme-reuters, qbme-siam, rare-lshtc, "
+            "retrieval-models or taxonomy-lshtc"
         ),
     ],
     data: Annotated[Path | None, typer.Option(help="The data sets' folder.")] = None,

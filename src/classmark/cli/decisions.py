@@ -11,6 +11,9 @@ from classmark.cli.commands import HERE, AsJson, Where, open_project
 
 BRIEF = ("number", "who", "document", "act", "category", "other", "state", "note")
 Names = list[str] | None
+Alike = Annotated[
+    float, typer.Option(help="With --group: the least mean cosine within a group.")
+]
 
 
 def decide(
@@ -33,6 +36,10 @@ def decide(
         bool, typer.Option("--aside", help="Unsure of all: set it aside.")
     ] = False,
     note: Annotated[str, typer.Option(help="A word on why.")] = "",
+    group: Annotated[
+        bool, typer.Option("--group", help="And of those like it in the queue.")
+    ] = False,
+    alike: Alike = 0.8,
     project: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
@@ -52,9 +59,13 @@ def decide(
             aside,
             note,
         )
-        show_logged(
-            and_learn(opened, deciding.decide(opened, document, said)), as_json=as_json
-        )
+        if group:
+            from classmark.workbench.grouping import decide_group
+
+            done = decide_group(opened, document, said, alike)
+        else:
+            done = deciding.decide(opened, document, said)
+        show_logged(and_learn(opened, done), as_json=as_json)
 
 
 def undo(
@@ -99,15 +110,24 @@ def queue(
     to: Annotated[
         str | None, typer.Option(help="Similar to this document, not the last decided.")
     ] = None,
+    group: Annotated[
+        bool, typer.Option("--group", help="One line for documents nearly the same.")
+    ] = False,
+    alike: Alike = 0.8,
     project: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
     """List the documents to decide next."""
     from classmark.cli.output import show_table
-    from classmark.workbench import queueing
+    from classmark.workbench import grouping, queueing
 
     with open_project(project) as opened:
-        show_table(queueing.queue(opened, order, top, to), as_json=as_json)
+        if group:
+            found = grouping.grouped_queue(opened, order, top, to, alike)
+            found = found if as_json else grouping.shortened(found)
+        else:
+            found = queueing.queue(opened, order, top, to)
+    show_table(found, as_json=as_json)
 
 
 def rebuild(project: Where = HERE, as_json: AsJson = False) -> None:

@@ -12,11 +12,14 @@ import typer
 
 from classmark import __version__
 from classmark.cli import (
+    branches,
     clicking,
     commands,
     decisions,
     liking,
     links,
+    placing,
+    proposing,
     ranking,
     screening,
     searching,
@@ -52,10 +55,15 @@ taxonomy.command()(taxonomies.merge)
 taxonomy.command()(taxonomies.split)
 taxonomy.command()(taxonomies.move)
 taxonomy.command()(taxonomies.retire)
+taxonomy.command()(branches.report)
+taxonomy.command()(branches.prune)
+taxonomy.command()(proposing.propose)
+taxonomy.command()(proposing.accept)
 app.command()(commands.train)
 app.command()(commands.evaluate)
 app.command()(streaming.stream)
 app.command()(commands.suggest)
+app.command()(placing.place)
 app.command()(searching.index)
 app.command()(searching.search)
 app.command()(clicking.click)

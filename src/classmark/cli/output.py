@@ -15,6 +15,7 @@ from classmark.workbench.views import (
     Evaluated,
     Explained,
     Logged,
+    Place,
     Table,
     Trained,
 )
@@ -83,10 +84,43 @@ def show_suggestions(found: list[Explained], *, as_json: bool = False) -> None:
         say(f"       against: {_terms(suggestion.against)}")
 
 
+def show_place(place: Place | None) -> None:
+    """Print in one line where a document can be put, if that is known."""
+    if place is None:
+        return
+    chance = f"{100 * place.probability:.0f} %"
+    if place.category is None:
+        say(f"place: left to the expert (the likeliest branch: {chance})")
+        return
+    where = f"{' › '.join(place.path)}  ({place.category})"
+    kind = "" if place.kind == "leaf" else ", and none below it for sure"
+    say(f"place: {where}, {chance} likely{kind}")
+
+
 def show_trained(trained: Trained, *, as_json: bool = False) -> None:
-    """Print what was trained."""
+    """Print what was trained, by which strategy and why."""
     row: dict[str, Cell] = asdict(trained)
-    show_table(Table("Model in service", [row]), as_json=as_json)
+    if as_json:
+        show_json([row])
+        return
+    shown = {name: row[name] for name in row if name not in TOLD}
+    show_table(Table("Model in service", [shown], _why(trained)))
+
+
+TOLD = ("why", "flat_bytes", "complexity_ratio", "pruned", "live")
+
+
+def _why(trained: Trained) -> str:
+    """The strategy in a sentence, with its numbers."""
+    said = f"strategy {trained.strategy}: {trained.why}"
+    if trained.complexity_ratio is None:
+        return said
+    said += f"; complexity ratio {trained.complexity_ratio:.3g} (tree to flat)"
+    if trained.strategy == "pruned":
+        said += f"; inner categories passed over: {len(trained.pruned)}"
+    if not trained.live:
+        said += "; decisions are kept in the log and learned at the next train"
+    return said
 
 
 def show_evaluated(evaluated: Evaluated, *, as_json: bool = False) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from classmark.corpus.document import Document
+    from classmark.taxonomy.category import Category
     from classmark.taxonomy.tree import Taxonomy
 
 
@@ -94,6 +95,7 @@ class Dataset:
 
     label_names : every label that ``labels`` of the parts may hold; their order is the
     order of label numbers.  queries : id → text;  qrels : query → document → grade.
+    tree, about : read the taxonomy, and what is said about categories, when asked.
     """
 
     name: str
@@ -107,11 +109,20 @@ class Dataset:
     qrels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     documents: Iterable[Document] = ()
     links: Sequence[Link] = ()
+    about: Callable[[], Part] | None = None
 
     @cached_property
     def taxonomy(self) -> Taxonomy | None:
         """The tree of the labels, read when first asked for; None without one."""
         return None if self.tree is None else self.tree()
+
+    @cached_property
+    def descriptions(self) -> Part:
+        """What is said about categories: ``ids`` name them, ``texts`` or ``X`` say it.
+
+        Empty where the set says nothing; inner categories may be described too.
+        """
+        return Part() if self.about is None else self.about()
 
     def label_numbers(self, part: Part) -> list[list[int]]:
         """The labels of a part as numbers, positions in ``label_names``."""
@@ -122,6 +133,21 @@ class Dataset:
 def names_in(*parts: Part) -> list[str]:
     """Every label of the parts, sorted."""
     return sorted({name for part in parts for row in part.labels for name in row})
+
+
+def said_of(categories: Iterable[Category]) -> Part:
+    """Names, scope notes and synonyms of categories, as their descriptions.
+
+    >>> from classmark.taxonomy.category import Category
+    >>> said_of([Category("q", label="Bees", synonyms=("honey",))]).texts
+    ['Bees honey']
+    """
+    part = Part()
+    for category in categories:
+        said = (category.label, category.note, *category.synonyms)
+        part.ids.append(category.id)
+        part.texts.append(" ".join(text for text in said if text))
+    return part
 
 
 def in_test(key: str) -> bool:

@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from classmark.corpus.document import Document
-from classmark.datasets.dataset import Dataset, Documents, Link, Part, Session
+from classmark.datasets.dataset import (
+    Dataset,
+    Documents,
+    Link,
+    Part,
+    Session,
+    said_of,
+)
 from classmark.formats.delimited import dictionaries, rows
 from classmark.formats.jsonl import json_lines
 from classmark.formats.record import PRIMARY, SECONDARY, Record
@@ -86,7 +93,8 @@ def load_library(folder: Path, _split_name: str | None) -> Dataset:
         links += [Link(record.id, *link) for link in record.links]
     if (folder / "links.csv").is_file():
         links += [link for link in _links(folder / "links.csv") if link not in links]
-    tree = taxonomy_of(library_categories(folder))
+    categories = library_categories(folder)
+    tree = taxonomy_of(categories)
     train = parts["train"]
     return Dataset(
         "library",
@@ -94,6 +102,7 @@ def load_library(folder: Path, _split_name: str | None) -> Dataset:
         parts["test"],
         label_names=[n for n in tree if tree.is_leaf(n) or n in used],
         tree=lambda: tree,
+        about=lambda: said_of(categories),
         queries=dict(_queries(folder / "queries.jsonl")),
         qrels=_qrels(folder / "qrels.tsv"),
         documents=Documents(

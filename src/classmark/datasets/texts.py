@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from classmark.datasets.dataset import (
     Part,
     in_test,
     names_in,
+    said_of,
 )
 from classmark.datasets.where import one_of
 from classmark.formats.annif import read_annif
@@ -20,7 +22,7 @@ from classmark.formats.jsonl import json_lines
 from classmark.formats.text_files import lines
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
-from classmark.taxonomy.category import taxonomy_of
+from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.taxonomy.tree import Taxonomy
 
 if TYPE_CHECKING:
@@ -42,6 +44,17 @@ def tree_of_paths(names: Iterable[str], separator: str) -> Taxonomy:
         nodes.update(dict.fromkeys(chain))
         edges += pairwise(chain)
     return Taxonomy(edges, nodes=nodes)
+
+
+def last_steps(names: Iterable[str], separator: str) -> Part:
+    """Describe each category of a tree of paths by the last step of its name.
+
+    >>> last_steps(["a.black_bees"], ".").texts
+    ['a', 'black bees']
+    """
+    nodes = tree_of_paths(names, separator).nodes
+    said = [name.split(separator)[-1].replace("_", " ") for name in nodes]
+    return Part(ids=nodes, texts=said)
 
 
 def _divided(rows: Iterable[tuple[str, str, str, list[str]]]) -> tuple[Part, Part]:
@@ -125,6 +138,7 @@ def load_pypi(folder: Path, _split: str | None) -> Dataset:
         test,
         label_names=names,
         tree=lambda: tree_of_paths(names, " :: "),
+        about=lambda: last_steps(names, " :: "),
     )
 
 
@@ -140,10 +154,11 @@ def load_makupalat(folder: Path, _split: str | None) -> Dataset:
         parts.append(part)
     vocabulary = one_of(folder, "*skos*.ttl", "*.ttl")
 
-    def tree() -> Taxonomy:
+    @cache
+    def categories() -> list[Category]:
         from classmark.formats.skos import read_skos
 
-        return taxonomy_of(read_skos(vocabulary, languages=("fi",)))
+        return read_skos(vocabulary, languages=("fi",))
 
     train, validation, test = parts
     return Dataset(
@@ -152,7 +167,8 @@ def load_makupalat(folder: Path, _split: str | None) -> Dataset:
         test,
         validation,
         label_names=names_in(*parts),
-        tree=tree,
+        tree=lambda: taxonomy_of(categories()),
+        about=lambda: said_of(categories()),
     )
 
 
@@ -177,6 +193,7 @@ def load_wikispeedia(folder: Path, _split: str | None) -> Dataset:
         test,
         label_names=names,
         tree=lambda: tree_of_paths(names, "."),
+        about=lambda: last_steps(names, "."),
         documents=Documents(
             lambda: (Document(name, {"body": text}) for name, text in _articles(path))
         ),

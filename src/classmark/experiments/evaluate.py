@@ -16,6 +16,7 @@ from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.calibration import ENOUGH, crossed_calibration_error
 from classmark.rankers.text import TextRanker
+from classmark.ranking import top
 
 if TYPE_CHECKING:
     from classmark.preferences.graph import PreferenceGraph
@@ -53,6 +54,9 @@ class Evaluation:
 
     measures : with enough documents also the ``calibration_error`` (ECE), of
     calibrators fitted on four fifths of the tested documents and asked about the rest.
+    wanted : the labels of the documents tested, in the order they were;  assigned : the
+    best categories of each, as many as it has labels;  priors : shape (categories,),
+    what share of the labels trained on each category has.
     """
 
     measures: dict[str, float]
@@ -60,6 +64,9 @@ class Evaluation:
     trained: int
     tested: int
     seconds: float
+    wanted: list[Sequence[int]]
+    assigned: list[list[int]]
+    priors: NDArray[np.float64]
 
 
 def evaluate(
@@ -69,21 +76,38 @@ def evaluate(
     ranker: Callable[[], LinearRanker],
 ) -> Evaluation:
     """Train on the first half of each split, rank the second, measure all together."""
-    scores, labels, trained, seconds = [], [], 0, 0.0
-    for train, test in track(list(splits), "evaluating"):
-        _require_both(train, test)
-        started = time.perf_counter()
+
+    def learn(train: NDArray[np.int64]) -> TextRanker:
         untaught = ranker()
-        model = TextRanker.fit(
+        return TextRanker.fit(
             vectorizer(),
             untaught,
             [collection.texts[i] for i in train],
             collection.lessons(untaught, train),
             collection.categories,
         )
+
+    return evaluate_by(collection, splits, learn)
+
+
+def evaluate_by(
+    collection: LabelledTexts,
+    splits: Iterable[Split],
+    learn: Callable[[NDArray[np.int64]], TextRanker],
+) -> Evaluation:
+    """As ``evaluate``, with whatever learns from the texts of these numbers."""
+    scores: list[NDArray[np.float64]] = []
+    labels: list[Sequence[int]] = []
+    taught: list[int] = []
+    trained, seconds = 0, 0.0
+    for train, test in track(list(splits), "evaluating"):
+        _require_both(train, test)
+        started = time.perf_counter()
+        model = learn(train)
         seconds += time.perf_counter() - started
         scores.append(model.scores([collection.texts[i] for i in test]))
         labels += [collection.labels[i] for i in test]
+        taught += [label for i in train for label in collection.labels[i]]
         trained += len(train)
     ranked = np.concatenate(scores)
     wanted = labels_from(labels, len(ranked), ranked.shape[1])
@@ -96,7 +120,19 @@ def evaluate(
         trained,
         len(ranked),
         seconds,
+        labels,
+        _assigned(ranked, labels),
+        np.bincount(taught, minlength=ranked.shape[1]) / max(1, len(taught)),
     )
+
+
+def _assigned(
+    scores: NDArray[np.float64], labels: Sequence[Sequence[int]]
+) -> list[list[int]]:
+    """The best categories of each document, as many as it has labels."""
+    most = max(1, *map(len, labels))
+    best = top(scores, min(most, scores.shape[1]))
+    return [line[: len(own)].tolist() for line, own in zip(best, labels, strict=True)]
 
 
 def _require_both(

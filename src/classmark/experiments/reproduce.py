@@ -28,6 +28,10 @@ from classmark.experiments.plm_reuters import RANKS, Curves, Row, plm_reuters
 from classmark.experiments.qbme_figures import hardness_curves
 from classmark.experiments.ranker_report import service_report
 from classmark.experiments.ranker_service import ranker_service
+from classmark.experiments.rare_lshtc import rare_lshtc
+from classmark.experiments.rare_report import rare_report
+from classmark.experiments.taxonomy_lshtc import taxonomy_lshtc
+from classmark.experiments.taxonomy_report import taxonomy_report
 from classmark.preferences.decompose import NAMES as ERRORS
 from classmark.problems import Mistake
 
@@ -198,6 +202,16 @@ def of_service(data: Path | None) -> Reproduction:
     return Reproduction(*service_report(ranker_service(data)))
 
 
+def of_rare(data: Path | None) -> Reproduction:
+    """Close calls in favour of large categories, made again [Babbar14]."""
+    return Reproduction(*rare_report(rare_lshtc(data)))
+
+
+def of_strategies(data: Path | None) -> Reproduction:
+    """Flat, top-down and pruned classification on four taxonomies [Babbar13]."""
+    return Reproduction(*taxonomy_report(taxonomy_lshtc(data)))
+
+
 def of_examples(name: str, data: Path | None) -> Reproduction:
     """Query by multiple examples: a table of [ZhangLee09]."""
     return examples_report(examples.qbme(name, data))
@@ -269,5 +283,7 @@ EXPERIMENTS: dict[str, Callable[[Path | None], Reproduction]] = {
     "mmp-reuters": of_rounds,
     "plm-reuters": of_preferences,
     **{f"qbme-{name}": partial(of_examples, name) for name in examples.TASKS},
+    "rare-lshtc": of_rare,
     "retrieval-models": of_models,
+    "taxonomy-lshtc": of_strategies,
 }

@@ -56,6 +56,15 @@ class LinearRanker(Estimator, ABC):
     weights_: NDArray[np.float64] | csc_matrix
     thresholds_: NDArray[np.float64] | None = None
 
+    @property
+    def kept_as(self) -> tuple[str, dict[str, Any]]:
+        """The name of the learner and the parameters by which it is saved and opened.
+
+        "" stands for the name its class is known by. One that is something simpler
+        once it has learned says so.
+        """
+        return "", self.get_params()
+
     @abstractmethod
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from documents X, shape (n, features), and labels Y, shape (n, k)."""

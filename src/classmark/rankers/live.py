@@ -193,7 +193,7 @@ class LiveTextRanker:
         stored["handles"] = np.array(list(self.handles.values()), np.int64)
         described = {
             "vectorizer": settings,
-            "parameters": self.ranker.get_params(),
+            "parameters": self.ranker.kept_as[1],
             "calibrator": calibrator,
             "facts": facts or {},
         }

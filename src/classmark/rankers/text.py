@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from classmark.weighting.vectorizer import Vectorizer
 
 FORMAT, VERSION = "classmark text ranker", 1
+Kinds = Mapping[str, type[LinearRanker]]
 LEARNERS: dict[str, type[LinearRanker]] = {
     "loglinear": LogLinearRanker,
     "mmp": MMP,
@@ -55,9 +56,13 @@ class Suggestion:
 
 def learner(name: str, **parameters: Any) -> LinearRanker:
     """An unfitted ranker by its name."""
-    if name not in LEARNERS:
-        raise Mistake(f"learner {name!r} is not known: use {', '.join(LEARNERS)}")
-    return LEARNERS[name](**parameters)
+    return _learner(LEARNERS, name)(**parameters)
+
+
+def _learner(kinds: Kinds, name: str) -> type[LinearRanker]:
+    if name not in kinds:
+        raise Mistake(f"learner {name!r} is not known: use {', '.join(kinds)}")
+    return kinds[name]
 
 
 class TextRanker:
@@ -163,25 +168,30 @@ class TextRanker:
         if self.calibrator is not None:
             learned, calibrator = self.calibrator.to_arrays()
             stored |= _prefixed("calibrator_", learned)
+        name, parameters = self.ranker.kept_as
         kinds = {kind: name for name, kind in LEARNERS.items()}
         described = {
             "vectorizer": settings,
-            "learner": kinds[type(self.ranker)],
-            "parameters": self.ranker.get_params(),
+            "learner": name or kinds[type(self.ranker)],
+            "parameters": parameters,
             "calibrator": calibrator,
             "facts": facts or {},
         }
         save(folder, FORMAT, VERSION, stored, described)
 
     @classmethod
-    def open(cls, folder: Path) -> TextRanker:
-        """Open a saved folder; its arrays stay on disk until they are used."""
+    def open(cls, folder: Path, learners: Kinds = LEARNERS) -> TextRanker:
+        """Open a saved folder; its arrays stay on disk until they are used.
+
+        learners : the kinds of rankers that may be in it, by name.
+        """
         from classmark.weighting.vectorizer import Vectorizer
 
         saved = open_folder(folder, FORMAT, VERSION)
         arrays = _with_prefix("vectorizer_", saved.arrays)
         vectorizer = Vectorizer.from_arrays(arrays, saved.settings["vectorizer"])
-        ranker = learner(saved.settings["learner"], **saved.settings["parameters"])
+        kind = _learner(learners, saved.settings["learner"])
+        ranker = kind(**saved.settings["parameters"])
         ranker.weights_ = _weights_from_arrays(saved.arrays)
         ranker.thresholds_ = saved.arrays.get("thresholds")
         names = unpack_strings(

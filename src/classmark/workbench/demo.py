@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from classmark.datasets.library import library_categories, library_records, unseen_note
+from classmark.workbench.evaluating import evaluate_project
 from classmark.workbench.importing import import_records, put_taxonomy
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import FILE, Settings
 from classmark.workbench.suggesting import suggest
-from classmark.workbench.training import evaluate_project, train
+from classmark.workbench.training import train
 from classmark.workbench.views import Evaluated, Explained, Table, Trained
 
 NAME = "Eskerton town library"

@@ -12,6 +12,8 @@ from classmark.solvers.live.begin import LIVE
 from classmark.weighting.live import LiveVectorizer
 from classmark.workbench.learner import Learner, Origin, base_of
 from classmark.workbench.moment import Moment
+from classmark.workbench.settings import LearningSettings
+from classmark.workbench.strategies import DESCENDING, FLAT
 from classmark.workbench.supervising import spoken_of
 from classmark.workbench.views import Learned, Logged
 
@@ -62,7 +64,8 @@ def open_learner(project: Project) -> Learner | None:
         if folder is not None:
             ranker, facts = LiveTextRanker.open(folder)
             origin = Origin(facts["base"], facts["settings"])
-            if origin.base == base and (base or origin.settings == _settings(project)):
+            before = asdict(LearningSettings()) | origin.settings
+            if origin.base == base and (base or before == _settings(project)):
                 moment = Moment(project.store, facts["upto"])
                 return Learner(project, ranker, moment, origin, facts["used"])
         return None if base else from_nothing(project)
@@ -71,7 +74,7 @@ def open_learner(project: Project) -> Learner | None:
 def from_nothing(project: Project) -> Learner | None:
     """A ranker that has seen nothing; None where the project's learner is another."""
     learning = project.settings.learning
-    if not _is_live(asdict(learning)):
+    if not _by_margins(asdict(learning)):
         return None
     vectorizer = LiveVectorizer(project.settings.text.analyzer, learning.weighting)
     ranker = PreferenceRanker(learning.cost, learning.C or USUAL_C, budget=BUDGET)
@@ -99,8 +102,14 @@ def from_model(
     return Learner(project, live, moment, origin, used)
 
 
-def _is_live(settings: dict[str, Any]) -> bool:
+def _by_margins(settings: dict[str, Any]) -> bool:
     return settings["learner"] == "plm" and settings["cost"] in LIVE
+
+
+def _is_live(settings: dict[str, Any]) -> bool:
+    other = settings.get("strategy") == FLAT and settings.get("base") != "svm"
+    down = settings.get("strategy") in DESCENDING
+    return _by_margins(settings) and not down and not other
 
 
 def _settings(project: Project) -> dict[str, Any]:
@@ -118,6 +127,11 @@ def _why_later(project: Project) -> str:
         name = learning.cost if learning.learner == "plm" else learning.learner
         return f"not learned yet: {name} learns from all at once, with classmark train"
     how = project.store.last_event(TRAINED, model=base).get("settings")
+    if how and how.get("strategy") in DESCENDING:
+        return (
+            f"kept in the log, not learned yet: model {base} goes down the tree "
+            f"({how['strategy']}), and learns with the next classmark train"
+        )
     if how and _is_live(how):
         return f"not learned yet: to go on from model {base}, run classmark rebuild"
     return (

@@ -36,6 +36,7 @@ def info(project: Project, *, check: bool = False) -> Table:
         {"what": "analyzer", "value": project.settings.text.analyzer},
         {"what": "weighting", "value": project.settings.learning.weighting},
         {"what": "learner", "value": project.settings.learning.learner},
+        {"what": "strategy", "value": project.settings.learning.strategy},
     ]
     current = project.models.current()
     rows.append(
@@ -50,13 +51,13 @@ def info(project: Project, *, check: bool = False) -> Table:
 def _checked(project: Project) -> str:
     from classmark.index.directory import Index
     from classmark.rankers.live import LiveTextRanker
-    from classmark.rankers.text import TextRanker
+    from classmark.workbench.models import check_model
     from classmark.workbench.replaying import require_replayed
 
     project.store.check()
     require_replayed(project.store)
     for number in project.models.numbers():
-        TextRanker.open(project.models.folder / f"{number:06d}")
+        check_model(project.models.folder / f"{number:06d}")
     if (live := project.lives.current()) is not None:
         LiveTextRanker.open(live)
     if project.index.current() is not None:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
 ORDERS = ("uncertain", "likely", "random", "similar")
-BLOCK = 1000  # documents scored at once
+BLOCK = 1000  # documents scored at once, at most
+CELLS = 1 << 23  # scores held at once: 64 MiB
 
 
 def queue(
@@ -201,6 +202,7 @@ def _vectors(
     from classmark.workbench.collecting import text_of
 
     stream = iter(track(documents, "reading the queue"))
-    while block := list(islice(stream, BLOCK)):
+    size = max(1, min(BLOCK, CELLS // max(1, len(model.categories))))
+    while block := list(islice(stream, size)):
         texts = [text_of(project, Record(document)) for document in block]
         yield [document.id for document in block], model.vectorizer.transform(texts)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from classmark.problems import DamagedFolder, Mistake
+from classmark.workbench.collecting import text_of
 from classmark.workbench.learner import Learner, Origin, base_of
 from classmark.workbench.learning import (
     TRAINED,
@@ -14,21 +16,31 @@ from classmark.workbench.learning import (
     from_nothing,
     open_learner,
 )
+from classmark.workbench.models import open_model
 from classmark.workbench.moment import Moment
 from classmark.workbench.settings import LearningSettings
+from classmark.workbench.strategies import DESCENDING, PLAIN
 from classmark.workbench.training import fit_at
 from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
+COMPARED = 200  # documents whose scores are compared
+
 
 def rebuild(project: Project) -> Table:
     """Make the live ranker from the log, compare it with the present one, use it.
 
     The training that live learning began with is done again on what the log said then;
-    every act since is learned again, with as many re-visits as were made on it.
+    every act since is learned again, with as many re-visits as were made on it. A model
+    that goes down a tree learns nothing between two trainings: it is trained again on
+    what the log said then, and compared.
     """
+    base = base_of(project)
+    how = project.store.last_event(TRAINED, model=base).get("settings", {})
+    if base and how.get("strategy") in DESCENDING:
+        return _tree_again(project)
     after = _begin(project)
     if after is None:
         raise Mistake(
@@ -62,19 +74,47 @@ def _present(project: Project) -> Learner | str:
     return "nothing to compare with" if found is None else found
 
 
-def _begin(project: Project) -> Learner | None:
+def _tree_again(project: Project) -> Table:
+    """Train a top-down model again, and compare the scores of what it learned from."""
+    moment, settings = _then(project)
+    fitted = fit_at(project, moment, settings)
+    folder = project.models.folder / base_of(project)
+    before = open_model(folder)
+    texts = [text_of(project, moment.record(id_)) for id_ in fitted.ids[:COMPARED]]
+    old, new = before.scores(texts), fitted.model.scores(texts)
+    same = before.categories == fitted.model.categories
+    row: dict[str, Cell] = {
+        "acts": moment.acts,
+        "documents": len(fitted.ids),
+        "categories": len(moment.categories()),
+        "difference": float(np.abs(old - new).max()) if same else "other categories",
+    }
+    note = (
+        f"difference: the largest of a score over {len(texts)} documents; what was "
+        "decided since is learned with classmark train"
+    )
+    return Table("Trained again from the log", [row], note)
+
+
+def _then(project: Project) -> tuple[Moment, LearningSettings]:
+    """The moment the model in service was trained at, and how."""
     base = base_of(project)
-    if not base:
-        return from_nothing(project)
     detail = project.store.last_event(TRAINED, model=base)
     if "upto" not in detail:
         raise Mistake(
             f"the log does not say how model {base} was trained: run classmark train"
         )
-    moment = Moment(project.store, detail["upto"])
-    settings = LearningSettings(**detail["settings"])
+    how = {"strategy": PLAIN} | detail["settings"]  # before there were strategies
+    return Moment(project.store, detail["upto"]), LearningSettings(**how)
+
+
+def _begin(project: Project) -> Learner | None:
+    base = base_of(project)
+    if not base:
+        return from_nothing(project)
+    moment, settings = _then(project)
     fitted = fit_at(project, moment, settings)
-    origin = Origin(base, detail["settings"])
+    origin = Origin(base, asdict(settings))
     return from_model(project, fitted.model, fitted.ids, moment, origin)
 
 

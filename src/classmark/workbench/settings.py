@@ -29,6 +29,10 @@ class LearningSettings:
     cost, C, center : of the learner plm (center 0: none);  decomposition, C : of the
     learner loglinear.  C 0 stands for the learner's usual price.  grades : of plm and
     loglinear, whether labels are all "equal", or "layered": primary over secondary.
+    strategy : how the tree of categories is used ("auto", "plain", "flat", "top-down"
+    or "pruned");  base : what decides at its nodes ("svm", "logistic", "naive-bayes");
+    memory : what the weights may take;  rare : whether close calls between a frequent
+    and a rare category are voted on again.
     """
 
     weighting: str = "log-tfidf"
@@ -39,6 +43,10 @@ class LearningSettings:
     C: float = 0.0
     center: float = 5.0
     grades: str = "equal"
+    strategy: str = "auto"
+    base: str = "svm"
+    memory: str = "4GB"
+    rare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +151,7 @@ def _section(path: Path, name: str, kind: Any, values: dict[str, Any]) -> Any:
             )  # fmt: skip
         expected = list if isinstance(defaults[key], tuple) else type(defaults[key])
         fits = isinstance(value, int | float if expected is float else expected)
-        if not fits or isinstance(value, bool):
+        if not fits or isinstance(value, bool) is not (expected is bool):
             raise UnreadableFile(
                 path, None, f"[{name}] {key} is {value!r}: it is to be a "
                 f"{expected.__name__}",

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from classmark.formats.text_files import open_bytes, whole_text
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH
-from classmark.rankers.text import TextRanker
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.views import Explained
 
 if TYPE_CHECKING:
+    from classmark.rankers.text import TextRanker
     from classmark.taxonomy.tree import Taxonomy
     from classmark.workbench.project import Project
 
@@ -36,12 +36,13 @@ def model_in_service(project: Project) -> TextRanker:
 def model_if_any(project: Project) -> TextRanker | None:
     """As ``model_in_service``; None where nothing was learned yet."""
     from classmark.workbench.learning import learner_in_service
+    from classmark.workbench.models import open_model, with_votes
 
     learner = learner_in_service(project)
     if learner is not None:
-        return learner.model()
+        return with_votes(project, learner.model())
     folder = project.models.current()
-    return None if folder is None else TextRanker.open(folder)
+    return None if folder is None else with_votes(project, open_model(folder))
 
 
 def suggest(

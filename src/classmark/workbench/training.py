@@ -1,60 +1,56 @@
-"""Train a ranker on a project's labels, put it in service, and say how good it is."""
+"""Train a ranker on a project's labels and put it in service."""
 
 from __future__ import annotations
 
+import shutil
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from classmark.corpus.splits import folds
-from classmark.experiments.evaluate import Evaluation, LabelledTexts, Split, evaluate
-from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
-from classmark.rankers.calibration import ENOUGH
-from classmark.rankers.preference import PreferenceRanker
-from classmark.rankers.text import LEARNERS, TextRanker, learner
-from classmark.workbench.collecting import (
-    TEST,
-    collected,
-    labelled,
-    part_of,
-    to_learn_from,
-)
+from classmark.workbench.collecting import collected, to_learn_from
+from classmark.workbench.fitting import fit, new_ranker, new_vectorizer, task_of
+from classmark.workbench.held_out import learn_beside
 from classmark.workbench.learner import Origin
 from classmark.workbench.learning import TRAINED, from_model
+from classmark.workbench.models import Beside, Known, save_model
 from classmark.workbench.moment import Moment
 from classmark.workbench.project import whoami
-from classmark.workbench.views import Evaluated, Table, Trained
+from classmark.workbench.strategies import require
+from classmark.workbench.views import Trained
 
 if TYPE_CHECKING:
-    from classmark.formats.record import Record
-    from classmark.rankers.linear import LinearRanker
-    from classmark.weighting.vectorizer import Vectorizer
+    from classmark.rankers.text import TextRanker
+    from classmark.workbench.fitting import Task
     from classmark.workbench.project import Project
     from classmark.workbench.settings import LearningSettings
+    from classmark.workbench.strategies import Strategy
 
-SHOWN = (
-    "one_error", "average_precision", "coverage", "max_f1", "loss1", "loss2", "loss3",
-    "calibration_error",
-)  # fmt: skip
 KEPT_MODELS = 5
-USUAL_C = {"plm": 0.1, "loglinear": 30.0}
-PRECISION = 1e-2  # relative duality gap
+WORKING = ".training"  # among the models: what a training has finished so far
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A model, what it was fitted on, and how long that took."""
+    """A model, what it was fitted on, and how long that took.
+
+    settings : those it was fitted with, what was chosen written out.
+    """
 
     model: TextRanker
     ids: list[str]
-    decisions: int | None
     seconds: float
+    strategy: Strategy
+    beside: Beside
+    settings: LearningSettings
+
+    @property
+    def decisions(self) -> int | None:
+        """How many decisions its probabilities rest on; None without any."""
+        calibrator = self.model.calibrator
+        return None if calibrator is None else calibrator.decisions_
 
 
 def train(
@@ -63,37 +59,52 @@ def train(
     """Learn from every judged document that is not set apart for testing.
 
     select : choose the C of plm by cross-validation on these documents first. The model
-    is put in service; where it can learn from every decision, it will.
+    is put in service; where it can learn from every decision, it will. A top-down
+    training that was killed goes on where it was.
     """
     settings = settings or project.settings.learning
     moment = Moment(project.store)
-    fitted = fit_at(project, moment, settings, select=select)
-    model, ranker = fitted.model, fitted.model.ranker
-    folder = project.models.next()
-    price = getattr(ranker, "C", None)
-    trained = Trained(
-        folder.name,
-        settings.learner,
-        len(fitted.ids),
-        len(model.categories),
-        len(model.vectorizer.get_feature_names_out()),
-        price,
-        getattr(ranker, "duality_gap_", None),
-        fitted.seconds,
-        fitted.decisions,
-    )
-    model.save(folder, {"documents": len(fitted.ids), "seconds": fitted.seconds})
-    used = asdict(settings if price is None else replace(settings, C=price))
+    working = project.models.folder / WORKING
+    fitted = fit_at(project, moment, settings, select=select, working=working)
+    known = Known(moment.numbers())
+    facts = {"documents": len(fitted.ids), "seconds": fitted.seconds}
+    folder = save_model(project.models, fitted.model, fitted.beside, known, facts)
+    used = asdict(fitted.settings)
     project.store.note_event(
         TRAINED, whoami(), model=folder.name, learner=settings.learner,
         upto=moment.upto, settings=used,
     )  # fmt: skip
     project.models.put_in_service(folder)
     project.models.drop_old(KEPT_MODELS)
+    shutil.rmtree(working, ignore_errors=True)
     origin = Origin(folder.name, used)
-    if learner := from_model(project, model, fitted.ids, moment, origin):
+    if learner := from_model(project, fitted.model, fitted.ids, moment, origin):
         learner.save()
-    return trained
+    return _told(folder.name, settings, fitted, live=learner is not None)
+
+
+def _told(
+    name: str, settings: LearningSettings, fitted: Fitted, *, live: bool
+) -> Trained:
+    model, ranker = fitted.model, fitted.model.ranker
+    strategy = fitted.strategy
+    return Trained(
+        name,
+        settings.learner,
+        len(fitted.ids),
+        len(model.categories),
+        strategy.size.features,
+        fitted.settings.C or None,
+        getattr(ranker, "duality_gap_", None),
+        fitted.seconds,
+        fitted.decisions,
+        strategy.name,
+        strategy.why,
+        strategy.size.flat,
+        strategy.complexity_ratio,
+        tuple(str(node) for node in getattr(ranker, "pruned_", ())),
+        live,
+    )
 
 
 def fit_at(
@@ -102,70 +113,59 @@ def fit_at(
     settings: LearningSettings,
     *,
     select: bool = False,
+    working: Path | None = None,
 ) -> Fitted:
-    """Learn from what the log said at a moment."""
-    ranker = new_ranker(settings)
-    records = to_learn_from(moment.records(), ranker)
+    """Learn from what the log said at a moment.
+
+    working : a folder that keeps what is finished while it goes on.
+    """
+    require(settings)
+    records = to_learn_from(moment.records(), new_ranker(settings))
     if not records:
         raise Mistake(
             f"{project.folder} has no labelled documents to learn from: "
             "import some with labels (classmark import FILE)"
         )
-    collection = collected(project, records, settings.grades, moment.categories())
+    categories = moment.categories()
+    collection = collected(project, records, settings.grades, categories)
     started = time.perf_counter()
-    if select:
-        ranker = selected(new_vectorizer(project, settings), collection, ranker)
-    model = TextRanker.fit(
-        new_vectorizer(project, settings),
-        ranker,
-        collection.texts,
-        collection.lessons(ranker),
-        collection.categories,
+    task = task_of(collection, categories)
+    place = None if working is None else _place(working, task, settings)
+    vectorizer = new_vectorizer(project, settings)
+    found = fit(task, vectorizer, settings, select=select, working=place)
+    beside = learn_beside(found, task, settings, place)
+    return Fitted(
+        found.model,
+        [record.id for record in records],
+        time.perf_counter() - started,
+        found.strategy,
+        beside,
+        _written_out(settings, found.model.ranker, found.strategy),
     )
-    decisions = _calibrate(model, collection)
-    seconds = time.perf_counter() - started
-    return Fitted(model, [record.id for record in records], decisions, seconds)
 
 
-def _calibrate(model: TextRanker, collection: LabelledTexts) -> int | None:
-    """Learn probabilities where there are enough decisions; return how many."""
-    if sum(map(bool, collection.labels)) < ENOUGH:
-        return None
-    model.calibrate(
-        collection.texts, collection.labels, collection.lessons(model.ranker)
-    )
-    return model.calibrator.decisions_ if model.calibrator else None
+def _written_out(
+    settings: LearningSettings, ranker: Any, strategy: Strategy
+) -> LearningSettings:
+    """The settings, with what was chosen in the place of what leaves the choice."""
+    used = replace(settings, strategy=strategy.name)
+    if (chosen := getattr(ranker, "setting_", None)) is not None:
+        return replace(used, C=chosen.C, center=chosen.center)
+    price = getattr(ranker, "C", None)
+    return used if price is None else replace(used, C=price)
 
 
-def evaluate_project(
-    project: Project, learners: Sequence[str] = (), n_folds: int | None = None
-) -> Evaluated:
-    """Measure learners on the documents set apart, or by cross-validation."""
-    from classmark.experiments.figures import rank_curves
-
-    records = labelled(project)
-    collection = collected(project, records, project.settings.learning.grades)
-    splits, how = _splits(records, n_folds)
-    found: dict[str, Evaluation] = {}
-    for name in learners or tuple(LEARNERS):
-        settings = replace(project.settings.learning, learner=name)
-        new_ranker(settings)
-        found[name] = evaluate(
-            collection,
-            splits,
-            partial(new_vectorizer, project),
-            partial(new_ranker, settings),
-        )
-    plot = project.folder / "reports" / "evaluation.svg"
-    curves = {name: result.precision for name, result in found.items()}
-    rank_curves(curves, plot, f"{project.settings.name}: precision along the ranking")
-    rows = [
-        {"learner": name}
-        | {measure: result.measures.get(measure) for measure in SHOWN}
-        | {"tested": result.tested}
-        for name, result in found.items()
-    ]
-    return Evaluated(Table("Evaluation", rows, how), plot)
+def _place(working: Path, task: Task, settings: LearningSettings) -> Path:
+    """Where this very training keeps what is finished; what others left is removed."""
+    digest = blake2b(repr(sorted(asdict(settings).items())).encode(), digest_size=8)
+    digest.update(repr(task.tree.edges).encode())
+    for text, labels in zip(task.collection.texts, task.collection.labels, strict=True):
+        digest.update(f"{len(text)} {text} {labels}".encode())
+    name = digest.hexdigest()
+    for other in working.iterdir() if working.is_dir() else ():
+        if other.name != name:
+            shutil.rmtree(other)
+    return working / name
 
 
 def changed(project: Project, said: dict[str, Any]) -> LearningSettings:
@@ -174,72 +174,8 @@ def changed(project: Project, said: dict[str, Any]) -> LearningSettings:
     return replace(project.settings.learning, **given)
 
 
-def new_ranker(settings: LearningSettings) -> LinearRanker:
-    """An unfitted ranker as the settings describe it."""
-    if settings.learner == "plm":
-        return learner(
-            "plm",
-            mapping=settings.cost,
-            C=settings.C or USUAL_C["plm"],
-            center=settings.center or None,
-            tol=PRECISION,
-        )
-    if settings.learner == "loglinear":
-        price = settings.C or USUAL_C["loglinear"]
-        return learner("loglinear", decomposition=settings.decomposition, C=price)
-    if settings.learner == "mmp":
-        return learner("mmp", loss=1, passes=5, average=True)
-    return learner(settings.learner)
-
-
-def selected(
-    vectorizer: Vectorizer, collection: LabelledTexts, ranker: LinearRanker
-) -> LinearRanker:
-    """The same ranker with the C that cross-validation prefers."""
-    from classmark.experiments.select import select_cost
-
-    if not isinstance(ranker, PreferenceRanker):
-        raise Mistake("--select chooses the C of the learner plm: add --learner plm")
-    X = vectorizer.fit_transform(collection.texts)
-    labels = labels_from(collection.labels, X.shape[0], len(collection.categories))
-    return ranker.set_params(C=select_cost(ranker, X, labels).C)
-
-
-def new_vectorizer(
-    project: Project, settings: LearningSettings | None = None
-) -> Vectorizer:
-    """An unfitted vectorizer as the settings describe it."""
-    from classmark.weighting.vectorizer import Vectorizer
-
-    learning = settings or project.settings.learning
-    return Vectorizer(
-        analyzer=project.settings.text.analyzer,
-        weighting=learning.weighting,
-        min_df=learning.min_df,
-    )
-
-
 def require_analyzer(description: str) -> str:
     """The description, once it is known that it can be parsed."""
     from classmark.text.analysis import Analyzer
 
     return str(Analyzer.parse(description))
-
-
-def _splits(records: Sequence[Record], n_folds: int | None) -> tuple[list[Split], str]:
-    parts = np.array([part_of(record) for record in records])
-    if n_folds is None and (parts == TEST).any():
-        test: NDArray[np.int64] = np.flatnonzero(parts == TEST)
-        rest: NDArray[np.int64] = np.flatnonzero(parts != TEST)
-        return [(rest, test)], (
-            f"trained on {len(rest)} documents, tested on the {len(test)} set apart"
-        )
-    count = 5 if n_folds is None else n_folds
-    if not 2 <= count <= len(records):
-        raise Mistake(
-            f"folds is {count} with {len(records)} labelled documents: "
-            "use 2 or more, and at most one per document"
-        )
-    return list(
-        folds(len(records), count, random_state=0)
-    ), f"{count}-fold cross-validation"

@@ -23,6 +23,11 @@ class Trained:
     """A model that was put in service.
 
     calibrated_on : how many decisions its probabilities rest on; None without any.
+    strategy, why : what was picked for the tree of categories, and the reason;
+    flat_bytes : what a weight for every category and feature would take;
+    complexity_ratio : of the tree's decisions to a flat one's, None without a tree;
+    pruned : inner categories that are passed over;  live : whether it learns from every
+    decision.
     """
 
     model: str
@@ -34,6 +39,12 @@ class Trained:
     gap: float | None
     seconds: float
     calibrated_on: int | None = None
+    strategy: str = "plain"
+    why: str = ""
+    flat_bytes: int = 0
+    complexity_ratio: float | None = None
+    pruned: tuple[str, ...] = ()
+    live: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,19 @@ class Explained:
     against: Mapping[str, float] = field(default_factory=dict)
     probability: float | None = None
     calibrated_on: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a document was put: a "leaf", an "inner" category, or "left" to the expert.
+
+    category, path : None and empty where it is left.
+    """
+
+    kind: str
+    category: str | None
+    path: tuple[str, ...]
+    probability: float
 
 
 @dataclass(frozen=True, slots=True)

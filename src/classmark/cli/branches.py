@@ -1,0 +1,57 @@
+"""The shape of the tree on the command line: what it is like, what pruning would do."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from classmark.cli.commands import HERE, AsJson, Where, open_project
+
+
+def report(project: Where = HERE, as_json: AsJson = False) -> None:
+    """Say what the taxonomy is like, and whether flat or top-down suits it."""
+    from classmark.cli.output import say, show_json, show_table
+    from classmark.workbench.taxonomy_report import report_taxonomy
+
+    with open_project(project) as opened:
+        found = report_taxonomy(opened)
+    if as_json:
+        show_json({**found.facts, "plot": found.plot})
+        return
+    show_table(found.table)
+    if found.plot is not None:
+        say(f"  plot: {found.plot}\n")
+
+
+def prune(
+    policy: Annotated[
+        str, typer.Option(help="bound, meta or random: which nodes go.")
+    ] = "bound",
+    share: Annotated[
+        float | None, typer.Option(help="At most this share of the inner nodes.")
+    ] = None,
+    bold: Annotated[
+        bool, typer.Option("--bold", help="Also where the gain is not sure.")
+    ] = False,
+    base: Annotated[
+        str, typer.Option(help="At the nodes: svm, logistic or naive-bayes.")
+    ] = "svm",
+    project: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Try a classifier without some inner nodes; the taxonomy stays as it is.
+
+    train --strategy pruned trains a classifier on such a tree.
+    """
+    from classmark.cli.output import say, show_json, show_table
+    from classmark.workbench.taxonomy_report import try_pruning
+
+    with open_project(project) as opened:
+        found = try_pruning(opened, policy, share=share, bold=bold, base=base)
+    if as_json:
+        show_json(found.facts)
+        return
+    show_table(found.table)
+    for gone in found.facts["removed"]:
+        say(f"  {gone['category']}: {gone['why']}")

@@ -1,0 +1,31 @@
+"""Where in the tree does a document belong for sure?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from classmark.cli.commands import HERE, AsJson, Where, open_project
+
+
+def place(
+    documents: Annotated[
+        list[str] | None, typer.Argument(metavar="[DOCUMENT]...", help="Their ids.")
+    ] = None,
+    project: Where = HERE,
+    precision: Annotated[
+        float, typer.Option(help="How many of those placed are to be right (0 to 1).")
+    ] = 0.95,
+    top: Annotated[
+        int, typer.Option("-n", help="Of those waiting so many; 0 for all.")
+    ] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Put documents at a leaf, higher up, or leave them to the expert."""
+    from classmark.cli.output import show_table
+    from classmark.workbench.placing import place as found_places
+
+    with open_project(project) as opened:
+        found = found_places(opened, documents or (), precision, top)
+    show_table(found, as_json=as_json)

@@ -1,0 +1,178 @@
+"""SphericalKMeans: each document with the centre whose direction is nearest."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from classmark.clusters.rows import (
+    Labels,
+    Numbers,
+    Unit,
+    directions,
+    lengths_of,
+    require_count,
+    sums_of,
+    unit_rows,
+)
+from classmark.clusters.seeding import spread_documents
+from classmark.estimator import Estimator
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.randomness import Seed, generator
+from classmark.sparse import Rows
+
+BLOCK = 64  # centres met in one go: a dense array of (features, BLOCK)
+
+
+class Met(NamedTuple):
+    """The number of the nearest centre of each row, its cosine, and the next one."""
+
+    which: Labels
+    best: Numbers
+    second: Numbers
+
+
+class Fitted(NamedTuple):
+    """One start, come to its end: unit centres (k, features), sparse."""
+
+    labels: Labels
+    centers: Any
+    trace: list[float]
+
+
+class SphericalKMeans(Estimator):
+    """Hard clusters with the greatest sum of cosines to their centres [DhillonModha01].
+
+    Σ_i max_c ⟨x_i, μ_c⟩ over unit rows x and unit centres μ_c ∝ Σ of the cluster's
+    rows. From each start, documents go to the nearest centre and centres follow, and
+    the sum never falls; the best of ``n_init`` starts is kept. A cluster that loses all
+    documents takes the one that fits its own least.
+
+    tol : a start ends when the sum grows by less than this share of it.
+    labels_ (n,);  cluster_centers_ (k, features), sparse;  objective_ : the sum;
+    trace_ : the sum after each pass of the start that was kept;  n_iter_.
+
+    >>> X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]
+    >>> model = SphericalKMeans(2).fit(X)
+    >>> bool(model.labels_[0] == model.labels_[1] != model.labels_[2])
+    True
+    >>> round(model.objective_, 3)
+    2.997
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_init: int = 3,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        random_state: Seed = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 (scikit-learn's manner)
+        """Cluster documents X, shape (n, features); their lengths do not matter."""
+        unit = unit_rows(X)
+        require_count("n_clusters", self.n_clusters, len(unit.rows))
+        for name in ("n_init", "max_iter"):
+            if getattr(self, name) < 1:
+                raise Mistake(f"{name} is {getattr(self, name)}: give 1 or more")
+        rng = generator(self.random_state)
+        starts = track(range(self.n_init), "clustering")
+        found = [self._start(unit.rows, rng) for _ in starts]
+        kept = max(found, key=lambda fitted: fitted.trace[-1])
+        self.labels_, self.trace_ = kept.labels, kept.trace
+        self.objective_, self.n_iter_ = kept.trace[-1], len(kept.trace)
+        self.cluster_centers_ = widened(kept.centers, unit)
+        self.n_features_in_ = unit.width
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None) -> Labels:
+        """Cluster documents and return the cluster of each, shape (n,)."""
+        return self.fit(X, y).labels_
+
+    def predict(self, X: Any) -> Labels:
+        """The nearest centre of each document, shape (n,)."""
+        self._require_fitted()
+        unit = unit_rows(X)
+        require_width(self, unit)
+        return meet(unit.rows, self.cluster_centers_[:, unit.used]).which
+
+    def _start(self, rows: Rows, rng: np.random.Generator) -> Fitted:
+        k = self.n_clusters
+        seeds = spread_documents(rows, k, rng)
+        centers = rows.to_scipy()[seeds]
+        trace: list[float] = []
+        before = np.full(len(rows), -1, np.int64)
+        for _ in range(self.max_iter):
+            met = meet(rows, centers)
+            labels = filled(met, k)
+            sums = sums_of(rows, labels, k)
+            trace.append(float(lengths_of(sums).sum()))
+            centers = directions(sums)
+            if (labels == before).all() or _is_slow(trace, self.tol):
+                break
+            before = labels
+        return Fitted(labels, centers, trace)
+
+
+def meet(rows: Rows, centers: Any) -> Met:
+    """Compare every row with all centres, a sparse matrix (k, width).
+
+    >>> from classmark.sparse import rows_from
+    >>> centers = rows_from([[1.0, 0.0], [0.0, 1.0]]).to_scipy()
+    >>> met = meet(rows_from([[0.6, 0.8]]), centers)
+    >>> met.which.tolist(), met.best.tolist(), met.second.tolist()
+    ([1], [0.8], [0.6])
+    """
+    from classmark.clusters.kernels import nearest
+
+    n, kind = len(rows), rows.values.dtype
+    met = Met(np.zeros(n, np.int64), np.full(n, -np.inf), np.full(n, -np.inf))
+    for first in range(0, centers.shape[0], BLOCK):
+        block = centers[first : first + BLOCK].tocsr()
+        W = np.zeros((rows.width, block.shape[0]), kind)
+        owner = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+        W[block.indices, owner] = block.data
+        nearest(rows.starts, rows.columns, rows.values, W, first, *met)
+    return met
+
+
+def filled(met: Met, k: int) -> Labels:
+    """The labels met; a centre without documents takes one that fits its own least."""
+    labels, fits = met.which.copy(), met.best.copy()
+    sizes = np.bincount(labels, minlength=k)
+    for empty in np.flatnonzero(sizes == 0):
+        document = int(np.argmin(np.where(sizes[labels] > 1, fits, np.inf)))
+        sizes[labels[document]] -= 1
+        labels[document], sizes[empty], fits[document] = empty, 1, np.inf
+    return labels
+
+
+def widened(matrix: Any, unit: Unit) -> Any:
+    """A sparse matrix over the columns in use, as one over all columns."""
+    from scipy.sparse import csr_matrix
+
+    made = matrix.tocsr()
+    parts = (made.data, unit.used[made.indices], made.indptr)
+    return csr_matrix(parts, shape=(made.shape[0], unit.width))
+
+
+def require_width(model: Any, unit: Unit) -> None:
+    """Refuse documents over other features than those fitted."""
+    if unit.width != model.n_features_in_:
+        raise Mistake(
+            f"X has {unit.width} features, {type(model).__name__} was fitted on "
+            f"{model.n_features_in_}: use the same vectorizer"
+        )
+
+
+def _is_slow(trace: list[float], tol: float) -> bool:
+    return len(trace) > 1 and trace[-1] - trace[-2] <= tol * trace[-2]

@@ -1,0 +1,53 @@
+"""What is a cluster about? The terms that tell it from its sisters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from classmark.clusters.rows import scaled, sums_of, unit_rows
+from classmark.problems import Mistake
+
+
+def name_clusters(
+    X: Any, labels: Any, feature_names: Sequence[str], top: int = 5
+) -> list[tuple[str, ...]]:
+    """The terms of each cluster, weightiest first, from cluster 0 to the last.
+
+    weight of t in c = mean of x_t over the cluster − mean of x_t over the rest, of unit
+    rows: what is common to all sisters counts for none. Terms that are no more frequent
+    in the cluster than in the rest are left out, so there may be fewer than ``top``.
+    labels : numbers from 0.
+
+    >>> X = [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
+    >>> name_clusters(X, [0, 1], ["library", "bees", "bread"], top=2)
+    [('bees',), ('bread',)]
+    """
+    unit, own = unit_rows(X), np.asarray(labels)
+    if len(own) != len(unit.rows):
+        raise Mistake(
+            f"labels are {len(own)} for {len(unit.rows)} documents: give one each"
+        )
+    if len(feature_names) != unit.width:
+        raise Mistake(
+            f"feature_names are {len(feature_names)} for {unit.width} features: give "
+            "one each"
+        )
+    if top < 1:
+        raise Mistake(f"top is {top}: ask for at least one term")
+    k = int(own.max()) + 1
+    sums, sizes = sums_of(unit.rows, own, k).tocsr(), np.bincount(own, minlength=k)
+    total = np.asarray(sums.sum(axis=0)).ravel()
+    means = scaled(sums, 1.0 / np.maximum(sizes, 1))
+    named = []
+    for cluster in range(k):
+        begin, end = sums.indptr[cluster : cluster + 2]
+        terms, here = sums.indices[begin:end], sums.data[begin:end]
+        rest = (total[terms] - here) / max(len(own) - int(sizes[cluster]), 1)
+        weights = means.data[begin:end] - rest
+        best = np.lexsort((terms, -weights))[:top]
+        chosen = [int(unit.used[terms[t]]) for t in best if weights[t] > 1e-9]
+        named.append(tuple(str(feature_names[column]) for column in chosen))
+    return named

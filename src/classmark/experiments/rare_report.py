@@ -1,0 +1,90 @@
+"""What came of asking close calls again, as a table, sentences and a drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from classmark.experiments import rare_lshtc as rare
+from classmark.experiments.click_report import Report
+from classmark.experiments.figures import HUES, LINE, STYLE
+
+DRAWN = ("true", rare.CS, rare.FIXED)
+
+
+def rare_report(table: rare.Table) -> Report:
+    """One row a method and collection, the paper's values in brackets."""
+    rows: list[dict[str, str | float | None]] = []
+    for row in table.rows:
+        cells: dict[str, str | float | None] = {
+            "collection": row.collection,
+            "method": row.method,
+        }
+        for key in rare.KEYS:
+            form = {"detected": ".0f", "time": ".1f"}.get(key, ".4f")
+            beside = f" ({row.paper[key]:{form}})" if row.paper else ""
+            cells[key] = f"{row.measures[key]:{form}}{beside}"
+        cells["asked again"] = "" if row.again is None else f"{row.again:.1%}"
+        rows.append(cells)
+    sizes = "; ".join(
+        f"{name}: {size.trained:,} documents learned from, {size.asked:,} asked, "
+        f"{size.categories:,} categories, {size.features:,} features, "
+        f"{size.per_document:.2f} categories a document"
+        for name, size in table.sizes.items()
+    )
+    return Report(
+        "Rare categories: re-ranking beside CS-SVM and HR-SVM",
+        rows,
+        table.claims,
+        partial(induced_curves, curves(table), title="How often is a category chosen?"),
+        f"measured (published for DMOZ-2010-s); time in multiples of CS-SVM's; {sizes}",
+        asdict(table),
+    )
+
+
+def curves(table: rare.Table) -> dict[str, dict[str, list[int]]]:
+    """For each collection, how often each category occurs, largest first."""
+    found = {}
+    for name, size in table.sizes.items():
+        here = {row.method: row.counts for row in table.rows if row.collection == name}
+        found[name] = {"true": size.counts} | {
+            method: here[method] for method in DRAWN if method in here
+        }
+    return found
+
+
+def induced_curves(
+    panels: Mapping[str, Mapping[str, list[int]]], path: Path, title: str
+) -> None:
+    """Draw the true and the induced distributions, share against rank, both log."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    down = -(-len(panels) // 2)
+    with rc_context(STYLE):
+        figure = Figure(figsize=(8.0, 3.2 * down + 0.4))
+        grid = figure.subplots(down, min(2, len(panels)), squeeze=False)
+        for axes in grid.flat[len(panels) :]:
+            axes.set_axis_off()
+        for axes, (name, lines) in zip(grid.flat, panels.items(), strict=False):
+            for hue, (method, counts) in zip(
+                (HUES[5], *HUES), lines.items(), strict=False
+            ):
+                shares = np.asarray(counts, float) / max(1, sum(counts))
+                ranks = np.arange(1, len(shares) + 1)
+                label = f"{method}: {len(shares)} categories"
+                axes.plot(ranks, shares, color=hue, label=label)
+            axes.set(xscale="log", yscale="log", title=name)
+            axes.set(xlabel="rank of the category", ylabel="share of the documents")
+            axes.minorticks_off()
+            axes.grid(color=LINE, linewidth=0.6)
+            axes.legend(frameon=False, labelcolor="linecolor", fontsize=8)
+        figure.suptitle(title, x=0.02, ha="left")
+        figure.tight_layout()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        facts = {"Date": None} if path.suffix == ".svg" else None
+        figure.savefig(path, bbox_inches="tight", dpi=150, metadata=facts)

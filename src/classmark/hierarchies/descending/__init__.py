@@ -1,0 +1,1 @@
+"""Down the tree, one classifier after the other."""

@@ -1,0 +1,289 @@
+"""Documents go down a tree: scores of daughters, a beam, the best paths, all leaves.
+
+A model is ten arrays (``Trained.arrays``). Inner node ``at`` has the daughters
+starts[at]:starts[at + 1]; where a daughter leads is a code: a leaf's number from 0 up,
+or, below 0, an inner node's number less their count. Inner nodes are numbered parents
+first, the root is 0. Its features, increasing, are feature_starts[at]:…; feature ``p``
+has the entries (daughter, weight) from entry_starts[at] + offsets[p + at] on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from classmark.compiled import compiled
+
+
+@compiled
+def _find(features: Any, low: int, high: int, wanted: int) -> int:
+    """The first place from ``low`` on whose feature is not below the wanted one."""
+    step = 1
+    while low + step < high and features[low + step] < wanted:
+        low += step
+        step *= 2
+    end = min(low + step, high)
+    while low < end:
+        middle = (low + end) >> 1
+        if features[middle] < wanted:
+            low = middle + 1
+        else:
+            end = middle
+    return low
+
+
+@compiled
+def node_scores(at: int, columns: Any, values: Any, model: Any, out: Any) -> Any:
+    """Scores of the daughters of an inner node in ``out``; return how many there are.
+
+    bias_j + Σ_f x_f (weights[f, j] + slope_j) over the features f of the node.
+    """
+    starts, _, bias, slope = model[0], model[1], model[2], model[3]
+    features, offsets = model[5], model[7]
+    daughter, weight = model[8], model[9]
+    first, count = starts[at], starts[at + 1] - starts[at]
+    for j in range(count):
+        out[j] = bias[first + j]
+    place, high = model[4][at], model[4][at + 1]
+    entry, total = model[6][at], 0.0
+    for t in range(len(columns)):
+        place = _find(features, place, high, columns[t])
+        if place == high:
+            break
+        if features[place] == columns[t]:
+            x = np.float64(values[t])
+            total += x
+            begin, end = offsets[place + at], offsets[place + at + 1]
+            for e in range(entry + np.int64(begin), entry + np.int64(end)):
+                out[daughter[e]] += x * weight[e]
+            place += 1
+    for j in range(count):
+        out[j] += slope[first + j] * total
+    return count
+
+
+@compiled
+def _log_probabilities(scores: Any, count: int, scale: float) -> None:
+    """Scores of sisters become scale · score − ln Σ e^(scale · score)."""
+    best = -np.inf
+    for j in range(count):
+        scores[j] *= scale
+        best = max(best, scores[j])
+    total = 0.0
+    for j in range(count):
+        total += np.exp(scores[j] - best)
+    shift = best + np.log(total)
+    for j in range(count):
+        scores[j] -= shift
+
+
+@compiled
+def _margins(scores: Any, count: int) -> None:
+    """Scores of sisters become their distances from the best other one's."""
+    best, second, where = -np.inf, -np.inf, 0
+    for j in range(count):
+        if scores[j] > best:
+            best, second, where = scores[j], best, j
+        else:
+            second = max(second, scores[j])
+    for j in range(count):
+        scores[j] -= second if j == where else best
+
+
+@compiled
+def _before(value: float, code: int, other: float, its_code: int) -> Any:
+    """Whether the first stands before: the higher value, then the lower code."""
+    return value > other or (value == other and code < its_code)
+
+
+@compiled
+def _enter(values: Any, codes: Any, size: int, value: float, code: int) -> int:
+    """Put a path into a list in order, unless all there are better; its new size.
+
+    Of two paths to one place the better stays.
+    """
+    full = size == len(values)
+    if full and not _before(value, code, values[size - 1], codes[size - 1]):
+        return size
+    for p in range(size):
+        if codes[p] == code:
+            if values[p] >= value:
+                return size
+            for q in range(p, size - 1):
+                values[q], codes[q] = values[q + 1], codes[q + 1]
+            size, full = size - 1, False
+            break
+    if full:
+        size -= 1
+    p = size
+    while p > 0 and _before(value, code, values[p - 1], codes[p - 1]):
+        values[p], codes[p] = values[p - 1], codes[p - 1]
+        p -= 1
+    values[p], codes[p] = value, code
+    return size + 1
+
+
+@compiled
+def _down(columns: Any, values: Any, model: Any, scale: float, beam: Any) -> int:
+    """Expand the kept paths until all end in leaves; return how many there are."""
+    held, codes, new, new_codes, scores = beam
+    n_inner, size, going = len(model[0]) - 1, 1, True
+    held[0], codes[0] = 0.0, -n_inner
+    while going:
+        going, fresh = False, 0
+        for p in range(size):
+            if codes[p] >= 0:
+                fresh = _enter(new, new_codes, fresh, held[p], codes[p])
+                continue
+            at = codes[p] + n_inner
+            count = node_scores(at, columns, values, model, scores)
+            _log_probabilities(scores, count, scale)
+            for j in range(count):
+                code = model[1][model[0][at] + j]
+                fresh = _enter(new, new_codes, fresh, held[p] + scores[j], code)
+        size = fresh
+        for p in range(size):
+            held[p], codes[p] = new[p], new_codes[p]
+            going = going or codes[p] < 0
+    return size
+
+
+@compiled
+def descend(
+    starts: Any, columns: Any, values: Any, model: Any, scale: float, beam: int,
+    widest: int, found: Any, scores: Any,
+) -> None:  # fmt: skip
+    """Leaves that a beam search ends in, best first, and their log-probabilities.
+
+    found, scores : shape (n, kept); where fewer are reached, −1 and −∞.
+    """
+    held, new = np.empty(beam), np.empty(beam)
+    codes, new_codes = np.empty(beam, np.int64), np.empty(beam, np.int64)
+    rooms = (held, codes, new, new_codes, np.empty(widest))
+    for i in range(len(starts) - 1):
+        row = slice(starts[i], starts[i + 1])
+        size = _down(columns[row], values[row], model, scale, rooms)
+        for p in range(found.shape[1]):
+            found[i, p] = codes[p] if p < size else -1
+            scores[i, p] = held[p] if p < size else -np.inf
+
+
+@compiled
+def _push(values: Any, codes: Any, size: int, value: float, code: int) -> None:
+    """Put a path into the heap."""
+    p = size
+    while p > 0:
+        up = (p - 1) >> 1
+        if not _before(value, code, values[up], codes[up]):
+            break
+        values[p], codes[p] = values[up], codes[up]
+        p = up
+    values[p], codes[p] = value, code
+
+
+@compiled
+def _pop(values: Any, codes: Any, size: int) -> None:
+    """Take the best path out of the heap; ``size`` is what is left."""
+    value, code, p = values[size], codes[size], 0
+    while 2 * p + 1 < size:
+        down = 2 * p + 1
+        right = down + 1
+        if right < size and _before(
+            values[right], codes[right], values[down], codes[down]
+        ):
+            down = right
+        if not _before(values[down], codes[down], value, code):
+            break
+        values[p], codes[p] = values[down], codes[down]
+        p = down
+    values[p], codes[p] = value, code
+
+
+@compiled
+def _best_of(
+    columns: Any, values: Any, model: Any, scale: float, ratio: float, rooms: Any,
+    stamp: int, found: Any, scores: Any,
+) -> None:  # fmt: skip
+    """Take out the best open path and expand it, until enough leaves are found.
+
+    Log-probabilities never grow downwards, so leaves come out in order.
+    """
+    held, codes, seen, sisters = rooms
+    n_inner, size, n = len(model[0]) - 1, 1, 0
+    held[0], codes[0] = 0.0, -n_inner
+    while size and n < len(found):
+        value, code = held[0], codes[0]
+        size -= 1
+        _pop(held, codes, size)
+        if seen[code + n_inner] == stamp:
+            continue
+        seen[code + n_inner] = stamp
+        if code >= 0:
+            if n and value < scores[0] + ratio:
+                break
+            found[n], scores[n] = code, value
+            n += 1
+            continue
+        at = code + n_inner
+        count = node_scores(at, columns, values, model, sisters)
+        _log_probabilities(sisters, count, scale)
+        for j in range(count):
+            where = model[1][model[0][at] + j]
+            _push(held, codes, size, value + sisters[j], where)
+            size += 1
+
+
+@compiled
+def best_first(
+    starts: Any, columns: Any, values: Any, model: Any, scale: float, ratio: float,
+    n_leaves: int, found: Any, scores: Any,
+) -> None:  # fmt: skip
+    """The most probable leaves, best first, and their log-probabilities: exactly.
+
+    found, scores : shape (n, kept), −1 and −∞ where there are no more leaves or where
+    the log-probability is less than the best one's plus ``ratio``.
+    """
+    n_inner, edges = len(model[0]) - 1, len(model[1])
+    held, codes = np.empty(edges + 1), np.empty(edges + 1, np.int64)
+    seen = np.zeros(n_inner + n_leaves, np.int64)
+    rooms = (held, codes, seen, np.empty(edges))
+    for i in range(len(starts) - 1):
+        found[i] = -1
+        scores[i] = -np.inf
+        row = slice(starts[i], starts[i + 1])
+        _best_of(
+            columns[row], values[row], model, scale, ratio, rooms, i + 1, found[i],
+            scores[i],
+        )  # fmt: skip
+
+
+@compiled
+def all_leaves(
+    starts: Any, columns: Any, values: Any, model: Any, scale: float, margins: bool,
+    out: Any,
+) -> None:  # fmt: skip
+    """Every leaf's log-probability, or its least margin, along its best path.
+
+    out : shape (n, leaves).
+    """
+    n_inner = len(model[0]) - 1
+    reach, sisters = np.empty(n_inner), np.empty(len(model[1]))
+    for i in range(len(starts) - 1):
+        row = slice(starts[i], starts[i + 1])
+        reach[:] = -np.inf
+        reach[0] = np.inf if margins else 0.0
+        out[i] = -np.inf
+        for at in range(n_inner):
+            count = node_scores(at, columns[row], values[row], model, sisters)
+            if margins:
+                _margins(sisters, count)
+            else:
+                _log_probabilities(sisters, count, scale)
+            for j in range(count):
+                code, value = model[1][model[0][at] + j], sisters[j]
+                value = min(reach[at], value) if margins else reach[at] + value
+                if code >= 0:
+                    out[i, code] = max(out[i, code], value)
+                else:
+                    reach[code + n_inner] = max(reach[code + n_inner], value)

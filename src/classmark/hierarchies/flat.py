@@ -1,0 +1,225 @@
+"""Flat classification: every category beside every other, whatever the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.estimator import Estimator
+from classmark.hierarchies.nodes import fit_node, in_use, require
+from classmark.hierarchies.places import MANY
+from classmark.problems import Mistake
+from classmark.rankers.linear import Evidence
+from classmark.ranking import order, top
+from classmark.sparse import Rows, keep_columns, rows_from, with_constant
+
+COUNTS = 3  # arrays as large as the weights that counting holds
+
+
+class LinearClassifier(Estimator):
+    """Answers with categories by their linear scores; subclasses learn them.
+
+    classes_ : the categories, in order where they have one, else as they came;
+    features_ : uint32 (m,), the columns that have weights;  weights_ : (m, classes),
+    dense or scipy csr;  bias_ : (classes,);  width_ : columns that X is to have.
+    """
+
+    _kind: ClassVar[str | None] = "classifier"
+    _needs_y: ClassVar[bool] = True
+    classes_: list[Any]
+    features_: NDArray[np.uint32]
+    weights_: Any
+    bias_: NDArray[Any]
+    width_: int
+
+    @property
+    def size_bytes_(self) -> int:
+        """What the model takes: features, weights and bias."""
+        self._require_fitted()
+        kept = self.weights_
+        parts = (kept.data, kept.indices, kept.indptr) if _sparse(kept) else (kept,)
+        return int(sum(a.nbytes for a in (self.features_, self.bias_, *parts)))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores of all categories, shape (documents, classes)."""
+        rows = keep_columns(self._documents(X), self.features_)
+        scores = rows.to_scipy() @ self.weights_
+        dense = scores.toarray() if _sparse(scores) else scores
+        return np.asarray(dense + self.bias_, np.float64)
+
+    def predict(self, X: Any) -> list[Any]:
+        """The best category of each document."""
+        return [self.classes_[at] for at in top(self.decision_function(X), 1)[:, 0]]
+
+    def rank(self, X: Any, top: int | None = None) -> list[list[Any]]:
+        """Categories of each document, best first: ``top`` of them, or all."""
+        scores = self.decision_function(X)
+        best = order(scores) if top is None else _best(scores, top)
+        return [[self.classes_[at] for at in line] for line in best]
+
+    def score(self, X: Any, y: Iterable[Any]) -> float:
+        """Share of documents whose best category is one of theirs."""
+        pairs = zip(self.predict(X), categories_in(y), strict=True)
+        return float(np.mean([best in own for best, own in pairs]))
+
+    def evidence(self, X: Any, category: Hashable) -> Evidence:
+        """Each feature's part in the score of a category for the one row of ``X``."""
+        rows = self._documents(X)
+        if len(rows) != 1:
+            raise Mistake(f"X has {len(rows)} rows: evidence is shown for one document")
+        if category not in self.classes_:
+            raise Mistake(f"category {category!r} is none that was learned")
+        known = keep_columns(rows, self.features_)
+        columns = known.columns.astype(np.int64)
+        taken = self.weights_[columns]
+        taken = taken.toarray() if _sparse(taken) else taken
+        centred = taken[:, self.classes_.index(category)] - taken.mean(axis=1)
+        features = self.features_[columns].astype(np.int64)
+        return Evidence(features, known.values.astype(np.float64) * centred)
+
+    def _documents(self, X: Any) -> Rows:
+        self._require_fitted()
+        rows = rows_from(X)
+        if rows.width != self.width_:
+            raise Mistake(
+                f"X has {rows.width} features, {type(self).__name__} was fitted with "
+                f"{self.width_}: use the vectorizer it was fitted with"
+            )
+        return rows
+
+
+class FlatClassifier(LinearClassifier):
+    """One classifier over all categories, the tree left aside: the strategy FL.
+
+    base : "svm" (Crammer and Singer's), "logistic" (multinomial) or "naive-bayes"; C
+        and tol as ``fit_node`` explains them.
+    memory : what the weights may take; those of "svm" are kept sparse where they would
+        take more, the others refuse.
+    n_jobs : threads ("svm").
+
+    y : for each document a category, any hashable, or a list or set of them.
+
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0], [0.8, 0.1]], ["tea", "wine", "tea"]
+    >>> FlatClassifier().fit(X, y).predict([[0.3, 0.2], [0.1, 0.9]])
+    ['tea', 'wine']
+    """
+
+    def __init__(
+        self,
+        base: str = "svm",
+        C: float = 1.0,
+        *,
+        tol: float = 1e-2,
+        memory: str = "2GB",
+        n_jobs: int = 1,
+        random_state: int = 0,
+    ) -> None:
+        self.base = base
+        self.C = C
+        self.tol = tol
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Iterable[Any]) -> Self:
+        """Learn from documents X, shape (n, features), and their categories."""
+        require(self.base, self.C)
+        rows = rows_from(X)
+        classes, owners = owners_of(y, len(rows))
+        if self.base == "svm":
+            self._settle(rows, owners)
+        else:
+            self._require_room(rows, owners)
+            model = fit_node(
+                rows, owners, self.base, self.C, self.tol, self.random_state
+            )
+            self.features_, self.weights_, self.bias_ = model
+        self.classes_, self.width_ = classes, rows.width
+        return self
+
+    def _settle(self, rows: Rows, owners: Rows) -> None:
+        """By margins, dense or sparse as the memory allows."""
+        from classmark.rankers.preference import PreferenceRanker
+
+        self.features_, compact = in_use(rows)
+        ranker = PreferenceRanker(
+            "dom",
+            self.C,
+            self.tol,
+            memory=self.memory,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        ).fit(with_constant(compact, 1.0), owners)
+        learned: Any = ranker.weights_
+        self.weights_, last = learned[:-1], learned[-1]
+        self.bias_ = np.ravel(last.toarray() if _sparse(last) else last)
+        self.objective_ = ranker.objective_
+        self.duality_gap_ = ranker.duality_gap_
+        self.n_iter_ = ranker.n_iter_
+
+    def _require_room(self, rows: Rows, owners: Rows) -> None:
+        from classmark.solvers.sparse.store import bytes_in
+
+        features, classes = len(in_use(rows)[0]), owners.width
+        lines = features * COUNTS if self.base == "naive-bayes" else features
+        if self.base == "logistic":
+            lines += owners.nnz  # a dual for each label of a document and each class
+        need = 8 * lines * classes
+        if need > bytes_in(self.memory):
+            raise Mistake(
+                f"{features} features × {classes} categories need {need / 1e9:.3g} GB "
+                f"to learn by base={self.base!r}, more than memory={self.memory!r}: "
+                "use base='svm', or a TopDownClassifier, or allow more"
+            )
+
+
+def categories_in(y: Iterable[Any]) -> list[list[Any]]:
+    """The categories of each document; only lists, sets and arrays hold several.
+
+    >>> categories_in(["a", ["a", "b"], ("x", 1)])
+    [['a'], ['a', 'b'], [('x', 1)]]
+    """
+    listed = y.tolist() if isinstance(y, np.ndarray) else y
+    return [list(entry) if isinstance(entry, MANY) else [entry] for entry in listed]
+
+
+def owners_of(y: Iterable[Any], n_documents: int) -> tuple[list[Any], Rows]:
+    """The categories that occur, and Rows (n, classes) of 1 where a document has one.
+
+    >>> owners_of(["b", ["a", "b"]], 2)[1].columns.tolist()
+    [1, 0, 1]
+    """
+    given = categories_in(y)
+    if len(given) != n_documents:
+        raise Mistake(
+            f"y has {len(given)} entries for {n_documents} documents: give one each"
+        )
+    classes = _ordered(dict.fromkeys(label for own in given for label in own))
+    if not classes:
+        raise Mistake("y names no category: give at least one document a category")
+    number = {label: at for at, label in enumerate(classes)}
+    lists = [sorted({number[label] for label in own}) for own in given]
+    starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+    columns = np.array([at for line in lists for at in line], np.uint32)
+    return classes, Rows(starts, columns, np.ones(len(columns)), len(classes))
+
+
+def _ordered(labels: Iterable[Any]) -> list[Any]:
+    found = list(labels)
+    try:
+        return sorted(found)
+    except TypeError:
+        return found
+
+
+def _best(scores: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    if k < 1:
+        raise Mistake(f"top is {k}: ask for at least one category")
+    return top(scores, k)
+
+
+def _sparse(matrix: Any) -> bool:
+    return hasattr(matrix, "toarray")

@@ -1,0 +1,175 @@
+"""One classifier over the daughters of one node: by margins, by odds or by counts."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.hierarchies.naive_bayes import log_odds
+from classmark.problems import Mistake
+from classmark.sparse import Rows, with_constant
+
+BASES = ("svm", "logistic", "naive-bayes")
+NOWHERE = -1e9  # the score of a daughter that no document belongs to
+PASSES = 1000
+FEW = 16  # a vocabulary is gone through if values × this many exceed it
+
+Numbers = NDArray[Any]
+
+
+class NodeModel(NamedTuple):
+    """The score of daughter j is bias[j] + Σ_f x_f · weights[f, j].
+
+    features : uint32, shape (m,), increasing: the columns that have weights;
+    weights : shape (m, d), of the kind of the documents' values;  bias : (d,).
+    """
+
+    features: NDArray[np.uint32]
+    weights: Numbers
+    bias: Numbers
+
+    def scores(self, rows: Rows) -> NDArray[np.float64]:
+        """Score every daughter, shape (n, d); columns without weights count nothing."""
+        known = _kept(rows, self.features)
+        found = np.asarray(known.to_scipy() @ self.weights, np.float64)
+        return found + self.bias
+
+
+def fit_node(
+    rows: Rows,
+    owners: Rows,
+    base: str = "svm",
+    C: float = 1.0,
+    tol: float = 1e-2,
+    seed: int = 0,
+) -> NodeModel:
+    """Learn which daughter a document belongs to, from those that belong to some.
+
+    rows : documents (n, features);  owners : (n, d), an entry where the document
+    belongs to daughter j; documents of several daughters and of none may be there.
+
+    "svm": ½‖W‖² + C Σ_i max_s (1 − ⟨w_{y_i} − w_s, x_i⟩)₊ [CrammerSinger01], to a
+    relative duality gap of ``tol``. "logistic": ½‖W‖² + C Σ_i −ln p(y_i|x_i), to the
+    same gap. In both, the bias is the weight of a constant 1, and a document of several
+    daughters puts each of them over all that it is not in.
+    "naive-bayes": counts smoothed by α = 1/C; ``tol`` and ``seed`` are not used.
+
+    A daughter without documents has no weights and the bias NOWHERE; where fewer than
+    two have documents there is nothing to learn, and no feature is kept.
+
+    >>> from classmark.sparse import rows_from
+    >>> rows, owners = rows_from([[0.0, 1.0], [1.0, 0.0]]), rows_from(np.eye(2))
+    >>> fit_node(rows, owners, "svm", tol=1e-6).weights.round(3).tolist()
+    [[-0.5, 0.5], [0.5, -0.5]]
+    """
+    require(base, C)
+    sizes = np.bincount(owners.columns, minlength=owners.width)
+    some = np.flatnonzero(sizes)
+    kind = rows.values.dtype
+    bias = np.where(sizes > 0, 0.0, NOWHERE).astype(kind)
+    if len(some) < 2:
+        return NodeModel(np.empty(0, np.uint32), np.empty((0, len(bias)), kind), bias)
+    features, compact = in_use(rows)
+    known = owners if len(some) == owners.width else _kept(owners, some)
+    learned, bias[some] = _learned(base, compact, known, C, tol, seed)
+    if len(some) == owners.width:
+        return NodeModel(features, learned, bias)
+    weights = np.zeros((len(features), owners.width), kind)
+    weights[:, some] = learned
+    return NodeModel(features, weights, bias)
+
+
+def probabilities(
+    base: str, scores: Numbers, scale: float = 1.0
+) -> NDArray[np.float64]:
+    """Softmax of the scores of sisters, shape (n, d).
+
+    scale : what margins are multiplied by before; "logistic" and "naive-bayes" scores
+    are logarithms of odds already, and are taken as they are.
+
+    >>> probabilities("svm", np.array([[0.0, np.log(3.0)]])).round(2).tolist()
+    [[0.25, 0.75]]
+    """
+    require(base, scale)
+    odds = np.asarray(scores, np.float64)
+    if base == "svm":
+        odds = odds * scale
+    odds = np.exp(odds - odds.max(axis=1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def require(base: str, C: float) -> None:
+    """Refuse a learner that is not known, and a C that means nothing."""
+    if base not in BASES:
+        raise Mistake(f"base {base!r} is not known: use {', '.join(BASES)}")
+    if not 0 < C < np.inf:
+        raise Mistake(f"C is {C}: give a number greater than 0")
+
+
+def in_use(rows: Rows) -> tuple[NDArray[np.uint32], Rows]:
+    """The columns that have values, increasing, and the rows over these alone."""
+    number: NDArray[Any]
+    if rows.nnz * FEW < rows.width:
+        features, number = np.unique(rows.columns, return_inverse=True)
+    else:
+        used = np.zeros(rows.width, np.bool_)
+        used[rows.columns] = True
+        features = np.flatnonzero(used).astype(np.uint32)
+        number = (np.cumsum(used, dtype=np.uint32) - 1)[rows.columns]
+    columns = number.astype(np.uint32, copy=False)
+    return features, Rows(rows.starts, columns, rows.values, len(features))
+
+
+def _learned(
+    base: str, rows: Rows, owners: Rows, C: float, tol: float, seed: int
+) -> tuple[Numbers, Numbers]:
+    """Weights (features, daughters) and bias where every daughter has documents."""
+    if base == "naive-bayes":
+        weights, bias = log_odds(rows, owners, alpha=1.0 / C)
+        kind = rows.values.dtype
+        return weights.astype(kind, copy=False), bias.astype(kind, copy=False)
+    full = with_constant(rows, 1.0)
+    W = (
+        _by_margins(full, owners, C, tol, seed)
+        if base == "svm"
+        else _by_odds(full, owners, C, tol, seed)
+    )
+    return W[:-1], W[-1]
+
+
+def _by_margins(rows: Rows, owners: Rows, C: float, tol: float, seed: int) -> Numbers:
+    from classmark.solvers.dual.ascent import ascend
+    from classmark.solvers.dual.implicit import Caps, ImplicitDual
+
+    caps = np.full(owners.width, C)
+    levels = _levels(owners, np.float32)
+    problem = ImplicitDual(rows, levels, "dom", Caps(caps, caps))
+    return ascend(problem, tol, PASSES, seed).W
+
+
+def _by_odds(rows: Rows, owners: Rows, C: float, tol: float, seed: int) -> Numbers:
+    from classmark.solvers.dual.ascent import ascend
+    from classmark.solvers.odds.dual import OddsDual
+
+    return ascend(OddsDual(rows, owners, C), tol, PASSES, seed).W
+
+
+def _levels(owners: Rows, kind: Any) -> Rows:
+    """1 for each daughter that has the document, whatever the values were."""
+    return Rows(owners.starts, owners.columns, np.ones(owners.nnz, kind), owners.width)
+
+
+def _kept(rows: Rows, columns: NDArray[Any]) -> Rows:
+    """Only the given columns, increasing, renumbered from 0."""
+    place = np.searchsorted(columns, rows.columns)
+    mask = place < len(columns)
+    mask[mask] = columns[place[mask]] == rows.columns[mask]
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
+    return Rows(
+        ends[rows.starts],
+        place[mask].astype(np.uint32),
+        rows.values[mask],
+        len(columns),
+    )

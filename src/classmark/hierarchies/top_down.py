@@ -1,0 +1,273 @@
+"""TopDownClassifier: a classifier at every inner node of a tree, from the root down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.estimator import Estimator
+from classmark.hierarchies.descending.paths import path_parts
+from classmark.hierarchies.descending.shape import shape_of
+from classmark.hierarchies.descending.trained import Trained
+from classmark.hierarchies.descending.walking import (
+    by_beam,
+    by_best_first,
+    everywhere,
+)
+from classmark.hierarchies.kept import Kept, keep, open_kept
+from classmark.hierarchies.nodes import require
+from classmark.hierarchies.places import Places, places_of
+from classmark.hierarchies.training import Nodes, Settings, train, trained_in
+from classmark.problems import Mistake
+from classmark.rankers.linear import Evidence
+from classmark.ranking import order
+from classmark.sparse import Rows, rows_from
+from classmark.taxonomy.tree import Taxonomy
+
+BLOCK = 1 << 24  # scores of leaves that are held together
+KEPT = ("base", "beam", "C", "drop", "n_jobs", "memory", "scale", "tol")
+
+
+class TopDownClassifier(Estimator):
+    """Which daughter next? asked from the root down to a leaf [Babbar13].
+
+    At every inner node a linear classifier over its daughters learns from the documents
+    below it. y : for each document a category of the taxonomy, or a list or set of
+    them; documents of inner categories have a leaf of their own, which answers with
+    that category. Graphs, several roots and categories without documents are allowed:
+    those are ranked after all others.
+
+    base : "svm" (Crammer–Singer), "logistic" or "naive-bayes"; ``fit_node`` says what
+        C and tol mean for each.
+    beam : how many paths are followed at once; 1 is the greedy descent, None finds the
+        most probable leaf of all.
+    drop : weights up to this share of their node's largest are not kept.
+    scale : what scores of "svm" are multiplied by before they become probabilities: 8
+        suits rows of length 1; margins taken as they are favour short paths.
+    n_jobs : threads;  memory : what learning may take beside X. Nodes learn together
+        only where both fit; a node of "svm" that does not fit at all learns with
+        sparse weights.
+    folder : where finished nodes are written as they come: a training that was killed
+        goes on from there. In the end it holds the whole model, as ``save`` writes it.
+
+    The probability of a leaf is the product of softmaxes along its path, where there
+    are several paths the best one's.
+
+    Attributes: places_, classes_ (the leaves as y names them), trained_, size_bytes_,
+    dropped_ (the share of Σ w² that ``drop`` took).
+
+    >>> tree = Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2)])
+    >>> X = np.array([[1.0, 0, 0], [0.5, 1, 0], [0, 0, 1]])
+    >>> TopDownClassifier(tree).fit(X, [1, 2, "b"]).predict(X)
+    [1, 2, 'b']
+    """
+
+    _kind = "classifier"
+    _needs_y = True
+
+    def __init__(
+        self,
+        taxonomy: Taxonomy,
+        base: str = "svm",
+        beam: int | None = 1,
+        C: float = 1.0,
+        *,
+        drop: float = 0.0,
+        scale: float = 8.0,
+        tol: float = 1e-2,
+        n_jobs: int = 2,
+        memory: str | float = "4GB",
+        folder: str | Path | None = None,
+    ) -> None:
+        self.taxonomy = taxonomy
+        self.base = base
+        self.beam = beam
+        self.C = C
+        self.drop = drop
+        self.scale = scale
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.memory = memory
+        self.folder = folder
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from documents X, shape (n, features), and their categories."""
+        self._check()
+        rows, places = rows_from(X), places_of(self.taxonomy, y)
+        if len(rows) != len(places.documents):
+            raise Mistake(
+                f"X has {len(rows)} rows and y {len(places.documents)} entries: give "
+                "one entry per row"
+            )
+        if not places.documents.nnz:
+            raise Mistake("y: no document is in a category: give some that are")
+        nodes = Nodes(rows, places, shape_of(places))
+        settings = Settings(
+            self.base, self.C, self.tol, self.drop, self.n_jobs, self.memory
+        )
+        if self.folder is None:
+            trained = train(nodes, settings)
+        else:
+            trained = trained_in(Path(self.folder), nodes, settings, self._kept)
+        return self._with(places, trained, rows.width)
+
+    def predict(self, X: Any) -> list[Any]:
+        """The category of each document, by the beam."""
+        rows = self._documents(X)
+        if self.beam is None:
+            found, _ = self._best(rows, 1)
+        else:
+            found, _ = by_beam(self.trained_, rows, self._scale, self.beam, self.n_jobs)
+        return [self.classes_[at] for at in found[:, 0].tolist()]
+
+    def predict_several(self, X: Any, threshold: float = 0.5) -> list[list[Any]]:
+        """The categories at least ``threshold`` times as probable as the best."""
+        if not 0 < threshold <= 1:
+            raise Mistake(f"threshold is {threshold}: give more than 0, at most 1")
+        rows = self._documents(X)
+        several: list[list[Any]] = []
+        for part in self._blocks(rows):
+            found, _ = self._best(part, len(self.classes_), float(np.log(threshold)))
+            several += [self._named(line[line >= 0]) for line in found]
+        return several
+
+    def rank(self, X: Any, top: int | None = None) -> list[list[Any]]:
+        """All categories of each document, or the ``top`` most probable, best first."""
+        if top is not None and top < 1:
+            raise Mistake(f"top is {top}: ask for at least one category")
+        rows = self._documents(X)
+        if top is not None and top < len(self.classes_):
+            found, _ = self._best(rows, top)
+            return [self._named(line) for line in found]
+        ranked: list[list[Any]] = []
+        for part in self._blocks(rows):
+            ranked += [self._named(line) for line in order(self._everywhere(part))]
+        return ranked
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Log-probabilities of all leaves, shape (n, leaves), as ``classes_`` lists."""
+        return self._everywhere(self._documents(X))
+
+    def margins(self, X: Any) -> NDArray[np.float64]:
+        """Least score above the best sister's on the way to each leaf [Babbar13].
+
+        g(x, y) = min over v on the path to y of f(x, v) − max over sisters v′ of
+        f(x, v′), shape (n, leaves): above 0 for the leaf of the greedy descent alone.
+        """
+        return self._everywhere(self._documents(X), margins=True)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the share of documents whose predicted category is one of theirs."""
+        places = places_of(self.places_.tree, y)
+        found = self.predict(X)
+        named = places.named
+        right = [
+            label in {named[at] for at in places.documents.row(i)[0].tolist()}
+            for i, label in enumerate(found)
+        ]
+        return float(np.mean(right))
+
+    def evidence(self, X: Any, leaf: Any) -> Evidence:
+        """Each feature's part in the scores on the way to a leaf, for one document.
+
+        The sum over the path of x_f (w_{v,f} − mean over sisters w_{s,f}).
+        """
+        rows = self._documents(X)
+        if len(rows) != 1:
+            raise Mistake(f"X has {len(rows)} rows: evidence is shown for one document")
+        if leaf not in self.classes_:
+            raise Mistake(f"leaf {leaf!r} is not one of classes_: check its spelling")
+        columns, values = rows.row(0)
+        place = self.classes_.index(leaf)
+        parts = path_parts(self.trained_, columns, values, place, self._scale)
+        return Evidence(columns.astype(np.int64), parts)
+
+    @property
+    def size_bytes_(self) -> int:
+        """What the weights take, in memory and on disk."""
+        return self.trained_.size_bytes
+
+    @property
+    def dropped_(self) -> float:
+        """The share of Σ w² that was not kept."""
+        return self.trained_.dropped
+
+    def save(self, folder: str | Path) -> None:
+        """Write a new folder of arrays; ``open`` maps them."""
+        self._require_fitted()
+        keep(Path(folder), self._kept(self.places_, self.trained_, self.n_features_in_))
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Self:
+        """Open what ``save``, or ``fit`` with a folder, has written.
+
+        Only what documents touch on their way down is read into memory.
+        """
+        inside = Path(folder) / "model"
+        kept = open_kept(inside if inside.exists() else Path(folder))
+        settings = {name: kept.settings[name] for name in KEPT}
+        found = cls(kept.taxonomy, **settings)
+        return found._with(kept.places, kept.trained, kept.settings["features"])
+
+    def _kept(self, places: Places, trained: Trained, features: int) -> Kept:
+        settings = {name: getattr(self, name) for name in KEPT}
+        return Kept(self.taxonomy, places, trained, {**settings, "features": features})
+
+    def _with(self, places: Places, trained: Trained, features: int) -> Self:
+        self.places_, self.trained_, self.n_features_in_ = places, trained, features
+        self.classes_ = places.named
+        return self
+
+    @property
+    def _scale(self) -> float:
+        return float(self.scale) if self.base == "svm" else 1.0
+
+    def _named(self, found: NDArray[np.int64]) -> list[Any]:
+        return [self.classes_[at] for at in found.tolist()]
+
+    def _best(
+        self, rows: Rows, most: int, ratio: float = -np.inf
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        leaves = (len(self.classes_), most, ratio)
+        return by_best_first(self.trained_, rows, self._scale, leaves, self.n_jobs)
+
+    def _everywhere(self, rows: Rows, *, margins: bool = False) -> NDArray[np.float64]:
+        return everywhere(
+            self.trained_, rows, self._scale, len(self.classes_), self.n_jobs,
+            margins=margins,
+        )  # fmt: skip
+
+    def _blocks(self, rows: Rows) -> Iterator[Rows]:
+        step = max(1, BLOCK // len(self.classes_))
+        for low in range(0, len(rows), step):
+            starts = rows.starts[low : low + step + 1]
+            yield Rows(starts, rows.columns, rows.values, rows.width)
+
+    def _documents(self, X: Any) -> Rows:
+        self._require_fitted()
+        rows = rows_from(X)
+        if rows.width != self.n_features_in_:
+            raise Mistake(
+                f"X has {rows.width} features, the classifier was fitted with "
+                f"{self.n_features_in_}: use the vectorizer it was fitted with"
+            )
+        return rows
+
+    def _check(self) -> None:
+        require(self.base, self.C)
+        if not isinstance(self.taxonomy, Taxonomy):
+            raise Mistake(
+                f"taxonomy is a {type(self.taxonomy).__name__}: give a Taxonomy"
+            )
+        if self.beam is not None and self.beam < 1:
+            raise Mistake(f"beam is {self.beam}: give 1 or more, or None")
+        if not 0 <= self.drop < 1:
+            raise Mistake(f"drop is {self.drop}: give 0 or more, less than 1")
+        if not self.tol > 0 or not self.scale > 0:
+            raise Mistake("tol and scale are to be greater than 0")
+        if self.n_jobs < 1:
+            raise Mistake(f"n_jobs is {self.n_jobs}: give 1 or more")

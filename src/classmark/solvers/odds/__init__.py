@@ -1,0 +1,1 @@
+"""Odds: the multinomial log-linear loss by its dual."""

@@ -1,0 +1,183 @@
+"""From labelled texts and a tree to a fitted model, by the strategy picked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from classmark.hierarchies.pruning import Policy
+from classmark.judgments.labels import labels_from
+from classmark.problems import Mistake
+from classmark.rankers.text import TextRanker, learner
+from classmark.taxonomy.category import Category, taxonomy_of
+from classmark.workbench.models import TopDownTextRanker
+from classmark.workbench.settings import LearningSettings
+from classmark.workbench.strategies import FLAT, PRUNED, Size, Strategy, choose
+
+if TYPE_CHECKING:
+    from classmark.experiments.evaluate import LabelledTexts
+    from classmark.rankers.linear import LinearRanker
+    from classmark.taxonomy.tree import Taxonomy
+    from classmark.weighting.vectorizer import Vectorizer
+    from classmark.workbench.project import Project
+
+USUAL_C = {"plm": 0.1, "loglinear": 30.0}
+NODE_C = {"svm": 1.0, "logistic": 100.0, "naive-bayes": 10.0}
+PRECISION = 1e-2  # relative duality gap
+POLICY: Policy = "meta"  # by which the tree is pruned
+CENTER = LearningSettings().center
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Texts and their labels, the tree of all categories, and what is said of each.
+
+    said : node → its name, scope note and other names, as one text.
+    """
+
+    collection: LabelledTexts
+    tree: Taxonomy
+    said: Mapping[str, str]
+
+
+class Fitted(NamedTuple):
+    """A model, the strategy it follows, and the documents as it read them."""
+
+    model: TextRanker
+    strategy: Strategy
+    X: Any
+
+
+def task_of(collection: LabelledTexts, categories: Sequence[Category]) -> Task:
+    """Put texts and categories together."""
+    said = {c.id: described(c) for c in categories}
+    return Task(collection, taxonomy_of(categories), said)
+
+
+def described(category: Category) -> str:
+    r"""Name, scope note and other names of a category, one below the other.
+
+    >>> described(Category("q.bee", "Bees", synonyms=("apiculture",)))
+    'Bees\napiculture'
+    """
+    parts = (category.label, category.note, *category.synonyms)
+    return "\n".join(part for part in parts if part)
+
+
+def fit(
+    task: Task,
+    vectorizer: Vectorizer,
+    learning: LearningSettings,
+    which: Sequence[int] | None = None,
+    *,
+    select: bool = False,
+    working: Path | None = None,
+) -> Fitted:
+    """Learn from the chosen texts, or all.
+
+    select : choose the C of plm first;  working : a folder that keeps what is finished,
+    so that a top-down training which was killed goes on.
+    """
+    collection = task.collection
+    chosen = range(len(collection.texts)) if which is None else which
+    X = vectorizer.fit_transform([collection.texts[i] for i in chosen])
+    item = X.dtype.itemsize
+    size = Size(*X.shape, len(collection.categories), item)
+    strategy = choose(learning, task.tree, size)
+    ranker = ranker_for(strategy, learning, task, vectorizer)
+    lessons = collection.lessons(ranker, chosen)
+    if select:
+        labels = [collection.labels[i] for i in chosen]
+        ranker = selected(X, labels_from(labels, len(labels), size.categories), ranker)
+    if strategy.descends:
+        ranker.working = working  # type: ignore[attr-defined]
+    graphs = collection.graphs is not None and ranker.takes_graphs
+    ranker.fit(X, lessons if graphs else labels_from(lessons, *_shape(X, size)))
+    kind = TopDownTextRanker if strategy.descends else TextRanker
+    return Fitted(kind(vectorizer, ranker, collection.categories), strategy, X)
+
+
+def _shape(X: Any, size: Size) -> tuple[int, int]:
+    return X.shape[0], size.categories
+
+
+def ranker_for(
+    strategy: Strategy, learning: LearningSettings, task: Task, vectorizer: Vectorizer
+) -> LinearRanker:
+    """An unfitted ranker by the strategy; ``vectorizer`` is fitted."""
+    from classmark.hierarchies.by_label import NodeRanker, TopDownRanker
+    from classmark.hierarchies.ranker import TaxonomyRanker
+
+    names = list(task.collection.categories)
+    price = learning.C or NODE_C[learning.base]
+    if strategy.descends:
+        prune = POLICY if strategy.name == PRUNED else None
+        return TopDownRanker(
+            task.tree, names, learning.base, price, prune=prune, memory=learning.memory
+        )
+    if strategy.name != FLAT:
+        return new_ranker(learning)
+    if learning.base != "svm":
+        return NodeRanker(learning.base, price)
+    if strategy.complexity_ratio is None:
+        return new_ranker(learning)
+    said = vectorizer.transform([task.said.get(node, "") for node in task.tree])
+    as_said = bool(learning.C) or learning.center != CENTER
+    return TaxonomyRanker(
+        task.tree,
+        names,
+        descriptions=said,
+        C=learning.C or None,
+        center=learning.center if as_said else None,
+        mapping=learning.cost,
+        tol=PRECISION,
+        memory=learning.memory,
+    )
+
+
+def new_ranker(learning: LearningSettings) -> LinearRanker:
+    """An unfitted ranker as the settings describe it, whatever the tree."""
+    if learning.learner == "plm":
+        return learner(
+            "plm",
+            mapping=learning.cost,
+            C=learning.C or USUAL_C["plm"],
+            center=learning.center or None,
+            tol=PRECISION,
+            memory=learning.memory,
+        )
+    if learning.learner == "loglinear":
+        price = learning.C or USUAL_C["loglinear"]
+        return learner("loglinear", decomposition=learning.decomposition, C=price)
+    if learning.learner == "mmp":
+        return learner("mmp", loss=1, passes=5, average=True)
+    return learner(learning.learner)
+
+
+def new_vectorizer(
+    project: Project, settings: LearningSettings | None = None
+) -> Vectorizer:
+    """An unfitted vectorizer as the settings describe it."""
+    from classmark.weighting.vectorizer import Vectorizer
+
+    learning = settings or project.settings.learning
+    return Vectorizer(
+        analyzer=project.settings.text.analyzer,
+        weighting=learning.weighting,
+        min_df=learning.min_df,
+    )
+
+
+def selected(X: Any, labels: Any, ranker: LinearRanker) -> LinearRanker:
+    """The same ranker with the C that cross-validation prefers."""
+    from classmark.experiments.select import select_cost
+    from classmark.rankers.preference import PreferenceRanker
+
+    if not isinstance(ranker, PreferenceRanker):
+        raise Mistake(
+            "--select chooses the C of the learner plm: add --learner plm, and no "
+            "strategy but flat or plain"
+        )
+    return ranker.set_params(C=select_cost(ranker, X, labels).C)

@@ -1,0 +1,228 @@
+"""Trained models of a project: kept whole, opened as what they are."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.hierarchies.backing_off import BackOff
+from classmark.hierarchies.by_label import NodeRanker, TopDownRanker
+from classmark.hierarchies.top_down import TopDownClassifier
+from classmark.hierarchies.voted import VotedRanker, Votes
+from classmark.rankers.calibration import Calibrator
+from classmark.rankers.text import LEARNERS, Suggestion, TextRanker
+from classmark.storage import (
+    open_folder,
+    pack_strings,
+    save,
+    sync_folder,
+    unpack_strings,
+)
+from classmark.weighting.vectorizer import Vectorizer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from classmark.storage import Generations, Saved
+    from classmark.workbench.project import Project
+    from classmark.workbench.store import Store
+
+FORMAT, VERSION = "classmark top-down text ranker", 1
+VOTING, PLACING = "classmark votes", "classmark places"
+NODES, VOTES, PLACES = "nodes", "votes", "places"
+KINDS = LEARNERS | {"node": NodeRanker}
+
+
+class WayCalibrator(Calibrator):
+    """Probabilities of ways down a tree, from the products of those at the nodes.
+
+    One curve over their logarithms, which all documents share: no other category of the
+    document needs to be looked at.
+    """
+
+    def standing(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scores themselves."""
+        return scores
+
+
+class TopDownTextRanker(TextRanker):
+    """A text ranker that goes down a tree, and reads the nodes it comes by only."""
+
+    ranker: TopDownRanker
+
+    def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:
+        """The best categories for a text, each with its strongest terms."""
+        X = self.vectorizer.transform([text])
+        names = self.vectorizer.get_feature_names_out()
+        read = self._words_behind(text)
+        found = []
+        for place, (category, score) in enumerate(self.ranker.best(X, top), start=1):
+            sides = self.ranker.evidence(X, category).strongest(terms)
+            favour, against = (
+                tuple((read[names[j]], part) for j, part in side) for side in sides
+            )
+            likely = self.probabilities(np.array([[score]]))
+            chance = None if likely is None else float(likely[0, 0])
+            name = self.categories[category]
+            found.append(Suggestion(name, place, score, favour, against, chance))
+        return found
+
+    def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
+        """Write everything as a new folder, the nodes in a folder of their own."""
+        arrays, vectorizer = self.vectorizer.to_arrays()
+        stored = {f"vectorizer_{name}": array for name, array in arrays.items()}
+        stored["categories"], stored["categories_ends"] = pack_strings(self.categories)
+        calibrator = None
+        if self.calibrator is not None:
+            learned, calibrator = self.calibrator.to_arrays()
+            stored |= {f"calibrator_{name}": array for name, array in learned.items()}
+        described = {
+            "vectorizer": vectorizer,
+            "calibrator": calibrator,
+            "parameters": {"base": self.ranker.base, "C": self.ranker.C},
+            "pruned": [str(node) for node in self.ranker.pruned_],
+            "facts": facts or {},
+        }
+        save(folder, FORMAT, VERSION, stored, described)
+        self.ranker.classifier_.save(folder / NODES)
+
+    @classmethod
+    def open(cls, folder: Path, *_: Any) -> TopDownTextRanker:
+        """Open a saved folder; its nodes stay on disk until they are come by."""
+        saved = open_folder(folder, FORMAT, VERSION)
+
+        def part(prefix: str) -> dict[str, NDArray[Any]]:
+            found = saved.arrays.items()
+            return {n.removeprefix(prefix): a for n, a in found if n.startswith(prefix)}
+
+        names = unpack_strings(
+            saved.arrays["categories"], saved.arrays["categories_ends"]
+        )
+        classifier = TopDownClassifier.open(folder / NODES)
+        ranker = TopDownRanker(
+            classifier.taxonomy, names, **saved.settings["parameters"]
+        )
+        ranker.classifier_, ranker.pruned_ = classifier, saved.settings["pruned"]
+        ranker.settle()
+        vectorizer = Vectorizer.from_arrays(
+            part("vectorizer_"), saved.settings["vectorizer"]
+        )
+        opened = cls(vectorizer, ranker, names)
+        if (how := saved.settings["calibrator"]) is not None:
+            opened.calibrator = WayCalibrator.from_arrays(part("calibrator_"), how)
+        return opened
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The categories there were when a model was trained: their ids then and numbers.
+
+    A category keeps its number when it is given another id.
+    """
+
+    numbers: dict[str, int]
+
+    def present(self, store: Store) -> Callable[[str], str]:
+        """What a category is called now, by its id then."""
+        rows = store.run("SELECT number, id FROM categories WHERE stands")
+        now: dict[int, str] = dict(rows)
+        return lambda id_: now.get(self.numbers.get(id_, -1), id_)
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What was learned beside a model: where to stop on the way down, and votes."""
+
+    places: BackOff | None = None
+    votes: Votes | None = None
+
+
+def save_model(
+    models: Generations,
+    model: TextRanker,
+    beside: Beside,
+    known: Known,
+    facts: dict[str, Any],
+) -> Path:
+    """Keep a model as the next generation; it appears whole or not at all."""
+    folder = models.next()
+    new = models.folder / f".{folder.name}.new"
+    shutil.rmtree(new, ignore_errors=True)
+    model.save(new, facts)
+    for name, kind, part in (
+        (VOTES, VOTING, beside.votes),
+        (PLACES, PLACING, beside.places),
+    ):
+        if part is not None:
+            arrays, how = part.to_arrays()
+            said = {"how": how, "numbers": known.numbers, "columns": model.categories}
+            save(new / name, kind, VERSION, arrays, said)
+    sync_folder(new)
+    new.rename(folder)
+    sync_folder(models.folder)
+    return folder
+
+
+def open_model(folder: Path) -> TextRanker:
+    """Open a generation as what it is: by weights, or top-down."""
+    if (folder / NODES).is_dir():
+        return TopDownTextRanker.open(folder)
+    return TextRanker.open(folder, KINDS)
+
+
+def check_model(folder: Path) -> None:
+    """Read every byte of a generation and compare it with its checksums."""
+    open_model(folder)
+    for name, kind in ((VOTES, VOTING), (PLACES, PLACING)):
+        if (folder / name).is_dir():
+            open_folder(folder / name, kind, VERSION)
+
+
+def with_votes(project: Project, model: TextRanker) -> TextRanker:
+    """The model, its close calls voted on where it was trained for that."""
+    found = _beside(project, VOTES, VOTING)
+    if found is None:
+        return model
+    saved, known = found
+    votes = Votes.from_arrays(saved.arrays, saved.settings["how"])
+    now = known.present(project.store)
+    column = {id_: at for at, id_ in enumerate(saved.settings["columns"])}
+    column |= {now(id_): at for id_, at in column.items()}
+    return voted(model, votes, [column.get(id_, -1) for id_ in model.categories])
+
+
+def voted(model: TextRanker, votes: Votes, numbers: Sequence[int]) -> TextRanker:
+    """The model with votes; ``numbers``: the label number of each category in them.
+
+    All scores are looked at then, also those of a model that goes down a tree.
+    """
+    ranker = VotedRanker(model.ranker, votes, numbers)
+    found = TextRanker(model.vectorizer, ranker, model.categories)
+    found.calibrator = model.calibrator
+    return found
+
+
+def how_to_place(project: Project) -> tuple[BackOff, Callable[[str], str]] | None:
+    """Where to stop on the way down, as the model in service learned; None: unknown.
+
+    With it, what a category of the tree of then is called now.
+    """
+    found = _beside(project, PLACES, PLACING)
+    if found is None:
+        return None
+    saved, known = found
+    back_off = BackOff.from_arrays(saved.arrays, saved.settings["how"])
+    return back_off, known.present(project.store)
+
+
+def _beside(project: Project, name: str, kind: str) -> tuple[Saved, Known] | None:
+    folder = project.models.current()
+    if folder is None or not (folder / name).is_dir():
+        return None
+    saved = open_folder(folder / name, kind, VERSION)
+    return saved, Known(saved.settings["numbers"])

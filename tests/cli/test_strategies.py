@@ -1,0 +1,258 @@
+"""Training, placing and comparing by every strategy, on the library, as users type."""
+
+import json
+import shutil
+
+import pytest
+
+from classmark.corpus.document import Document
+from classmark.datasets.library import library_categories, library_records
+from classmark.formats.record import Record
+from classmark.hierarchies import training as nodes
+from classmark.taxonomy.category import Category
+from classmark.workbench.importing import import_records, put_taxonomy
+from classmark.workbench.project import Project, create
+from classmark.workbench.settings import FILE, Settings
+
+WAITING = ["bees and honey in the hive, the queen and her swarm", "zzz"]
+OLD = """format = 1
+name = "old"
+
+[text]
+analyzer = "words|lower|stop(english)|snowball(english)"
+fields = []
+
+[learning]
+weighting = "log-tfidf"
+min_df = 1
+learner = "plm"
+cost = "dom"
+decomposition = "domination"
+C = 0.0
+center = 5.0
+grades = "equal"
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made") / "library"
+    create(folder, Settings("library"))
+    with Project(folder) as project:
+        put_taxonomy(project, library_categories(), "taxonomy")
+        records = [r for r in library_records() if r.meta.get("part") != "test"][:300]
+        waiting = [
+            Record(Document(f"w{at}", {"text": text}))
+            for at, text in enumerate(WAITING)
+        ]
+        inner = Record(Document("i", {"text": "a map of the shore"}), {"place": 1.0})
+        import_records(project, [*records, *waiting, inner], "catalogue")
+    return folder
+
+
+@pytest.fixture
+def library(made, tmp_path, monkeypatch):
+    shutil.copytree(made, tmp_path / "library")
+    monkeypatch.chdir(tmp_path / "library")
+    monkeypatch.setenv("CLASSMARK_USER", "eve")
+    return tmp_path / "library"
+
+
+@pytest.fixture
+def done(run, library):
+    """Run a command that is to succeed in the library; return what it prints."""
+
+    def running(*words):
+        code, out, err = run(*words)
+        assert code == 0, err
+        return out
+
+    running.folder = library
+    return running
+
+
+@pytest.fixture
+def refused(run, library):
+    """Run a command that is to be refused; return the one line it prints."""
+
+    def running(*words):
+        code, _, err = run(*words)
+        assert code == 2
+        assert err.count("\n") == 1
+        return err
+
+    running.folder = library
+    return running
+
+
+def said(done, *words):
+    return json.loads(done(*words, "--json"))
+
+
+@pytest.mark.parametrize(
+    ("options", "strategy", "live"),
+    [
+        ((), "flat", True),
+        (("--strategy", "flat", "--base", "logistic"), "flat", False),
+        (("--strategy", "top-down", "--base", "naive-bayes"), "top-down", False),
+        (("--strategy", "pruned", "--rare"), "pruned", False),
+        (("--strategy", "top-down"), "top-down", False),
+    ],
+)
+def test_every_strategy_serves_all_that_follows(done, options, strategy, live):
+    (trained,) = said(done, "train", *options)
+    assert (trained["strategy"], trained["live"]) == (strategy, live)
+    assert trained["calibrated_on"] > 250
+    assert 0 < trained["complexity_ratio"] < 1
+    first = said(done, "suggest", "--text", WAITING[0])[0]
+    assert first["category"] == "nature.animals.insects"
+    assert set(first["favour"]) & {"bees", "honey", "hive"}
+    assert 0.3 < first["probability"] < 1
+    assert said(done, "queue", "--order", "likely")[0]["document"] == "w0"
+    places = said(done, "place", "--precision", "0.5")
+    assert [row["kind"] for row in places] == ["leaf", places[1]["kind"]]
+    assert places[0]["category"] == "nature.animals.insects"
+    assert "place:" in done("suggest", "--text", WAITING[0])
+    logged = said(done, "decide", "w0", "--assign", "nature.animals.insects")
+    assert (logged["learned"] is not None) == live
+    if strategy == "pruned":
+        assert "with the next classmark train" in logged["later"]
+    if strategy != "flat" or live:
+        assert said(done, "rebuild")[0]["difference"] == pytest.approx(0.0, abs=1e-9)
+    assert "checked" in done("info", "--check")
+
+
+def wide(folder):
+    """Make a project of 240 leaves in 12 branches, each with a word of its own."""
+    create(folder, Settings("wide"))
+    branches = [Category(f"b{at}") for at in range(12)]
+    leaves = [Category(f"c{at}", parents=(f"b{at % 12}",)) for at in range(240)]
+    with Project(folder) as project:
+        put_taxonomy(project, [*branches, *leaves], "taxonomy")
+        records = [
+            Record(
+                Document(f"d{at}", {"text": f"word{at} more{at} branch{at % 12}"}),
+                {f"c{at}": 1.0},
+            )
+            for at in range(240)
+        ]
+        import_records(project, records, "documents")
+
+
+def test_the_output_says_what_was_picked_and_why(run, tmp_path):
+    wide(tmp_path / "wide")
+    code, shown, _ = run("train", "-p", "wide", "--memory", "300kB")
+    assert code == 0
+    assert "strategy pruned: flat does not fit the memory: 472 kB" in shown
+    assert "300 kB given; complexity ratio 0.08" in shown
+    assert "learned at the next train" in shown
+    code, shown, _ = run("suggest", "-p", "wide", "--text", "word7", "--json")
+    assert json.loads(shown)[0]["category"] == "c7"
+    assert "it fits the memory" in run("train", "-p", "wide")[1]
+
+
+def test_a_category_renamed_since_is_placed_under_its_present_name(done):
+    done("train", "--rare")
+    done("taxonomy", "rename", "nature.animals.insects", "--id", "bees")
+    placed = said(done, "place", "w0", "--precision", "0.5")
+    assert placed[0]["category"] == "bees"
+    assert said(done, "suggest", "--text", WAITING[0])[0]["category"] == "bees"
+
+
+def test_a_training_that_was_stopped_goes_on(done, run, monkeypatch):
+    learned, fit_node = [], nodes.fit_node
+
+    def stopping(*given):
+        if len(learned) == 6:
+            raise KeyboardInterrupt
+        learned.append(1)
+        return fit_node(*given)
+
+    monkeypatch.setattr(nodes, "fit_node", stopping)
+    assert run("train", "--strategy", "top-down")[0] == 130
+    left = done.folder / "models" / ".training"
+    assert len(list(left.iterdir())) == 1
+    learned.clear()
+
+    def counted(*given):
+        learned.append(1)
+        return fit_node(*given)
+
+    monkeypatch.setattr(nodes, "fit_node", counted)
+
+    (trained,) = said(done, "train", "--strategy", "top-down")
+    again = len(learned)
+    assert (trained["model"], left.exists()) == ("000001", False)
+    learned.clear()
+    said(done, "train", "--strategy", "top-down")
+    assert again + 4 <= len(learned) <= again + 6  # two may have been under way
+    assert said(done, "rebuild")[0]["difference"] == 0.0
+
+
+def test_strategies_are_compared_with_the_first(done):
+    words = ("evaluate", "--strategy", "plain, flat,top-down", "--folds", "2", "--rare")
+    found = said(done, *words)["rows"]
+    assert [row["strategy"] for row in found] == [
+        "plain", "plain + rare", "flat", "flat + rare", "top-down", "top-down + rare",
+    ]  # fmt: skip
+    assert found[0]["sign_p"] is None
+    for row in found:
+        assert 0 < row["one_error"] < row["tree_error"]
+        assert 0.3 < row["hierarchical_f1"] < 1
+        assert 0.3 < row["accuracy_bound"] < 1
+        assert 10 < row["detected"] <= 50
+    assert all(0 <= row["sign_p"] <= 1 for row in found[1:])
+
+
+def test_what_means_nothing_is_refused(refused):
+    assert "use auto, plain, flat, top-down, pruned" in refused(
+        "train", "--strategy", "sideways"
+    )
+    assert "base 'tree' is not known" in refused("train", "--base", "tree")
+    assert "give a size such as" in refused("train", "--memory", "much")
+    low = refused("train", "--strategy", "top-down", "--memory", "1KB")
+    assert "allow more" in low
+    learner = ("--learner", "rocchio")
+    assert "leave --learner out" in refused("train", "--strategy", "flat", *learner)
+    assert "need --strategy" in refused("evaluate", "--rare")
+    assert "not known" in refused("evaluate", "--strategy", "flat,sideways")
+    assert "no model yet" in refused("place")
+    assert "no document 'nobody'" in refused("place", "nobody")
+
+
+def test_the_precision_is_one_that_can_be_learned(done, refused):
+    done("train")
+    assert "at most 0.99" in refused("place", "--precision", "1.5")
+    assert "one document or more" in refused("place", "-n", "-1")
+
+
+def test_without_a_tree_there_is_nothing_to_go_down(run, tmp_path):
+    rows = [
+        {"id": str(at), "text": "hive", "labels": [f"c{at % 2}"]} for at in range(4)
+    ]
+    (tmp_path / "notes.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert run("init", "flat")[0] == 0
+    assert run("import", "notes.jsonl", "-p", "flat")[0] == 0
+    code, _, err = run("train", "-p", "flat", "--strategy", "top-down")
+    assert code == 2
+    assert "needs a tree of categories" in err
+    code, out, _ = run("train", "-p", "flat")
+    assert code == 0
+    assert "strategy plain: the categories have no tree" in out
+    code, _, err = run("place", "-p", "flat")
+    assert (code, "cannot say where to stop" in err) == (2, True)
+    code, _, err = run("train", "-p", "flat", "--rare")
+    assert (code, "rare needs 50" in err) == (2, True)
+
+
+def test_settings_of_before_are_read_and_new_ones_are_used(done, refused):
+    path = done.folder / FILE
+    path.write_text(OLD)
+    assert said(done, "train")[0]["strategy"] == "flat"
+    path.write_text(OLD + 'strategy = "plain"\nrare = true\n')
+    assert said(done, "train")[0]["strategy"] == "plain"
+    assert (done.folder / "models" / "000002" / "votes").is_dir()
+    path.write_text(OLD + 'rare = "yes"\n')
+    assert "rare is 'yes': it is to be a bool" in refused("info")
+    path.write_text(OLD.replace("center = 5.0", "center = true"))
+    assert "center is True" in refused("info")

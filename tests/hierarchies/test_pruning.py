@@ -1,0 +1,177 @@
+"""Nodes that mislead go, nodes that help stay, and labels keep their meaning."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from classmark.hierarchies.effects import pruning_report
+from classmark.hierarchies.places import places_of
+from classmark.hierarchies.pruning import Wish, prune_taxonomy, pruned
+from classmark.hierarchies.trials import Learner
+from classmark.problems import Mistake
+from classmark.taxonomy.tree import Taxonomy
+
+MISLEADING = Taxonomy(
+    [
+        ("r", "a"),
+        ("r", "b"),
+        *(("a", at) for at in (0, 1)),
+        *(("b", at) for at in (2, 3)),
+    ]
+)
+
+
+def confusing(n=400, seed=0):
+    """0 and 2 look alike from above, as do 1 and 3: groups a and b mix them up.
+
+    Every leaf has a rare word of its own, which a classifier over all leaves can use;
+    one over {0, 1} and {2, 3} has to tell unions apart that share most words.
+    """
+    rng = np.random.default_rng(seed)
+    leaf = rng.integers(0, 4, n)
+    angle = np.pi / 2 * np.array([0, 2, 1, 3])[leaf] + rng.normal(0, 0.35, n)
+    return np.column_stack([np.cos(angle), np.sin(angle)]), leaf.tolist()
+
+
+def test_a_node_that_no_line_can_separate_goes():
+    X, y = confusing()
+    found = pruned(MISLEADING, X, y, Wish("bound"), Learner())
+    assert {entry.node for entry in found.removed} & {"a", "b"}
+    assert all("held-out documents right" in entry.why for entry in found.removed)
+    assert found.tried == 2
+    report = pruning_report(MISLEADING, X, y)
+    assert report.after.error < report.before.error / 2
+    assert report.chance.p_value < 0.01
+    assert report.said.startswith("better: error 0.")
+    assert report.after.complexity > report.before.complexity
+    assert report.rows()[3]["what"] == "held-out error"
+
+
+def helpful(n=120, seed=1):
+    """Twelve leaves in three clear groups; few documents for so many features."""
+    rng = np.random.default_rng(seed)
+    leaf = rng.integers(0, 12, n)
+    X = rng.random((n, 40)) * (rng.random((n, 40)) < 0.4)
+    X[np.arange(n), leaf] += 0.5
+    X[np.arange(n), 20 + leaf // 4] += 3.0
+    tree = Taxonomy(
+        [("r", f"g{g}") for g in range(3)] + [(f"g{at // 4}", at) for at in range(12)]
+    )
+    return tree, X, leaf.tolist()
+
+
+def test_complexity_has_its_price(monkeypatch):
+    X, y = confusing()
+    monkeypatch.setattr("classmark.hierarchies.pruning.SCALE", 10.0)
+    assert prune_taxonomy(MISLEADING, X, y, bold=True) == MISLEADING
+
+
+def test_a_node_that_changes_nothing_stays():
+    tree, X, y = helpful(n=240)
+    X = np.hstack([X[:, :12] * 4, X[:, 20:23] * 4])
+    assert prune_taxonomy(tree, X, y, bold=True) == tree
+
+
+def test_a_share_bounds_what_goes():
+    X, y = confusing()
+    assert prune_taxonomy(MISLEADING, X, y, share=0.0) == MISLEADING
+    once = pruned(MISLEADING, X, y, Wish("bound", share=0.5), Learner())
+    assert len(once.removed) == 1
+
+
+def test_a_bold_policy_removes_no_less():
+    tree, X, y = helpful(n=60)
+    shy, bold = (
+        pruned(tree, X, y, Wish("meta", bold=bold), Learner()).removed
+        for bold in (False, True)
+    )
+    assert {entry.node for entry in shy} <= {entry.node for entry in bold}
+
+
+def test_random_removal_takes_the_share_asked_for_and_no_other():
+    tree, X, y = helpful()
+    found = [
+        prune_taxonomy(tree, X, y, "random", share=0.67, random_state=seed)
+        for seed in (0, 0, 1, 2, 3)
+    ]
+    assert found[0] == found[1]
+    assert all(len(pruned_tree) == len(tree) - 2 for pruned_tree in found)
+    assert len({tuple(pruned_tree.nodes) for pruned_tree in found}) > 1
+    one = prune_taxonomy(tree, X, y, "random")
+    assert len(one) == len(tree) - 1
+
+
+@pytest.mark.parametrize("policy", ["bound", "meta", "random"])
+def test_a_node_with_documents_of_its_own_stays_as_a_leaf(policy):
+    tree = Taxonomy([("r", "a"), ("a", "b"), ("b", 1), ("b", 2), ("r", 3), ("r", 4)])
+    X = np.eye(6)[[0, 1, 2, 3, 4, 5] * 4]
+    y = [1, 2, 3, 4, "a", "b"] * 4
+    share = 1.0 if policy == "random" else None
+    left = prune_taxonomy(tree, X, y, policy, share=share, bold=True)
+    assert set(y) <= set(left.nodes)
+    places_of(left, y)
+    if policy == "random":
+        assert left.is_leaf("a")
+        assert left.parents("b") == ["r"]
+        assert left.parents(1) == ["r"]
+
+
+def test_a_single_daughter_goes_and_a_root_stays():
+    tree = Taxonomy([("r", "a"), ("a", "b"), ("b", 1), ("b", 2), ("r", 3)])
+    X, y = np.eye(3)[[0, 1, 2] * 4], [1, 2, 3] * 4
+    for policy in ("bound", "meta"):
+        found = pruned(tree, X, y, Wish(policy), Learner())
+        assert "a" in {entry.node for entry in found.removed}
+        assert found.taxonomy.roots == ["r"]
+
+
+@given(st.integers(0, 50), st.floats(0, 1))
+def test_the_leaves_stay_whatever_goes(seed, share):
+    tree, X, y = helpful(n=30)
+    left = prune_taxonomy(tree, X, y, "random", share=share, random_state=seed)
+    assert set(left.leaves) == set(tree.leaves)
+    assert left.roots == tree.roots
+
+
+def test_several_roots_and_graphs_are_pruned():
+    tree = Taxonomy(
+        [("a", 0), ("a", 1), ("b", 2), ("b", 3), ("a", "c"), ("b", "c"), ("c", 4)]
+    )
+    X, y = confusing(200)
+    left = prune_taxonomy(tree, X, y, "random", share=1.0)
+    assert left.roots != tree.roots
+    assert set(left.leaves) == set(tree.leaves)
+    assert prune_taxonomy(tree, X, y, "bound", bold=True).leaves
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"policy": "guess"}, "policy 'guess' is not known"),
+        ({"share": 1.5}, "share is 1.5"),
+        ({"policy": "meta", "without": "nothing"}, "it was learned on"),
+        ({"base": "trees"}, "base 'trees' is not known"),
+    ],
+)
+def test_mistakes_are_named(given, said):
+    X, y = confusing(40)
+    with pytest.raises(Mistake, match=said):
+        prune_taxonomy(MISLEADING, X, y, **given)
+
+
+def test_rows_and_labels_are_to_agree():
+    X, y = confusing(40)
+    with pytest.raises(Mistake, match="X has 39 rows, y 40 entries"):
+        prune_taxonomy(MISLEADING, X[:39], y)
+    with pytest.raises(Mistake, match="3 documents have a category"):
+        pruning_report(MISLEADING, X[:3], y[:3])
+
+
+def test_a_report_has_documents_of_several_categories():
+    tree, X, y = helpful()
+    several = [[at, (at + 1) % 12] for at in y]
+    report = pruning_report(tree, X, several, Wish("random", share=1.0))
+    assert report.trained + report.tested == len(y)
+    assert report.after.ratio == 1.0
+    assert report.before.bound.total < report.after.bound.total

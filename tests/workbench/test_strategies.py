@@ -21,8 +21,8 @@ from classmark.workbench.settings import LearningSettings
 from classmark.workbench.strategies import (
     STRATEGIES,
     Size,
+    branching,
     choose,
-    complexity_ratio,
     has_tree,
     told,
 )
@@ -80,9 +80,11 @@ def test_a_tree_is_more_than_a_root():
     assert not has_tree(FLAT)
     assert not has_tree(Taxonomy([], nodes=["1", "2"]))
     assert has_tree(Taxonomy([("a", "1"), ("b", "2")]))
-    assert complexity_ratio(TREE) == pytest.approx((2 + 2 + 0) / 6)
+    assert sorted(branching(TREE)) == [0, 0, 0, 1, 2, 2]
     two = Taxonomy([("a", "1"), ("a", "2"), ("b", "3"), ("b", "4")])
-    assert complexity_ratio(two) == pytest.approx((2 + 2 + 2) / 12)
+    assert sorted(branching(two)) == [0, 0, 0, 0, 2, 2, 2]
+    ratio = choose(LearningSettings(), two, Size(9, 9, 4)).complexity_ratio
+    assert ratio == pytest.approx((2 + 2 + 2) / 12)
     assert [told(size) for size in (123e9, 5e12, 2.5e6, 10)] == [
         "123 GB", "5 TB", "2.5 MB", "0.01 kB",
     ]  # fmt: skip

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.corpus.statistics import statistics
 from classmark.datasets import Dataset, Part, load
 from classmark.problems import Mistake
 from classmark.sparse import Rows, keep_columns, rows_from, take
 from classmark.taxonomy.tree import Taxonomy
+from classmark.weighting.formulas import plain_idf
 from classmark.weighting.vectorizer import Vectorizer
-from classmark.weighting.vectors import weigh
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 SETS = ("lshtc1-dryrun", "wikispeedia", "pypi-topics", "annif-makupalat")
 WEIGHTING = "log-tfidf"
@@ -24,7 +26,7 @@ WEIGHTING = "log-tfidf"
 class HierarchicalSet:
     """Documents to learn from and documents to ask, with the tree of their categories.
 
-    rows, asked : Rows of unit (1 + ln tf)·idf vectors, over the columns that occur in
+    rows, asked : Rows of unit (1 + ln tf) · idf vectors, over the columns that occur in
     ``rows``;  y, truth : lists of category names, none empty.
     """
 
@@ -67,10 +69,23 @@ def _vectors(dataset: Dataset) -> tuple[Rows, Rows]:
         return train, vectorizer.rows(dataset.test.texts)
     if dataset.train.X is None or dataset.test.X is None:
         raise Mistake(f"{dataset.name} has neither texts nor vectors")
-    counts, asked = rows_from(dataset.train.X), rows_from(dataset.test.X)
-    known = statistics(counts)
-    learned = weigh(counts, known, WEIGHTING, norm="l2")
-    return learned, weigh(asked, known, WEIGHTING, norm="l2")
+    return _weighted(dataset.train.X), _weighted(dataset.test.X, dataset.train.X)
+
+
+def _weighted(counts: csr_matrix, known: csr_matrix | None = None) -> Rows:
+    """(1 + ln tf) · ln(n/df), rows of length 1; n, df of ``known`` or the same.
+
+    Words that are not known weigh nothing.
+    """
+    learned = counts if known is None else known
+    df = np.bincount(learned.indices, minlength=learned.shape[1])
+    idf = np.where(df > 0, plain_idf(np.maximum(df, 1), learned.shape[0]), 0.0)
+    rows = rows_from(counts)
+    values = (1.0 + np.log(rows.values)) * idf[rows.columns]
+    owner = np.repeat(np.arange(len(rows)), np.diff(rows.starts))
+    length = np.sqrt(np.bincount(owner, values**2, minlength=len(rows)))
+    values /= np.where(length > 0, length, 1.0)[owner]
+    return Rows(rows.starts, rows.columns, values, rows.width)
 
 
 def _labelled(part: Part, tree: Taxonomy) -> tuple[list[int], list[list[Any]]]:

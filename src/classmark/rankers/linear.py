@@ -112,10 +112,10 @@ class LinearRanker(Estimator, ABC):
         if len(rows) != 1:
             raise Mistake(f"X has {len(rows)} rows: evidence is shown for one document")
         columns, values = rows.row(0)
-        taken = self.weights_[columns.astype(np.int64)]
-        if hasattr(taken, "toarray"):
-            taken = taken.toarray()
-        centred = taken[:, category] - taken.mean(axis=1)
+        taken: Any = self.weights_[columns.astype(np.int64)]
+        own = taken[:, [category]]
+        own = own.toarray() if hasattr(own, "toarray") else own
+        centred = np.ravel(own) - np.ravel(taken.mean(axis=1))
         return Evidence(columns.astype(np.int64), values.astype(np.float64) * centred)
 
     def _documents(self, X: Any) -> Rows:

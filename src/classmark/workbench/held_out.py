@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from classmark.workbench.settings import LearningSettings
 
 Held = tuple[NDArray[np.float64], Rows]
+CONFIDENCE = 0.9  # that the precision promised is kept
 MANY = 20_000  # documents: from here on one fold of a tree is held out, not five
 
 
@@ -55,7 +56,7 @@ def learn_beside(
     if fitted.strategy.complexity_ratio is not None:
         names = model.categories
         y = [[names[c] for c in asked.row(i)[0]] for i in range(len(asked))]
-        places = BackOff(task.tree).fit(scores, y, names)
+        places = BackOff(task.tree, confidence=CONFIDENCE).fit(scores, y, names)
     if learning.rare:
         known = np.flatnonzero(np.diff(wanted.starts) > 0)
         votes = Votes.fit(take(X, known), take(wanted, known), scores, asked)

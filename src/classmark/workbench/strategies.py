@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from classmark.problems import Mistake
 from classmark.solvers.sparse.store import bytes_in
@@ -69,8 +70,12 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
     "auto": flat where a vector for every category fits the memory, else top-down over
     the pruned tree; plain where there is no tree, or for learners that know none.
     """
+    from classmark.hierarchies.bounds import complexity_ratio
+
     require(learning)
-    ratio = complexity_ratio(tree) if has_tree(tree) else None
+    ratio = None
+    if has_tree(tree):
+        ratio = complexity_ratio(branching(tree), len(tree.leaf_numbers))
     name, why = _picked(learning, ratio, size)
     return Strategy(name, why, size, ratio)
 
@@ -97,18 +102,15 @@ def has_tree(tree: Taxonomy) -> bool:
     return tree.depth > (1 if len(tree.roots) == 1 else 0)
 
 
-def complexity_ratio(tree: Taxonomy) -> float:
-    """Σ_v |D(v)|(|D(v)| − 1) over inner nodes, to K(K − 1) of K leaves [Babbar13].
+def branching(tree: Taxonomy) -> NDArray[np.int64]:
+    """How many daughters each node has; several roots are those of one node more.
 
     >>> from classmark.taxonomy.tree import Taxonomy
-    >>> complexity_ratio(Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2)]))
-    0.6666666666666666
+    >>> branching(Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2)])).tolist()
+    [2, 2, 0, 0, 0]
     """
-    widths = np.array([len(tree.below(v)) for v in range(len(tree))], np.float64)
-    if len(tree.roots) > 1:
-        widths = np.append(widths, len(tree.roots))
-    leaves = len(tree.leaf_numbers)
-    return float((widths * (widths - 1)).sum() / max(1, leaves * (leaves - 1)))
+    widths = [len(tree.below(v)) for v in range(len(tree))]
+    return np.array(widths + ([len(tree.roots)] if len(tree.roots) > 1 else []))
 
 
 def _picked(

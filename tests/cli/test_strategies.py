@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from classmark.cli import output
 from classmark.corpus.document import Document
 from classmark.datasets.library import library_categories, library_records
 from classmark.formats.record import Record
@@ -13,6 +14,7 @@ from classmark.taxonomy.category import Category
 from classmark.workbench.importing import import_records, put_taxonomy
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import FILE, Settings
+from classmark.workbench.views import Place
 
 WAITING = ["bees and honey in the hive, the queen and her swarm", "zzz"]
 OLD = """format = 1
@@ -143,11 +145,14 @@ def test_the_output_says_what_was_picked_and_why(run, tmp_path):
     wide(tmp_path / "wide")
     code, shown, _ = run("train", "-p", "wide", "--memory", "300kB")
     assert code == 0
-    assert "strategy pruned: flat does not fit the memory: 472 kB" in shown
+    assert "strategy top-down: flat does not fit the memory: 472 kB" in shown
+    assert "pruning by meta names no node" in shown
     assert "300 kB given; complexity ratio 0.08" in shown
     assert "learned at the next train" in shown
     code, shown, _ = run("suggest", "-p", "wide", "--text", "word7", "--json")
     assert json.loads(shown)[0]["category"] == "c7"
+    code, _, err = run("train", "-p", "wide", "--memory", "300kB", "--rare")
+    assert (code, "categories with two or more documents" in err) == (2, True)
     assert "it fits the memory" in run("train", "-p", "wide")[1]
 
 
@@ -195,13 +200,127 @@ def test_strategies_are_compared_with_the_first(done):
     assert [row["strategy"] for row in found] == [
         "plain", "plain + rare", "flat", "flat + rare", "top-down", "top-down + rare",
     ]  # fmt: skip
-    assert found[0]["sign_p"] is None
+    assert (found[0]["sign_p"], found[0]["t_p"]) == (None, None)
     for row in found:
         assert 0 < row["one_error"] < row["tree_error"]
         assert 0.3 < row["hierarchical_f1"] < 1
         assert 0.3 < row["accuracy_bound"] < 1
         assert 10 < row["detected"] <= 50
+        assert 0.1 < row["macro_f1"] < row["micro_f1"] < row["hierarchical_f1"]
+        assert 0.1 < row["rare_recall@5"] < 1
     assert all(0 <= row["sign_p"] <= 1 for row in found[1:])
+    assert all(0 <= row["t_p"] <= 1 for row in found[1:])
+    drawn = (done.folder / "reports" / "rare.svg").read_text()
+    assert all(f"{name}: " in drawn for name in ("true", "plain", "top-down + rare"))
+
+
+def test_no_heading_is_cut_on_a_screen_of_100_columns(done, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+    words = ("evaluate", "--strategy", "flat,top-down", "--folds", "2")
+    for shown in (done(*words), done("evaluate", "--learner", "rocchio")):
+        assert "…" not in shown
+        rules = [line for line in shown.splitlines() if "──" in line]
+        assert len(rules) > 1
+        assert max(map(len, rules)) <= 100
+        for name in ("average_precision", "hierarchical_f1", "rare_recall@5", "tested"):
+            assert name in shown
+
+
+def test_votes_on_the_rare_are_told(done):
+    (trained,) = said(done, "train", "--strategy", "plain", "--rare")
+    found = trained["rare"]
+    assert (found["delta"], found["ratio"], found["votes"]) == (0.1, 2.0, 5)
+    assert 0 < found["asked_again"] < 0.9
+    assert 10 < found["detected"] <= found["detected_after"] + 5 <= 55
+    shown = done("train", "--strategy", "plain", "--rare")
+    assert "Δ = 0.1" in shown
+    share, after = 100 * found["asked_again"], found["detected_after"]
+    assert f"of held-out documents {share:.1f} % are" in shown
+    assert f"categories detected: {found['detected']} → {after}" in shown
+    assert said(done, "train", "--no-rare")[0]["rare"] is None
+
+
+def test_the_policy_of_pruning_is_passed_on(done):
+    words = ("train", "--strategy", "pruned", "--policy", "random", "--bold")
+    done(*words, "--base", "naive-bayes")
+    with Project(done.folder) as project:
+        used = project.store.last_event("trained")["settings"]
+    assert (used["policy"], used["bold"]) == ("random", True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--strategy", "top-down", "--cost", "dom"), "--cost has no effect with"),
+        (
+            ("--strategy", "flat", "--base", "logistic", "--cost", "dom"),
+            "base logistic",
+        ),
+        (("--strategy", "plain", "--base", "logistic"), "the strategy plain"),
+        (("--strategy", "top-down", "--policy", "meta"), "use --strategy pruned"),
+        (("--strategy", "flat", "--bold"), "--bold has no effect"),
+        (("--learner", "rocchio", "--C", "1"), "the learner rocchio"),
+        (("--learner", "loglinear", "--memory", "1GB"), "use --learner plm"),
+        (("--decomposition", "domination"), "use --learner loglinear"),
+        (
+            ("--strategy", "flat", "--base", "naive-bayes", "--memory", "1B"),
+            "flat with the base naive-bayes takes",
+        ),
+    ],
+)
+def test_options_without_effect_are_refused(refused, words, message):
+    assert message in refused("train", *words)
+
+
+def test_a_base_needs_a_strategy_that_looks_at_it(done, refused):
+    words = ("--base", "naive-bayes", "--folds", "2")
+    assert "--base has no effect" in refused("evaluate", "--strategy", "plain", *words)
+    assert len(said(done, "evaluate", "--strategy", "plain,flat", *words)["rows"]) == 2
+
+
+def test_it_is_said_why_decisions_wait(done, refused):
+    shown = done("train", "--strategy", "flat", "--memory", "10kB")
+    assert "learned at the next train (the weights take" in shown
+    assert "more than the 10 kB given" in shown
+    assert "does not hold the weights" in refused("rebuild")
+    done("train", "--strategy", "flat", "--base", "naive-bayes")
+    wrong = refused("rebuild")
+    assert "model 000002 (flat, naive-bayes)" in wrong
+    assert "train --base svm" in wrong
+
+
+def test_the_base_is_told_where_one_decides(done):
+    words = ("train", "--strategy", "top-down", "--base", "naive-bayes")
+    assert "plm" not in done(*words)
+    assert said(done, *words)[0]["base"] == "naive-bayes"
+    found = {row["what"]: row["value"] for row in said(done, "info")}
+    assert (found["its strategy"], found["its base"]) == ("top-down", "naive-bayes")
+    assert said(done, "train")[0]["base"] is None
+    found = {row["what"]: row["value"] for row in said(done, "info")}
+    assert (found["its strategy"], "its base" in found) == ("flat", False)
+
+
+def test_places_are_told_in_percents(done):
+    done("train")
+    shown = done("place", "--precision", "0.5")
+    assert "50 % of the documents placed are to be right: at a right" in shown
+    chances = [row["probability"] for row in said(done, "place", "--precision", "0.5")]
+    assert [f"{output.in_percent(chance)}  " in shown for chance in chances] == [
+        True
+    ] * 2
+
+
+def test_no_place_is_certain(capsys):
+    output.show_place(Place("leaf", "c", ("C",), 0.9999))
+    assert capsys.readouterr().out == "place: C  (c), over 99 % likely\n"
+
+
+def test_without_labels_there_is_nothing_to_measure(run):
+    assert run("init", "none")[0] == 0
+    code, _, err = run("evaluate", "-p", "none")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "no labelled documents to measure on: import some" in err
 
 
 def test_what_means_nothing_is_refused(refused):

@@ -10,6 +10,7 @@ from classmark.hierarchies.assurance import Assurance
 from classmark.hierarchies.backing_off import BackOff
 from classmark.hierarchies.places import places_of
 from classmark.hierarchies.posterior import posterior
+from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.hierarchies.ways import Ground, ways_down
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
@@ -247,3 +248,30 @@ def test_what_cannot_be_placed_is_named(fitted):
         model.to_arrays()
     with pytest.raises(Mistake, match="not fitted"):
         clone(fitted).place([[1.0]])
+
+
+def test_classes_that_a_fold_never_saw_spoil_no_temperature():
+    """One document a leaf: half of the held-out ones are of classes without any."""
+    rng = np.random.default_rng(1)
+    tree = Taxonomy(
+        [("r", t) for t in range(4)] + [(v // 8, 10 + v) for v in range(32)]
+    )
+    X = np.zeros((96, 36))
+    y = rng.integers(32, size=96)
+    X[np.arange(96), y // 8] = 2.0
+    X[np.arange(96), 4 + y] = 0.5
+    X += rng.random(X.shape) * 0.2
+    model = TopDownClassifier(tree, n_jobs=1)
+    seen = np.flatnonzero(y % 8 < 4)[:40]
+    scores = model.fit(X[seen], [10 + int(v) for v in y[seen]]).decision_function(X)
+    assert np.isneginf(scores).any(axis=1).all()
+    held = np.setdiff1d(np.arange(96), seen)
+    named = [10 + int(v) for v in y[held]]
+    placing = BackOff(tree, 0.9).fit(scores[held], named, model.classes_)
+    assert 1e-2 < placing.scale_ < 1e2
+    placed = placing.place(scores[held])
+    right = [
+        node in {v, (v - 10) // 8} for node, v in zip(placed.nodes, named, strict=True)
+    ]
+    assert np.mean(right) > 0.9
+    assert "left" not in placed.kinds

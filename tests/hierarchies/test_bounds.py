@@ -14,6 +14,7 @@ from classmark.hierarchies.bounds import (
     path_costs,
 )
 from classmark.hierarchies.places import places_of
+from classmark.hierarchies.trials import Documents
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
 
@@ -70,7 +71,9 @@ def test_several_roots_are_chosen_among_too():
     assert parents_of(places)[places.roots].tolist() == [places.root] * 2
 
 
-def test_a_graph_is_counted_along_its_backbone():
+def test_a_graph_is_counted_as_classifiers_are_built_over_all_parents():
     places = places_of(Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("b", 1)]), [])
-    assert branching_of(places).sum() == len(places.tree) - 1
-    assert np.flatnonzero(branching_of(places)).tolist() == [0, 1]
+    assert branching_of(places).sum() == len(places.tree.edges) == 4
+    assert np.flatnonzero(branching_of(places)).tolist() == [0, 1, 2]
+    built = Documents(places, np.zeros((0, 1))).daughters
+    assert complexity(branching_of(places)) == complexity([*map(len, built.values())])

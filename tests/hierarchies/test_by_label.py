@@ -54,7 +54,8 @@ def test_labels_may_be_fewer_than_leaves_and_more(drawn):
     ranker = TopDownRanker(TREE, ["b2", "a"], n_jobs=1).fit(X, few)
     scores = ranker.decision_function(X)
     assert scores.shape == (60, 2)
-    assert (scores[:, 1] < scores[:, 0]).all()  # no document is at a itself
+    assert np.isneginf(scores[:, 1]).all()  # no document is at a itself
+    assert np.isfinite(scores[:, 0]).all()
     assert [label for label, _ in ranker.best(X[:1], 5)] == [0]
     assert not len(ranker.evidence(X[:1], 1).parts)
 
@@ -96,3 +97,13 @@ def test_a_label_without_documents_is_last_and_spoils_no_scale(drawn):
     scores = NodeRanker("logistic").fit(X, matrix).decision_function(X)
     assert (scores[:, 5] < scores[:, :5].min(axis=1)).all()
     assert scores.min() > -1e3
+
+
+def test_a_leaf_without_documents_is_never_among_the_best(drawn):
+    X, labels = drawn
+    few = [[c for c in own if c != 4] for own in labels]
+    ranker = TopDownRanker(TREE, NAMES, n_jobs=1).fit(X, few)
+    found = ranker.best(X[:1], 5)
+    assert sorted(label for label, _ in found) == [0, 1, 2, 3]
+    assert min(score for _, score in found) > -1e3
+    assert np.isneginf(ranker.decision_function(X)[:, 4]).all()

@@ -202,3 +202,33 @@ def same_as_the_worker():
     y = np.arange(96) % 24
     X = np.random.default_rng(0).random((96, 24)) * 0.2 + np.eye(24)[y]
     return Taxonomy(edges), X, y
+
+
+def test_other_names_are_another_training(tmp_path):
+    X, y = drawn()
+    TopDownClassifier(TREE, folder=tmp_path / "here").fit(X, y)
+    other = {name: f"{name}s" for name in TREE}
+    tree = Taxonomy([(other[u], other[v]) for u, v in TREE.edges])
+    named = [other[own] for own in y]
+    with pytest.raises(Mistake, match="another taxonomy"):
+        TopDownClassifier(tree, folder=tmp_path / "here").fit(X, named)
+
+
+def test_a_finished_training_is_opened_with_the_settings_given_last(tmp_path):
+    X, y = drawn()
+    folder = tmp_path / "here"
+    TopDownClassifier(TREE, folder=folder).fit(X, y)
+    other = TopDownClassifier(TREE, beam=3, scale=2.0, folder=folder).fit(X, y)
+    opened = TopDownClassifier.open(folder)
+    assert (opened.beam, opened.scale) == (3, 2.0)
+    assert np.array_equal(opened.decision_function(X), other.decision_function(X))
+    assert not list(folder.glob("*again*")) + list(folder.glob(".*writing"))
+
+
+def test_a_replacement_that_was_killed_is_completed(tmp_path):
+    X, y = drawn()
+    folder = tmp_path / "here"
+    model = TopDownClassifier(TREE, folder=folder).fit(X, y)
+    (folder / "model").rename(folder / "model-again")
+    again = TopDownClassifier(TREE, folder=folder).fit(X, y)
+    assert np.array_equal(model.decision_function(X), again.decision_function(X))

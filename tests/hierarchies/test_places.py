@@ -47,3 +47,21 @@ def test_a_tuple_may_be_a_category_or_several():
 def test_an_unknown_category_is_named():
     with pytest.raises(Mistake, match="row 1: 'x' is not a category"):
         places_of(TREE, [1, "x"])
+
+
+def test_above_is_what_a_walk_upwards_finds():
+    rng = np.random.default_rng(0)
+    edges = [(int(rng.integers(v)), v) for v in range(1, 60)]
+    edges += [(int(rng.integers(v)), v) for v in range(40, 60)]
+    for tree in (
+        Taxonomy(edges),
+        Taxonomy(edges, nodes=["alone"]),
+        Taxonomy([], nodes=[1]),
+    ):
+        places = places_of(tree, [])
+        found = places.above.toarray()
+        assert found.shape == (len(places.leaves), places.size)
+        for at, name in enumerate(tree.leaves):
+            wanted = {*tree.numbers([name, *tree.ancestors(name)]), places.root}
+            assert set(np.flatnonzero(found[at])) == wanted
+        assert set(np.unique(found)) <= {0.0, 1.0}

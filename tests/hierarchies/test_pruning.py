@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from classmark.hierarchies.effects import pruning_report
 from classmark.hierarchies.places import places_of
-from classmark.hierarchies.pruning import Wish, prune_taxonomy, pruned
+from classmark.hierarchies.pruning import Wish, _reason, prune_taxonomy, pruned
+from classmark.hierarchies.removals import Removal
 from classmark.hierarchies.trials import Learner
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
@@ -38,7 +39,7 @@ def test_a_node_that_no_line_can_separate_goes():
     X, y = confusing()
     found = pruned(MISLEADING, X, y, Wish("bound"), Learner())
     assert {entry.node for entry in found.removed} & {"a", "b"}
-    assert all("held-out documents right" in entry.why for entry in found.removed)
+    assert all("documents it was chosen on" in entry.why for entry in found.removed)
     assert found.tried == 2
     report = pruning_report(MISLEADING, X, y)
     assert report.after.error < report.before.error / 2
@@ -46,6 +47,30 @@ def test_a_node_that_no_line_can_separate_goes():
     assert report.said.startswith("better: error 0.")
     assert report.after.complexity > report.before.complexity
     assert report.rows()[3]["what"] == "held-out error"
+    removed = {"before": 0, "after": len(report.removed)}
+    assert report.rows()[0] == {"what": "removed, of 2 inner nodes", **removed}
+    assert report.rows()[-1]["what"] == "bound of the theorem"
+    assert "price for complexity (0.0001 √m Σ" in report.explained
+    assert "on the documents they were chosen on" in report.explained
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"), [("meta", "learned on other taxonomies"), ("random", "")]
+)
+def test_what_decided_is_said(policy, said):
+    X, y = confusing(80)
+    explained = pruning_report(MISLEADING, X, y, Wish(policy)).explained
+    assert said in explained
+    assert bool(said) == bool(explained)
+
+
+@pytest.mark.parametrize("tree", [Taxonomy([], nodes=["a"]), Taxonomy([("r", "a")])])
+def test_a_single_leaf_leaves_nothing_to_choose_between(tree):
+    X, y = np.eye(20), ["a"] * 20
+    for policy in ("bound", "meta", "random"):
+        assert prune_taxonomy(tree, X, y, policy) == tree
+        with pytest.raises(Mistake, match="nothing to choose between"):
+            pruning_report(tree, X, y, Wish(policy))
 
 
 def helpful(n=120, seed=1):
@@ -78,6 +103,12 @@ def test_a_share_bounds_what_goes():
     assert prune_taxonomy(MISLEADING, X, y, share=0.0) == MISLEADING
     once = pruned(MISLEADING, X, y, Wish("bound", share=0.5), Learner())
     assert len(once.removed) == 1
+
+
+def test_signs_are_written_as_minus():
+    said = _reason(Removal(1, 0, 3.0, 4, 10, -2))
+    assert said.endswith("complexity −2")
+    assert said.startswith("+3 right of 10 documents")
 
 
 def test_a_bold_policy_removes_no_less():

@@ -271,3 +271,21 @@ def test_a_category_without_documents_is_found_by_what_is_said():
     ranker.fit(X[:4], csr_matrix(np.eye(4)[[0, 1, 2, 2]]))
     assert ranker.rank(X[4:], top=1)[0, 0] == 3
     assert ranker.rank(X[2:3])[0, 1] == 3
+
+
+@pytest.mark.parametrize("by_path", [False, True])
+def test_all_categories_are_ranked_also_beyond_the_last_label(by_path):
+    X = np.eye(5)
+    said = np.zeros((4, 5))
+    said[3, 4] = 1.0
+    ranker = TaxonomyRanker(TREE, NAMES, descriptions=said, C=0.03, center=5.0)
+    Y = [[0], [1], [2], [2]]
+    found = next(ranker.path(X[:4], Y, [0.03])) if by_path else ranker.fit(X[:4], Y)
+    assert found.rank(X[4:]).shape == (1, 4)
+    assert found.rank(X[4:], top=1)[0, 0] == 3
+    assert found.rank(X[2:3])[0, 1] == 3  # by what is above both
+
+
+def test_without_categories_labels_end_with_the_last_of_y():
+    ranker = TaxonomyRanker(TREE).fit(np.eye(4), [[0], [1], [2], [2]])
+    assert ranker.rank(np.eye(4)).shape == (4, 3)

@@ -49,7 +49,37 @@ def test_with_documents_every_figure_is_there():
     assert report.strategy == "top-down"
     assert "on 20 documents held out" in report.why
     assert report.bound_flat.total > report.bound_top_down.total
+    said = {row["what"]: row["value"] for row in report.rows()}
+    assert said["training error, flat"] == report.training_error_flat
+    assert said["training error, top-down"] == report.training_error_top_down
+    assert 0 < report.training_error_flat < 0.1
+    assert "training error, top-down / flat" not in said
     assert all(row["value"] is not None for row in report.rows())
+
+
+@pytest.mark.parametrize(
+    ("tree", "y", "said"),
+    [
+        (Taxonomy([], nodes=["a"]), ["a"], "fewer than two leaves"),
+        (Taxonomy([("r", "a")]), ["a"], "fewer than two leaves"),
+        (Taxonomy([]), [[]], "fewer than two leaves"),
+        (Taxonomy([], nodes=["a", "b"]), ["a"], "right below the top"),
+        (Taxonomy([("r", "a"), ("r", "b")]), ["b"], "right below the top"),
+    ],
+)
+def test_where_flat_and_top_down_are_the_same_nothing_is_chosen(tree, y, said):
+    report = taxonomy_report(tree, np.eye(20), y * 20)
+    assert report.strategy is None
+    assert report.why.startswith("nothing to choose between")
+    assert said in report.why
+    assert report.documents == 20
+
+
+def test_a_category_below_two_others_is_a_daughter_of_both():
+    tree = Taxonomy([("r", "a"), ("r", "b"), *((up, c) for up in "ab" for c in "123")])
+    report = taxonomy_report(tree)
+    assert report.complexity_ratio == pytest.approx((2 + 6 + 6) / 6)
+    assert report.mean_branching == pytest.approx(8 / 3)
 
 
 def test_it_reads_like_a_dictionary():
@@ -110,6 +140,7 @@ def test_the_strategy_follows_errors_chance_and_memory(ratio, p, weights, strate
     found, why = favoured(Measured(ratio, p), 0.01, weights)
     assert found == strategy
     assert "100 documents held out" in why
+    assert ("errs more often than flat" in why) == np.isinf(ratio)
 
 
 @pytest.mark.data

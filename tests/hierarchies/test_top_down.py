@@ -133,7 +133,36 @@ def test_categories_without_documents_come_last(base):
     assert set(model.predict(texts(["cats", "mint", "ash"]))) <= {
         "bees", "oak", "stones",
     }  # fmt: skip
-    assert np.isfinite(model.decision_function(X)).all()
+    known = [name in {"bees", "oak", "stones"} for name in model.classes_]
+    for scores in (model.decision_function(X), model.margins(X)):
+        assert np.isfinite(scores[:, known]).all()
+        assert np.isneginf(scores[:, np.logical_not(known)]).all()
+
+
+def test_rows_without_values_are_counted_without_a_warning():
+    model = TopDownClassifier(TREE, "naive-bayes").fit(
+        np.zeros((3, 4)), ["bees", "bees", "oak"]
+    )
+    assert model.predict(np.zeros((1, 4))) == ["bees"]
+
+
+def test_score_needs_a_category_for_each_document():
+    X, y = drawn(60)
+    model = TopDownClassifier(TREE).fit(X, y)
+    with pytest.raises(Mistake, match="60 rows and y 59 entries"):
+        model.score(X, y[:-1])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"beam": 2.5}, {"beam": "x"}, {"C": "1"}, {"n_jobs": 1.5}, {"tol": None},
+     {"drop": "0"}, {"scale": True}],
+)  # fmt: skip
+def test_what_is_no_number_is_told(settings):
+    X, y = drawn(60)
+    (name,) = settings
+    with pytest.raises(Mistake, match=f"{name} is .*: give a (whole )?number"):
+        TopDownClassifier(TREE, **settings).fit(X, y)
 
 
 def test_a_leaf_with_two_parents_is_found_by_either():

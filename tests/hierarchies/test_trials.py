@@ -40,6 +40,18 @@ def words(n=120, seed=0, several=False):
     return X, y
 
 
+def test_a_root_without_daughters_is_where_all_come_to():
+    documents = Documents(
+        places_of(Taxonomy([], nodes=["a"]), ["a", "a", []]), np.eye(3)
+    )
+    among = np.array([True, False, True])
+    for one in (documents, documents.flattened()):
+        assert one.daughters == {}
+        assert one.trained(Learner(), among) == {}
+        assert one.descend({}, np.arange(3)).tolist() == [0, 0, 0]
+        assert one.margins({}, among).tolist() == [np.inf, -np.inf, -np.inf]
+
+
 def everyone(documents):
     return np.ones(len(documents), np.bool_)
 

@@ -74,12 +74,15 @@ def test_a_group_is_decided_and_undone_at_once(shelf):
     before = shelf.store.labels()
     done = decide_group(shelf, "x2", Decision(assign=("bees",), note="a swarm"))
     learn_at_once(shelf)
-    assert "(and of 2 like it)" in done.said
+    assert "(and of 2 like it: x1, x3)" in done.said
     now = shelf.store.labels()
     assert {id_ for id_ in now if id_ not in before} == {"x1", "x2", "x3"}
     assert all("bees" in now[id_] for id_ in ("x1", "x2", "x3"))
     assert wrong_lessons(shelf) == []
-    undo(shelf)
+    first, *within = done.numbers
+    back = undo(shelf)
+    acts = f"act {first}, and with it acts {', '.join(map(str, within))}"
+    assert back.said == f"undone: assign ({acts})"
     learn_at_once(shelf)
     assert shelf.store.labels() == before
     assert wrong_lessons(shelf) == []
@@ -117,7 +120,7 @@ def test_an_empty_queue_has_no_groups(shelf):
 def test_what_cannot_be_is_refused(shelf):
     with pytest.raises(Mistake, match="n is 0"):
         grouped_queue(shelf, "random", 0)
-    with pytest.raises(Mistake, match="threshold is 2"):
+    with pytest.raises(Mistake, match="--alike is 2: give a cosine"):
         grouped_queue(shelf, "random", alike=2.0)
     with pytest.raises(Mistake, match="no document 'z'"):
         decide_group(shelf, "z", Decision(assign=("bees",)))

@@ -5,8 +5,10 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
+from classmark.experiments import answers
 from classmark.experiments.evaluate import LabelledTexts, evaluate_by
 from classmark.experiments.in_tree import ancestors_of, in_tree
+from classmark.hierarchies.report import taxonomy_report
 from classmark.problems import Mistake
 from classmark.rankers.text import TextRanker
 from classmark.taxonomy.category import Category
@@ -21,7 +23,6 @@ from classmark.workbench.settings import LearningSettings
 from classmark.workbench.strategies import (
     STRATEGIES,
     Size,
-    branching,
     choose,
     has_tree,
     told,
@@ -61,6 +62,7 @@ def test_what_is_picked_and_why(said, tree, picked, why):
         ({"strategy": "up"}, "use auto, plain, flat, top-down, pruned"),
         ({"base": "oracle"}, "base 'oracle' is not known"),
         ({"memory": "0GB"}, "give a size such as"),
+        ({"policy": "guess"}, "policy 'guess' is not known: use bound, meta, random"),
         ({"strategy": "pruned", "learner": "mmp"}, "leave --learner out"),
     ],
 )
@@ -80,14 +82,37 @@ def test_a_tree_is_more_than_a_root():
     assert not has_tree(FLAT)
     assert not has_tree(Taxonomy([], nodes=["1", "2"]))
     assert has_tree(Taxonomy([("a", "1"), ("b", "2")]))
-    assert sorted(branching(TREE)) == [0, 0, 0, 1, 2, 2]
     two = Taxonomy([("a", "1"), ("a", "2"), ("b", "3"), ("b", "4")])
-    assert sorted(branching(two)) == [0, 0, 0, 0, 2, 2, 2]
     ratio = choose(LearningSettings(), two, Size(9, 9, 4)).complexity_ratio
     assert ratio == pytest.approx((2 + 2 + 2) / 12)
-    assert [told(size) for size in (123e9, 5e12, 2.5e6, 10)] == [
-        "123 GB", "5 TB", "2.5 MB", "0.01 kB",
-    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        (123e9, "123 GB"),
+        (5e12, "5 TB"),
+        (1234.4e12, "1,234 TB"),
+        (2.5e6, "2.5 MB"),
+        (999_700, "1 MB"),
+        (999_400, "999 kB"),
+        (1000, "1 kB"),
+        (999.7, "1 kB"),
+        (999, "999 bytes"),
+        (56, "56 bytes"),
+        (1, "1 byte"),
+        (0, "0 bytes"),
+    ],
+)
+def test_sizes_are_told_in_units_that_fit(size, said):
+    assert told(size) == said
+
+
+def test_the_theory_is_part_of_the_reason():
+    found = choose(LearningSettings(), TREE, SIZE)
+    assert found.complexity_ratio == pytest.approx((2 + 2 + 0) / 6)
+    assert found.why.endswith("; complexity ratio 0.667 (tree to flat)")
+    assert "complexity" not in choose(LearningSettings(), FLAT, SIZE).why
 
 
 def tasks():
@@ -129,6 +154,47 @@ def test_every_strategy_learns_what_is_plain_to_see(strategy, base):
         found = model.suggest(text, top=2)
         assert (found[0].category, found[0].rank) == (name, 1)
         assert found[0].score > found[1].score
+
+
+@pytest.mark.parametrize("asked", ["bound", "meta", "random"])
+@pytest.mark.parametrize("bold", [False, True])
+def test_the_policy_asked_for_prunes(monkeypatch, asked, bold):
+    told_of = []
+
+    def pruning(taxonomy, _, __, policy, **more):
+        told_of.append((policy, more["bold"]))
+        return taxonomy
+
+    monkeypatch.setattr("classmark.hierarchies.by_label.prune_taxonomy", pruning)
+    learning = LearningSettings(strategy="pruned", policy=asked, bold=bold)
+    assert fit(tasks(), Vectorizer(), learning).strategy.name == "pruned"
+    assert told_of == [(asked, bold)]
+
+
+def test_auto_is_top_down_where_pruning_names_no_node(monkeypatch):
+    learning = LearningSettings(memory="1MB", policy="random")
+    monkeypatch.setattr(Size, "flat", 2_000_000)
+    monkeypatch.setattr("classmark.hierarchies.pruning.RANDOM_SHARE", 1.0)
+    assert fit(tasks(), Vectorizer(), learning).strategy.name == "pruned"
+    monkeypatch.setattr("classmark.hierarchies.pruning.RANDOM_SHARE", 0.0)
+    found = fit(tasks(), Vectorizer(), learning)
+    assert found.strategy.name == "top-down"
+    assert "flat does not fit the memory" in found.strategy.why
+    assert found.strategy.why.endswith("; pruning by random names no node")
+    assert found.strategy.descends
+
+
+def test_training_counts_the_tree_as_the_report_does():
+    task = tasks()  # documents at the inner category b
+    edges = [*task.tree.edges, ("b", "1"), ("a", "3")]  # and two parents
+    graph = replace(task, tree=Taxonomy(edges, nodes=task.tree.nodes))
+    for one in (task, graph):
+        _, strategy, X = fit(one, Vectorizer(), LearningSettings())
+        y = [one.collection.categories[own[0]] for own in one.collection.labels]
+        report = taxonomy_report(one.tree, X, y)
+        assert strategy.complexity_ratio == report.complexity_ratio
+        assert report.leaves == 4
+    assert strategy.complexity_ratio == pytest.approx((2 + 3 * 2 + 3 * 2) / 12)
 
 
 def test_what_is_said_of_a_category_is_learned_from():
@@ -180,6 +246,66 @@ def test_measures_in_the_tree_by_hand():
     assert measured["accuracy_bound"] == pytest.approx((1.6 + 0 + 0.8) / 4)
 
 
+def test_rare_recall_is_a_mean_over_rare_categories():
+    labels = [[0]] * 12 + [[1]] * 3 + [[2]] * 2
+    names = [str(c) for c in range(8)]
+    texts = ["x"] * len(labels)
+    scores = np.zeros((len(labels), 8))
+    scores[:, [0, 3, 4, 5, 6]] = 1.0  # the five best of all
+    scores[12, 1] = 2.0
+    vectorizer = Vectorizer()
+    vectorizer.fit_transform(texts)
+    every = np.arange(len(labels))
+    model = TextRanker(vectorizer, Told(scores), names)
+    collection = LabelledTexts(texts, labels, names)
+    found = evaluate_by(collection, [(every, every)], lambda _: model)
+    # 0 has 12 documents; 1 is among the five best once of three times, 2 never
+    assert found.measures["rare_recall@5"] == pytest.approx((1 / 3 + 0) / 2)
+    measured = in_tree(found, Taxonomy([], nodes=names), names)
+    assert measured["rare_recall@5"] == found.measures["rare_recall@5"]
+    # assigned: 0, and 1 once; right: 12 of 17, and 1
+    assert measured["micro_f1"] == pytest.approx(13 / 17)
+    f1 = (2 * 12 / (16 + 12) + 2 * 1 / (1 + 3) + 0) / 3
+    assert measured["macro_f1"] == pytest.approx(f1)
+
+
+@pytest.mark.parametrize("never", [0.0, -np.inf])
+def test_scores_are_looked_at_block_by_block(monkeypatch, never):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(130, 7))
+    labels = [[int(line.argmax()), i % 7] for i, line in enumerate(scores)]
+    labels = [sorted(set(own) - {3}) or [0] for own in labels]
+    scores[:, 3] = never
+    texts, names = [f"t{i}" for i in range(130)], list("abcdefg")
+    asked = []
+
+    class Asked:
+        def scores(self, some):
+            asked.append(len(some))
+            return scores[[int(text[1:]) for text in some]]
+
+    def evaluated():
+        splits = [
+            (np.arange(65), np.arange(65, 130)),
+            (np.arange(65, 130), np.arange(65)),
+        ]
+        collection = LabelledTexts(texts, labels, names)
+        return evaluate_by(collection, splits, lambda _: Asked())
+
+    whole = evaluated()
+    assert asked == [65, 65]
+    monkeypatch.setattr(answers, "BLOCK", 7 * 20)
+    asked.clear()
+    parts = evaluated()
+    assert asked == [20, 20, 20, 5] * 2
+    assert parts.assigned == whole.assigned
+    for name, value in whole.measures.items():
+        if name != "calibration_error":  # of every second document
+            assert parts.measures[name] == pytest.approx(value)
+    assert 0 < parts.measures["calibration_error"] < 0.3
+    assert np.allclose(parts.precision, whole.precision)
+
+
 def test_several_roots_count_as_nodes():
     assert ancestors_of(Taxonomy([("a", "1"), ("b", "2")]), ["1", "a"]) == [[0, 1], [0]]
 
@@ -192,7 +318,7 @@ def test_a_model_trained_before_there_were_strategies_is_rebuilt_as_it_was(tmp_p
         old = {
             name: value
             for name, value in detail["settings"].items()
-            if name not in ("strategy", "base", "memory", "rare")
+            if name not in ("strategy", "base", "memory", "rare", "policy", "bold")
         }
         project.store.note_event(TRAINED, "eve", **detail | {"settings": old})
         assert rebuild(project).rows[0]["difference"] == 0.0

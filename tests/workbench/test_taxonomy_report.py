@@ -77,6 +77,8 @@ def test_the_library_is_reported_with_a_plot(library, capsys):
     drawn = plot.read_text()
     assert "documents of a leaf: slope" in drawn
     assert "features of a node, level 1" in drawn
+    assert "slope −" in drawn
+    assert "slope -" not in drawn
 
 
 def test_pruning_is_tried_and_the_taxonomy_stays(library, capsys):
@@ -84,7 +86,10 @@ def test_pruning_is_tried_and_the_taxonomy_stays(library, capsys):
         before = project.store.categories()
         found = try_pruning(project, "meta", bold=True)
         assert project.store.categories() == before
-    assert [row["what"] for row in found.table.rows][-1] == "bound"
+    assert [row["what"] for row in found.table.rows][-1] == "bound of the theorem"
+    first = found.table.rows[0]
+    assert (first["before"], first["after"]) == (0, len(found.facts["removed"]))
+    assert "did not decide" in found.table.note
     assert found.facts["removed"]
     assert "micro sign test" in found.table.note
     branches.prune("random", share=0.5, project=library)

@@ -42,7 +42,7 @@ def prune(
 ) -> None:
     """Try a classifier without some inner nodes; the taxonomy stays as it is.
 
-    train --strategy pruned trains a classifier on such a tree.
+    train --strategy pruned trains a classifier on such a tree, by [learning] policy.
     """
     from classmark.cli.output import say, show_json, show_table
     from classmark.workbench.taxonomy_report import try_pruning

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -125,6 +126,13 @@ def train(
     ] = None,
     base: Base = None,
     memory: Memory = None,
+    policy: Annotated[
+        str | None, typer.Option(help="Of pruned: meta, bound or random.")
+    ] = None,
+    bold: Annotated[
+        bool | None,
+        typer.Option("--bold/--no-bold", help="Prune also where it is not sure."),
+    ] = None,
     rare: Rare = None,
     as_json: AsJson = False,
 ) -> None:
@@ -132,10 +140,12 @@ def train(
     from classmark.cli.output import show_trained
     from classmark.workbench import training
 
-    said = {"learner": learner, "cost": cost, "decomposition": decomposition}
-    said |= {"strategy": strategy, "base": base, "memory": memory}
+    said: dict[str, str | float | None] = {"learner": learner, "cost": cost}
+    said |= {"decomposition": decomposition, "strategy": strategy, "base": base}
+    said |= {"memory": memory, "C": price, "policy": policy, "bold": bold, "rare": rare}
     with open_project(project) as opened:
-        chosen = training.changed(opened, said | {"C": price, "rare": rare})
+        chosen = training.changed(opened, said)
+        training.require_effect(opened, [chosen], said)
         show_trained(training.train(opened, chosen, select=select), as_json=as_json)
 
 
@@ -159,7 +169,7 @@ def evaluate(
     from classmark.cli.output import show_evaluated
     from classmark.problems import Mistake
     from classmark.workbench import evaluating
-    from classmark.workbench.training import changed
+    from classmark.workbench.training import changed, require_effect
 
     said = {"base": base, "memory": memory, "rare": rare}
     if strategy is None and any(value is not None for value in said.values()):
@@ -172,6 +182,8 @@ def evaluate(
         else:
             names = [name.strip() for name in strategy.split(",") if name.strip()]
             settings = changed(opened, said | {"learner": "plm"})
+            each = [replace(settings, strategy=name) for name in names]
+            require_effect(opened, each, said)
             found = evaluating.evaluate_strategies(opened, names, settings, folds)
     show_evaluated(found, as_json=as_json)
 

@@ -16,6 +16,7 @@ from classmark.workbench.views import (
     Explained,
     Logged,
     Place,
+    Revoted,
     Table,
     Trained,
 )
@@ -50,21 +51,14 @@ def show_table(table: Table, *, as_json: bool = False) -> None:
     if as_json:
         show_json(list(table.rows))
         return
-    from rich import box
     from rich.console import Console
-    from rich.table import Table as Grid
-    from rich.text import Text
+
+    from classmark.cli.tables import grid_of, side_by_side
 
     say(table.title)
-    grid = Grid(box=box.SIMPLE_HEAD)
-    names = list(table.rows[0]) if table.rows else []
-    for name in names:
-        numeric = any(isinstance(row[name], int | float) for row in table.rows)
-        grid.add_column(Text(name), justify="right" if numeric else "left")
-    for row in table.rows:
-        grid.add_row(*(Text(_cell(row[name])) for name in names))
     console = Console(width=None if sys.stdout.isatty() else 160)
-    console.print(grid)
+    for names in side_by_side(table.rows, console.width):
+        console.print(grid_of(table.rows, names))
     if table.note:
         say(f"  {table.note}\n")
 
@@ -88,7 +82,7 @@ def show_place(place: Place | None) -> None:
     """Print in one line where a document can be put, if that is known."""
     if place is None:
         return
-    chance = f"{100 * place.probability:.0f} %"
+    chance = in_percent(place.probability)
     if place.category is None:
         say(f"place: left to the expert (the likeliest branch: {chance})")
         return
@@ -103,33 +97,55 @@ def show_trained(trained: Trained, *, as_json: bool = False) -> None:
     if as_json:
         show_json([row])
         return
-    shown = {name: row[name] for name in row if name not in TOLD}
+    told = TOLD if trained.base is None else (*TOLD, "learner", "gap")
+    shown = {name: row[name] for name in row if name not in told}
+    if trained.base is not None:
+        shown["base"] = trained.base
     show_table(Table("Model in service", [shown], _why(trained)))
 
 
-TOLD = ("why", "flat_bytes", "complexity_ratio", "pruned", "live")
+TOLD = (
+    "why", "flat_bytes", "complexity_ratio", "pruned", "live", "later", "base", "rare",
+)  # fmt: skip
 
 
 def _why(trained: Trained) -> str:
     """The strategy in a sentence, with its numbers."""
     said = f"strategy {trained.strategy}: {trained.why}"
-    if trained.complexity_ratio is None:
-        return said
-    said += f"; complexity ratio {trained.complexity_ratio:.3g} (tree to flat)"
     if trained.strategy == "pruned":
         said += f"; inner categories passed over: {len(trained.pruned)}"
     if not trained.live:
         said += "; decisions are kept in the log and learned at the next train"
+        said += f" ({trained.later})"
+    if trained.rare is not None:
+        said += f"\n  {_rare(trained.rare)}"
     return said
+
+
+def _rare(found: Revoted) -> str:
+    """What the votes on rare categories change, in a sentence."""
+    return (
+        f"rare: the two best are asked again where their probabilities differ by Δ = "
+        f"{found.delta:g} or less and the first has R = {found.ratio:g} times as many "
+        f"documents or more, by {found.votes} votes; of held-out documents "
+        f"{100 * found.asked_again:.1f} % are; categories detected: "
+        f"{found.detected} → {found.detected_after}"
+    )
 
 
 def show_evaluated(evaluated: Evaluated, *, as_json: bool = False) -> None:
     """Print measures per learner and the plot's file."""
     if as_json:
-        show_json({"rows": evaluated.table.rows, "plot": str(evaluated.plot)})
+        files = {"plot": str(evaluated.plot)}
+        if evaluated.rare is not None:
+            files["rare"] = str(evaluated.rare)
+        show_json({"rows": evaluated.table.rows} | files)
         return
     show_table(evaluated.table)
-    say(f"  plot: {evaluated.plot}\n")
+    say(f"  plot: {evaluated.plot}")
+    if evaluated.rare is not None:
+        say(f"  plot of how often categories are right and chosen: {evaluated.rare}")
+    say()
 
 
 def show_logged(logged: Logged, *, as_json: bool = False) -> None:
@@ -164,23 +180,24 @@ def show_reproduced(found: Reproduced) -> None:
     say(f"\n  values: {found.facts}\n  plot: {found.plot}\n")
 
 
-def _cell(value: Cell) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, float):
-        return f"{value:.4f}" if abs(value) < 10 else f"{value:,.2f}"
-    return f"{value:,}" if isinstance(value, int) else value
-
-
 def _likely(suggestion: Explained) -> str:
     """The chance in whole percents, or why there is none."""
     chance = suggestion.probability
     if chance is None:
         return "not calibrated: too few decisions"
+    basis = f"calibrated on {suggestion.calibrated_on:,} decisions"
+    return f"{in_percent(chance)} likely ({basis})"
+
+
+def in_percent(chance: float) -> str:
+    """A probability in whole percents: nothing is certain, and nothing impossible.
+
+    >>> in_percent(0.314), in_percent(0.9999)
+    ('31 %', 'over 99 %')
+    """
     percent = min(max(round(100 * chance), 1), 99)
     bound = "under " if chance < 0.005 else "over " if chance >= 0.995 else ""
-    basis = f"calibrated on {suggestion.calibrated_on:,} decisions"
-    return f"{bound}{percent} % likely ({basis})"
+    return f"{bound}{percent} %"
 
 
 def _terms(parts: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -23,9 +24,15 @@ def place(
     as_json: AsJson = False,
 ) -> None:
     """Put documents at a leaf, higher up, or leave them to the expert."""
-    from classmark.cli.output import show_table
+    from classmark.cli.output import in_percent, show_table
     from classmark.workbench.placing import place as found_places
 
     with open_project(project) as opened:
         found = found_places(opened, documents or (), precision, top)
+    if not as_json:
+        rows = [
+            row | {"probability": in_percent(float(row["probability"] or 0.0))}
+            for row in map(dict, found.rows)
+        ]
+        found = replace(found, rows=rows)
     show_table(found, as_json=as_json)

@@ -8,6 +8,7 @@ import numpy as np
 
 from classmark.clusters.dendrogram import Dendrogram, dendrogram_of
 from classmark.clusters.kmeans import SphericalKMeans
+from classmark.clusters.parameters import require_numbers
 from classmark.clusters.rows import (
     Labels,
     Numbers,
@@ -84,6 +85,9 @@ class Agglomerative(Estimator):
     def _require(self, n: int) -> None:
         if (self.n_clusters is None) == (self.threshold is None):
             raise Mistake("give n_clusters or threshold, one of them")
+        require_numbers(self, "limit", whole=True)
+        require_numbers(self, "n_clusters", "micro", whole=True, or_none=True)
+        require_numbers(self, "threshold", or_none=True)
         if self.linkage not in LINKAGES:
             raise Mistake(f"linkage is {self.linkage!r}: use {', '.join(LINKAGES)}")
         if n <= self.limit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -62,11 +63,15 @@ def choose_n_clusters(
     """
     n = unit_rows(X).rows.shape[0]
     usual = [k for k in TRIED if k == 2 or k * LEAST <= n]
-    tried = sorted({int(k) for k in (usual if candidates is None else candidates)})
-    if not tried or tried[0] < 2 or tried[-1] > n:
+    given = usual if candidates is None else candidates
+    able = isinstance(given, Iterable) and not isinstance(given, str)
+    tried = list(dict.fromkeys(given)) if able else []
+    if not tried or not all(isinstance(k, Integral) and 2 <= k <= n for k in tried):
         raise Mistake(
-            f"candidates are {tried} for {n} documents: give numbers from 2 to {n}"
+            f"candidates are {given!r} for {n} documents: give a list of whole numbers "
+            f"from 2 to {n}"
         )
+    tried = sorted(int(k) for k in tried)
     worth = [
         silhouette(
             X, SphericalKMeans(k, n_init=1, random_state=random_state).fit(X).labels_

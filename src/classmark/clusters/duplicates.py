@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,8 @@ def near_duplicates(
     >>> near_duplicates([[3.0, 1.0], [0.0, 1.0], [3.0, 1.1]]).tolist()
     [0, 1, 0]
     """
-    if not 0 < threshold <= 1:
-        raise Mistake(f"threshold is {threshold}: give a cosine above 0, up to 1")
+    if not isinstance(threshold, Real) or not 0 < threshold <= 1:
+        raise Mistake(f"threshold is {threshold!r}: give a cosine above 0, up to 1")
     if linkage not in {"single", "average"}:
         raise Mistake(f"linkage is {linkage!r}: use single or average")
     rows = unit_rows(X).rows

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from classmark.clusters.parameters import require_numbers
 from classmark.clusters.rows import (
     Labels,
     Numbers,
@@ -81,6 +82,8 @@ class SphericalKMeans(Estimator):
         """Cluster documents X, shape (n, features); their lengths do not matter."""
         unit = unit_rows(X)
         require_count("n_clusters", self.n_clusters, len(unit.rows))
+        require_numbers(self, "n_init", "max_iter", whole=True)
+        require_numbers(self, "tol")
         for name in ("n_init", "max_iter"):
             if getattr(self, name) < 1:
                 raise Mistake(f"{name} is {getattr(self, name)}: give 1 or more")
@@ -104,6 +107,13 @@ class SphericalKMeans(Estimator):
         unit = unit_rows(X)
         require_width(self, unit)
         return meet(unit.rows, self.cluster_centers_[:, unit.used]).which
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 (scikit-learn's manner)
+        """The sum of cosines of documents to the nearest centres."""
+        self._require_fitted()
+        unit = unit_rows(X)
+        require_width(self, unit)
+        return float(meet(unit.rows, self.cluster_centers_[:, unit.used]).best.sum())
 
     def _start(self, rows: Rows, rng: np.random.Generator) -> Fitted:
         k = self.n_clusters

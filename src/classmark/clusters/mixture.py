@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.clusters.kmeans import SphericalKMeans
+from classmark.clusters.parameters import require_numbers
 from classmark.clusters.rows import Labels, Numbers, require_count
 from classmark.estimator import Estimator
 from classmark.problems import Mistake
@@ -67,6 +68,9 @@ class SoftMixture(Estimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 (scikit-learn's manner)
         """Cluster documents X, shape (n, features), values from 0 up."""
+        require_numbers(self, "alpha", "tol")
+        require_numbers(self, "n_init", "max_iter", whole=True)
+        require_numbers(self, "scale", or_none=True)
         rows = self._counts(X)
         require_count("n_components", self.n_components, len(rows))
         for name in ("alpha", "n_init", "max_iter"):
@@ -89,6 +93,19 @@ class SoftMixture(Estimator):
 
     def predict_proba(self, X: Any) -> Matrix:
         """How much each document belongs to each component, (n, k); rows sum to 1."""
+        return _expected(self._asked(X), self._model)[0]
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 (scikit-learn's manner)
+        """The mean log likelihood of documents, the prior left aside."""
+        rows = self._asked(X)
+        return _expected(rows, self._model)[1] / len(rows)
+
+    def predict(self, X: Any) -> Labels:
+        """The likeliest component of each document, shape (n,)."""
+        found: Labels = self.predict_proba(X).argmax(axis=1)
+        return found
+
+    def _asked(self, X: Any) -> Rows:
         self._require_fitted()
         rows = self._counts(X)
         if rows.width != self.n_features_in_:
@@ -96,12 +113,7 @@ class SoftMixture(Estimator):
                 f"X has {rows.width} features, SoftMixture was fitted on "
                 f"{self.n_features_in_}: use the same vectorizer"
             )
-        return _expected(rows, self._model)[0]
-
-    def predict(self, X: Any) -> Labels:
-        """The likeliest component of each document, shape (n,)."""
-        found: Labels = self.predict_proba(X).argmax(axis=1)
-        return found
+        return rows
 
     def _counts(self, X: Any) -> Rows:
         rows = rows_from(X)

@@ -35,8 +35,10 @@ def name_clusters(
             f"feature_names are {len(feature_names)} for {unit.width} features: give "
             "one each"
         )
-    if top < 1:
-        raise Mistake(f"top is {top}: ask for at least one term")
+    if own.dtype.kind not in "iu" or own.min() < 0:
+        raise Mistake("labels are to be whole numbers from 0 up, as labels_ are")
+    if not isinstance(top, int | np.integer) or top < 1:
+        raise Mistake(f"top is {top!r}: ask for at least one term, a whole number")
     k = int(own.max()) + 1
     sums, sizes = sums_of(unit.rows, own, k).tocsr(), np.bincount(own, minlength=k)
     total = np.asarray(sums.sum(axis=0)).ravel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,8 +84,9 @@ def directions(sums: Any) -> Any:
 
 def require_count(name: str, wanted: int, documents: int) -> None:
     """Refuse to make more clusters than there are documents, or none."""
-    if not 1 <= wanted <= documents:
+    whole = isinstance(wanted, Integral) and not isinstance(wanted, bool)
+    if not whole or not 1 <= wanted <= documents:
         raise Mistake(
-            f"{name} is {wanted} for {documents} documents: give a number from 1 to "
-            f"{documents}"
+            f"{name} is {wanted!r} for {documents} documents: give a whole number "
+            f"from 1 to {documents}"
         )

@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.judgments.labels import labels_from
-from classmark.measures import category_ranking, precision_at_rank
+from classmark.experiments.answers import Answers
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.rankers.calibration import ENOUGH, crossed_calibration_error
 from classmark.rankers.text import TextRanker
-from classmark.ranking import top
 
 if TYPE_CHECKING:
     from classmark.preferences.graph import PreferenceGraph
@@ -53,7 +50,9 @@ class Evaluation:
     """Means over the documents tested; ``precision`` is normalised, by rank.
 
     measures : with enough documents also the ``calibration_error`` (ECE), of
-    calibrators fitted on four fifths of the tested documents and asked about the rest.
+    calibrators fitted on four fifths of the tested documents and asked about the rest;
+    with rare categories among the labels ``rare_recall@5``: recall of the five best,
+    mean over the categories with 10 documents to learn from, or fewer.
     wanted : the labels of the documents tested, in the order they were;  assigned : the
     best categories of each, as many as it has labels;  priors : shape (categories,),
     what share of the labels trained on each category has.
@@ -96,43 +95,30 @@ def evaluate_by(
     learn: Callable[[NDArray[np.int64]], TextRanker],
 ) -> Evaluation:
     """As ``evaluate``, with whatever learns from the texts of these numbers."""
-    scores: list[NDArray[np.float64]] = []
-    labels: list[Sequence[int]] = []
-    taught: list[int] = []
+    parts = list(splits)
+    tested = sum(len(test) for _, test in parts)
+    answers = Answers(len(collection.categories), tested)
     trained, seconds = 0, 0.0
-    for train, test in track(list(splits), "evaluating"):
+    for train, test in track(parts, "evaluating"):
         _require_both(train, test)
         started = time.perf_counter()
         model = learn(train)
         seconds += time.perf_counter() - started
-        scores.append(model.scores([collection.texts[i] for i in test]))
-        labels += [collection.labels[i] for i in test]
-        taught += [label for i in train for label in collection.labels[i]]
+        rare = answers.learned_from([collection.labels[i] for i in train])
+        texts = [collection.texts[i] for i in test]
+        answers.ask(model, texts, [collection.labels[i] for i in test], rare)
         trained += len(train)
-    ranked = np.concatenate(scores)
-    wanted = labels_from(labels, len(ranked), ranked.shape[1])
-    measured = category_ranking(ranked, wanted)
-    if len(ranked) >= ENOUGH:
-        measured["calibration_error"] = crossed_calibration_error(ranked, wanted)
+        del model  # not to be there beside the next
     return Evaluation(
-        measured,
-        precision_at_rank(ranked, wanted),
+        answers.measures(),
+        answers.tally.precision_at_rank(),
         trained,
-        len(ranked),
+        tested,
         seconds,
-        labels,
-        _assigned(ranked, labels),
-        np.bincount(taught, minlength=ranked.shape[1]) / max(1, len(taught)),
+        answers.wanted,
+        answers.assigned,
+        answers.taught / max(1, int(answers.taught.sum())),
     )
-
-
-def _assigned(
-    scores: NDArray[np.float64], labels: Sequence[Sequence[int]]
-) -> list[list[int]]:
-    """The best categories of each document, as many as it has labels."""
-    most = max(1, *map(len, labels))
-    best = top(scores, min(most, scores.shape[1]))
-    return [line[: len(own)].tolist() for line, own in zip(best, labels, strict=True)]
 
 
 def _require_both(

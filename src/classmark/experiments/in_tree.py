@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from classmark.experiments.answers import RARE
 from classmark.measures import (
     accuracy_bound,
     classification,
@@ -19,18 +20,20 @@ if TYPE_CHECKING:
     from classmark.taxonomy.tree import Taxonomy
 
 Labels = Sequence[Sequence[int]]
+NAMED = ("detected", "F1(micro)", "F1(macro)")
 
 
 def in_tree(
     found: Evaluation, tree: Taxonomy, categories: Sequence[str]
-) -> dict[str, float]:
+) -> dict[str, float | None]:
     """Measures that know the tree, and those that know rare categories.
 
     tree_error : edges from the best category to the nearest right one, mean
     [DekelKeshetSinger04];  hierarchical_f1 : of the best categories, as many as there
     are right ones, with all above them [Kiritchenko05];  detected : how many categories
     were assigned at least once, rightly or not;  accuracy_bound : B(Acc) [Babbar14], by
-    the shares of the categories in training.
+    the shares of the categories in training;  micro_f1, macro_f1 : of the categories
+    assigned;  rare_recall@5 : as in ``Evaluation``, where there are rare ones.
 
     categories : the node of each label number.
     """
@@ -39,13 +42,16 @@ def in_tree(
     nearest = _nearest(best, found.wanted, above)
     counts = np.bincount(best, minlength=len(categories))
     named = classification(
-        found.wanted, found.assigned, ["detected"], n_labels=len(categories)
+        found.wanted, found.assigned, NAMED, n_labels=len(categories)
     )
     return {
         "tree_error": tree_induced_error(nearest, best, above),
         "hierarchical_f1": hierarchical_f(found.wanted, found.assigned, above)["f1"],
         "detected": int(named["detected"]),
         "accuracy_bound": accuracy_bound(found.priors, counts),
+        "micro_f1": named["F1(micro)"],
+        "macro_f1": named["F1(macro)"],
+        RARE: found.measures.get(RARE),
     }
 
 

@@ -72,7 +72,7 @@ def induced_curves(
             axes.set_axis_off()
         for axes, (name, lines) in zip(grid.flat, panels.items(), strict=False):
             for hue, (method, counts) in zip(
-                (HUES[5], *HUES), lines.items(), strict=False
+                (HUES[5], *HUES * len(lines)), lines.items(), strict=False
             ):
                 shares = np.asarray(counts, float) / max(1, sum(counts))
                 ranks = np.arange(1, len(shares) + 1)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from classmark.hierarchies.assurance import (
 )
 from classmark.hierarchies.flat import categories_in
 from classmark.hierarchies.held_out import numbered
-from classmark.hierarchies.places import places_of
+from classmark.hierarchies.places import Places, places_of
 from classmark.hierarchies.posterior import fitted_scale
 from classmark.hierarchies.ways import (
     Ground,
@@ -33,6 +34,9 @@ from classmark.hierarchies.ways import (
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.taxonomy.tree import Dummy, Taxonomy
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 CELLS = 1 << 22  # probabilities held together
 SHARES = np.arange(1, 100) / 100  # precisions whose thresholds are kept
@@ -96,10 +100,10 @@ class BackOff(Estimator):
     ) -> Self:
         """Learn temperature and threshold from held-out scores.
 
-        scores : (n, classes), of documents the classifier did not learn from;  y : the
-        category of each, or a list of several; documents without one are not used;
-        classes : what the columns stand for (a classifier's ``classes_``), by default
-        the leaves as ``places_of(taxonomy, y).named`` has them.
+        scores : (n, classes), of documents the classifier did not learn from, −inf for
+        a class it knew no document of;  y : the category of each, or a list of several;
+        documents without one are not used;  classes : what the columns stand for (a
+        classifier's ``classes_``), by default ``places_of(taxonomy, y).named``.
         """
         for name in ("precision", "confidence"):
             value = getattr(self, name)
@@ -149,6 +153,7 @@ class BackOff(Estimator):
             raise Mistake(
                 f"precision is {precision}: give more than 0, at most {SHARES[-1]}"
             )
+        self._below  # noqa: B018 (found once, for all precisions)
         other = copy(self)
         other.precision = precision
         near = min(int(np.searchsorted(SHARES, precision - 1e-9)), len(SHARES) - 1)
@@ -213,7 +218,9 @@ class BackOff(Estimator):
         return found
 
     def _settle(self, classes: list[Any]) -> None:
-        """Find the leaf that each class is."""
+        """Know what the classes are; what was found out of others is forgotten."""
+        for found in ("_places", "_below"):
+            self.__dict__.pop(found, None)
         unknown = [name for name in classes if name not in self.taxonomy]
         if unknown or len(set(classes)) < len(classes):
             raise Mistake(
@@ -222,9 +229,17 @@ class BackOff(Estimator):
                 else "classes: a category occurs twice: give each one once"
             )
         self.classes_ = classes
-        self._places = places_of(self.taxonomy, [classes])
+
+    @cached_property
+    def _places(self) -> Places:
+        """Where the classes are in the tree."""
+        return places_of(self.taxonomy, [self.classes_])
+
+    @cached_property
+    def _below(self) -> csr_matrix:
+        """1 where a class is a node or below it, shape (classes, nodes)."""
         place = {name: at for at, name in enumerate(self._places.named)}
-        self._below = self._places.above[[place[name] for name in classes]]
+        return self._places.above[[place[name] for name in self.classes_]]
 
     def _ways(self, scores: Any) -> Ways:
         """The ways down, with how sure each step is."""

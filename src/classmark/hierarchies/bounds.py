@@ -97,21 +97,22 @@ def parents_of(places: Places) -> Numbers:
 
 
 def branching_of(places: Places) -> Numbers:
-    """|D(v)| of each node along the backbone, 0 at leaves, shape (size,).
+    """|D(v)| of each node, over all parents, 0 at leaves, shape (size,).
+
+    A leaf below two nodes is scored at both, and counts at both.
 
     >>> from classmark.hierarchies.places import places_of
     >>> from classmark.taxonomy.tree import Taxonomy
     >>> branching_of(places_of(Taxonomy([("a", 1), ("a", 2), ("b", 2)]), [1])).tolist()
-    [2, 0, 0, 0, 2]
+    [2, 0, 0, 1, 2]
     """
-    parent = parents_of(places)
-    return np.bincount(parent[parent >= 0], minlength=places.size)
+    return np.array([len(places.daughters(v)) for v in range(places.size)], np.int64)
 
 
 def path_costs(places: Places) -> Numbers:
     """How many daughters are scored on the way down to each leaf, shape (leaves,).
 
-    A flat strategy scores all K leaves instead.
+    Of several ways the one along the backbone. A flat strategy scores all K leaves.
     """
     parent, branching = parents_of(places), branching_of(places)
     node = places.leaves.copy()

@@ -62,8 +62,8 @@ class TopDownRanker(LinearRanker):
 
     taxonomy : the tree;  categories : the node of each label number. Labels that are
     inner nodes are leaves of their own beside their daughters.
-    prune : None, or the policy of ``prune_taxonomy`` by which inner nodes are removed
-    before: "bound" or "meta".
+    prune, bold : None, or the policy of ``prune_taxonomy`` by which inner nodes are
+    removed before, "bound", "meta" or "random"; and whether boldly.
     base, C, drop, n_jobs, memory : as in ``TopDownClassifier``.
 
     Attributes: classifier_ (a ``TopDownClassifier``), pruned_ (the nodes removed).
@@ -85,6 +85,7 @@ class TopDownRanker(LinearRanker):
         C: float = 1.0,
         *,
         prune: Policy | None = None,
+        bold: bool = False,
         drop: float = 0.0,
         n_jobs: int = 2,
         memory: str = "4GB",
@@ -94,6 +95,7 @@ class TopDownRanker(LinearRanker):
         self.base = base
         self.C = C
         self.prune = prune
+        self.bold = bold
         self.drop = drop
         self.n_jobs = n_jobs
         self.memory = memory
@@ -129,25 +131,25 @@ class TopDownRanker(LinearRanker):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Logarithms of the ways' probabilities, shape (documents, categories).
 
-        A category the classifier does not have is below all others.
+        −inf : no document of the category was learned from.
         """
         self._require_fitted()
         found = self.classifier_.decision_function(X)
         scores = found[:, np.maximum(self.leaves_, 0)]
-        missing = self.leaves_ < 0
-        if missing.any():
-            scores[:, missing] = found.min(axis=1, keepdims=True) - 1.0
+        scores[:, self.leaves_ < 0] = -np.inf
         return scores
 
     def best(self, X: Any, top: int) -> list[tuple[int, float]]:
         """The most probable categories of the one row of ``X``, and their scores.
 
-        Only nodes that may lead to them are looked at.
+        Only nodes that may lead to them are looked at; categories without documents
+        are not among them.
         """
         self._require_fitted()
         model = self.classifier_
-        hidden = int((self.labels_ < 0).sum())
-        wanted = min(len(self.labels_), top + hidden)
+        learned = model.places_.sizes > 0  # the others come after all of these
+        hidden = int((self.labels_[learned] < 0).sum())
+        wanted = min(int(learned.sum()), top + hidden)
         scale = float(model.scale) if model.base == "svm" else 1.0
         leaves = (len(self.labels_), wanted, -np.inf)
         found, scores = by_best_first(model.trained_, rows_from(X), scale, leaves, 1)
@@ -174,8 +176,9 @@ class TopDownRanker(LinearRanker):
             self.pruned_: list[Any] = []
             return self.taxonomy
         tree = prune_taxonomy(
-            self.taxonomy, rows, y, self.prune, base=self.base, C=self.C
-        )
+            self.taxonomy, rows, y, self.prune,
+            bold=self.bold, base=self.base, C=self.C,
+        )  # fmt: skip
         inner = [node for node in self.taxonomy if not self.taxonomy.is_leaf(node)]
         self.pruned_ = [v for v in inner if v not in tree or tree.is_leaf(v)]
         return tree

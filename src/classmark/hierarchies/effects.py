@@ -18,7 +18,7 @@ from classmark.hierarchies.bounds import (
 )
 from classmark.hierarchies.comparing import bound_of
 from classmark.hierarchies.places import Places, places_of
-from classmark.hierarchies.pruning import Removed, Wish, pruned
+from classmark.hierarchies.pruning import SCALE, Removed, Wish, pruned
 from classmark.hierarchies.trials import Documents, Learner
 from classmark.measures.significance import Outcome, micro_sign_test
 from classmark.problems import Mistake
@@ -49,7 +49,8 @@ class PruningReport:
     """What pruning removed, and how a top-down classifier stands before and after.
 
     tried : nodes that could have been removed;  chance : micro sign test, is the pruned
-    tree right more often [YangLiu99];  trained, tested : documents.
+    tree right more often [YangLiu99];  trained, tested : documents;  policy : what
+    chose the nodes.
     """
 
     taxonomy: Taxonomy
@@ -60,16 +61,16 @@ class PruningReport:
     chance: Outcome
     trained: int
     tested: int
+    policy: str = "bound"
 
     def rows(self) -> list[dict[str, Any]]:
         """The figures as lines of a table: what, before, after."""
-        left = self.tried - len(self.removed)
         pairs = {
-            "inner nodes that could go": (self.tried, left),
+            f"removed, of {self.tried} inner nodes": (0, len(self.removed)),
             "complexity": (self.before.complexity, self.after.complexity),
             "complexity over flat": (self.before.ratio, self.after.ratio),
             "held-out error": (self.before.error, self.after.error),
-            "bound": (self.before.bound.total, self.after.bound.total),
+            "bound of the theorem": (self.before.bound.total, self.after.bound.total),
         }
         return [
             {"what": what, "before": a, "after": b} for what, (a, b) in pairs.items()
@@ -87,6 +88,23 @@ class PruningReport:
             f"(micro sign test, p = {self.chance.p_value:.3g})"
         )
 
+    @property
+    def explained(self) -> str:
+        """What decided, and on which documents; nothing where chance did."""
+        if self.policy == "bound":
+            return (
+                "a node went where the documents gained by folds exceed a price for "
+                f"complexity ({SCALE:.4f} √m Σ|D|(|D| − 1) documents) and, unless "
+                "bold, their standard error; gains beside the nodes are on the "
+                "documents they were chosen on; the bound of the theorem did not decide"
+            )
+        if self.policy == "meta":
+            return (
+                "a classifier learned on other taxonomies said which nodes go; the "
+                "bound of the theorem did not decide"
+            )
+        return ""
+
 
 def pruning_report(
     taxonomy: Taxonomy,
@@ -103,6 +121,11 @@ def pruning_report(
     wish, learner = wish or Wish(), learner or Learner()
     labels, rows = list(y), rows_from(X)
     places = places_of(taxonomy, labels)
+    if len(places.leaves) < 2:
+        raise Mistake(
+            "the taxonomy has fewer than two leaves, so there is nothing to choose "
+            "between and nothing to prune: add categories"
+        )
     placed = np.flatnonzero(np.diff(places.documents.starts))
     if len(placed) < FEWEST:
         raise Mistake(
@@ -132,6 +155,7 @@ def pruning_report(
         micro_sign_test(truth, told[1], told[0]),
         len(learn),
         len(ask),
+        wish.policy,
     )
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.clusters.parameters import require_numbers
 from classmark.estimator import Estimator
 from classmark.hierarchies.nodes import fit_node, in_use, require
 from classmark.hierarchies.places import MANY
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence
-from classmark.ranking import order, top
-from classmark.sparse import Rows, keep_columns, rows_from, with_constant
+from classmark.ranking import order
+from classmark.ranking import top as best_of
+from classmark.sparse import Rows, keep_columns, rows_from, take, with_constant
 
 COUNTS = 3  # arrays as large as the weights that counting holds
+CELLS = 1 << 23  # scores held together: 64 MiB
 
 
 class LinearClassifier(Estimator):
@@ -45,25 +48,26 @@ class LinearClassifier(Estimator):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores of all categories, shape (documents, classes)."""
-        rows = keep_columns(self._documents(X), self.features_)
-        scores = rows.to_scipy() @ self.weights_
-        dense = scores.toarray() if _sparse(scores) else scores
-        return np.asarray(dense + self.bias_, np.float64)
+        return self._scores(self._documents(X))
 
     def predict(self, X: Any) -> list[Any]:
         """The best category of each document."""
-        return [self.classes_[at] for at in top(self.decision_function(X), 1)[:, 0]]
+        return [line[0] for line in self.rank(X, top=1)]
 
     def rank(self, X: Any, top: int | None = None) -> list[list[Any]]:
         """Categories of each document, best first: ``top`` of them, or all."""
-        scores = self.decision_function(X)
-        best = order(scores) if top is None else _best(scores, top)
-        return [[self.classes_[at] for at in line] for line in best]
+        rows = self._documents(X)
+        if top is not None:
+            require_top(top)
+        return [
+            [self.classes_[at] for at in line]
+            for scores in self._blocks(rows)
+            for line in (order(scores) if top is None else best_of(scores, top))
+        ]
 
     def score(self, X: Any, y: Iterable[Any]) -> float:
         """Share of documents whose best category is one of theirs."""
-        pairs = zip(self.predict(X), categories_in(y), strict=True)
-        return float(np.mean([best in own for best, own in pairs]))
+        return share_right(self.predict(X), y)
 
     def evidence(self, X: Any, category: Hashable) -> Evidence:
         """Each feature's part in the score of a category for the one row of ``X``."""
@@ -79,6 +83,18 @@ class LinearClassifier(Estimator):
         centred = taken[:, self.classes_.index(category)] - taken.mean(axis=1)
         features = self.features_[columns].astype(np.int64)
         return Evidence(features, known.values.astype(np.float64) * centred)
+
+    def _scores(self, rows: Rows) -> NDArray[np.float64]:
+        scores = keep_columns(rows, self.features_).to_scipy() @ self.weights_
+        dense = scores.toarray() if _sparse(scores) else scores
+        return np.asarray(dense + self.bias_, np.float64)
+
+    def _blocks(self, rows: Rows) -> Iterator[NDArray[np.float64]]:
+        """Scores of block after block of documents, so that never all are held."""
+        step = max(1, CELLS // len(self.classes_))
+        for start in range(0, len(rows), step):
+            block = np.arange(start, min(start + step, len(rows)))
+            yield self._scores(take(rows, block))
 
     def _documents(self, X: Any) -> Rows:
         self._require_fitted()
@@ -126,6 +142,8 @@ class FlatClassifier(LinearClassifier):
 
     def fit(self, X: Any, y: Iterable[Any]) -> Self:
         """Learn from documents X, shape (n, features), and their categories."""
+        require_numbers(self, "C", "tol")
+        require_numbers(self, "n_jobs", whole=True)
         require(self.base, self.C)
         rows = rows_from(X)
         classes, owners = owners_of(y, len(rows))
@@ -182,8 +200,14 @@ def categories_in(y: Iterable[Any]) -> list[list[Any]]:
     >>> categories_in(["a", ["a", "b"], ("x", 1)])
     [['a'], ['a', 'b'], [('x', 1)]]
     """
-    listed = y.tolist() if isinstance(y, np.ndarray) else y
-    return [list(entry) if isinstance(entry, MANY) else [entry] for entry in listed]
+    return [list(entry) if isinstance(entry, MANY) else [entry] for entry in listed(y)]
+
+
+def listed(y: Iterable[Any]) -> list[Any]:
+    """What is said of each document, as a list."""
+    if isinstance(y, str) or not isinstance(y, Iterable):
+        raise Mistake(f"y is {y!r}: give a list, for each document its categories")
+    return y.tolist() if isinstance(y, np.ndarray) else list(y)
 
 
 def owners_of(y: Iterable[Any], n_documents: int) -> tuple[list[Any], Rows]:
@@ -215,10 +239,27 @@ def _ordered(labels: Iterable[Any]) -> list[Any]:
         return found
 
 
-def _best(scores: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    if k < 1:
-        raise Mistake(f"top is {k}: ask for at least one category")
-    return top(scores, k)
+def share_right(answers: list[Any], y: Iterable[Any]) -> float:
+    """Share of documents whose answer is one of their categories.
+
+    >>> share_right(["a", "b"], [["a", "b"], "a"])
+    0.5
+    """
+    wanted = categories_in(y)
+    if len(wanted) != len(answers):
+        raise Mistake(
+            f"y has {len(wanted)} entries for {len(answers)} documents: give one each"
+        )
+    if not wanted:
+        raise Mistake("X has no rows: give at least one document to judge by")
+    pairs = zip(answers, wanted, strict=True)
+    return float(np.mean([best in own for best, own in pairs]))
+
+
+def require_top(top: int) -> None:
+    """Refuse to rank no category, or half of one."""
+    if not isinstance(top, int | np.integer) or top < 1:
+        raise Mistake(f"top is {top!r}: ask for at least one category, a whole number")
 
 
 def _sparse(matrix: Any) -> bool:

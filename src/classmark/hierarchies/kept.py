@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,10 +13,17 @@ from classmark.hierarchies.descending.trained import NAMES, Trained, read_only
 from classmark.hierarchies.places import Places
 from classmark.problems import Mistake
 from classmark.sparse import Rows
-from classmark.storage import open_folder, pack_strings, save, unpack_strings
+from classmark.storage import (
+    open_folder,
+    pack_strings,
+    save,
+    sync_folder,
+    unpack_strings,
+)
 from classmark.taxonomy.tree import Dummy, Taxonomy
 
 FORMAT, VERSION = "classmark-top-down", 1
+AGAIN = "model-again"  # beside a model that it is to replace
 
 
 class Kept(NamedTuple):
@@ -47,6 +55,25 @@ def keep(folder: Path, kept: Kept) -> None:
     save(folder, FORMAT, VERSION, arrays, {**kept.settings, **facts})
 
 
+def keep_again(folder: Path, kept: Kept) -> None:
+    """Put a model in the place of ``folder / "model"``; ``tidy`` ends it if killed."""
+    keep(folder / AGAIN, kept)
+    (folder / "model").rename(folder / ".model.replaced.writing")
+    tidy(folder)
+
+
+def tidy(folder: Path) -> None:
+    """Remove or complete what a process that was killed has left."""
+    model, again = folder / "model", folder / AGAIN
+    if again.exists() and not model.exists():
+        again.rename(model)
+    for left in (again, *folder.glob(".*.writing")):
+        if left.exists():
+            shutil.rmtree(left)
+    if model.exists():
+        sync_folder(folder)
+
+
 def open_kept(folder: Path) -> Kept:
     """Open a folder; its arrays are mapped, and read where documents come by.
 
@@ -64,10 +91,15 @@ def open_kept(folder: Path) -> Kept:
     trained = Trained(
         read_only([arrays[name] for name in NAMES]), settings.pop("dropped")
     )
-    given = set(nodes[: settings.pop("given")])
-    known = [edge for edge in edges if edge[1] in given]
-    taxonomy = Taxonomy(known, nodes=nodes[: len(given)])
+    given = settings.pop("given")
+    taxonomy = tree if given == len(nodes) else _without(edges, nodes[:given])
     return Kept(taxonomy, Places(tree, documents), trained, settings)
+
+
+def _without(edges: list[tuple[Any, Any]], given: list[Any]) -> Taxonomy:
+    """The tree of the given nodes alone."""
+    kept = set(given)
+    return Taxonomy([edge for edge in edges if edge[1] in kept], nodes=given)
 
 
 def _written(node: Any) -> Any:

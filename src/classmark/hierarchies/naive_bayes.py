@@ -30,7 +30,8 @@ def log_odds(rows: Rows, owners: Rows, alpha: float = 1.0) -> tuple[Numbers, Num
     belongs.data = np.ones(owners.nnz)
     counts = (belongs.T @ rows.to_scipy()).toarray().T.astype(np.float64) + alpha
     sizes = np.bincount(owners.columns, minlength=owners.width)
-    weights = np.log(counts) - np.log(counts.sum(axis=0))
+    whole = counts.sum(axis=0) if len(counts) else np.ones(owners.width)
+    weights = np.log(counts) - np.log(whole)
     return weights, np.log(sizes) - np.log(sizes.sum())
 
 

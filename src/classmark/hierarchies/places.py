@@ -95,15 +95,12 @@ class Places:
 
         Shape (leaves, size).
         """
-        from scipy.sparse import csr_matrix
-
-        lists = [self._ancestors(int(v)) for v in self.leaves]
-        starts = np.cumsum([0, *map(len, lists)])
-        columns = np.array([v for line in lists for v in line], np.int64)
-        parts: Any = (np.ones(len(columns)), columns, starts)
-        found: csr_matrix = csr_matrix(parts, shape=(len(lists), self.size))
-        found.sort_indices()
-        return found
+        leaves, nodes, found = np.arange(len(self.leaves)), self.leaves, []
+        while len(leaves):
+            found.append(leaves * self.size + nodes)
+            leaves, nodes = self._one_up(leaves, nodes)
+        cells = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+        return _ones(cells // self.size, cells % self.size, len(self.leaves), self.size)
 
     @cached_property
     def sizes(self) -> Numbers:
@@ -116,15 +113,34 @@ class Places:
         found.data[:] = 1.0
         return found
 
-    def _ancestors(self, leaf: int) -> list[int]:
-        found = {leaf: None, self.root: None}
-        waiting = [leaf]
-        while waiting:
-            fresh = [int(u) for u in self.tree.above(waiting.pop())]
-            fresh = [u for u in fresh if u not in found]
-            found.update(dict.fromkeys(fresh))
-            waiting.extend(fresh)
-        return list(found)
+    def _one_up(self, leaves: Numbers, nodes: Numbers) -> tuple[Numbers, Numbers]:
+        """Pairs of a leaf and a node above it become pairs with that node's parents."""
+        starts, parents = self._parents
+        many = starts[nodes + 1] - starts[nodes]
+        first = np.repeat(starts[nodes] - np.cumsum(many) + many, many)
+        leaves, nodes = np.repeat(leaves, many), parents[first + np.arange(len(first))]
+        cells = np.unique(leaves * self.size + nodes)
+        return cells // self.size, cells % self.size
+
+    @cached_property
+    def _parents(self) -> tuple[Numbers, Numbers]:
+        """Node ``v`` has the parents starts[v]:starts[v + 1]."""
+        tree, root = self.tree, np.array([self.root])
+        lists = [tree.above(v) for v in range(len(tree))]
+        if self.root == len(tree):
+            lists = [line if len(line) else root for line in lists]
+            lists.append(np.empty(0, np.int64))
+        starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+        return starts, np.concatenate(lists).astype(np.int64)
+
+
+def _ones(rows: Numbers, columns: Numbers, height: int, width: int) -> csr_matrix:
+    from scipy.sparse import csr_matrix
+
+    starts = np.searchsorted(rows, np.arange(height + 1))
+    parts: Any = (np.ones(len(columns)), columns, starts)
+    found: csr_matrix = csr_matrix(parts, shape=(height, width))
+    return found
 
 
 def places_of(taxonomy: Taxonomy, y: Iterable[Any]) -> Places:

@@ -106,7 +106,7 @@ class Shape:
     """A taxonomy with its documents, as the sizes of models see it.
 
     features : how many each node's documents have, shape (size,);
-    branching : |D(v)| along the backbone;  depth : of each node, the root's is 0;
+    branching : |D(v)|;  depth : of each node along the backbone, the root's is 0;
     width : features in use altogether;  leaves : K.
     """
 

@@ -146,9 +146,11 @@ def _by_bound(trials: Removals, able: list[int], wish: Wish, most: int) -> Chose
 
 
 def _reason(removal: Removal) -> str:
+    """Gain and price, in documents that were held out by folds, but chosen by."""
+    rise = f"{removal.terms:+d}".replace("-", "−")
     return (
-        f"{removal.gain:+.0f} of {removal.tested} held-out documents right (standard "
-        f"error {removal.spread:.1f}), complexity {removal.terms:+d}"
+        f"{removal.gain:+.0f} right of {removal.tested} documents it was chosen on "
+        f"(standard error {removal.spread:.1f}), complexity {rise}"
     )
 
 

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.hierarchies.flat import LinearClassifier
+from classmark.clusters.parameters import require_numbers
+from classmark.hierarchies.flat import LinearClassifier, listed
 from classmark.hierarchies.nodes import in_use, require
 from classmark.hierarchies.places import Places, places_of
+from classmark.hierarchies.smoothing import require_taxonomy
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.solvers.hinge.ascent import ascend
@@ -76,12 +78,14 @@ class HierarchicalSVM(LinearClassifier):
     def fit(self, X: Any, y: Iterable[Any]) -> Self:
         """Learn from documents X, shape (n, features), and their categories."""
         self._check()
-        rows, places = rows_from(X), places_of(self.taxonomy, y)
+        rows, places = rows_from(X), places_of(self.taxonomy, listed(y))
         if len(places.documents) != len(rows):
             raise Mistake(
                 f"y has {len(places.documents)} entries for {len(rows)} documents: "
                 "give one each"
             )
+        if not places.documents.nnz:
+            raise Mistake("y names no category: give at least one document a category")
         features, compact = in_use(rows)
         self._require_room(places, len(features))
         tree = _Pulled(places, with_constant(compact, 1.0), self.C)
@@ -106,6 +110,9 @@ class HierarchicalSVM(LinearClassifier):
         return found
 
     def _check(self) -> None:
+        require_taxonomy(self.taxonomy)
+        require_numbers(self, "C", "tol")
+        require_numbers(self, "rounds", "n_jobs", whole=True)
         require("svm", self.C)
         if self.rounds < 1 or self.n_jobs < 1 or not self.tol > 0:
             raise Mistake(

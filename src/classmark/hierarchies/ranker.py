@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from classmark.clusters.parameters import require_numbers
 from classmark.hierarchies.choosing import Setting, chosen
-from classmark.hierarchies.smoothing import Smoothing, unit_rows
+from classmark.hierarchies.smoothing import Smoothing, require_taxonomy, unit_rows
+from classmark.judgments.labels import labels_from
 from classmark.preferences.levels import (
     favoured,
     graphs_from,
@@ -37,8 +39,9 @@ class TaxonomyRanker(PreferenceRanker):
     own mean, those of the categories above it and what is said about them; one with
     many moves to the margin solution.
 
-    taxonomy : a ``Taxonomy``;  categories : the node of each label number; by default
-    the nodes in their order. A label that is no node is smoothed by nothing.
+    taxonomy : a ``Taxonomy``;  categories : the node of each label number, all of which
+    are ranked, also those that no document has; by default the nodes in their order, up
+    to the last that Y has. A label that is no node is smoothed by nothing.
     decay : λ;  an ancestor d edges above counts λᵈ.
     descriptions : what is said about categories, as vectors like X: a row per node of
         the taxonomy, or per label; rows of zeros where nothing is said. Each counts
@@ -97,14 +100,18 @@ class TaxonomyRanker(PreferenceRanker):
         """
         self._check()
         rows = rows_from(X)
-        self.setting_ = self._chosen(rows, Y)
-        return super().fit(rows, Y)
+        said = self._labelled(rows, Y)
+        self.setting_ = self._chosen(rows, said)
+        return super().fit(rows, said)
 
     def path(self, X: Any, Y: Any, Cs: Sequence[float]) -> Iterator[Self]:
         """Fit for each C in increasing order, each starting from the one before."""
         first = copy(self).set_params(C=min(Cs))
-        first.setting_ = first._chosen(rows_from(X), Y)  # noqa: SLF001 (a copy of this one)
-        for ranker in super(TaxonomyRanker, first).path(X, Y, Cs):
+        first._check()  # noqa: SLF001 (a copy of this one)
+        rows = rows_from(X)
+        said = self._labelled(rows, Y)
+        first.setting_ = first._chosen(rows, said)  # noqa: SLF001 (a copy of this one)
+        for ranker in super(TaxonomyRanker, first).path(rows, said, Cs):
             ranker.setting_ = Setting(ranker.C, first.setting_.center)
             yield ranker
 
@@ -149,6 +156,17 @@ class TaxonomyRanker(PreferenceRanker):
             labels = levels_from(Y, len(rows))
         return chosen(self, rows, relevant(labels))
 
+    def _labelled(self, rows: Rows, Y: Any) -> Any:
+        """Y over all categories; refused where it has no label at all."""
+        if is_graphs(Y):
+            return Y
+        labels = labels_from(Y, len(rows))
+        if not labels.nnz:
+            raise Mistake("Y has no label: give at least one document a label")
+        count = 0 if self.categories is None else len(self.categories)
+        width = max(labels.width, count)
+        return Rows(labels.starts, labels.columns, labels.values, width)
+
     def _nodes(self, count: int) -> list[int]:
         """The node number of each label, −1 where the taxonomy does not have it."""
         names = self.taxonomy.nodes if self.categories is None else self.categories
@@ -182,6 +200,11 @@ class TaxonomyRanker(PreferenceRanker):
         return self.weight * said  # type: ignore[no-any-return]
 
     def _check(self) -> None:
+        require_taxonomy(self.taxonomy)
+        require_numbers(self, "decay", "weight")
+        require_numbers(self, "C", "center", or_none=True)
+        if self.categories is not None and not hasattr(self.categories, "__len__"):
+            raise Mistake(f"categories is {self.categories!r}: give a list of nodes")
         if not 0 <= self.decay <= 1:
             raise Mistake(f"decay is {self.decay}: give a number from 0 to 1")
         if not self.weight >= 0:

@@ -39,14 +39,17 @@ class TaxonomyReport:
     complexity_ratio : Σ |D(v)|(|D(v)| − 1) over K(K − 1);  error_ratio : errors of the
     top-down strategy over those of flat on documents held out, ``training_error_ratio``
     the same on training documents;  error_flat, error_top_down, chance : the held-out
-    errors and the p of a sign test between them;  base : what learned at the nodes;
+    errors and the p of a sign test between them;  training_error_flat,
+    training_error_top_down : errors on the training documents;
+    base : what learned at the nodes;
     bound_flat, bound_top_down : the three terms of the bound;  beta, b, L : exponent of
     features by rank (the least of all levels), largest number of daughters, levels;
     condition, condition_holds : what proves the top-down model to be smaller;
     size_* : weights;  cost_* : scores computed for one document;  class_sizes,
     feature_laws : the power laws fitted;  strategy, why : what is favoured.
 
-    Counts and costs follow the tree backbone; a category with documents of its own
+    A category with several parents counts as a daughter of each, as the classifiers
+    are built; costs and levels follow the tree backbone. One with documents of its own
     above others counts as a leaf more. Every field is also found by ``report["beta"]``.
     """
 
@@ -78,6 +81,8 @@ class TaxonomyReport:
     error_flat: float | None = None
     error_top_down: float | None = None
     error_ratio: float | None = None
+    training_error_flat: float | None = None
+    training_error_top_down: float | None = None
     training_error_ratio: float | None = None
     chance: float | None = None
     bound_flat: Bound | None = None
@@ -124,6 +129,8 @@ def taxonomy_report(
             f"X has {len(rows)} rows, y {len(places.documents)} entries: give one each"
         )
     found |= _of_documents(places, rows)
+    if alike := same_either_way(places):
+        return TaxonomyReport(**found, why=alike)
     if np.diff(places.documents.starts).astype(np.bool_).sum() < FEWEST:
         few = f"fewer than {FEWEST} documents have a category: too few to hold some out"
         return TaxonomyReport(**found, why=few)
@@ -131,6 +138,15 @@ def taxonomy_report(
     found |= _of_trial(compared)
     strategy, why = favoured(compared, found["complexity_ratio"], found["size_flat"])
     return TaxonomyReport(**found, strategy=strategy, why=why)
+
+
+def same_either_way(places: Places) -> str:
+    """Why flat and top-down are one and the same here; nothing where they are not."""
+    if len(places.leaves) < 2:
+        return "nothing to choose between: the taxonomy has fewer than two leaves"
+    if len(places.inner) < 2:
+        return "nothing to choose between: all leaves are right below the top"
+    return ""
 
 
 def _of_tree(taxonomy: Taxonomy, places: Places) -> dict[str, Any]:
@@ -182,6 +198,8 @@ def _of_trial(compared: Compared) -> dict[str, Any]:
         "error_flat": compared.flat.held_out,
         "error_top_down": compared.top_down.held_out,
         "error_ratio": compared.ratio,
+        "training_error_flat": compared.flat.error,
+        "training_error_top_down": compared.top_down.error,
         "training_error_ratio": compared.training_ratio,
         "chance": compared.chance.p_value,
         "bound_flat": compared.flat.bound,
@@ -197,9 +215,9 @@ def favoured(compared: Compared, ratio: float, flat_size: int) -> tuple[str, str
     fit 4 GB, else pruned: as flat as the bound allows.
     """
     errors = compared.ratio
-    told = f"{errors:.2f} times" if isfinite(errors) else "more than"
+    told = f"{errors:.2f} times as often as" if isfinite(errors) else "more often than"
     measured = (
-        f"down the tree errs {told} as often as flat on {compared.tested} documents "
+        f"down the tree errs {told} flat on {compared.tested} documents "
         f"held out (p = {compared.chance.p_value:.2g})"
     )
     saved = f"its complexity is {ratio:.2g} of flat's"

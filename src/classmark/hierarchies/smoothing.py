@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.problems import Mistake
 from classmark.sparse import Rows
+from classmark.taxonomy.tree import Taxonomy
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-
-    from classmark.taxonomy.tree import Taxonomy
 
 KEPT = 1000  # terms of an ancestor, at most
 LEAST = 50  # terms of an ancestor, where there are very many labels
@@ -109,6 +109,15 @@ def smoothed_prototypes(
     """
     how = Smoothing(taxonomy, nodes, decay, descriptions)
     return how.of(rows, labels).prototypes
+
+
+def require_taxonomy(taxonomy: Taxonomy) -> None:
+    """Refuse edges, names or nothing where a taxonomy is wanted."""
+    if not isinstance(taxonomy, Taxonomy):
+        raise Mistake(
+            f"taxonomy is a {type(taxonomy).__name__}: give a Taxonomy, as "
+            "Taxonomy([(parent, daughter), …])"
+        )
 
 
 def unit_rows(matrix: Any) -> csr_matrix:

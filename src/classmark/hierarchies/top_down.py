@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self
 
@@ -39,7 +40,7 @@ class TopDownClassifier(Estimator):
     below it. y : for each document a category of the taxonomy, or a list or set of
     them; documents of inner categories have a leaf of their own, which answers with
     that category. Graphs, several roots and categories without documents are allowed:
-    those are ranked after all others.
+    those are ranked after all others, and their scores are −inf.
 
     base : "svm" (Crammer–Singer), "logistic" or "naive-bayes"; ``fit_node`` says what
         C and tol mean for each.
@@ -98,11 +99,7 @@ class TopDownClassifier(Estimator):
         """Learn from documents X, shape (n, features), and their categories."""
         self._check()
         rows, places = rows_from(X), places_of(self.taxonomy, y)
-        if len(rows) != len(places.documents):
-            raise Mistake(
-                f"X has {len(rows)} rows and y {len(places.documents)} entries: give "
-                "one entry per row"
-            )
+        _require_one_each(len(rows), len(places.documents))
         if not places.documents.nnz:
             raise Mistake("y: no document is in a category: give some that are")
         nodes = Nodes(rows, places, shape_of(places))
@@ -149,8 +146,11 @@ class TopDownClassifier(Estimator):
         return ranked
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Log-probabilities of all leaves, shape (n, leaves), as ``classes_`` lists."""
-        return self._everywhere(self._documents(X))
+        """Log-probabilities of all leaves, shape (n, leaves), as ``classes_`` lists.
+
+        −inf : no document of the leaf was learned from.
+        """
+        return self._told(self._everywhere(self._documents(X)))
 
     def margins(self, X: Any) -> NDArray[np.float64]:
         """Least score above the best sister's on the way to each leaf [Babbar13].
@@ -158,12 +158,13 @@ class TopDownClassifier(Estimator):
         g(x, y) = min over v on the path to y of f(x, v) − max over sisters v′ of
         f(x, v′), shape (n, leaves): above 0 for the leaf of the greedy descent alone.
         """
-        return self._everywhere(self._documents(X), margins=True)
+        return self._told(self._everywhere(self._documents(X), margins=True))
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of documents whose predicted category is one of theirs."""
         places = places_of(self.places_.tree, y)
         found = self.predict(X)
+        _require_one_each(len(found), len(places.documents))
         named = places.named
         right = [
             label in {named[at] for at in places.documents.row(i)[0].tolist()}
@@ -241,6 +242,11 @@ class TopDownClassifier(Estimator):
             margins=margins,
         )  # fmt: skip
 
+    def _told(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scores, −inf where a leaf has no documents."""
+        scores[:, self.places_.sizes == 0] = -np.inf
+        return scores
+
     def _blocks(self, rows: Rows) -> Iterator[Rows]:
         step = max(1, BLOCK // len(self.classes_))
         for low in range(0, len(rows), step):
@@ -258,6 +264,10 @@ class TopDownClassifier(Estimator):
         return rows
 
     def _check(self) -> None:
+        for name in ("C", "drop", "scale", "tol"):
+            _require_number(name, getattr(self, name), Real)
+        for name in ("beam", "n_jobs"):
+            _require_number(name, getattr(self, name), Integral)
         require(self.base, self.C)
         if not isinstance(self.taxonomy, Taxonomy):
             raise Mistake(
@@ -271,3 +281,18 @@ class TopDownClassifier(Estimator):
             raise Mistake("tol and scale are to be greater than 0")
         if self.n_jobs < 1:
             raise Mistake(f"n_jobs is {self.n_jobs}: give 1 or more")
+
+
+def _require_number(name: str, value: Any, kind: type[Real | Integral]) -> None:
+    if value is None and name == "beam":
+        return
+    if not isinstance(value, kind) or isinstance(value, bool):
+        what = "a whole number" if kind is Integral else "a number"
+        raise Mistake(f"{name} is {value!r}: give {what}")
+
+
+def _require_one_each(rows: int, entries: int) -> None:
+    if rows != entries:
+        raise Mistake(
+            f"X has {rows} rows and y {entries} entries: give one entry per row"
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from classmark.hierarchies.descending.pieces import Piece, piece_of
 from classmark.hierarchies.descending.shape import Shape
 from classmark.hierarchies.descending.trained import Trained, gather
 from classmark.hierarchies.finished import Finished
-from classmark.hierarchies.kept import Kept, keep, open_kept
+from classmark.hierarchies.kept import Kept, keep, keep_again, open_kept, tidy
 from classmark.hierarchies.nodes import NOWHERE, fit_node, in_use
 from classmark.hierarchies.places import Places
 from classmark.problems import Mistake
@@ -133,15 +132,21 @@ def trained_in(
     settings: Settings,
     kept: Callable[[Places, Trained, int], Kept],
 ) -> Trained:
-    """Go on with the training in a folder; in the end its model is there, mapped."""
+    """Go on with the training in a folder; in the end its model is there, mapped.
+
+    A finished model is written again where it was kept with other settings.
+    """
     with Finished(folder, fingerprint(nodes, settings)) as done:
         model = folder / "model"
+        tidy(folder)
         if not model.exists():
             trained = train(nodes, settings, done)
-            for half in folder.glob(".model.*.writing"):  # by a process that was killed
-                shutil.rmtree(half)
             keep(model, kept(nodes.places, trained, nodes.rows.width))
         done.forget()
+        there = open_kept(model)
+        wanted = kept(nodes.places, there.trained, nodes.rows.width)
+        if there.settings != wanted.settings:
+            keep_again(folder, wanted)
     return open_kept(model).trained
 
 
@@ -156,6 +161,7 @@ def fingerprint(nodes: Nodes, settings: Settings) -> str:
         digest.update(str(array.dtype).encode())
         digest.update(np.ascontiguousarray(array).data)
     digest.update(repr((rows.width, *settings.learned_by())).encode())
+    digest.update(repr(nodes.places.tree.nodes).encode())
     return digest.hexdigest()
 
 

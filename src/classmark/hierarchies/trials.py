@@ -86,7 +86,10 @@ class Documents:
     def flattened(self) -> Documents:
         """The same documents under a root whose daughters are the leaves."""
         other = copy(self)
-        other.daughters = {self.root: self.places.leaves}
+        leaves = self.places.leaves
+        other.daughters = (
+            {self.root: leaves[leaves != self.root]} if self.daughters else {}
+        )
         return other
 
     @property
@@ -165,6 +168,8 @@ class Documents:
         """
         widest = {self.root: np.where(among, np.inf, -np.inf)[self.at(self.root)]}
         best = np.full(len(self), -np.inf)
+        if not self.daughters:
+            best[self.at(self.root)] = widest[self.root]
         for v in self._downward():
             documents, above = self.at(v), widest.pop(v)
             owners = self.owners(documents, self.daughters[v])
@@ -188,7 +193,7 @@ class Documents:
         for below in self.daughters.values():
             for u in below.tolist():
                 above[u] = above.get(u, 0) + 1
-        found = [self.root]
+        found = [self.root] if self.daughters else []
         for v in found:
             for u in self.daughters[v].tolist():
                 above[u] -= 1

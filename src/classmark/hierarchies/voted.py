@@ -70,6 +70,15 @@ class Votes:
             found[at, columns[at]] = low, apart
         return found
 
+    def asked_again(
+        self, scores: Floats, numbers: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Which documents are voted on: the two best are near, and the first larger."""
+        if scores.shape[1] < 2 or not len(scores):
+            return np.zeros(len(scores), np.bool_)
+        doubts = self._doubts(scores, best_of(scores, 2), numbers)
+        return doubts.open(self.delta, self.ratio)
+
     def _doubts(
         self, scores: Floats, columns: NDArray[np.int64], numbers: NDArray[np.int64]
     ) -> Doubts:

@@ -130,6 +130,6 @@ class LinearRanker(Estimator, ABC):
 
 
 def _best(scores: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    if k < 1:
-        raise Mistake(f"top is {k}: ask for at least one category")
+    if not isinstance(k, int | np.integer) or k < 1:
+        raise Mistake(f"top is {k!r}: ask for at least one category, a whole number")
     return top(scores, k)

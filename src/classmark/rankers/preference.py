@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.clusters.parameters import require_numbers
 from classmark.problems import Mistake
 from classmark.rankers.duals import Mapping, Problem, Terms
 from classmark.rankers.lessons import lessons_from, said_of, width_of
@@ -265,6 +266,10 @@ class PreferenceRanker(LinearRanker):
                 f"mapping {self.mapping!r} is not known: use {', '.join(CODES)} "
                 "or a function"
             )
+        require_numbers(self, "C", "tol")
+        require_numbers(self, "n_jobs", "max_iter", "revisits", whole=True)
+        require_numbers(self, "keep", whole=True, or_none=True)
+        require_numbers(self, "center", "budget", or_none=True)
         for name in ("C", "tol"):
             if not getattr(self, name) > 0:
                 raise Mistake(f"{name} is {getattr(self, name)}: give more than 0")

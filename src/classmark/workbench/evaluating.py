@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from classmark.corpus.splits import folds
+from classmark.experiments.answers import FEW
+from classmark.experiments.answers import RARE as RECALL
 from classmark.experiments.evaluate import Evaluation, Split, evaluate_by
 from classmark.experiments.in_tree import in_tree
-from classmark.measures import micro_sign_test
+from classmark.measures import macro_t_test, micro_sign_test
 from classmark.problems import Mistake
 from classmark.rankers.text import LEARNERS
 from classmark.workbench.collecting import TEST, collected, labelled, part_of
@@ -78,6 +82,11 @@ def _measured(
         require(settings)
         new_ranker(settings)
     records = labelled(project)
+    if not records:
+        raise Mistake(
+            f"{project.folder} has no labelled documents to measure on: import some "
+            "with labels (classmark import FILE), or label them (classmark decide)"
+        )
     categories = project.store.categories()
     grades = project.settings.learning.grades
     collection = collected(project, records, grades, categories)
@@ -91,7 +100,29 @@ def _measured(
     curves = {name: result.precision for name, result in found.items()}
     rank_curves(curves, plot, f"{project.settings.name}: precision along the ranking")
     rows = _rows(what, found, task)
-    return Evaluated(Table("Evaluation", rows, _note(how, what, task)), plot)
+    drawn = (
+        _draw_induced(project, found) if any(s.rare for s in said.values()) else None
+    )
+    return Evaluated(Table("Evaluation", rows, _note(how, what, task)), plot, drawn)
+
+
+def _draw_induced(project: Project, found: dict[str, Evaluation]) -> Path:
+    """Draw how often categories are right and how often each strategy assigns them."""
+    from classmark.experiments.rare_report import induced_curves
+
+    first = next(iter(found.values()))
+    lines = {"true": _often(first.wanted)}
+    lines |= {name: _often(result.assigned) for name, result in found.items()}
+    path = project.folder / "reports" / "rare.svg"
+    title = "How often is a category right, and how often is it chosen?"
+    induced_curves({project.settings.name: lines}, path, title)
+    return path
+
+
+def _often(labels: Sequence[Sequence[int]]) -> list[int]:
+    """How often each category occurs, most often first."""
+    counts = Counter(label for own in labels for label in own)
+    return sorted(counts.values(), reverse=True)
 
 
 class _Learning:
@@ -120,21 +151,36 @@ def _rows(what: str, found: dict[str, Evaluation], task: Task) -> list[dict[str,
         if has_tree(task.tree):
             row |= in_tree(result, task.tree, names)
         if what == "strategy":
-            test = micro_sign_test(result.wanted, result.assigned, first.assigned)
-            row |= {"sign_p": None if result is first else test.p_value}
-            row |= {"seconds": result.seconds}
+            row |= _against(first, result) | {"seconds": result.seconds}
         rows.append(row | {"tested": result.tested})
     return rows
+
+
+def _against(first: Evaluation, other: Evaluation) -> dict[str, Cell]:
+    """Could the difference from the first be chance? By decisions, and by F1."""
+    if other is first:
+        return {"sign_p": None, "t_p": None}
+    sets = (other.wanted, other.assigned, first.assigned)
+    several = len({label for lines in sets for own in lines for label in own}) > 1
+    return {
+        "sign_p": micro_sign_test(*sets).p_value,
+        "t_p": macro_t_test(*sets).p_value if several else None,
+    }
 
 
 def _note(how: str, what: str, task: Task) -> str:
     if has_tree(task.tree):
         how += (
             "; tree_error: edges from the best category to the nearest right one; "
-            "hierarchical_f1, detected: of the best categories, as many as are right"
+            "hierarchical_f1, detected, micro_f1, macro_f1: of the best categories, as "
+            f"many as are right; {RECALL}: mean over categories learned from {FEW} "
+            "documents or fewer"
         )
     if what == "strategy":
-        how += "; sign_p: micro sign test against the first"
+        how += (
+            "; against the first, sign_p: micro sign test, t_p: macro t-test over the "
+            "F1 of the categories"
+        )
     return how
 
 

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from classmark.hierarchies.pruning import Policy
 from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.text import TextRanker, learner
+from classmark.solvers.sparse.store import bytes_in
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.models import TopDownTextRanker
 from classmark.workbench.settings import LearningSettings
-from classmark.workbench.strategies import FLAT, PRUNED, Size, Strategy, choose
+from classmark.workbench.strategies import (
+    FLAT,
+    PRUNED,
+    TOP_DOWN,
+    Size,
+    Strategy,
+    choose,
+    told,
+)
 
 if TYPE_CHECKING:
     from classmark.experiments.evaluate import LabelledTexts
+    from classmark.hierarchies.pruning import Policy
     from classmark.rankers.linear import LinearRanker
     from classmark.taxonomy.tree import Taxonomy
     from classmark.weighting.vectorizer import Vectorizer
@@ -26,7 +35,6 @@ if TYPE_CHECKING:
 USUAL_C = {"plm": 0.1, "loglinear": 30.0}
 NODE_C = {"svm": 1.0, "logistic": 100.0, "naive-bayes": 10.0}
 PRECISION = 1e-2  # relative duality gap
-POLICY: Policy = "meta"  # by which the tree is pruned
 CENTER = LearningSettings().center
 
 
@@ -85,7 +93,7 @@ def fit(
     X = vectorizer.fit_transform([collection.texts[i] for i in chosen])
     item = X.dtype.itemsize
     size = Size(*X.shape, len(collection.categories), item)
-    strategy = choose(learning, task.tree, size)
+    strategy = choose(learning, _as_built(task, chosen), size)
     ranker = ranker_for(strategy, learning, task, vectorizer)
     lessons = collection.lessons(ranker, chosen)
     if select:
@@ -95,8 +103,28 @@ def fit(
         ranker.working = working  # type: ignore[attr-defined]
     graphs = collection.graphs is not None and ranker.takes_graphs
     ranker.fit(X, lessons if graphs else labels_from(lessons, *_shape(X, size)))
+    strategy = _as_pruned(strategy, learning, ranker)
     kind = TopDownTextRanker if strategy.descends else TextRanker
     return Fitted(kind(vectorizer, ranker, collection.categories), strategy, X)
+
+
+def _as_built(task: Task, chosen: Sequence[int]) -> Taxonomy:
+    """The tree that classifiers are built on: inner categories in use have a leaf."""
+    names, labels = task.collection.categories, task.collection.labels
+    used = {names[c] for i in chosen for c in labels[i]}
+    inner = [v for v in task.tree if v in used and not task.tree.is_leaf(v)]
+    return task.tree.with_dummy_leaves(inner) if inner else task.tree
+
+
+def _as_pruned(
+    strategy: Strategy, learning: LearningSettings, ranker: LinearRanker
+) -> Strategy:
+    """What was picked is top-down where pruning took nothing away."""
+    free = learning.strategy == "auto" and strategy.name == PRUNED
+    if not free or ranker.pruned_:  # type: ignore[attr-defined]
+        return strategy
+    why = f"{strategy.why}; pruning by {learning.policy} names no node"
+    return replace(strategy, name=TOP_DOWN, why=why)
 
 
 def _shape(X: Any, size: Size) -> tuple[int, int]:
@@ -113,13 +141,20 @@ def ranker_for(
     names = list(task.collection.categories)
     price = learning.C or NODE_C[learning.base]
     if strategy.descends:
-        prune = POLICY if strategy.name == PRUNED else None
+        policy = cast("Policy", learning.policy)
         return TopDownRanker(
-            task.tree, names, learning.base, price, prune=prune, memory=learning.memory
+            task.tree,
+            names,
+            learning.base,
+            price,
+            prune=policy if strategy.name == PRUNED else None,
+            bold=learning.bold,
+            memory=learning.memory,
         )
     if strategy.name != FLAT:
         return new_ranker(learning)
     if learning.base != "svm":
+        _require_room(strategy.size, learning)
         return NodeRanker(learning.base, price)
     if strategy.complexity_ratio is None:
         return new_ranker(learning)
@@ -135,6 +170,17 @@ def ranker_for(
         tol=PRECISION,
         memory=learning.memory,
     )
+
+
+def _require_room(size: Size, learning: LearningSettings) -> None:
+    """Refuse a weight for every category and feature that the memory does not hold."""
+    need = size._replace(item=8).flat
+    if need > bytes_in(learning.memory):
+        raise Mistake(
+            f"flat with the base {learning.base} takes {told(need)} of weights, and "
+            f"{told(bytes_in(learning.memory))} are given: allow more with --memory, "
+            "or use --base svm or --strategy top-down"
+        )
 
 
 def new_ranker(learning: LearningSettings) -> LinearRanker:

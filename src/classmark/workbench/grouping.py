@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 ALIKE = 0.8  # cosine
 ALL = 2**62
 OTHERS, WIDE = "like it", 60
+SHOWN = 20  # documents decided with another, by name
 
 
 def grouped_queue(
@@ -97,8 +98,18 @@ def decide_group(
             for other in others
         ]
         numbers = store.judge(acts, who)
-    said = f"{first.said} (and of {len(others)} like it)" if others else first.said
+    said = f"{first.said} ({_named(others)})" if others else first.said
     return Logged((*first.numbers, *numbers), said)
+
+
+def _named(others: Sequence[str]) -> str:
+    """How many others were decided with a document, and which.
+
+    >>> _named(["d2", "d3"])
+    'and of 2 like it: d2, d3'
+    """
+    more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
+    return f"and of {len(others)} like it: {', '.join(others[:SHOWN])}{more}"
 
 
 def _waiting(store: Store) -> list[str]:
@@ -111,6 +122,8 @@ def groups_of(
     """Places in ``ids`` of each group; groups, and places in them, in order."""
     from classmark.clusters.duplicates import near_duplicates
 
+    if not 0 < alike <= 1:
+        raise Mistake(f"--alike is {alike:g}: give a cosine above 0, up to 1")
     if not ids:
         return []
     collection = collection_of(project)

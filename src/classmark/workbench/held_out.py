@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,28 +16,50 @@ from classmark.hierarchies.by_label import TopDownRanker
 from classmark.hierarchies.ranker import TaxonomyRanker
 from classmark.hierarchies.voted import Votes
 from classmark.judgments.labels import labels_from
+from classmark.preferences.levels import is_graphs
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.rankers.calibration import CELLS, ENOUGH, Calibrator, held_out_scores
+from classmark.rankers.calibration import CELLS, ENOUGH, Calibrator
 from classmark.sparse import Rows, rows_from, take
 from classmark.workbench.models import Beside, WayCalibrator, voted
+from classmark.workbench.views import Revoted
 
 if TYPE_CHECKING:
+    from classmark.experiments.evaluate import Split
+    from classmark.rankers.linear import LinearRanker
     from classmark.rankers.text import TextRanker
     from classmark.workbench.fitting import Fitted, Task
     from classmark.workbench.settings import LearningSettings
 
-Held = tuple[NDArray[np.float64], Rows]
 CONFIDENCE = 0.9  # that the precision promised is kept
 MANY = 20_000  # documents: from here on one fold of a tree is held out, not five
 
 
+class Held(NamedTuple):
+    """Scores of documents by rankers that have not seen them, and their labels.
+
+    asked : the numbers of the documents;  fold : of each, in which it was left out.
+    """
+
+    scores: NDArray[np.float64]
+    labels: Rows
+    asked: NDArray[np.int64]
+    fold: NDArray[np.int64]
+
+    @property
+    def can_be_right(self) -> bool:
+        """Whether some document has a category that its ranker has learned."""
+        document = np.repeat(np.arange(len(self.labels)), np.diff(self.labels.starts))
+        return bool(np.isfinite(self.scores[document, self.labels.columns]).any())
+
+
 def learn_beside(
     fitted: Fitted, task: Task, learning: LearningSettings, working: Path | None = None
-) -> Beside:
+) -> tuple[Beside, Revoted | None]:
     """Probabilities for the model; where to stop in a tree, and votes, beside it.
 
-    With fewer than ``ENOUGH`` labelled documents there is nothing of it.
+    With fewer than ``ENOUGH`` labelled documents there is nothing of it. With votes,
+    what they change of held-out documents is told as well.
     """
     labels = task.collection.labels
     if sum(map(bool, labels)) < ENOUGH:
@@ -45,22 +68,21 @@ def learn_beside(
                 f"rare needs {ENOUGH} or more labelled documents: label more, or use "
                 "--no-rare"
             )
-        return Beside()
+        return Beside(), None
     model, X = fitted.model, rows_from(fitted.X)
     wanted = labels_from(labels, len(X), len(model.categories))
-    every = range(len(labels))
-    scores, asked = _held_out(fitted, task, wanted, every, working)
+    held = _held_out(fitted, task, wanted, range(len(labels)), working)
     kind = WayCalibrator if fitted.strategy.descends else Calibrator
-    model.calibrator = kind().fit(scores, asked)
-    places = votes = None
-    if fitted.strategy.complexity_ratio is not None:
+    model.calibrator = kind().fit(held.scores, held.labels)
+    places = None
+    if fitted.strategy.complexity_ratio is not None and held.can_be_right:
         names = model.categories
-        y = [[names[c] for c in asked.row(i)[0]] for i in range(len(asked))]
-        places = BackOff(task.tree, confidence=CONFIDENCE).fit(scores, y, names)
-    if learning.rare:
-        known = np.flatnonzero(np.diff(wanted.starts) > 0)
-        votes = Votes.fit(take(X, known), take(wanted, known), scores, asked)
-    return Beside(places, votes)
+        y = [[names[c] for c in held.labels.row(i)[0]] for i in range(len(held.labels))]
+        places = BackOff(task.tree, confidence=CONFIDENCE).fit(held.scores, y, names)
+    if not learning.rare:
+        return Beside(places), None
+    votes = _votes(X, wanted, held)
+    return Beside(places, votes), _revoted(votes, X, wanted, held)
 
 
 def voting(fitted: Fitted, task: Task, which: Sequence[int]) -> TextRanker:
@@ -68,11 +90,40 @@ def voting(fitted: Fitted, task: Task, which: Sequence[int]) -> TextRanker:
     model, X = fitted.model, rows_from(fitted.X)
     labels = [task.collection.labels[i] for i in which]
     wanted = labels_from(labels, len(X), len(model.categories))
-    known = np.flatnonzero(np.diff(wanted.starts) > 0)
-    votes = Votes.fit(
-        take(X, known), take(wanted, known), *_held_out(fitted, task, wanted, which)
-    )
+    votes = _votes(X, wanted, _held_out(fitted, task, wanted, which))
     return voted(model, votes, range(len(model.categories)))
+
+
+def _votes(rows: Rows, labels: Rows, held: Held) -> Votes:
+    if not held.can_be_right:
+        raise Mistake(
+            "rare needs categories with two or more documents: label more, or use "
+            "--no-rare"
+        )
+    known = np.flatnonzero(np.diff(labels.starts) > 0)
+    return Votes.fit(take(rows, known), take(labels, known), held.scores, held.labels)
+
+
+def _revoted(votes: Votes, rows: Rows, labels: Rows, held: Held) -> Revoted:
+    """What votes change of held-out documents, none of them among the voters'."""
+    numbers = np.arange(labels.width)
+    known = np.flatnonzero(np.diff(labels.starts) > 0)
+    again, chosen = 0, set()
+    for fold in np.unique(held.fold):
+        mine = held.fold == fold
+        others = np.setdiff1d(known, held.asked[mine])
+        unseen = replace(votes, rows=take(rows, others), labels=take(labels, others))
+        asked, scores = take(rows, held.asked[mine]), held.scores[mine]
+        again += int(unseen.asked_again(scores, numbers).sum())
+        chosen |= set(unseen.settled(asked, scores, numbers).argmax(axis=1).tolist())
+    return Revoted(
+        votes.delta,
+        votes.ratio,
+        votes.count,
+        again / len(held.asked),
+        len(np.unique(held.scores.argmax(axis=1))),
+        len(chosen),
+    )
 
 
 def _held_out(
@@ -83,30 +134,56 @@ def _held_out(
     working: Path | None = None,
 ) -> Held:
     """Scores of documents by rankers that have not seen them, and their labels."""
-    ranker = fitted.model.ranker
+    ranker, rows = fitted.model.ranker, rows_from(fitted.X)
     if isinstance(ranker, TopDownRanker):
-        return _down_the_tree(ranker, rows_from(fitted.X), wanted, working)
+        return _down_the_tree(ranker, rows, wanted, working)
+    parameters = ranker.get_params(deep=False)
     if isinstance(ranker, TaxonomyRanker):
-        ranker = TaxonomyRanker(**ranker.get_params(deep=False))
-        ranker.set_params(**fitted.model.ranker.setting_._asdict())  # type: ignore[attr-defined]
+        parameters |= ranker.setting_._asdict()
     lessons = task.collection.lessons(ranker, which)
-    return held_out_scores(ranker, fitted.X, wanted, lessons)
+
+    def learned(_: int, train: NDArray[np.int64]) -> LinearRanker:
+        fresh = type(ranker)(**parameters)
+        graphs = is_graphs(lessons)
+        own = [lessons[i] for i in train] if graphs else take(wanted, train)
+        return fresh.fit(take(rows, train), own)
+
+    return _by_folds(list(folds(len(rows), 5, random_state=0)), learned, rows, wanted)
 
 
 def _down_the_tree(
     ranker: TopDownRanker, rows: Rows, labels: Rows, working: Path | None
 ) -> Held:
-    """As ``held_out_scores``, each fold's finished nodes kept while it goes on."""
+    """The same, each fold's finished nodes kept while it goes on."""
     known = np.flatnonzero(np.diff(labels.starts) > 0)
-    parts = list(folds(len(known), 5, random_state=0))[: 1 if len(known) > MANY else 5]
-    share = max(10, CELLS // (labels.width * len(parts)))
+    parts = [(known[a], known[b]) for a, b in folds(len(known), 5, random_state=0)]
     as_pruned = {"taxonomy": ranker.classifier_.taxonomy, "prune": None}
-    scores, asked = [], []
-    for at, (learn, ask) in enumerate(track(parts, "calibrating", len(parts))):
-        some = known[ask[:: max(1, -(-len(ask) // share))]]
+
+    def learned(at: int, train: NDArray[np.int64]) -> LinearRanker:
         fresh = TopDownRanker(**ranker.get_params(deep=False) | as_pruned)
         fresh.working = None if working is None else working / f"fold-{at}"
-        fresh.fit(take(rows, known[learn]), take(labels, known[learn]))
-        scores.append(fresh.decision_function(take(rows, some)))
+        return fresh.fit(take(rows, train), take(labels, train))
+
+    return _by_folds(parts[: 1 if len(known) > MANY else 5], learned, rows, labels)
+
+
+def _by_folds(
+    parts: list[Split],
+    learned: Callable[[int, NDArray[np.int64]], LinearRanker],
+    rows: Rows,
+    labels: Rows,
+) -> Held:
+    """Learn from the first half of each part, score labelled documents of the second.
+
+    Where documents × categories is large, only some of each fold are scored.
+    """
+    share = max(10, CELLS // (max(labels.width, 1) * len(parts)))
+    scores, asked = [], []
+    for at, (train, test) in enumerate(track(parts, "calibrating", len(parts))):
+        some = test[np.diff(labels.starts)[test] > 0]
+        some = some[:: max(1, -(-len(some) // share))]
+        scores.append(learned(at, train).decision_function(take(rows, some)))
         asked.append(some)
-    return np.concatenate(scores), take(labels, np.concatenate(asked))
+    fold = np.repeat(np.arange(len(parts)), [len(some) for some in asked])
+    every = np.concatenate(asked)
+    return Held(np.concatenate(scores), take(labels, every), every, fold)

@@ -13,7 +13,7 @@ from classmark.weighting.live import LiveVectorizer
 from classmark.workbench.learner import Learner, Origin, base_of
 from classmark.workbench.moment import Moment
 from classmark.workbench.settings import LearningSettings
-from classmark.workbench.strategies import DESCENDING, FLAT
+from classmark.workbench.strategies import DESCENDING, FLAT, PLAIN
 from classmark.workbench.supervising import spoken_of
 from classmark.workbench.views import Learned, Logged
 
@@ -74,7 +74,7 @@ def open_learner(project: Project) -> Learner | None:
 def from_nothing(project: Project) -> Learner | None:
     """A ranker that has seen nothing; None where the project's learner is another."""
     learning = project.settings.learning
-    if not _by_margins(asdict(learning)):
+    if not by_margins(learning):
         return None
     vectorizer = LiveVectorizer(project.settings.text.analyzer, learning.weighting)
     ranker = PreferenceRanker(learning.cost, learning.C or USUAL_C, budget=BUDGET)
@@ -102,14 +102,23 @@ def from_model(
     return Learner(project, live, moment, origin, used)
 
 
-def _by_margins(settings: dict[str, Any]) -> bool:
-    return settings["learner"] == "plm" and settings["cost"] in LIVE
+def by_margins(settings: LearningSettings) -> bool:
+    """Whether the learner, with this cost, can learn from one decision."""
+    return settings.learner == "plm" and settings.cost in LIVE
 
 
-def _is_live(settings: dict[str, Any]) -> bool:
-    other = settings.get("strategy") == FLAT and settings.get("base") != "svm"
-    down = settings.get("strategy") in DESCENDING
-    return _by_margins(settings) and not down and not other
+def by_nodes(settings: LearningSettings) -> bool:
+    """Whether ``base`` decides: at the nodes of a tree, or over all categories."""
+    flat = settings.strategy == FLAT and settings.base != "svm"
+    return settings.strategy in DESCENDING or (flat and settings.learner == "plm")
+
+
+def how_trained(project: Project, base: str) -> LearningSettings | None:
+    """The settings a model was trained with, as the log says; None if it does not."""
+    how = project.store.last_event(TRAINED, model=base).get("settings")
+    if not how:
+        return None
+    return LearningSettings(**{"strategy": PLAIN} | how)  # before there were strategies
 
 
 def _settings(project: Project) -> dict[str, Any]:
@@ -126,13 +135,13 @@ def _why_later(project: Project) -> str:
         learning = project.settings.learning
         name = learning.cost if learning.learner == "plm" else learning.learner
         return f"not learned yet: {name} learns from all at once, with classmark train"
-    how = project.store.last_event(TRAINED, model=base).get("settings")
-    if how and how.get("strategy") in DESCENDING:
+    how = how_trained(project, base)
+    if how and how.strategy in DESCENDING:
         return (
             f"kept in the log, not learned yet: model {base} goes down the tree "
-            f"({how['strategy']}), and learns with the next classmark train"
+            f"({how.strategy}), and learns with the next classmark train"
         )
-    if how and _is_live(how):
+    if how and by_margins(how) and not by_nodes(how):
         return f"not learned yet: to go on from model {base}, run classmark rebuild"
     return (
         f"not learned yet: model {base} stays as it is until the next classmark train"

@@ -38,14 +38,29 @@ def info(project: Project, *, check: bool = False) -> Table:
         {"what": "learner", "value": project.settings.learning.learner},
         {"what": "strategy", "value": project.settings.learning.strategy},
     ]
-    current = project.models.current()
-    rows.append(
-        {"what": "model in service", "value": current.name if current else None}
-    )
+    rows += _in_service(project)
     note = ""
     if check:
         note = _checked(project)
     return Table("Project", rows, note)
+
+
+def _in_service(project: Project) -> list[dict[str, Cell]]:
+    """The model in service, and how it was trained."""
+    from classmark.workbench.learning import by_nodes, how_trained
+
+    current = project.models.current()
+    if current is None:
+        return [{"what": "model in service", "value": None}]
+    rows: list[dict[str, Cell]] = [{"what": "model in service", "value": current.name}]
+    if how := how_trained(project, current.name):
+        rows += [
+            {"what": "its learner", "value": how.learner},
+            {"what": "its strategy", "value": how.strategy},
+        ]
+        if by_nodes(how):
+            rows.append({"what": "its base", "value": how.base})
+    return rows
 
 
 def _checked(project: Project) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from classmark.hierarchies.backing_off import BackOff
 from classmark.hierarchies.by_label import NodeRanker, TopDownRanker
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.hierarchies.voted import VotedRanker, Votes
+from classmark.judgments.labels import labels_from
 from classmark.rankers.calibration import Calibrator
 from classmark.rankers.text import LEARNERS, Suggestion, TextRanker
 from classmark.storage import (
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "classmark top-down text ranker", 1
 VOTING, PLACING = "classmark votes", "classmark places"
-NODES, VOTES, PLACES = "nodes", "votes", "places"
+KNOWING = "classmark categories"
+NODES, VOTES, PLACES, KNOWN = "nodes", "votes", "places", "known"
+HowToPlace = tuple[BackOff, Callable[[str], str]]
 KINDS = LEARNERS | {"node": NodeRanker}
 
 
@@ -42,8 +45,18 @@ class WayCalibrator(Calibrator):
     """Probabilities of ways down a tree, from the products of those at the nodes.
 
     One curve over their logarithms, which all documents share: no other category of the
-    document needs to be looked at.
+    document needs to be looked at. Categories that a fold had no documents of (−inf)
+    teach nothing.
     """
+
+    def fit(self, scores: Any, Y: Any) -> Self:
+        """Learn from held-out scores, shape (n, k), and the labels of the documents."""
+        table = np.asarray(scores, np.float64)
+        right = labels_from(Y, *table.shape).to_scipy().toarray() > 0
+        can = table > -np.inf
+        super().fit(table[can][:, None], right[can][:, None].astype(np.float64))
+        self.decisions_ = len(table)
+        return self
 
     def standing(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """The scores themselves."""
@@ -128,10 +141,24 @@ class Known:
     numbers: dict[str, int]
 
     def present(self, store: Store) -> Callable[[str], str]:
-        """What a category is called now, by its id then."""
-        rows = store.run("SELECT number, id FROM categories WHERE stands")
-        now: dict[int, str] = dict(rows)
-        return lambda id_: now.get(self.numbers.get(id_, -1), id_)
+        """What a category is called now, by its id then; merged, as what it is in."""
+        now: dict[int, str] = {}
+        joined: dict[int, int] = {}
+        for number, id_, stands, other in store.run(
+            "SELECT number, id, stands, joined FROM categories"
+        ):
+            if stands:
+                now[number] = id_
+            elif other is not None:
+                joined[number] = other
+
+        def called(id_: str) -> str:
+            number: int = self.numbers.get(id_, -1)
+            while number in joined:
+                number = joined[number]
+            return now.get(number, id_)
+
+        return called
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +187,9 @@ def save_model(
     ):
         if part is not None:
             arrays, how = part.to_arrays()
-            said = {"how": how, "numbers": known.numbers, "columns": model.categories}
+            said = {"how": how, "columns": model.categories}
             save(new / name, kind, VERSION, arrays, said)
+    save(new / KNOWN, KNOWING, VERSION, {}, {"numbers": known.numbers})
     sync_folder(new)
     new.rename(folder)
     sync_folder(models.folder)
@@ -178,19 +206,18 @@ def open_model(folder: Path) -> TextRanker:
 def check_model(folder: Path) -> None:
     """Read every byte of a generation and compare it with its checksums."""
     open_model(folder)
-    for name, kind in ((VOTES, VOTING), (PLACES, PLACING)):
+    for name, kind in ((VOTES, VOTING), (PLACES, PLACING), (KNOWN, KNOWING)):
         if (folder / name).is_dir():
             open_folder(folder / name, kind, VERSION)
 
 
 def with_votes(project: Project, model: TextRanker) -> TextRanker:
     """The model, its close calls voted on where it was trained for that."""
-    found = _beside(project, VOTES, VOTING)
-    if found is None:
+    saved = _beside(project, VOTES, VOTING)
+    if saved is None:
         return model
-    saved, known = found
     votes = Votes.from_arrays(saved.arrays, saved.settings["how"])
-    now = known.present(project.store)
+    now = known_then(project).present(project.store)
     column = {id_: at for at, id_ in enumerate(saved.settings["columns"])}
     column |= {now(id_): at for id_, at in column.items()}
     return voted(model, votes, [column.get(id_, -1) for id_ in model.categories])
@@ -207,22 +234,30 @@ def voted(model: TextRanker, votes: Votes, numbers: Sequence[int]) -> TextRanker
     return found
 
 
-def how_to_place(project: Project) -> tuple[BackOff, Callable[[str], str]] | None:
+def how_to_place(project: Project) -> HowToPlace | None:
     """Where to stop on the way down, as the model in service learned; None: unknown.
 
     With it, what a category of the tree of then is called now.
     """
-    found = _beside(project, PLACES, PLACING)
-    if found is None:
+    saved = _beside(project, PLACES, PLACING)
+    if saved is None:
         return None
-    saved, known = found
     back_off = BackOff.from_arrays(saved.arrays, saved.settings["how"])
-    return back_off, known.present(project.store)
+    return back_off, known_then(project).present(project.store)
 
 
-def _beside(project: Project, name: str, kind: str) -> tuple[Saved, Known] | None:
+def known_then(project: Project) -> Known:
+    """The categories there were when the model in service was trained."""
+    for name, kind in ((KNOWN, KNOWING), (PLACES, PLACING), (VOTES, VOTING)):
+        saved = _beside(project, name, kind)
+        if saved is not None and "numbers" in saved.settings:
+            return Known(saved.settings["numbers"])
+    rows = project.store.run("SELECT id, number FROM categories ORDER BY stands")
+    return Known(dict(rows))
+
+
+def _beside(project: Project, name: str, kind: str) -> Saved | None:
     folder = project.models.current()
     if folder is None or not (folder / name).is_dir():
         return None
-    saved = open_folder(folder / name, kind, VERSION)
-    return saved, Known(saved.settings["numbers"])
+    return open_folder(folder / name, kind, VERSION)

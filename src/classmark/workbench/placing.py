@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from classmark.formats.record import Record
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH
-from classmark.taxonomy.category import taxonomy_of
+from classmark.taxonomy.category import ACTIVE, Category
 from classmark.workbench.collecting import text_of
-from classmark.workbench.models import how_to_place
-from classmark.workbench.suggesting import model_in_service, path_names
+from classmark.workbench.models import HowToPlace, how_to_place
+from classmark.workbench.suggesting import (
+    categories_in_tree,
+    model_in_service,
+    path_names,
+    remembered,
+)
 from classmark.workbench.views import Cell, Place, Table
 
 if TYPE_CHECKING:
     from classmark.rankers.text import TextRanker
+    from classmark.taxonomy.tree import Taxonomy
     from classmark.workbench.project import Project
 
 PRECISION = 0.95
@@ -60,37 +67,65 @@ def place(
 
 def place_if_any(project: Project, text: str) -> Place | None:
     """The place of a text; None where the model cannot say where to stop."""
-    if how_to_place(project) is None:
-        return None
-    return places_of_texts(project, [text])[0]
+    learned = remembered(project, how_to_place)
+    return None if learned is None else _placed(project, learned, [text], PRECISION)[0]
 
 
 def places_of_texts(
     project: Project, texts: Sequence[str], precision: float = PRECISION
 ) -> list[Place]:
     """The place of each text, in the tree the model was trained with."""
-    model = model_in_service(project)
-    learned = how_to_place(project)
+    model_in_service(project)  # the first thing that may be missing
+    learned = remembered(project, how_to_place)
     if learned is None:
         raise Mistake(
             "the model in service cannot say where to stop in a tree: train it on "
             f"{ENOUGH} or more labelled documents, with a taxonomy of several levels"
         )
-    back_off, now = learned
-    known = {category.id: category for category in project.store.categories()}
-    tree = taxonomy_of(known.values())
-    back_off = back_off.at(precision)
-    column = {id_: at for at, id_ in enumerate(model.categories)}
-    column |= {now(id_): at for id_, at in column.items()}
-    columns = np.array([column.get(now(c), -1) for c in back_off.classes_], np.int64)
+    return _placed(project, learned, texts, precision)
+
+
+def _placed(
+    project: Project, learned: HowToPlace, texts: Sequence[str], precision: float
+) -> list[Place]:
+    model = model_in_service(project)
+    back_off, now = learned[0].at(precision), learned[1]
+    known, tree = categories_in_tree(project)
+    columns = _columns(model.categories, back_off.classes_, now)
     found = []
     for scores in _blocks(model, texts):
         wide = np.pad(scores, ((0, 0), (0, 1)), constant_values=-inf)
         for node, kind, chance in zip(*back_off.place(wide[:, columns]), strict=True):
-            category = None if node is None else now(node)
+            there = None if node is None else now(node)
+            category = _open_one(known, tree, there)
+            what = kind if category == there else "inner" if category else "left"
             path = () if category is None else path_names(known, tree, category)
-            found.append(Place(kind, category, path, float(chance)))
+            found.append(Place(what, category, path, float(chance)))
     return found
+
+
+def _columns(
+    categories: Sequence[str], classes: Sequence[str], now: Callable[[str], str]
+) -> NDArray[np.int64]:
+    """The column of each class, −1 if it has none; of merged ones, one has it.
+
+    That is the one whose id has stayed, else the first.
+    """
+    column = {id_: at for at, id_ in enumerate(categories)}
+    owner: dict[str, str] = {}
+    for class_ in classes:
+        id_ = now(class_)
+        owner[id_] = class_ if class_ == id_ else owner.get(id_, class_)
+    mine = (now(class_) if owner[now(class_)] == class_ else "" for class_ in classes)
+    return np.array([column.get(id_, -1) for id_ in mine], np.int64)
+
+
+def _open_one(
+    known: Mapping[str, Category], tree: Taxonomy, category: str | None
+) -> str | None:
+    """The category, or the nearest above it that is not retired; None if none is."""
+    way = tree.path(category) if category in known else []
+    return next((v for v in reversed(way) if known[v].status == ACTIVE), None)
 
 
 def _blocks(model: TextRanker, texts: Sequence[str]) -> Iterable[Any]:
@@ -111,4 +146,7 @@ def _note(found: Sequence[Place], precision: float) -> str:
             ("left", "left to the expert"),
         )
     )
-    return f"{shares}; {precision:.0%} of those placed are to be right or above it"
+    return (
+        f"{shares}; {100 * precision:g} % of the documents placed are to be right: "
+        "at a right category or one above it"
+    )

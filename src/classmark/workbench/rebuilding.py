@@ -12,14 +12,17 @@ from classmark.workbench.collecting import text_of
 from classmark.workbench.learner import Learner, Origin, base_of
 from classmark.workbench.learning import (
     TRAINED,
+    by_margins,
+    by_nodes,
     from_model,
     from_nothing,
+    how_trained,
     open_learner,
 )
 from classmark.workbench.models import open_model
 from classmark.workbench.moment import Moment
 from classmark.workbench.settings import LearningSettings
-from classmark.workbench.strategies import DESCENDING, PLAIN
+from classmark.workbench.strategies import DESCENDING, LEARNER, PLAIN
 from classmark.workbench.training import fit_at
 from classmark.workbench.views import Cell, Table
 
@@ -38,15 +41,18 @@ def rebuild(project: Project) -> Table:
     what the log said then, and compared.
     """
     base = base_of(project)
-    how = project.store.last_event(TRAINED, model=base).get("settings", {})
-    if base and how.get("strategy") in DESCENDING:
+    how = how_trained(project, base) if base else None
+    if how and how.strategy in DESCENDING:
         return _tree_again(project)
+    if how and by_nodes(how):
+        raise Mistake(
+            f"model {base} ({how.strategy}, {how.base}) does not learn from every "
+            "decision: run classmark train to learn them, or classmark train --base "
+            "svm for a model that does"
+        )
     after = _begin(project)
     if after is None:
-        raise Mistake(
-            "the learner of this project does not learn from every decision: run "
-            "classmark train --learner plm first"
-        )
+        raise Mistake(_remedy(how or project.settings.learning))
     with project.store.transaction():
         before = _present(project)
         if isinstance(before, Learner):
@@ -61,6 +67,24 @@ def rebuild(project: Project) -> Table:
     }
     note = "difference: the largest of a weight, relative to the largest weight"
     return Table("Rebuilt from the log", [row], note)
+
+
+def _remedy(settings: LearningSettings) -> str:
+    """What to do where the weights are not kept for learning on, or never were."""
+    if by_margins(settings):
+        return (
+            f"the memory given ({settings.memory}) does not hold the weights that "
+            "decisions change: run classmark train --memory with more first"
+        )
+    if settings.learner == LEARNER:
+        return (
+            f"the cost {settings.cost} does not learn from every decision: run "
+            "classmark train --cost dom first"
+        )
+    return (
+        "the learner of this project does not learn from every decision: run "
+        "classmark train --learner plm first"
+    )
 
 
 def _present(project: Project) -> Learner | str:

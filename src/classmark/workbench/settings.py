@@ -31,6 +31,8 @@ class LearningSettings:
     loglinear, whether labels are all "equal", or "layered": primary over secondary.
     strategy : how the tree of categories is used ("auto", "plain", "flat", "top-down"
     or "pruned");  base : what decides at its nodes ("svm", "logistic", "naive-bayes");
+    policy : by which a pruned tree loses nodes ("meta", "bound" or "random");  bold :
+    whether also where the gain is not sure;
     memory : what the weights may take;  rare : whether close calls between a frequent
     and a rare category are voted on again.
     """
@@ -47,6 +49,8 @@ class LearningSettings:
     base: str = "svm"
     memory: str = "4GB"
     rare: bool = False
+    policy: str = "meta"
+    bold: bool = False
 
 
 @dataclass(frozen=True, slots=True)

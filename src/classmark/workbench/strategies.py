@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from classmark.problems import Mistake
 from classmark.solvers.sparse.store import bytes_in
 
@@ -19,6 +16,8 @@ if TYPE_CHECKING:
 PLAIN, FLAT, TOP_DOWN, PRUNED = "plain", "flat", "top-down", "pruned"
 STRATEGIES = ("auto", PLAIN, FLAT, TOP_DOWN, PRUNED)
 DESCENDING = (TOP_DOWN, PRUNED)
+ROUNDED = 0.9995  # of a unit, from where three figures say the whole unit
+LEAST = 999.5  # bytes, below which they are counted
 LEARNER = "plm"  # the one whose start can be smoothed along the tree
 
 
@@ -67,15 +66,18 @@ class Strategy:
 def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
     """Pick a strategy, or check the one that was asked for.
 
+    tree : as classifiers are built on it, with leaves for inner categories in use.
     "auto": flat where a vector for every category fits the memory, else top-down over
     the pruned tree; plain where there is no tree, or for learners that know none.
     """
-    from classmark.hierarchies.bounds import complexity_ratio
+    from classmark.hierarchies.bounds import branching_of, complexity_ratio
+    from classmark.hierarchies.places import places_of
 
     require(learning)
     ratio = None
     if has_tree(tree):
-        ratio = complexity_ratio(branching(tree), len(tree.leaf_numbers))
+        branching = branching_of(places_of(tree, []))
+        ratio = complexity_ratio(branching, len(tree.leaf_numbers))
     name, why = _picked(learning, ratio, size)
     return Strategy(name, why, size, ratio)
 
@@ -83,12 +85,16 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
 def require(learning: LearningSettings) -> None:
     """Refuse a strategy, base or memory that means nothing, before anything is read."""
     from classmark.hierarchies.nodes import BASES
+    from classmark.hierarchies.pruning import CHOOSERS
 
     if learning.strategy not in STRATEGIES:
         known = ", ".join(STRATEGIES)
         raise Mistake(f"strategy {learning.strategy!r} is not known: use {known}")
     if learning.base not in BASES:
         raise Mistake(f"base {learning.base!r} is not known: use {', '.join(BASES)}")
+    if learning.policy not in CHOOSERS:
+        known = ", ".join(CHOOSERS)
+        raise Mistake(f"policy {learning.policy!r} is not known: use {known}")
     bytes_in(learning.memory)
     if learning.learner != LEARNER and learning.strategy in (FLAT, *DESCENDING):
         raise Mistake(
@@ -102,17 +108,6 @@ def has_tree(tree: Taxonomy) -> bool:
     return tree.depth > (1 if len(tree.roots) == 1 else 0)
 
 
-def branching(tree: Taxonomy) -> NDArray[np.int64]:
-    """How many daughters each node has; several roots are those of one node more.
-
-    >>> from classmark.taxonomy.tree import Taxonomy
-    >>> branching(Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2)])).tolist()
-    [2, 2, 0, 0, 0]
-    """
-    widths = [len(tree.below(v)) for v in range(len(tree))]
-    return np.array(widths + ([len(tree.roots)] if len(tree.roots) > 1 else []))
-
-
 def _picked(
     learning: LearningSettings, ratio: float | None, size: Size
 ) -> tuple[str, str]:
@@ -123,27 +118,30 @@ def _picked(
             f"strategy {wanted} needs a tree of categories, and there is none: bring "
             "one in with classmark taxonomy import FILE, or use --strategy flat"
         )
-    need = (
-        f"{told(size.flat)} for flat weights, {told(bytes_in(learning.memory))} given"
-    )
+    given = bytes_in(learning.memory)
+    need = f"{told(size.flat)} for flat weights, {told(given)} given"
+    tree = "" if ratio is None else f"; complexity ratio {ratio:.3g} (tree to flat)"
     if wanted != "auto":
-        return wanted, f"asked for ({need})"
+        return wanted, f"asked for ({need}{tree})"
     if learning.learner != LEARNER:
         return PLAIN, f"the learner {learning.learner} does not look at a tree"
     if ratio is None:
         return PLAIN, "the categories have no tree"
-    if size.flat <= bytes_in(learning.memory):
-        return FLAT, f"it fits the memory: {need}"
-    return PRUNED, f"flat does not fit the memory: {need}"
+    if size.flat <= given:
+        return FLAT, f"it fits the memory: {need}{tree}"
+    return PRUNED, f"flat does not fit the memory: {need}{tree}"
 
 
 def told(size: float) -> str:
     """A size in bytes as people read it.
 
-    >>> told(123_000_000_000)
-    '123 GB'
+    >>> told(123_000_000_000), told(56)
+    ('123 GB', '56 bytes')
     """
+    if size < LEAST:
+        return f"{size:.0f} byte" + ("" if round(size) == 1 else "s")
     for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
-        if size >= unit:
-            return f"{size / unit:.3g} {name}"
+        if size >= unit * ROUNDED:
+            figures = ",.0f" if size >= 100 * unit else ".3g"
+            return f"{size / unit:{figures}} {name}"
     return f"{size / 1e3:.3g} kB"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from classmark.formats.text_files import open_bytes, whole_text
 from classmark.problems import Mistake
@@ -19,10 +20,15 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 
+T = TypeVar("T")
+_READ: WeakKeyDictionary[Project, dict[Any, tuple[Any, Any]]] = WeakKeyDictionary()
+
+
 def model_in_service(project: Project) -> TextRanker:
     """The ranker that has learned from every decision; else the one last trained.
 
-    The categories of the first are called by their present ids.
+    Its categories are called by their present ids; those that were merged are one, and
+    those that were retired are not ranked.
     """
     found = model_if_any(project)
     if found is None:
@@ -34,15 +40,56 @@ def model_in_service(project: Project) -> TextRanker:
 
 
 def model_if_any(project: Project) -> TextRanker | None:
-    """As ``model_in_service``; None where nothing was learned yet."""
+    """As ``model_in_service``; None where nothing was learned yet.
+
+    It is opened once, and again when something has changed in the project.
+    """
+    return remembered(project, _opened)
+
+
+def categories_in_tree(project: Project) -> tuple[dict[str, Category], Taxonomy]:
+    """The categories of today by id, and their tree; read once, as the model is."""
+    return remembered(project, _in_tree)
+
+
+def _in_tree(project: Project) -> tuple[dict[str, Category], Taxonomy]:
+    known = {category.id: category for category in project.store.categories()}
+    return known, taxonomy_of(known.values())
+
+
+def remembered(project: Project, read: Callable[[Project], T]) -> T:
+    """What is read of a project, until something changes in it."""
+    before = _state(project)
+    kept = _READ.setdefault(project, {})
+    if read in kept and kept[read][0] == before:
+        found: T = kept[read][1]
+        return found
+    found = read(project)
+    after = _state(project)
+    if after[0] == before[0]:
+        kept[read] = after, found
+    return found
+
+
+def _state(project: Project) -> tuple[Any, ...]:
+    """What changes with every act: by others, by this process, and the models."""
+    ((others,),) = project.store.run("PRAGMA data_version")
+    ((own,),) = project.store.run("SELECT total_changes()")
+    return others, own, project.models.current(), project.lives.current()
+
+
+def _opened(project: Project) -> TextRanker | None:
     from classmark.workbench.learning import learner_in_service
     from classmark.workbench.models import open_model, with_votes
+    from classmark.workbench.present import as_of_now
 
     learner = learner_in_service(project)
     if learner is not None:
         return with_votes(project, learner.model())
     folder = project.models.current()
-    return None if folder is None else with_votes(project, open_model(folder))
+    if folder is None:
+        return None
+    return as_of_now(project, with_votes(project, open_model(folder)))
 
 
 def suggest(
@@ -63,8 +110,7 @@ def suggest(
     model = model_in_service(project)
     least = _least(model, min_probability)
     decisions = None if model.calibrator is None else model.calibrator.decisions_
-    known = {category.id: category for category in project.store.categories()}
-    tree = taxonomy_of(known.values())
+    known, tree = categories_in_tree(project)
     return [
         Explained(
             found.category,

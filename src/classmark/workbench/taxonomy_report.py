@@ -89,9 +89,11 @@ def try_pruning(
         "tried": found.tried,
         "removed": [{"category": r.node, "why": r.why} for r in found.removed],
         "said": found.said,
+        "explained": found.explained,
     }
     rows: list[dict[str, Cell]] = found.rows()
-    return Reported(Table(title, rows, found.said), facts)
+    note = "\n  ".join(filter(None, (found.said, found.explained)))
+    return Reported(Table(title, rows, note), facts)
 
 
 def _material(project: Project) -> tuple[Taxonomy, csr_matrix | None, list[Any]]:
@@ -133,6 +135,8 @@ def _plotted(
         return None
     title = f"{project.settings.name}: how sizes fall with rank"
     power_laws(drawn, path, title, ("rank", "documents, features"))
+    text = path.read_text(encoding="utf-8").replace(": slope -", ": slope −")
+    path.write_text(text, encoding="utf-8")
     return path
 
 

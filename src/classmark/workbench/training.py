@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from classmark.problems import Mistake
+from classmark.solvers.sparse.store import bytes_in
+from classmark.taxonomy.category import taxonomy_of
 from classmark.workbench.collecting import collected, to_learn_from
 from classmark.workbench.fitting import fit, new_ranker, new_vectorizer, task_of
 from classmark.workbench.held_out import learn_beside
 from classmark.workbench.learner import Origin
-from classmark.workbench.learning import TRAINED, from_model
+from classmark.workbench.learning import TRAINED, by_margins, by_nodes, from_model
 from classmark.workbench.models import Beside, Known, save_model
 from classmark.workbench.moment import Moment
 from classmark.workbench.project import whoami
-from classmark.workbench.strategies import require
-from classmark.workbench.views import Trained
+from classmark.workbench.strategies import (
+    FLAT,
+    LEARNER,
+    PLAIN,
+    PRUNED,
+    TOP_DOWN,
+    has_tree,
+    require,
+    told,
+)
+from classmark.workbench.views import Revoted, Trained
 
 if TYPE_CHECKING:
     from classmark.rankers.text import TextRanker
@@ -29,6 +41,15 @@ if TYPE_CHECKING:
     from classmark.workbench.strategies import Strategy
 
 KEPT_MODELS = 5
+OPTIONS = {
+    "cost": "use --learner plm with --strategy plain or flat",
+    "decomposition": "use --learner loglinear",
+    "base": "use a tree of categories and --strategy flat, top-down or pruned",
+    "memory": "use --learner plm",
+    "policy": "use --strategy pruned",
+    "bold": "use --strategy pruned",
+    "C": "use --learner plm or loglinear",
+}
 WORKING = ".training"  # among the models: what a training has finished so far
 
 
@@ -36,7 +57,8 @@ WORKING = ".training"  # among the models: what a training has finished so far
 class Fitted:
     """A model, what it was fitted on, and how long that took.
 
-    settings : those it was fitted with, what was chosen written out.
+    settings : those it was fitted with, what was chosen written out;  rare : what votes
+    on rare categories change.
     """
 
     model: TextRanker
@@ -45,6 +67,7 @@ class Fitted:
     strategy: Strategy
     beside: Beside
     settings: LearningSettings
+    rare: Revoted | None = None
 
     @property
     def decisions(self) -> int | None:
@@ -104,6 +127,24 @@ def _told(
         strategy.complexity_ratio,
         tuple(str(node) for node in getattr(ranker, "pruned_", ())),
         live,
+        "" if live else _why_later(strategy, fitted.settings),
+        fitted.settings.base if by_nodes(fitted.settings) else None,
+        fitted.rare,
+    )
+
+
+def _why_later(strategy: Strategy, settings: LearningSettings) -> str:
+    """Why a model does not learn from every decision."""
+    if strategy.descends:
+        return "the model goes down the tree"
+    if by_nodes(settings):
+        return f"{settings.base} learns from all documents at once"
+    if not by_margins(settings):
+        name = settings.cost if settings.learner == "plm" else settings.learner
+        return f"{name} learns from all documents at once"
+    return (
+        f"the weights take {told(strategy.size.flat)}, more than the "
+        f"{told(bytes_in(settings.memory))} given: allow more with --memory"
     )
 
 
@@ -133,7 +174,7 @@ def fit_at(
     place = None if working is None else _place(working, task, settings)
     vectorizer = new_vectorizer(project, settings)
     found = fit(task, vectorizer, settings, select=select, working=place)
-    beside = learn_beside(found, task, settings, place)
+    beside, rare = learn_beside(found, task, settings, place)
     return Fitted(
         found.model,
         [record.id for record in records],
@@ -141,6 +182,7 @@ def fit_at(
         found.strategy,
         beside,
         _written_out(settings, found.model.ranker, found.strategy),
+        rare,
     )
 
 
@@ -172,6 +214,46 @@ def changed(project: Project, said: dict[str, Any]) -> LearningSettings:
     """The project's settings, with what was said for this once."""
     given = {name: value for name, value in said.items() if value is not None}
     return replace(project.settings.learning, **given)
+
+
+def require_effect(
+    project: Project, several: Sequence[LearningSettings], said: dict[str, Any]
+) -> None:
+    """Refuse what was said for this once and means nothing in any of the settings."""
+    tree = has_tree(taxonomy_of(project.store.categories()))
+    for settings in several:
+        require(settings)
+    used = set().union(*(_used(settings, tree=tree) for settings in several))
+    for name, value in said.items():
+        if value is not None and name in OPTIONS and name not in used:
+            raise Mistake(
+                f"--{name} has no effect {_with(several[0], tree=tree)}: leave it out, "
+                f"or {OPTIONS[name]}"
+            )
+
+
+def _used(settings: LearningSettings, *, tree: bool) -> set[str]:
+    """Those of ``OPTIONS`` that the settings look at."""
+    if settings.learner != LEARNER:
+        more = {"loglinear": {"decomposition", "C"}}
+        return more.get(settings.learner, set())
+    by_strategy = {
+        "auto": {"cost", "base", "policy", "bold"} if tree else {"cost"},
+        PLAIN: {"cost"},
+        FLAT: {"base"} if settings.base != "svm" else {"base", "cost"},
+        TOP_DOWN: {"base"},
+        PRUNED: {"base", "policy", "bold"},
+    }
+    return {"memory", "C"} | by_strategy[settings.strategy]
+
+
+def _with(settings: LearningSettings, *, tree: bool) -> str:
+    if settings.learner != LEARNER:
+        return f"with the learner {settings.learner}"
+    if settings.strategy == "auto" and not tree:
+        return "where the categories have no tree"
+    base = f" and the base {settings.base}" if by_nodes(settings) else ""
+    return f"with the strategy {settings.strategy}{base}"
 
 
 def require_analyzer(description: str) -> str:

@@ -30,6 +30,7 @@ WHERE category = ?1 AND act IN ('assign', 'primary') AND NOT EXISTS (
   ON c.number = ?1 AND c.joined = t.category
   WHERE t.document = s.document AND t.act IN ('assign', 'primary'))
 """
+SHOWN = 20  # acts undone with another, by number
 PLACES = ("parents", "stands")  # what a taxonomy's shape rests on
 COMPARED = """
 SELECT count(*) FROM comparisons
@@ -59,7 +60,18 @@ def undo(project: Project, number: int | None = None, who: str = "") -> Logged:
         line = _line(store, _last(store, who) if number is None else number)
         seqs = _undo(store, line, who, None)
     what = "brought back" if line.act == UNDO else "undone"
-    return Logged(tuple(seqs), f"{what}: {line.act} (act {line.seq})")
+    return Logged(tuple(seqs), f"{what}: {line.act} ({_acts(store, seqs)})")
+
+
+def _acts(store: Store, seqs: list[int]) -> str:
+    """Which acts some undoings are about, the one asked for first."""
+    first, *within = (_undone_by(store, seq) for seq in seqs)
+    if not within:
+        return f"act {first}"
+    named = ", ".join(map(str, sorted(filter(None, within))[:SHOWN]))
+    more = f" and {len(within) - SHOWN} more" if len(within) > SHOWN else ""
+    which = "act" if len(within) == 1 else "acts"
+    return f"act {first}, and with it {which} {named}{more}"
 
 
 def _last(store: Store, who: str) -> int:

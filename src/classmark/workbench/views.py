@@ -19,6 +19,23 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Revoted:
+    """How often close calls are voted on again, on held-out documents.
+
+    delta, ratio, votes : Δ, R and t of ``RareCategoryReranker``;  asked_again : the
+    share of the documents;  detected, detected_after : how many categories are the best
+    of some document, before and after the votes.
+    """
+
+    delta: float
+    ratio: float
+    votes: int
+    asked_again: float
+    detected: int
+    detected_after: int
+
+
+@dataclass(frozen=True, slots=True)
 class Trained:
     """A model that was put in service.
 
@@ -27,7 +44,8 @@ class Trained:
     flat_bytes : what a weight for every category and feature would take;
     complexity_ratio : of the tree's decisions to a flat one's, None without a tree;
     pruned : inner categories that are passed over;  live : whether it learns from every
-    decision.
+    decision, and if not, ``later`` says why;  base : what decides at the nodes, None
+    where there are none;  rare : what the votes on rare categories change, if asked.
     """
 
     model: str
@@ -45,6 +63,9 @@ class Trained:
     complexity_ratio: float | None = None
     pruned: tuple[str, ...] = ()
     live: bool = False
+    later: str = ""
+    base: str | None = None
+    rare: Revoted | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +101,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """Measures per learner on documents it had not seen, and the plot's file."""
+    """Measures per learner on documents it had not seen, and the plot's file.
+
+    rare : the file of how often categories are right, and chosen; None if not asked.
+    """
 
     table: Table
     plot: Path
+    rare: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

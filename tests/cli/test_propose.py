@@ -78,5 +78,5 @@ def test_the_queue_in_groups_and_a_group_decided(shelf):
     assert "2 documents in 1 groups of cosine 0.8" in out
     code, out, _ = shelf("decide", "5", "--assign", "other", "--group")
     assert code == 0
-    assert "(and of 1 like it)" in out
+    assert "(and of 1 like it: 6)" in out
     assert "no document is waiting" in shelf("queue", "--order", "random")[1]

@@ -9,6 +9,7 @@ import pytest
 from classmark.datasets import Dataset, Part
 from classmark.experiments import hierarchical_sets as sets
 from classmark.experiments import rare_lshtc as rare
+from classmark.experiments import rare_report as rare_report_room
 from classmark.experiments.hierarchical_sets import HierarchicalSet, hierarchical_set
 from classmark.experiments.rare_report import rare_report
 from classmark.problems import Mistake
@@ -134,3 +135,10 @@ def test_the_dry_run_is_as_published(data):
     size = rare.size_of(here)
     assert (size.trained, size.asked, size.categories) == (4463, 1860, 1139)
     assert size.per_document == 1.0
+
+
+def test_a_voted_form_is_its_method_dashed():
+    looks = rare_report_room._looks(["true", "a", "a + rare", "b", "b + rare"])  # noqa: SLF001 (what is drawn)
+    assert looks["a"][0] == looks["a + rare"][0] != looks["b"][0]
+    assert [looks[name][1] for name in ("true", "a", "a + rare")] == ["-", "-", "--"]
+    assert len({hue for hue, _ in looks.values()}) == 3

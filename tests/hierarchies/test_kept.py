@@ -141,6 +141,14 @@ def test_another_training_is_refused(tmp_path, other, monkeypatch):
         TopDownClassifier(TREE, folder=tmp_path / "f", **other).fit(X, y)
 
 
+def test_a_wider_vocabulary_is_another_training(tmp_path, monkeypatch):
+    X, y = drawn()
+    stopped(tmp_path / "f", X, y, monkeypatch)
+    wider = np.pad(X, ((0, 0), (0, 1)))
+    with pytest.raises(Mistake, match="other documents, another taxonomy or other set"):
+        TopDownClassifier(TREE, folder=tmp_path / "f").fit(wider, y)
+
+
 def test_a_folder_with_something_else_is_refused(tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(Mistake, match="is not empty and holds no training"):

@@ -13,6 +13,7 @@ from classmark.experiments import rare_lshtc as rare
 from classmark.experiments.click_report import Report
 from classmark.experiments.figures import HUES, LINE, STYLE
 
+VOTED = " + rare"  # how the voted form of a method is called
 DRAWN = ("true", rare.CS, rare.FIXED)
 
 
@@ -71,13 +72,12 @@ def induced_curves(
         for axes in grid.flat[len(panels) :]:
             axes.set_axis_off()
         for axes, (name, lines) in zip(grid.flat, panels.items(), strict=False):
-            for hue, (method, counts) in zip(
-                (HUES[5], *HUES * len(lines)), lines.items(), strict=False
-            ):
+            for method, counts in lines.items():
+                hue, dash = _looks(list(lines))[method]
                 shares = np.asarray(counts, float) / max(1, sum(counts))
                 ranks = np.arange(1, len(shares) + 1)
                 label = f"{method}: {len(shares)} categories"
-                axes.plot(ranks, shares, color=hue, label=label)
+                axes.plot(ranks, shares, color=hue, linestyle=dash, label=label)
             axes.set(xscale="log", yscale="log", title=name)
             axes.set(xlabel="rank of the category", ylabel="share of the documents")
             axes.minorticks_off()
@@ -88,3 +88,16 @@ def induced_curves(
         path.parent.mkdir(parents=True, exist_ok=True)
         facts = {"Date": None} if path.suffix == ".svg" else None
         figure.savefig(path, bbox_inches="tight", dpi=150, metadata=facts)
+
+
+def _looks(methods: list[str]) -> dict[str, tuple[str, str]]:
+    """Hue and dash of each line: the truth is dark, a method's voted form dashed."""
+    others = [hue for hue in HUES if hue != HUES[5]]
+    plain = [name for name in methods[1:] if not name.endswith(VOTED)]
+    hues = {name: others[at % len(others)] for at, name in enumerate(plain)}
+    found = {methods[0]: (HUES[5], "-")}
+    for name in methods[1:]:
+        base = name.removesuffix(VOTED)
+        dash = "-" if name == base else "--"
+        found[name] = (hues.get(base, others[0]), dash)
+    return found

@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 
 from classmark.clusters.parameters import require_numbers
 from classmark.estimator import Estimator
-from classmark.hierarchies.nodes import fit_node, in_use, require
+from classmark.hierarchies.nodes import (
+    documents_like,
+    fit_node,
+    in_use,
+    require,
+)
 from classmark.hierarchies.places import MANY
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence
@@ -27,7 +32,7 @@ class LinearClassifier(Estimator):
 
     classes_ : the categories, in order where they have one, else as they came;
     features_ : uint32 (m,), the columns that have weights;  weights_ : (m, classes),
-    dense or scipy csr;  bias_ : (classes,);  width_ : columns that X is to have.
+    dense or scipy csr;  bias_ : (classes,);  n_features_in_ : columns of X.
     """
 
     _kind: ClassVar[str | None] = "classifier"
@@ -36,7 +41,7 @@ class LinearClassifier(Estimator):
     features_: NDArray[np.uint32]
     weights_: Any
     bias_: NDArray[Any]
-    width_: int
+    n_features_in_: int
 
     @property
     def size_bytes_(self) -> int:
@@ -98,13 +103,7 @@ class LinearClassifier(Estimator):
 
     def _documents(self, X: Any) -> Rows:
         self._require_fitted()
-        rows = rows_from(X)
-        if rows.width != self.width_:
-            raise Mistake(
-                f"X has {rows.width} features, {type(self).__name__} was fitted with "
-                f"{self.width_}: use the vectorizer it was fitted with"
-            )
-        return rows
+        return documents_like(X, self.n_features_in_, self)
 
 
 class FlatClassifier(LinearClassifier):
@@ -155,7 +154,7 @@ class FlatClassifier(LinearClassifier):
                 rows, owners, self.base, self.C, self.tol, self.random_state
             )
             self.features_, self.weights_, self.bias_ = model
-        self.classes_, self.width_ = classes, rows.width
+        self.classes_, self.n_features_in_ = classes, rows.width
         return self
 
     def _settle(self, rows: Rows, owners: Rows) -> None:

@@ -94,7 +94,7 @@ class HierarchicalSVM(LinearClassifier):
         learned = tree.W[places.leaves]
         self.features_, self.bias_ = features, learned[:, -1].copy()
         self.weights_ = np.ascontiguousarray(learned[:, :-1].T)
-        self.classes_, self.width_ = list(places.named), rows.width
+        self.classes_, self.n_features_in_ = list(places.named), rows.width
         return self
 
     def _rounds(self, tree: _Pulled) -> list[float]:

@@ -20,7 +20,7 @@ from classmark.hierarchies.descending.walking import (
     everywhere,
 )
 from classmark.hierarchies.kept import Kept, keep, open_kept
-from classmark.hierarchies.nodes import require
+from classmark.hierarchies.nodes import documents_like, require
 from classmark.hierarchies.places import Places, places_of
 from classmark.hierarchies.training import Nodes, Settings, train, trained_in
 from classmark.problems import Mistake
@@ -255,13 +255,7 @@ class TopDownClassifier(Estimator):
 
     def _documents(self, X: Any) -> Rows:
         self._require_fitted()
-        rows = rows_from(X)
-        if rows.width != self.n_features_in_:
-            raise Mistake(
-                f"X has {rows.width} features, the classifier was fitted with "
-                f"{self.n_features_in_}: use the vectorizer it was fitted with"
-            )
-        return rows
+        return documents_like(X, self.n_features_in_, self)
 
     def _check(self) -> None:
         for name in ("C", "drop", "scale", "tol"):

@@ -9,13 +9,17 @@ from classmark.problems import DamagedFolder
 from classmark.workbench.schema import APPLICATION, MIGRATIONS, VERSION
 
 
-def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
+def connect(
+    path: Path, *, create: bool = False, shared: bool = False
+) -> sqlite3.Connection:
     """Open the store: write-ahead log, every commit synced, older tables migrated."""
     if not create and not path.exists():
         raise DamagedFolder(
             f"{path} is missing: give a project directory (classmark init makes one)"
         )
-    connection = sqlite3.connect(path, timeout=30, isolation_level=None)
+    connection = sqlite3.connect(
+        path, timeout=30, isolation_level=None, check_same_thread=not shared
+    )
     try:
         _require_ours(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")

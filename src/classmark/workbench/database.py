@@ -15,9 +15,11 @@ from classmark.workbench.connecting import connect, damaged
 class Database:
     """An open file; a context manager that closes it."""
 
-    def __init__(self, path: Path, *, create: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, create: bool = False, shared: bool = False
+    ) -> None:
         self.path = path
-        self._connection = connect(path, create=create)
+        self._connection = connect(path, create=create, shared=shared)
 
     def __enter__(self) -> Self:
         return self

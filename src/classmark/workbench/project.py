@@ -17,12 +17,15 @@ STORE = "store.sqlite"
 
 
 class Project:
-    """An open project directory; a context manager that closes its store."""
+    """An open project directory; a context manager that closes its store.
 
-    def __init__(self, folder: Path) -> None:
+    shared : several threads may use it, one at a time.
+    """
+
+    def __init__(self, folder: Path, *, shared: bool = False) -> None:
         self.folder = folder
         self.settings = read_settings(folder)
-        self.store = Store(folder / STORE)
+        self.store = Store(folder / STORE, shared=shared)
         self.models = Generations(folder / "models")
         self.lives = Generations(folder / "live")
         self.index = Generations(folder / "index")

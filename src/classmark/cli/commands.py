@@ -252,16 +252,6 @@ def demo(
     run(folder, serve=serve, as_json=as_json)
 
 
-def serve(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project.")],
-) -> None:
-    """Say that the web workbench is not part of this version."""
-    from classmark.cli.output import no_workbench
-
-    with open_project(folder):
-        raise no_workbench()
-
-
 def data_list(as_json: AsJson = False) -> None:
     """List the known public collections."""
     from classmark.cli.output import show_table

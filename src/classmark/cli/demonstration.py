@@ -6,7 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 from classmark.cli.output import (
-    no_workbench,
     say,
     show_evaluated,
     show_json,
@@ -20,8 +19,6 @@ from classmark.workbench.views import Evaluated, Table, Trained
 
 def run(folder: Path, *, serve: bool, as_json: bool) -> None:
     """Show every step; with ``as_json`` one JSON list of what each step found."""
-    if serve:
-        raise no_workbench()
     if as_json:
         show_json([asdict(step) for step in demonstrate(folder)])
         return
@@ -37,4 +34,9 @@ def run(folder: Path, *, serve: bool, as_json: bool) -> None:
                 say("A note nobody has classified yet:\n")
                 say(f"  {step.text}\n")
                 show_suggestions(step.suggestions)
+    if serve:
+        from classmark.web.serving import serve_project
+
+        serve_project(folder, "127.0.0.1", 8000, say)
+        return
     say(f"\nThe project is in {folder}: try classmark info --project {folder}")

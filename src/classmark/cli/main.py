@@ -23,6 +23,7 @@ from classmark.cli import (
     ranking,
     screening,
     searching,
+    serving,
     streaming,
     taxonomies,
 )
@@ -95,7 +96,7 @@ data.command("get")(commands.data_get)
 app.command()(commands.reproduce)
 app.command()(commands.demo)
 app.command()(commands.info)
-app.command()(commands.serve)
+app.command()(serving.serve)
 
 
 def _version(wanted: bool) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sized
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from classmark.problems import Mistake
 from classmark.workbench.views import (
     Cell,
     Evaluated,
@@ -26,14 +25,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PATIENCE = 1.0  # seconds before a progress bar appears
-
-
-def no_workbench() -> Mistake:
-    """What to tell whoever asks for pages."""
-    return Mistake(
-        "the web workbench is not part of this version: use the commands "
-        "(classmark --help), or classmark demo --no-serve"
-    )
 
 
 def say(text: str = "") -> None:

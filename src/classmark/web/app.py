@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starlette.middleware.base import RequestResponseEndpoint
     from starlette.responses import Response
 
-    from classmark.workbench.desk import Desk
+    from classmark.workbench.desk.desk import Desk
 
 
 def create_app(desk: Desk) -> FastAPI:

@@ -60,15 +60,19 @@ def static(name: str) -> str:
 def page(request: Request, here: str, template: str, **values: Any) -> HTMLResponse:
     """A page of the workbench; ``here`` : its name in the navigation."""
     desk = request.app.state.desk
-    shown = environment().get_template(template).render(
-        here=here,
-        title=values.pop("title", here),
-        project=desk.project.settings.name,
-        pages=PAGES,
-        static=static,
-        tally=desk.tally(),
-        saved=request.query_params.get("saved", ""),
-        csrf="",
-        **values,
+    shown = (
+        environment()
+        .get_template(template)
+        .render(
+            here=here,
+            title=values.pop("title", here),
+            project=desk.project.settings.name,
+            pages=PAGES,
+            static=static,
+            tally=desk.tally(),
+            saved=request.query_params.get("saved", ""),
+            csrf="",
+            **values,
+        )
     )
     return HTMLResponse(shown)

@@ -8,29 +8,33 @@ from urllib.parse import quote
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from classmark.web.people import Classifier, OpenDesk, Reader
 from classmark.web.rendering import page
 from classmark.workbench.deciding import Decision
+from classmark.workbench.desk.deciding import decide_on, next_for
+from classmark.workbench.desk.sheets import lay_out
 
 router = APIRouter()
 Several = Annotated[list[str], Form(default_factory=list)]
 
 
 @router.get("/decide")
-def first(request: Request) -> RedirectResponse:
+def first(desk: OpenDesk, _: Reader) -> RedirectResponse:
     """Go to the next document that waits."""
-    return _onward(request.app.state.desk.next(), "")
+    return _onward(next_for(desk), "")
 
 
 @router.get("/decide/{document:path}")
-def show(request: Request, document: str) -> HTMLResponse:
+def show(request: Request, desk: OpenDesk, _: Reader, document: str) -> HTMLResponse:
     """Lay a document on the desk."""
-    sheet = request.app.state.desk.open(document)
+    sheet = lay_out(desk, document)
     return page(request, "Decide", "decide.html", title=sheet.title, sheet=sheet)
 
 
 @router.post("/decide/{document:path}")
 def say(
-    request: Request,
+    desk: OpenDesk,
+    who: Classifier,
     document: str,
     act: Annotated[str, Form()],
     assign: Several,
@@ -38,13 +42,12 @@ def say(
     reject: Several,
 ) -> RedirectResponse:
     """Write what was said, then show the next document."""
-    desk = request.app.state.desk
     if act == "skip":
-        return _onward(desk.next(document), "")
+        return _onward(next_for(desk, document), "")
     decision = Decision(
         tuple(assign), tuple(primary), tuple(reject), aside=act == "unsure"
     )
-    saved = desk.decide(document, decision, {}, "")
+    saved = decide_on(desk, document, decision, {}, who.name)
     return _onward(saved.next, f"saved {saved.number}")
 
 

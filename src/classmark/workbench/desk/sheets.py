@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from classmark.workbench.collecting import text_of
+from classmark.workbench.suggesting import path_names
+
+if TYPE_CHECKING:
+    from classmark.formats.record import Record
+    from classmark.workbench.desk.desk import Desk
+
+SHOWN = 10
 _RUN = re.compile(r"\w+")
 STRENGTHS = 4
 
@@ -53,10 +62,40 @@ class Sheet:
     version: int
 
 
+def lay_out(desk: Desk, document: str) -> Sheet:
+    """Lay a document on the desk."""
+    record = desk.project.store.record(document)
+    text = text_of(desk.project, record)
+    choices = _choices(desk, record, text)
+    fields = dict(record.document.fields)
+    title = fields.pop("title", "") or document
+    about = tuple((k, v) for k, v in fields.items() if len(v) < 60)
+    body = "\n\n".join(v for v in fields.values() if len(v) >= 60) or text
+    more = f"{len(desk.categories) - len(choices):,} more"
+    pieces = in_pieces(body, choices)
+    return Sheet(document, title, about, pieces, choices, more, 0)
+
+
+def _choices(desk: Desk, record: Record, text: str) -> tuple[Choice, ...]:
+    model = desk.model()
+    return tuple(
+        Choice(
+            one.category,
+            path_names(desk.categories, desk.tree, one.category),
+            "" if one.probability is None else f"{one.probability:.0%}",
+            one.favour,
+            one.against,
+            desk.categories[one.category].note,
+            "assign" if one.category in record.labels else "",
+        )
+        for one in ([] if model is None else model.suggest(text, SHOWN))
+    )
+
+
 def marked(text: str, parts: Mapping[str, float]) -> Iterator[Piece]:
     """Cut a text where its words speak for or against a category.
 
-    parts : a word as it stands in the text, in small letters, and its part in the score.
+    parts : a word as it stands in the text, in small letters → its part in the score.
 
     >>> [piece.side for piece in marked("Bees, not ants", {"bees": 2.0, "ants": -1.0})]
     ['for', '', 'against']
@@ -77,7 +116,9 @@ def marked(text: str, parts: Mapping[str, float]) -> Iterator[Piece]:
         yield Piece(text[at:])
 
 
-def in_pieces(text: str, choices: Sequence[Choice]) -> tuple[tuple[int, tuple[Piece, ...]], ...]:
+def in_pieces(
+    text: str, choices: Sequence[Choice]
+) -> tuple[tuple[int, tuple[Piece, ...]], ...]:
     """The text once for each choice, its own words marked."""
     found = [
         (number, tuple(marked(text, dict(choice.favour) | dict(choice.against))))

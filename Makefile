@@ -1,4 +1,4 @@
-# Classmark in eight words. Every verb sets the environment up first.
+# Classmark in nine words. Every verb sets the environment up first.
 SHELL := /bin/bash
 .ONESHELL:
 .SHELLFLAGS := -euo pipefail -c
@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 DEMO ?= library
 WORKERS ?= auto
 
-.PHONY: help demo test check docs bench serve clean lock
+.PHONY: help demo test check docs bench promises serve clean lock
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -28,8 +28,9 @@ $(READY): requirements/dev.lock pyproject.toml
 	fi
 	@touch $(READY)
 
-demo: $(READY) ## import, train, evaluate and suggest on the embedded library
-	$(BIN)/classmark demo --no-serve --dir $(DEMO)
+demo: $(READY) ## import, train, evaluate and suggest on the embedded library; then the workbench
+	@if [ -t 1 ] && [ -z "$${CI:-}" ]; then serve=--serve; else serve=--no-serve; fi
+	$(BIN)/classmark demo $$serve --dir $(DEMO)
 
 test: $(READY) ## all tests (those marked data need CLASSMARK_DATA)
 	$(BIN)/python -m pytest -q -n $(WORKERS)
@@ -48,6 +49,9 @@ docs: $(READY) ## the manual, as HTML in docs/_build
 bench: $(READY) ## the benchmarks of docs/benchmarks.md (need CLASSMARK_DATA)
 	@[ -n "$${CLASSMARK_DATA:-}" ] || { echo "bench needs the public data sets: set CLASSMARK_DATA to their folder (docs/datasets.md)"; exit 2; }
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script; done
+
+promises: $(READY) ## what is promised of reliability, in full; figures in docs/promises.md
+	$(BIN)/python benchmarks/promises.py
 
 serve: $(READY) ## the workbench over the demo project
 	$(BIN)/classmark serve $(DEMO)

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from hypothesis import settings
@@ -21,3 +22,45 @@ def data():
     if not folder or not Path(folder).is_dir():
         pytest.skip("needs the public data sets: set CLASSMARK_DATA to their folder")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def promised():
+    """Choose how often something is tried: few times, or as often as is promised.
+
+    ``make promises`` sets CLASSMARK_PROMISES=full.
+    """
+    full = os.environ.get("CLASSMARK_PROMISES") == "full"
+    return lambda quick, whole: whole if full else quick
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """Return the url of a running PostgreSQL; skip, with the reason, without one."""
+    from postgres_server import program, running_server
+
+    pytest.importorskip("psycopg", reason="needs psycopg: install classmark[postgres]")
+    if program("initdb") is None:
+        pytest.skip("needs PostgreSQL: install its server programs")
+    with running_server() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_store(postgres, monkeypatch):
+    """Return a function that names a place for one more store on the server."""
+    from classmark.workbench.settings import StoreSettings
+
+    monkeypatch.delenv("CLASSMARK_STORE", raising=False)
+
+    return lambda: StoreSettings(postgres, f"t{uuid4().hex}")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def any_store(request):
+    """Return a function that names a place for a store: a file, then PostgreSQL."""
+    from classmark.workbench.settings import StoreSettings
+
+    if request.param == "sqlite":
+        return StoreSettings
+    return request.getfixturevalue("postgres_store")

@@ -25,6 +25,10 @@ from numpy.typing import NDArray
 from classmark.problems import DamagedFolder, Mistake
 
 MANIFEST = "manifest.json"
+_HEADER, _SEAL = 128, 10  # bytes of the head of an array, of the foot of a manifest
+_REMEDY = "restore the folder from a backup, or train or build it again"
+# numpy reads a header with ast, which Python 3.11 does not let two threads do at once
+_HEADERS = Lock()
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -65,7 +69,7 @@ class FolderWriter:
     def __init__(self, folder: Path) -> None:
         if folder.exists():
             raise Mistake(f"{folder} is already there: nothing is overwritten in place")
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(folder.parent)
         self.folder = folder
         self.beside = folder.parent / f".{folder.name}.{os.getpid()}.writing"
         self.beside.mkdir()
@@ -206,9 +210,6 @@ def _write_array(folder: Path, name: str, array: NDArray[Any]) -> dict[str, int]
     return {"bytes": path.stat().st_size, "crc32": _crc32(path)}
 
 
-_HEADER = 128
-
-
 def _header(kind: np.dtype[Any], length: int) -> bytes:
     """Return the head of a .npy file (version 1.0), always of one size."""
     facts = {"descr": kind.str, "fortran_order": False, "shape": (length,)}
@@ -241,13 +242,10 @@ def _read_array(folder: Path, name: str, facts: Mapping[str, int]) -> NDArray[An
     if path.stat().st_size != facts["bytes"] or _crc32(path) != facts["crc32"]:
         raise DamagedFolder(f"{path} does not match its checksum: {_REMEDY}")
     with _HEADERS:
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    return array
-
-
-# numpy reads a header with ast, which Python 3.11 does not let two threads do at once
-_HEADERS = Lock()
-_REMEDY = "restore the folder from a backup, or train or build it again"
+        try:
+            return np.lib.format.open_memmap(path, mode="r")
+        except ValueError as problem:
+            raise DamagedFolder(f"{path} is no plain array: {_REMEDY}") from problem
 
 
 def _crc32(path: Path) -> int:
@@ -264,9 +262,6 @@ def _sealed(manifest: Mapping[str, Any]) -> bytes:
     return body + _seal(body)
 
 
-_SEAL = 10
-
-
 def _seal(body: bytes) -> bytes:
     return f"\n{zlib.crc32(body):08x}\n".encode()
 
@@ -275,12 +270,10 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if not path.exists():
         raise DamagedFolder(f"{folder} has no {MANIFEST}: {_REMEDY}")
-    content = path.read_bytes()
-    body, seal = content[:-_SEAL], content[-_SEAL:]
+    body, seal = (content := path.read_bytes())[:-_SEAL], content[-_SEAL:]
     if _seal(body) != seal:
         raise DamagedFolder(f"{path} does not match its checksum: {_REMEDY}")
-    manifest: dict[str, Any] = json.loads(body)
-    return manifest
+    return dict(json.loads(body))
 
 
 def _write_synced(path: Path, content: bytes) -> None:
@@ -288,6 +281,14 @@ def _write_synced(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, so that their names last."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
 
 
 def sync_folder(folder: Path) -> None:

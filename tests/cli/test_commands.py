@@ -94,7 +94,6 @@ def test_taxonomy_in_and_out(run, shelf, tmp_path):
         (["init", "."], "not empty"),
         (["init", "new", "--analyzer", "nonsense"], "nonsense"),
         (["data", "get", "no-such-set"], "no-such-set"),
-        (["serve", "."], "workbench"),
         (["export", "out.doc"], "no export format"),
         (["taxonomy", "show", "zzz"], "zzz"),
     ],

@@ -10,6 +10,7 @@ import pytest
 
 from classmark.datasets import load
 from classmark.datasets.library import (
+    library_arrivals,
     library_categories,
     library_folder,
     library_records,
@@ -174,3 +175,19 @@ def test_the_simulation_writes_the_same_log_again():
     spec.loader.exec_module(script)
     folder = library_folder()
     assert script.simulate(folder) == (folder / "clicks.jsonl").read_text("utf-8")
+
+
+def test_new_arrivals_wait_without_labels_and_are_written_for_the_purpose(records):
+    arrivals = list(library_arrivals())
+    assert len(arrivals) >= 40
+    assert not [record.id for record in arrivals if record.labels or record.links]
+    ids = {record.id for record in (*records, *arrivals)}
+    titles = {record.document.fields["title"] for record in (*records, *arrivals)}
+    assert len(ids) == len(titles) == len(records) + len(arrivals)
+    lengths = {r.id: len(r.document.fields["text"].split()) for r in arrivals}
+    assert not {name: n for name, n in lengths.items() if not 40 <= n <= 120}
+    test_no_sentence_is_used_twice([*records, *arrivals])
+
+
+def test_new_arrivals_are_of_no_part():
+    assert not [record.id for record in library_arrivals() if "part" in record.meta]

@@ -1,5 +1,6 @@
 """Annif's corpora and vocabularies."""
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,11 @@ def test_full_texts(tmp_path):
     )
     assert ants.labels == {"ants": 1.0, "stores": 1.0}
     assert not moths.labels
+    with zipfile.ZipFile(tmp_path / "texts.zip", "w") as archive:
+        for path in (FILES / "annif-folder").iterdir():
+            archive.write(path, path.name)
+    packed = read_annif_folder(tmp_path / "texts.zip")
+    assert sorted(packed, key=lambda record: record.id) == records
     assert write_annif_folder(records, tmp_path) == 3
     assert list(read_annif_folder(tmp_path)) == records
 

@@ -249,10 +249,10 @@ def reason(read, *arguments):
 
 @pytest.mark.parametrize("name", SINGLE_FILES)
 @pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz", ".zip", ".tar"])
-def test_any_bytes_give_records_or_a_reason(tmp_path_factory, name, suffix):
+def test_any_bytes_give_records_or_a_reason(tmp_path_factory, name, suffix, promised):
     path = tmp_path_factory.mktemp("noise") / f"a{suffix}"
 
-    @settings(max_examples=60 if not suffix else 15, deadline=None)
+    @settings(max_examples=promised(15 if suffix else 60, 1000), deadline=None)
     @given(NOISE)
     def check(noise):
         path.write_bytes(noise)

@@ -250,7 +250,8 @@ class Acts(RuleBasedStateMachine):
         assert list(self.store.log(half)) == entries[half:]
 
 
-def test_the_log_and_its_model_agree():
+def test_the_log_and_its_model_agree(promised):
+    examples = promised(40, 1000)
     run_state_machine_as_test(
-        Acts, settings=settings(max_examples=40, stateful_step_count=25)
+        Acts, settings=settings(max_examples=examples, stateful_step_count=25)
     )

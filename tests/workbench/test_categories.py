@@ -21,8 +21,8 @@ from classmark.workbench.undoing import undo
 
 
 @pytest.fixture
-def project(tmp_path):
-    create(tmp_path / "shelf", Settings("shelf"))
+def project(tmp_path, any_store):
+    create(tmp_path / "shelf", Settings("shelf", store=any_store()))
     with Project(tmp_path / "shelf") as opened:
         tree = [
             Category("life"),

@@ -28,9 +28,9 @@ SHOWN = [("a", 3.0), ("b", 2.5), ("3", 2.0), ("d", -0.5)]
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch):
+def project(tmp_path, monkeypatch, any_store):
     monkeypatch.setenv("CLASSMARK_USER", "ann")
-    create(tmp_path / "p", Settings("p"))
+    create(tmp_path / "p", Settings("p", store=any_store()))
     with Project(tmp_path / "p") as opened:
         yield opened
 

@@ -28,7 +28,7 @@ TEXTS = {
 
 
 @pytest.fixture
-def project(tmp_path):
+def project(tmp_path, any_store):
     rows = [
         {"id": f"{label}{place}", "text": text, "primary": label}
         for label, texts in TEXTS.items()
@@ -38,7 +38,7 @@ def project(tmp_path):
     rows.append({"id": "mead", "text": "fermented mead"})
     file = tmp_path / "notes.jsonl"
     file.write_text("\n".join(json.dumps(row) for row in rows))
-    create(tmp_path / "shelf", Settings("shelf"))
+    create(tmp_path / "shelf", Settings("shelf", store=any_store()))
     with Project(tmp_path / "shelf") as opened:
         import_documents(opened, file)
         yield opened

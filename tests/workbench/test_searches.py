@@ -27,15 +27,15 @@ from classmark.workbench.store import Store
 IDS = ["d1", "d2", "d3"]
 
 
-def new_store(path):
-    store = Store(path, create=True)
+def new_store(path, server=None):
+    store = Store(path, create=True, server=server)
     store.put_documents([Record(Document(id_, {"text": id_})) for id_ in IDS])
     return store
 
 
 @pytest.fixture
-def store(tmp_path):
-    with new_store(tmp_path / "store.sqlite") as opened:
+def store(tmp_path, any_store):
+    with new_store(tmp_path / "store.sqlite", any_store()) as opened:
         yield opened
 
 

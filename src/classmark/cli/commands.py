@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from classmark.cli.stores import Url, store_of
+
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
@@ -45,6 +47,7 @@ def init(
     analyzer: Annotated[
         str | None, typer.Option(help="Text analysis, as in: words|lower|stop(english)")
     ] = None,
+    store: Url = None,
 ) -> None:
     """Make a new project directory."""
     from classmark.cli.output import say
@@ -55,7 +58,8 @@ def init(
     text = TextSettings()
     if analyzer is not None:
         text = TextSettings(analyzer=require_analyzer(analyzer))
-    create(folder, Settings(name or folder.resolve().name, text=text))
+    kept = store_of(store, folder)
+    create(folder, Settings(name or folder.resolve().name, text=text, store=kept))
     say(f"made {folder}: next, classmark import FILE --project {folder}")
 
 

@@ -37,6 +37,6 @@ def run(folder: Path, *, serve: bool, as_json: bool) -> None:
     if serve:
         from classmark.web.serving import serve_project
 
-        serve_project(folder, "127.0.0.1", 8000, say)
+        serve_project(folder, "127.0.0.1", 8000, say, or_free=True)
         return
     say(f"\nThe project is in {folder}: try classmark info --project {folder}")

@@ -12,6 +12,7 @@ import typer
 
 from classmark import __version__
 from classmark.cli import (
+    backup,
     branches,
     clicking,
     commands,
@@ -19,6 +20,7 @@ from classmark.cli import (
     liking,
     links,
     placing,
+    progress,
     proposing,
     ranking,
     screening,
@@ -42,6 +44,8 @@ app = typer.Typer(
 taxonomy = typer.Typer(help="Show, bring in, write or change the taxonomy.")
 data = typer.Typer(help="Known public collections.")
 rank = typer.Typer(help="Learn how answers are to be ordered.")
+users = typer.Typer(help="Who may log in, and as what.")
+tokens = typer.Typer(help="Keys for programs that use the calls.")
 screen = typer.Typer(help="Read until a share of the relevant documents is found.")
 app.command()(commands.init)
 app.command("import")(commands.import_)
@@ -52,6 +56,7 @@ taxonomy.command("import")(taxonomies.import_)
 taxonomy.command()(taxonomies.export)
 taxonomy.command()(taxonomies.add)
 taxonomy.command()(taxonomies.rename)
+taxonomy.command()(taxonomies.describe)
 taxonomy.command()(taxonomies.merge)
 taxonomy.command()(taxonomies.split)
 taxonomy.command()(taxonomies.move)
@@ -89,6 +94,8 @@ app.command()(decisions.undo)
 app.command()(decisions.history)
 app.command()(decisions.queue)
 app.command()(decisions.rebuild)
+app.command()(progress.progress)
+app.command()(progress.agreement)
 app.add_typer(data, name="data")
 data.command("list")(commands.data_list)
 data.command("path")(commands.data_path)
@@ -96,7 +103,19 @@ data.command("get")(commands.data_get)
 app.command()(commands.reproduce)
 app.command()(commands.demo)
 app.command()(commands.info)
+app.command()(backup.backup)
+app.command()(backup.restore)
 app.command()(serving.serve)
+app.add_typer(users, name="users")
+users.command("add")(serving.users_add)
+users.command("list")(serving.users_list)
+users.command("role")(serving.users_role)
+users.command("password")(serving.users_password)
+users.command("remove")(serving.users_remove)
+app.add_typer(tokens, name="tokens")
+tokens.command("add")(serving.tokens_add)
+tokens.command("list")(serving.tokens_list)
+tokens.command("revoke")(serving.tokens_revoke)
 
 
 def _version(wanted: bool) -> None:

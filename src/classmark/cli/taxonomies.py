@@ -13,6 +13,7 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The category's id.")]
 Label = Annotated[str, typer.Option(help="What people call it.")]
 Parent = Annotated[str | None, typer.Option(help="The id of the category above.")]
 Note = Annotated[str, typer.Option(help="What belongs there.")]
+Guideline = Annotated[str, typer.Option(help="How experts decide what belongs there.")]
 
 
 def show(
@@ -60,6 +61,7 @@ def add(
     label: Label = "",
     parent: Parent = None,
     note: Note = "",
+    guideline: Guideline = "",
     project: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
@@ -69,7 +71,7 @@ def add(
     from classmark.workbench.learning import and_learn
 
     with open_project(project) as opened:
-        new = categories.new_category(id_, label, parent, note)
+        new = categories.new_category(id_, label, parent, note, guideline)
         show_logged(and_learn(opened, categories.add(opened, new)), as_json=as_json)
 
 
@@ -87,6 +89,32 @@ def rename(
 
     with open_project(project) as opened:
         done = categories.rename(opened, id_, label=label, new_id=new_id)
+        show_logged(and_learn(opened, done), as_json=as_json)
+
+
+def describe(
+    id_: Id,
+    note: Annotated[str | None, typer.Option(help="What belongs there.")] = None,
+    guideline: Annotated[
+        str | None, typer.Option(help="How experts decide what belongs there.")
+    ] = None,
+    notation: Annotated[str | None, typer.Option(help="Its class mark.")] = None,
+    synonym: Annotated[
+        list[str] | None,
+        typer.Option(help="Another name; may be repeated. All others go."),
+    ] = None,
+    project: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Say anew what belongs to a category, and how experts decide; "" empties it."""
+    from classmark.cli.output import show_logged
+    from classmark.workbench import categories
+    from classmark.workbench.learning import and_learn
+
+    given = {"note": note, "guideline": guideline, "notation": notation}
+    said = {k: v for k, v in given.items() if v is not None}
+    with open_project(project) as opened:
+        done = categories.describe(opened, id_, said, synonym)
         show_logged(and_learn(opened, done), as_json=as_json)
 
 

@@ -55,18 +55,34 @@ def library_records(folder: Path | None = None) -> Iterator[Record]:
         yield _record(name, row, parts[name])
 
 
+def library_arrivals() -> Iterator[Record]:
+    """Yield records that came in last and that nobody has classified; no part's."""
+    path = library_folder() / "arrivals.jsonl"
+    for line, row in json_lines(path):
+        if "id" not in row or "text" not in row:
+            raise UnreadableFile(path, line, "id and text are needed")
+        yield Record(_document(str(row["id"]), row), meta=_meta(row))
+
+
 def _record(name: str, row: dict[str, Any], part: str) -> Record:
-    fields = {key: str(row.get(key, "")) for key in ("title", "creator", "text")}
     labels = {str(row["primary"]): PRIMARY}
     for label in row.get("secondary", ()):
         labels.setdefault(str(label), SECONDARY)
-    meta = {key: str(row[key]) for key in ("year", "kind") if row.get(key)}
     return Record(
-        Document(name, {key: text for key, text in fields.items() if text}),
+        _document(name, row),
         labels,
-        {**meta, "part": part},
+        {**_meta(row), "part": part},
         tuple((str(see["to"]), str(see["anchor"])) for see in row.get("see", ())),
     )
+
+
+def _document(name: str, row: dict[str, Any]) -> Document:
+    fields = {key: str(row.get(key, "")) for key in ("title", "creator", "text")}
+    return Document(name, {key: text for key, text in fields.items() if text})
+
+
+def _meta(row: dict[str, Any]) -> dict[str, str]:
+    return {key: str(row[key]) for key in ("year", "kind") if row.get(key)}
 
 
 def _split(path: Path) -> Iterator[tuple[str, str]]:

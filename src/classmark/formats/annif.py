@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.corpus.document import Document
-from classmark.formats.archive import entries
+from classmark.formats.archive import Entry, entries, is_archive
 from classmark.formats.delimited import dictionaries
 from classmark.formats.ids import Ids
 from classmark.formats.record import SECONDARY, Record
@@ -106,33 +106,33 @@ def write_annif_csv(records: Iterable[Record], path: Path | str) -> int:
 def read_annif_folder(path: Path | str) -> Iterator[Record]:
     """Yield full texts: ``NAME.txt`` with ``NAME.tsv`` (URI, label) or ``NAME.key``.
 
-    A text without either has no labels.
+    A text without either has no labels. A zip or tar of such a folder is read alike.
     """
     folder = Path(path)
-    if not folder.is_dir():
+    if not folder.is_dir() and not is_archive(folder):
         raise UnreadableFile(path, None, "no such folder: give a folder of .txt files")
+    subjects = _subjects_within(folder)
     for entry in entries(folder):
-        if not entry.name.endswith(".txt"):
-            continue
-        name = entry.name.removesuffix(".txt")
-        with entry.open() as stream:
-            body = whole_text(stream, entry.where, "utf-8", LIMITS)
-        yield Record(Document(name, {"body": body}), _subjects_of(folder, name))
+        if entry.name.endswith(".txt"):
+            name = entry.name.removesuffix(".txt")
+            labels = dict.fromkeys(subjects.get(name, ()), SECONDARY)
+            yield Record(Document(name, {"body": _whole(entry)}), labels)
 
 
-def _subjects_of(folder: Path, name: str) -> dict[str, float]:
-    for suffix in (".tsv", ".key"):
-        path = folder / f"{name}{suffix}"
-        if path.is_file():
-            return dict.fromkeys(
-                (
-                    _uri(text.split("\t")[0].strip())
-                    for _, text in lines(path)
-                    if text.strip()
-                ),
-                SECONDARY,
-            )
-    return {}
+def _subjects_within(folder: Path) -> dict[str, tuple[str, ...]]:
+    """Name of a text → its subjects; where there are both, .tsv and not .key."""
+    found: dict[str, tuple[str, ...]] = {}
+    for entry in entries(folder):
+        name, _, suffix = entry.name.rpartition(".")
+        if suffix == "tsv" or (suffix == "key" and name not in found):
+            rows = [row for row in _whole(entry).split("\n") if row.strip()]
+            found[name] = tuple(_uri(row.split("\t")[0].strip()) for row in rows)
+    return found
+
+
+def _whole(entry: Entry) -> str:
+    with entry.open() as stream:
+        return whole_text(stream, entry.where, "utf-8", LIMITS)
 
 
 def write_annif_folder(records: Iterable[Record], path: Path | str) -> int:

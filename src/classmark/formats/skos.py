@@ -107,7 +107,8 @@ class _View:
         labels = self._texts(concept, SKOS.prefLabel)
         others = self._texts(concept, SKOS.altLabel)
         notes = self._texts(concept, SKOS.scopeNote)
-        language = self._language(labels or {**others, **notes})
+        how = self._texts(concept, SKOS.editorialNote)
+        language = self._language(labels or {**others, **notes, **how})
         gone = self.graph.value(concept, OWL.deprecated)
         above = set(self.graph.objects(concept, SKOS.broader))
         above |= set(self.graph.subjects(SKOS.narrower, concept))
@@ -119,6 +120,7 @@ class _View:
             tuple(sorted(map(self._id, above & self.concepts))),
             min(map(str, self.graph.objects(concept, SKOS.notation)), default=""),
             DEPRECATED if str(gone).lower() in ("true", "1") else ACTIVE,
+            " ".join(how.get(language, [])),
         )
 
     def _id(self, concept: Node) -> str:
@@ -183,6 +185,7 @@ def _describe(graph: Graph, category: Category, language: str, base: str) -> Non
     concept = URIRef(_iri(category.id, base))
     graph.add((concept, RDF.type, SKOS.Concept))
     texts = [(SKOS.prefLabel, category.label), (SKOS.scopeNote, category.note)]
+    texts.append((SKOS.editorialNote, category.guideline))
     texts += [(SKOS.altLabel, synonym) for synonym in category.synonyms]
     for about, text in texts:
         if text:

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-COLUMNS = ("id", "parent", "label", "scope_note", "synonyms", "notation", "status")
+COLUMNS = (
+    "id", "parent", "label", "scope_note", "synonyms", "notation", "status",
+    "guideline",
+)  # fmt: skip
 MANY = "|"
 TOPIC = re.compile(
     r"\s*parent:\s*(\S+)\s+child:\s*(\S+)(?:\s+child-description:\s*(.*?))?\s*"
@@ -40,8 +43,9 @@ def checked(categories: list[Category], path: Path | str) -> list[Category]:
 def read_category_csv(path: Path | str, *, encoding: str = "utf-8") -> list[Category]:
     """Read ``id,parent,label,scope_note,synonyms`` (tabs in a ``.tsv``).
 
-    Only ``id`` is needed; ``notation`` and ``status`` are read where they are, other
-    columns are refused. Several parents or synonyms are separated by ``|``.
+    Only ``id`` is needed; ``notation``, ``status`` and ``guideline`` are read where
+    they are, other columns are refused. Several parents or synonyms are separated by
+    ``|``.
     """
     found = []
     for number, row in dictionaries(path, encoding=encoding):
@@ -66,6 +70,7 @@ def _category(row: dict[str, str]) -> Category:
         _several(row.get("parent", "")),
         row.get("notation", "").strip(),
         row.get("status", "").strip() or ACTIVE,
+        row.get("guideline", "").strip(),
     )
 
 
@@ -86,9 +91,8 @@ def write_category_csv(categories: Iterable[Category], path: Path | str) -> int:
                         f"category {c.id!r}: {text!r} has a {MANY}: remove it"
                     )
             parents, synonyms = MANY.join(c.parents), MANY.join(c.synonyms)
-            table.writerow(
-                [c.id, parents, c.label, c.note, synonyms, c.notation, c.status]
-            )
+            own = (c.label, c.note, synonyms, c.notation, c.status, c.guideline)
+            table.writerow([c.id, parents, *own])
             count += 1
     return count
 

@@ -180,10 +180,10 @@ class TopDownClassifier(Estimator):
         rows = self._documents(X)
         if len(rows) != 1:
             raise Mistake(f"X has {len(rows)} rows: evidence is shown for one document")
-        if leaf not in self.classes_:
+        place = self._place.get(leaf)
+        if place is None:
             raise Mistake(f"leaf {leaf!r} is not one of classes_: check its spelling")
         columns, values = rows.row(0)
-        place = self.classes_.index(leaf)
         parts = path_parts(self.trained_, columns, values, place, self._scale)
         return Evidence(columns.astype(np.int64), parts)
 
@@ -221,6 +221,7 @@ class TopDownClassifier(Estimator):
     def _with(self, places: Places, trained: Trained, features: int) -> Self:
         self.places_, self.trained_, self.n_features_in_ = places, trained, features
         self.classes_ = places.named
+        self._place = {leaf: at for at, leaf in enumerate(self.classes_)}
         return self
 
     @property

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from classmark.index.merging import Part
 from classmark.index.segments import Cursor, Segment, SegmentField, Stretch
 from classmark.problems import DamagedFolder, Mistake
-from classmark.storage import Generations, Saved, open_folder, save
+from classmark.storage import Generations, Saved, make_folder, open_folder, save
 
 FORMAT, VERSION = "classmark-index", 1
 _PREFIX, _LOCK = "segment-", ".lock"
@@ -192,7 +192,7 @@ class Lock:
     """Whoever changes an index holds this; the system frees it when a process dies."""
 
     def __init__(self, path: Path) -> None:
-        path.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
         self._file: int | None = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)

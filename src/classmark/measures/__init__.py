@@ -1,12 +1,13 @@
 """How good is this order?"""
 
-from classmark.measures.agreement import cohen_kappa, krippendorff_alpha
+from classmark.measures.agreement import cohen_kappa, kappa_of, krippendorff_alpha
 from classmark.measures.calibration import calibration_error, reliability
 from classmark.measures.classification import (
     accuracy_bound,
     classification,
     contingency,
 )
+from classmark.measures.distances import jaccard_distance, masi_distance
 from classmark.measures.graphs import ranking_error
 from classmark.measures.hierarchy import hierarchical_f, tree_induced_error
 from classmark.measures.names import MEASURES, Measure, parse
@@ -42,8 +43,11 @@ __all__ = [
     "contingency",
     "documents_read",
     "hierarchical_f",
+    "jaccard_distance",
+    "kappa_of",
     "krippendorff_alpha",
     "macro_t_test",
+    "masi_distance",
     "micro_sign_test",
     "paired_t_test",
     "parse",

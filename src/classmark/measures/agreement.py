@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from classmark.measures.distances import NOMINAL, Distances, distances
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 Decisions = Sequence[Hashable | None]
 
@@ -25,7 +26,7 @@ def cohen_kappa(first: Decisions, second: Decisions) -> float:
     >>> round(cohen_kappa(["a", "a", "b", "b"], ["a", "b", "b", "b"]), 3)
     0.5
     """
-    codes = _coded([first, second], name="first and second")
+    codes, _ = _coded([first, second], name="first and second")
     if (codes < 0).any():
         item = int(np.argmax((codes < 0).any(axis=0)))
         raise Mistake(
@@ -40,33 +41,75 @@ def cohen_kappa(first: Decisions, second: Decisions) -> float:
     return math.nan if chance == 1 else (agreed - chance) / (1 - chance)
 
 
-def krippendorff_alpha(decisions: Sequence[Decisions]) -> float:
+def kappa_of(table: ArrayLike) -> float:
+    """Return Cohen's κ of a table of counts [Cohen60].
+
+    table : shape (k, k), how often the first person said the row's category and the
+    second the column's.
+
+    >>> round(kappa_of([[20, 5], [10, 15]]), 3)
+    0.4
+    """
+    counts = np.asarray(table, dtype=np.float64)
+    square = counts.ndim == 2 and counts.shape[0] == counts.shape[1]
+    if not square or not (counts >= 0).all() or not counts.sum() > 0:
+        raise Mistake(
+            f"table has the shape {counts.shape}: give a square of counts, not all 0"
+        )
+    shares = counts / counts.sum()
+    chance = float(shares.sum(axis=1) @ shares.sum(axis=0))
+    if chance >= 1:
+        return math.nan
+    return (float(np.trace(shares)) - chance) / (1 - chance)
+
+
+def krippendorff_alpha(
+    decisions: Sequence[Decisions],
+    distance: str | Callable[[Any, Any], float] = NOMINAL,
+) -> float:
     """Return the agreement of any number of people, with gaps [Krippendorff04].
 
-    α = 1 − D_observed / D_expected, nominal: a pair of decisions on one item disagrees
-    or not; items with fewer than two decisions say nothing. NaN when everybody always
-    says the same one thing.
+    α = 1 − D_observed / D_expected, the mean distance of two decisions on one item and
+    of any two; items with fewer than two decisions say nothing. NaN when everybody
+    always says the same one thing.
 
     decisions : one sequence a person, of one length, None where there is no decision.
+    distance : "nominal" (0 or 1); for decisions that are sets "jaccard" or "masi"
+    [Passonneau06]; or a function of two decisions, 0 for the same.
 
     >>> round(krippendorff_alpha([["a", "b", None, "b"], ["a", "b", "b", "a"]]), 3)
     0.444
+    >>> ab, b = frozenset("ab"), frozenset("b")
+    >>> round(krippendorff_alpha([[ab, b, b], [ab, ab, b]], "masi"), 3)
+    0.444
     """
-    codes = _coded(decisions, name="decisions")
-    kinds = int(codes.max()) + 1
-    counts = np.stack([(codes == kind).sum(axis=0) for kind in range(kinds)])
-    counts = counts[:, counts.sum(axis=0) >= 2]
-    if not counts.size:
+    codes, kinds = _coded(decisions, name="decisions")
+    codes = codes[:, (codes >= 0).sum(axis=0) >= 2]
+    if not codes.size:
         raise Mistake("decisions: no item has two of them: nothing can be compared")
-    each = counts.sum(axis=0)
-    total = int(each.sum())
-    observed = ((each**2 - (counts**2).sum(axis=0)) / (each - 1)).sum()
-    expected = (total**2 - (counts.sum(axis=1) ** 2).sum()) / (total - 1)
-    return math.nan if expected == 0 else float(1 - observed / expected)
+    apart = distances(kinds, distance)
+    counts = np.bincount(codes[codes >= 0], minlength=len(kinds)).astype(np.float64)
+    total = float(counts.sum())
+    expected = apart.all_pairs(counts) / (total * (total - 1))
+    return math.nan if expected == 0 else 1 - _observed(codes, apart) / expected
 
 
-def _coded(decisions: Sequence[Decisions], *, name: str) -> NDArray[np.int64]:
-    """Number the categories; −1 where there is no decision."""
+def _observed(codes: NDArray[np.int64], apart: Distances) -> float:
+    """The mean distance of two decisions on one item, an item as often as decided."""
+    many = (codes >= 0).sum(axis=0)
+    total = 0.0
+    for one in range(len(codes)):
+        for other in range(one):
+            both = (codes[one] >= 0) & (codes[other] >= 0)
+            far = apart.between(codes[one, both], codes[other, both])
+            total += float((2 * far / (many[both] - 1)).sum())
+    return total / float(many.sum())
+
+
+def _coded(
+    decisions: Sequence[Decisions], *, name: str
+) -> tuple[NDArray[np.int64], list[Any]]:
+    """Number the categories, −1 where there is no decision; and what is numbered."""
     lengths = {len(person) for person in decisions}
     if len(lengths) != 1 or lengths == {0}:
         raise Mistake(
@@ -85,4 +128,4 @@ def _coded(decisions: Sequence[Decisions], *, name: str) -> NDArray[np.int64]:
     )
     if (codes < 0).all():
         raise Mistake(f"{name}: there is no decision at all")
-    return codes
+    return codes, [kind for kind, code in numbered.items() if code >= 0]

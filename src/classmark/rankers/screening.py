@@ -140,6 +140,11 @@ class Screening:
         return self.reading.progress()
 
     @property
+    def query(self) -> Query | None:
+        """What was learned; None without an example."""
+        return self._query
+
+    @property
     def found(self) -> Numbers:
         """The relevant documents, in the order they were found."""
         found: Numbers = self.reading.numbers[self.reading.said == 1]

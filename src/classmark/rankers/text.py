@@ -132,29 +132,30 @@ class TextRanker:
 
     def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""
-        X = self.vectorizer.transform([text])
+        X = self.vectorizer.rows([text])
         scores = self.ranker.decision_function(X)[0]
         shown = np.flatnonzero(np.isfinite(scores))
         likely = self.probabilities(scores[None, shown])
-        names = self.vectorizer.get_feature_names_out()
         read = self._words_behind(text)
         found = []
         for place, at in enumerate(best_of(scores[shown], top), start=1):
             category = shown[at]
             sides = self.ranker.evidence(X, int(category)).strongest(terms)
             favour, against = (
-                tuple((read[names[j]], part) for j, part in side) for side in sides
+                tuple((read[j], part) for j, part in side) for side in sides
             )
             name, score = self.categories[category], float(scores[category])
             chance = None if likely is None else float(likely[0, at])
             found.append(Suggestion(name, place, score, favour, against, chance))
         return found
 
-    def _words_behind(self, text: str) -> dict[str, str]:
-        """Term → the first word of the text that became it: what people recognise."""
+    def _words_behind(self, text: str) -> dict[int, str]:
+        """Column → the first word of the text in it: what people recognise."""
         tokens = list(dict.fromkeys(words(text)))
         terms = self.vectorizer.analyzer_.terms(tokens)
-        return dict(zip(reversed(terms), reversed(tokens), strict=True))
+        number = self.vectorizer.vocabulary_.number
+        pairs = zip(reversed(terms), reversed(tokens), strict=True)
+        return {number[term]: word for term, word in pairs if term in number}
 
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Write everything as a new folder; ``facts`` are kept beside the settings."""

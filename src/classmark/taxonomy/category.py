@@ -20,7 +20,8 @@ class Category:
 
     id : what judgments call it;  label : what people call it;  note : its scope;
     synonyms : other names;  parents : ids of broader categories, the main one first;
-    notation : its class mark;  status : ``active`` or ``deprecated``.
+    notation : its class mark;  status : ``active`` or ``deprecated``;  guideline : how
+    experts decide whether a document belongs there.
 
     >>> Category("q.bee", label="Bees", parents=("q",)).name
     'Bees'
@@ -33,6 +34,7 @@ class Category:
     parents: tuple[str, ...] = ()
     notation: str = ""
     status: str = ACTIVE
+    guideline: str = ""
 
     @property
     def name(self) -> str:

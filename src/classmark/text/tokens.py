@@ -14,8 +14,9 @@ as they are (``str.casefold`` would make ss and s of them, which no stemmer expe
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from functools import cache
+from functools import cache, lru_cache
 from unicodedata import category, normalize
 
 import numpy as np
@@ -40,6 +41,7 @@ STANDING_ALONE = (
 )
 _PLANES_WITH_LETTERS = (0, 1, 2, 3, 14)
 _PLANE = 0x10000
+_ASCII = re.compile("[a-z0-9]+")
 
 
 def fold(text: str) -> str:
@@ -53,6 +55,7 @@ def fold(text: str) -> str:
     return normalize("NFC", normalize("NFC", text).lower())
 
 
+@lru_cache(maxsize=1 << 16)
 def kind(character: str) -> int:
     r"""Say which of SEPARATOR, WORD, ALONE and MARK a character is.
 
@@ -92,6 +95,17 @@ def words(text: str) -> list[str]:
 
     >>> words("Don't panic: the R2_D2 is in 東京!")
     ['don', 't', 'panic', 'the', 'r2', 'd2', 'is', 'in', '東', '京']
+    """
+    if text.isascii():
+        return _ASCII.findall(text.lower())
+    return one_by_one(text)
+
+
+def one_by_one(text: str) -> list[str]:
+    """As ``words``, looking at every character.
+
+    >>> one_by_one("Déjà vu")
+    ['déjà', 'vu']
     """
     found: list[list[str]] = []
     last = SEPARATOR

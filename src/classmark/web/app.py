@@ -1,47 +1,83 @@
-"""The application: pages over one desk."""
+"""The application: every page and call over one desk, behind one gate."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
 from importlib.resources import files
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
-from classmark.problems import Mistake
-from classmark.web.pages import decide
-from classmark.web.rendering import HEADERS, page
+from classmark import __version__
+from classmark.web import api, pages
+from classmark.web.api.events import Listening
+from classmark.web.api.project import openapi
+from classmark.web.guard.answering import answer_for
+from classmark.web.guard.doors import Doors
+from classmark.web.guard.gate import Gate
+from classmark.web.guard.headers import Headers
+from classmark.web.guard.heads import Heads
+from classmark.web.guard.identity import Identity
+from classmark.web.guard.limits import Limits
+from classmark.web.guard.sessions import Sessions
+from classmark.web.guard.tries import Tries
+from classmark.web.people import Reader
 
 if TYPE_CHECKING:
-    from starlette.middleware.base import RequestResponseEndpoint
-    from starlette.responses import Response
-
     from classmark.workbench.desk.desk import Desk
 
 
-def create_app(desk: Desk) -> FastAPI:
-    """The workbench over one project."""
-    app = FastAPI(title="Classmark", docs_url=None, redoc_url=None)
-    app.state.desk = desk
+def create_app(desk: Desk, doors: Doors | None = None) -> FastAPI:
+    """The workbench over one project; ``doors`` : how it is reached, else locally."""
+    doors = doors or Doors()
+    app = FastAPI(
+        title="Classmark",
+        version=__version__,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        telemetry={
+            "tracing": False,
+            "metrics": False,
+            "logs": False,
+            "auto_configure": False,
+        },
+    )
+    state = app.state
+    state.desk, state.doors, state.tries = desk, doors, Tries()
+    state.sessions, state.identity = Sessions(), Identity(desk)
+    state.listening = Listening()
     app.mount("/static", StaticFiles(directory=str(files("classmark.web") / "static")))
-    app.include_router(decide.router)
-
-    @app.get("/")
-    def home() -> RedirectResponse:
-        return RedirectResponse("/decide")
-
-    @app.exception_handler(Mistake)
-    def mistaken(request: Request, mistake: Mistake) -> Response:
-        shown = page(request, "", "mistake.html", title="Not done", said=str(mistake))
-        shown.status_code = 400
-        return shown
-
-    @app.middleware("http")
-    async def guarded(request: Request, onward: RequestResponseEndpoint) -> Response:
-        response = await onward(request)
-        for name, value in HEADERS.items():
-            response.headers.setdefault(name, value)
-        return response
-
+    app.add_api_route("/", home, include_in_schema=False)
+    app.add_api_route("/openapi.json", openapi, include_in_schema=False)
+    for router in routers_of(pages):
+        app.include_router(router, include_in_schema=False)
+    for router in routers_of(api):
+        app.include_router(router)
+    answer_for(app, secure=doors.secure)
+    app.add_middleware(Heads)
+    app.add_middleware(
+        Gate, doors=doors, sessions=state.sessions, identity=state.identity
+    )
+    app.add_middleware(Limits)
+    app.add_middleware(Headers, secure=doors.secure)
     return app
+
+
+async def home(_: Reader) -> RedirectResponse:
+    """Go to the next document."""
+    return RedirectResponse("/decide", 303)
+
+
+def routers_of(package: ModuleType) -> Iterator[APIRouter]:
+    """The router of every module of a package that has one, by name."""
+    for found in iter_modules(package.__path__):
+        module = import_module(f"{package.__name__}.{found.name}")
+        router = getattr(module, "router", None)
+        if router is not None:
+            yield router

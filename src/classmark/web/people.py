@@ -8,7 +8,8 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from classmark.workbench.desk.desk import Desk
-from classmark.workbench.project import whoami
+
+ROLES = ("reader", "classifier", "admin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,27 +22,51 @@ class Who:
     name: str
     role: str
 
+    def may(self, role: str) -> bool:
+        """Whether this role is enough for what asks for ``role``.
 
-def open_desk(request: Request) -> Desk:
+        >>> Who("ada", "classifier").may("reader"), Who("ada", "reader").may("admin")
+        (True, False)
+        """
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+
+class NotAllowed(Exception):
+    """Somebody known asks for what their role does not allow."""
+
+    def __init__(self, who: Who, role: str) -> None:
+        super().__init__(
+            f"{who.name} is here as {who.role}, and this needs the role {role}: "
+            "ask an admin for it"
+        )
+
+
+async def open_desk(request: Request) -> Desk:
     """The project that is served."""
     desk: Desk = request.app.state.desk
     return desk
 
 
-def reader(request: Request) -> Who:
+async def reader(request: Request) -> Who:
     """Somebody who may look."""
-    del request
-    return Who(whoami(), "admin")
+    return _at_least(request, "reader")
 
 
-def classifier(request: Request) -> Who:
+async def classifier(request: Request) -> Who:
     """Somebody who may decide."""
-    return reader(request)
+    return _at_least(request, "classifier")
 
 
-def admin(request: Request) -> Who:
+async def admin(request: Request) -> Who:
     """Somebody who may change settings, people and files."""
-    return reader(request)
+    return _at_least(request, "admin")
+
+
+def _at_least(request: Request, role: str) -> Who:
+    who: Who = request.state.who
+    if not who.may(role):
+        raise NotAllowed(who, role)
+    return who
 
 
 OpenDesk = Annotated[Desk, Depends(open_desk)]

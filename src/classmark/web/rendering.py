@@ -1,4 +1,4 @@
-"""Rendering: templates, what stands on every page, and the headers that guard it."""
+"""Rendering: templates, and what stands on every page."""
 
 from __future__ import annotations
 
@@ -24,18 +24,7 @@ PAGES = (
     ("Import and export", "/files"),
     ("Settings", "/settings"),
 )
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-)
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
+THEMES = ("system", "light", "dark")
 
 
 @cache
@@ -58,21 +47,37 @@ def static(name: str) -> str:
 
 
 def page(request: Request, here: str, template: str, **values: Any) -> HTMLResponse:
-    """A page of the workbench; ``here`` : its name in the navigation."""
-    desk = request.app.state.desk
-    shown = (
-        environment()
-        .get_template(template)
-        .render(
-            here=here,
-            title=values.pop("title", here),
-            project=desk.project.settings.name,
-            pages=PAGES,
-            static=static,
-            tally=desk.tally(),
-            saved=request.query_params.get("saved", ""),
-            csrf="",
-            **values,
-        )
+    """A page of the workbench for somebody who is in; ``here`` : its name in the bar.
+
+    Every template knows ``me``, ``may_decide``, ``may_admin`` and ``csrf``.
+    """
+    desk, who = request.app.state.desk, request.state.who
+    return alone(
+        request,
+        template,
+        project=desk.project.settings.name,
+        here=here,
+        title=values.pop("title", here),
+        pages=PAGES,
+        tally=desk.tally(),
+        saved=request.query_params.get("saved", ""),
+        csrf=request.state.csrf,
+        me=who,
+        may_decide=who.may("classifier"),
+        may_admin=who.may("admin"),
+        **values,
     )
-    return HTMLResponse(shown)
+
+
+def alone(request: Request, template: str, **values: Any) -> HTMLResponse:
+    """A page that stands by itself: nothing of the project is on it."""
+    theme = request.cookies.get("theme", "")
+    values.setdefault("project", "")
+    return fragment(
+        template, static=static, theme=theme if theme in THEMES else "system", **values
+    )
+
+
+def fragment(template: str, **values: Any) -> HTMLResponse:
+    """A piece of a page."""
+    return HTMLResponse(environment().get_template(template).render(**values))

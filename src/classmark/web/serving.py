@@ -2,23 +2,221 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import errno
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, NoReturn
+
+from classmark.problems import Mistake
+from classmark.web.guard.doors import Doors, doors_of
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from classmark.workbench.desk.desk import Desk
+    from classmark.workbench.project import Project
+
+LIVELINESS = 15  # seconds a silent connection is kept
+GOODBYE = 3  # seconds that requests in flight have when the server stops
+HEADERS = 65_536
+BACKLOG = 2048
+CONNECTIONS = 512  # open at once; more are told to come again (503)
+
+
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """What is said of the way in.
+
+    names : host names browsers use;  certificate, key : files for TLS;  proxy : the
+    address of a proxy that speaks TLS for us;  annif : whether Annif's questions are
+    answered without a token; None, where only this machine asks and there are no users.
+    """
+
+    names: tuple[str, ...] = ()
+    certificate: Path | None = None
+    key: Path | None = None
+    proxy: str = ""
+    annif: bool | None = None
+
+    @property
+    def tls(self) -> bool:
+        """Whether we speak TLS ourselves."""
+        return self.certificate is not None
 
 
 def serve_project(
-    folder: Path, host: str, port: int, say: Callable[[str], None]
+    folder: Path,
+    host: str,
+    port: int,
+    say: Callable[[str], None],
+    entrance: Entrance | None = None,
+    *,
+    or_free: bool = False,
 ) -> None:
-    """Serve the workbench of a project; ``say`` is told the address."""
-    import uvicorn
+    """Serve the workbench of a project; ``say`` is told the address.
 
-    from classmark.web.app import create_app
+    port : 0 takes a free one;  or_free : another one too, where it is taken.
+    """
+    from classmark.workbench.project import Project
+
+    entrance = entrance or Entrance()
+    _require_files(entrance)
+    with Project(folder) as project:
+        doors = _doors(project, host, port, entrance)
+    with listen(host, port, or_free=or_free) as listening:
+        doors = replace(doors, port=listening.getsockname()[1])
+        _serve(folder, host, doors, entrance, listening, say)
+
+
+def _serve(
+    folder: Path,
+    host: str,
+    doors: Doors,
+    entrance: Entrance,
+    listening: socket.socket,
+    say: Callable[[str], None],
+) -> None:
     from classmark.workbench.desk.desk import Desk
 
     with Desk(folder) as desk:
-        config = uvicorn.Config(
-            create_app(desk), host=host, port=port, log_level="warning"
+        server = new_server(desk, doors, entrance)
+        warming = Thread(target=warm_up, args=(desk, server), name="warming")
+        warming.start()
+        say(f"Classmark serves {folder} at {address_of(host, doors, entrance)}")
+        with _closing_on_request():
+            server.run(sockets=[listening])
+        warming.join()
+
+
+@contextmanager
+def _closing_on_request() -> Iterator[None]:
+    """Let SIGTERM end the program by its own exits: what was learned is saved."""
+
+    def leave(*_: object) -> NoReturn:
+        raise SystemExit(0)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def warm_up(desk: Desk, server: uvicorn.Server) -> None:
+    """Load what the first suggestion needs, once the first page can be shown."""
+    while not server.started and not server.should_exit:
+        time.sleep(0.02)
+    model = desk.model()
+    if model is not None and not server.should_exit:
+        model.suggest("a book", 1)
+
+
+def new_server(desk: Desk, doors: Doors, entrance: Entrance) -> uvicorn.Server:
+    """A server that listens where it is told to."""
+    import uvicorn
+
+    from classmark.web.app import create_app
+    from classmark.web.guard.patience import Patient
+    from classmark.web.guard.proxies import behind
+
+    app = create_app(desk, doors)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            behind(app, doors.proxy) if doors.proxy else app,
+            http=Patient,
+            ws="none",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=CONNECTIONS,
+            timeout_keep_alive=LIVELINESS,
+            timeout_graceful_shutdown=GOODBYE,
+            h11_max_incomplete_event_size=HEADERS,
+            ssl_certfile=entrance.certificate,
+            ssl_keyfile=entrance.key,
         )
-        server = uvicorn.Server(config)
-        say(f"Classmark serves {folder} at http://{host}:{port}/")
-        server.run()
+    )
+    app.state.listening.over = lambda: server.should_exit
+    return server
+
+
+def address_of(host: str, doors: Doors, entrance: Entrance) -> str:
+    """Where a browser goes; the code stands behind #, which browsers send to nobody.
+
+    >>> address_of("127.0.0.1", Doors(code="c0de", port=8123), Entrance())
+    'http://127.0.0.1:8123/enter#c0de'
+    """
+    code = f"enter#{doors.code}" if doors.code else ""
+    if doors.proxy:
+        return f"https://{min(doors.names)}/{code}"
+    scheme = "https" if entrance.tls else "http"
+    name = min(entrance.names, default=f"[{host}]" if ":" in host else host)
+    return f"{scheme}://{name}:{doors.port}/{code}"
+
+
+def listen(host: str, port: int, *, or_free: bool = False) -> socket.socket:
+    """Listen at an address, so that a taken port is said at once."""
+    if not 0 <= port <= 65_535:
+        raise Mistake(f"--port {port} is no port: give a number from 0 to 65535")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as problem:
+        if problem.errno == errno.EADDRINUSE and or_free:
+            return listen(host, 0)
+        if problem.errno == errno.EADDRINUSE:
+            raise Mistake(
+                f"port {port} of {host} is taken: choose another with --port, "
+                "or --port 0 for a free one"
+            ) from problem
+        raise Mistake(
+            f"cannot listen at {host}, port {port} ({problem.strerror}): give an "
+            "address of this machine and a port that you may use"
+        ) from problem
+
+
+def _doors(project: Project, host: str, port: int, entrance: Entrance) -> Doors:
+    from classmark.workbench.people import users
+
+    known = users(project.store)
+    people = any(user.role == "admin" and not user.disabled for user in known)
+    doors = doors_of(
+        host, port, names=entrance.names, tls=entrance.tls, proxy=entrance.proxy,
+        people=people,
+    )  # fmt: skip
+    return doors if entrance.annif is None else replace(doors, annif=entrance.annif)
+
+
+def _require_files(entrance: Entrance) -> None:
+    if (entrance.certificate is None) is not (entrance.key is None):
+        raise Mistake("TLS needs both: give --certificate and --key")
+    files: Iterable[Path] = filter(None, (entrance.certificate, entrance.key))
+    for path in files:
+        if not path.is_file():
+            raise Mistake(f"{path} is not a file: give a certificate and key in PEM")
+    if entrance.certificate is not None:
+        _require_pair(entrance.certificate, entrance.key)
+
+
+def _require_pair(certificate: Path, key: Path | None) -> None:
+    """Refuse files that TLS cannot use, before anybody waits for an answer."""
+    import ssl
+
+    def passphrase() -> NoReturn:
+        raise Mistake(f"{key} asks for a passphrase: give a key without one")
+
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key, passphrase)
+    except (ssl.SSLError, OSError) as problem:
+        raise Mistake(
+            f"{certificate} and {key} cannot be used for TLS ({problem}): give a "
+            "certificate and its own key, both in PEM"
+        ) from problem

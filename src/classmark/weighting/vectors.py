@@ -48,14 +48,21 @@ def weigh(
             f"{len(statistics.document_frequency)}: use those of the same vocabulary"
         )
     values = np.empty(counts.nnz, np.float32) if into is None else into
-    column = column_factor(statistics, weighting)
+    column = None
+    if is_many := counts.nnz >= counts.width:
+        column = column_factor(statistics, weighting)
     for first, last in _blocks(counts.starts):
         low, high = counts.starts[first], counts.starts[last]
         starts = counts.starts[first : last + 1] - low
         tf = counts.values[low:high].astype(np.float64)
         weights = local_weights(tf, starts, weighting, slope, statistics.average_unique)
-        if column is not None:
-            weights *= column[counts.columns[low:high]]
+        here = counts.columns[low:high]
+        if not is_many:
+            factor = column_factor(statistics, weighting, here)
+        else:
+            factor = None if column is None else column[here]
+        if factor is not None:
+            weights *= factor
         if norm == "l2":
             weights *= per_row(inverse_norms(weights, starts), starts)
         values[low:high] = weights
@@ -73,9 +80,12 @@ def require_weighting(weighting: str, norm: str | None, slope: float) -> None:
         raise Mistake(f"slope is {slope!r}: give a number between 0 and 1")
 
 
-def column_factor(statistics: Statistics, weighting: str) -> NDArray[np.float64] | None:
-    """Return the factor of each term, where the weighting has one."""
+def column_factor(
+    statistics: Statistics, weighting: str, columns: NDArray[np.uint32] | None = None
+) -> NDArray[np.float64] | None:
+    """Return the factor of each term, where the weighting has one; of all, or some."""
     df, n = statistics.document_frequency, statistics.documents
+    df = df if columns is None else df[columns]
     if weighting in {"tfidf", "log-tfidf"}:
         return np.asarray(formulas.smooth_idf(df, n))
     if weighting == "pivoted":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +42,8 @@ EMPTY = "the query has no weights, so all score alike: give more examples, or --
 class Liking:
     """A search kept open: the query stays warm between one answer and the next.
 
-    terms : of the query only so many are kept, the heaviest; None for all.
+    terms : of the query only so many are kept, the heaviest; None for all.  who : who
+    marks, the user of this process if nobody is named.
     marks : document → what holds of it in this search;  weights : the query's, one a
     term of the collection, shape (terms,);  scores : shape (documents,).
     """
@@ -58,14 +59,16 @@ class Liking:
         search: Search,
         collection: Collection | None = None,
         terms: int | None = None,
+        who: str = "",
     ) -> None:
         if terms is not None:
             require_terms(terms)
         self.project, self.search, self.terms = project, search, terms
+        self.who = who
         self.collection = collection or collection_of(project)
         self.reader = Reader(project, self.collection)
         self.texts: dict[str, str] = dict(search.settings.get("texts", {}))
-        self._learn()
+        self.learn()
 
     def mark(
         self, yes: Sequence[str] = (), no: Sequence[str] = (), *, warm: bool = True
@@ -79,18 +82,28 @@ class Liking:
         if both := sorted(said.keys() & set(no)):
             raise Mistake(f"document {both[0]!r}: yes and no: say one of them")
         said |= dict.fromkeys(no, "no")
-        if not said:
-            return
+        if said:
+            self.note(said)
+            self.take_in(said, warm=warm)
+
+    def note(self, said: Mapping[str, Said]) -> None:
+        """Keep what was said of documents; nothing is learned from it yet."""
         require_documents(self.project.store, list(said))
-        again = any(self.marks.get(id_) in {*FOR, *AGAINST} for id_ in said)
         shown = self._left(everything=False)
         marks = [self._mark(id_, act, shown) for id_, act in said.items()]
-        add_marks(self.project.store, self.search, marks)
+        add_marks(self.project.store, self.search, marks, self.who)
+
+    def take_in(self, said: Mapping[str, Said], *, warm: bool = True) -> None:
+        """Learn from what was noted."""
+        again = any(self.marks.get(id_) in {*FOR, *AGAINST} for id_ in said)
         self.marks |= said
         if again or not warm or len(self.marks) >= len(self.scores):
-            self._learn()
+            self.learn()
             return
-        parts = [self._rows(yes), self._rows(no)]
+        sides = (FOR, AGAINST)
+        parts = [self._rows(i for i, a in said.items() if a in side) for side in sides]
+        if not any(map(len, parts)):
+            return
         self.query.partial_fit(
             *(part if len(part) else None for part in parts), known=self._at(said)
         )
@@ -99,20 +112,24 @@ class Liking:
 
     def undo(self) -> list[Mark]:
         """Take back what this user said last; return it."""
-        back = undo_marks(self.project.store, self.search)
+        back = undo_marks(self.project.store, self.search, self.who)
+        self.take_back(back)
+        return back
+
+    def take_back(self, back: Sequence[Mark]) -> None:
+        """Unlearn what was taken back."""
         if self._steps and self._steps[-1] == {mark.document for mark in back}:
             self._steps.pop()
             self.query.undo()
             self.marks = self._standing()
             self._learned()
         else:
-            self._learn()
-        return back
+            self.learn()
 
     def redo(self) -> list[Mark]:
         """Bring back what was undone last; return it."""
-        again = redo_marks(self.project.store, self.search)
-        self._learn()
+        again = redo_marks(self.project.store, self.search, self.who)
+        self.learn()
         return again
 
     def rank(self, k: int = 10, *, everything: bool = False) -> Likes:
@@ -175,7 +192,7 @@ class Liking:
             return notes
         return (*notes, EMPTY)
 
-    def _learn(self) -> None:
+    def learn(self) -> None:
         """Learn from all that holds, from the start."""
         self.marks = self._standing()
         wanted = [id_ for id_, act in self.marks.items() if act in FOR]

@@ -1,4 +1,4 @@
-"""The life of categories: add, rename, merge, split, move and retire them.
+"""The life of categories: add, rename, describe, merge, split, move, retire them.
 
 Each is one transaction and one act of the judgment log, with what it changed; the
 taxonomy is checked before anything is kept. A merge lets the documents of the one
@@ -9,13 +9,15 @@ within the act, and undone with it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from classmark.formats.text_files import open_bytes, whole_text
 from classmark.problems import Mistake
 from classmark.taxonomy import edits
 from classmark.taxonomy.category import ACTIVE, DEPRECATED, Category, taxonomy_of
+from classmark.workbench.carrying import carried
 from classmark.workbench.changes import (
     Row,
     as_json,
@@ -24,7 +26,7 @@ from classmark.workbench.changes import (
     rows_of,
     write,
 )
-from classmark.workbench.judged import ASSIGN, LABELS, PREFER, PRIMARY, REMOVE, UNSURE
+from classmark.workbench.judged import LABELS, REMOVE
 from classmark.workbench.log import Act
 from classmark.workbench.project import whoami
 from classmark.workbench.views import Logged
@@ -35,11 +37,19 @@ if TYPE_CHECKING:
     from classmark.workbench.store import Store
 
 
+DESCRIBED = frozenset({"note", "guideline", "notation"})
+
+
 def new_category(
-    id_: str, label: str = "", parent: str | None = None, note: str = ""
+    id_: str,
+    label: str = "",
+    parent: str | None = None,
+    note: str = "",
+    guideline: str = "",
 ) -> Category:
     """A category as a command line describes it."""
-    return Category(id_, label, note, parents=() if parent is None else (parent,))
+    above = () if parent is None else (parent,)
+    return Category(id_, label, note, parents=above, guideline=guideline)
 
 
 def listed_documents(text: str) -> list[str]:
@@ -86,6 +96,35 @@ def rename(
     return Logged((seq,), f"renamed {id_} to {new_id or label}")
 
 
+def describe(
+    project: Project,
+    id_: str,
+    said: Mapping[str, str],
+    synonyms: Sequence[str] | None = None,
+    who: str = "",
+) -> Logged:
+    """Say anew what belongs to a category, and how experts decide.
+
+    said : any of note, guideline and notation → what is to stand there;  synonyms : its
+    other names, None to leave them;  "" empties.
+    """
+    if unknown := said.keys() - DESCRIBED:
+        raise Mistake(
+            f"{', '.join(sorted(unknown))} cannot be described: give "
+            f"{', '.join(sorted(DESCRIBED))}"
+        )
+    if not said and synonyms is None:
+        raise Mistake(f"{id_}: say its note, guideline, class mark or other names")
+    after: Row = dict(said)
+    if synonyms is not None:
+        after["synonyms"] = as_json([name for name in synonyms if name.strip()])
+    store = project.store
+    with store.transaction():
+        number, row = _one(store, id_)
+        seq = _log(store, "describe", {number: row | after}, who, (number, None))
+    return Logged((seq,), f"described {id_}: {', '.join(sorted(after))}")
+
+
 def move(project: Project, id_: str, under: str | None, who: str = "") -> Logged:
     """Put a category, with all below it, under another one, or at the top."""
     store = project.store
@@ -120,9 +159,9 @@ def merge(project: Project, id_: str, into: str, who: str = "") -> Logged:
             if there["stands"] and number in parents:
                 kept = [target if p == number else p for p in parents]
                 after[child] = there | {"parents": as_json(list(dict.fromkeys(kept)))}
-        carried = list(_carried(store, number, target, into))
+        following = list(carried(store, number, target, into))
         seq = _log(store, "merge", after, who, (number, target))
-        followed = store.judge((act._replace(within=seq) for act in carried), who)
+        followed = store.judge((act._replace(within=seq) for act in following), who)
     said = f"merged {id_} into {into} (judgments carried over: {len(followed)})"
     return Logged((seq, *followed), said)
 
@@ -189,7 +228,7 @@ def _add(
 def _sister(store: Store, new: Category, row: Row) -> Category:
     rows = rows_of(store)
     parents = tuple(str(rows[p]["id"]) for p in json.loads(str(row["parents"])))
-    return Category(new.id, new.label, new.note, new.synonyms, parents, new.notation)
+    return replace(new, parents=parents)
 
 
 def _log(
@@ -205,54 +244,6 @@ def _log(
         raise Mistake(f"nothing to {act}: it is so already")
     write(store, changes)
     return store.append(Act(None, act, changes=changes), who or whoami(), pair)
-
-
-def _carried(store: Store, number: int, target: int, into: str) -> Iterator[Act]:
-    """What was said of the one, as said of the other, where it says more."""
-    said = {
-        document: (act, grade)
-        for document, act, grade in store.run(
-            "SELECT document, act, grade FROM statements WHERE category = ?", (target,)
-        )
-    }
-    for document, act, grade in store.run(
-        "SELECT document, act, grade FROM statements WHERE category = ? ORDER BY seq",
-        (number,),
-    ).fetchall():
-        had, had_grade = said.get(document, ("", 0.0))
-        higher = had == ASSIGN and (grade or 0.0) > had_grade
-        more = {
-            PRIMARY: had != PRIMARY,
-            ASSIGN: had not in LABELS or higher,
-            UNSURE: had not in {*LABELS, UNSURE},
-        }
-        if more.get(act):
-            yield Act(document, act, into, grade)
-    yield from _carried_preferences(store, number, target, into)
-
-
-def _carried_preferences(
-    store: Store, number: int, target: int, into: str
-) -> Iterator[Act]:
-    compared = {
-        (document, frozenset(pair))
-        for document, *pair in store.run(
-            "SELECT document, category, other FROM comparisons WHERE ? IN "
-            "(category, other)", (target,)
-        )
-    }  # fmt: skip
-    for document, winner, loser, weight in store.run(
-        "SELECT document, category, other, grade FROM comparisons WHERE ? IN "
-        "(category, other) ORDER BY seq",
-        (number,),
-    ).fetchall():
-        third = loser if winner == number else winner
-        row = rows_of(store, {third})[third]
-        known = (document, frozenset({target, third})) in compared
-        if third == target or known or not row["stands"]:
-            continue
-        pair = (into, str(row["id"])) if winner == number else (str(row["id"]), into)
-        yield Act(document, PREFER, pair[0], weight, other=pair[1])
 
 
 def _one(store: Store, id_: str) -> tuple[int, Row]:

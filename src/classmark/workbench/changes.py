@@ -24,6 +24,7 @@ Changes = dict[int, dict[str, tuple[Value, Value]]]
 BLANK: Row = {
     "id": "", "label": "", "note": "", "synonyms": "[]", "parents": "[]",
     "notation": "", "status": "active", "stands": 0, "joined": None,
+    "guideline": "",
 }  # fmt: skip
 
 
@@ -56,6 +57,7 @@ def as_row(category: Category, number: Mapping[str, int]) -> Row:
         "status": category.status,
         "stands": 1,
         "joined": None,
+        "guideline": category.guideline,
     }
 
 
@@ -70,6 +72,7 @@ def as_categories(rows: Mapping[int, Row]) -> list[Category]:
             tuple(str(rows[p]["id"]) for p in json.loads(str(row["parents"]))),
             str(row["notation"]),
             str(row["status"]),
+            str(row["guideline"]),
         )
         for row in rows.values()
         if row["stands"]
@@ -103,7 +106,9 @@ def write(database: Database, changes: Changes) -> None:
     """Make the changes, to rows that are as they should be before."""
     for number, fields in changes.items():
         if not fields.keys() <= BLANK.keys():
-            raise damaged(database.path, sqlite3.DatabaseError("an unknown field"))
+            raise damaged(
+                database.engine.place, sqlite3.DatabaseError("an unknown field")
+            )
         database.run(
             "INSERT INTO categories (number, id) VALUES (?, '') ON CONFLICT DO NOTHING",
             (number,),

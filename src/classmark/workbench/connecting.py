@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 from classmark.problems import DamagedFolder
@@ -17,9 +18,12 @@ def connect(
         raise DamagedFolder(
             f"{path} is missing: give a project directory (classmark init makes one)"
         )
-    connection = sqlite3.connect(
-        path, timeout=30, isolation_level=None, check_same_thread=not shared
-    )
+    try:
+        connection = sqlite3.connect(
+            path, timeout=30, isolation_level=None, check_same_thread=not shared
+        )
+    except sqlite3.Error as problem:
+        raise damaged(path, problem) from problem
     try:
         _require_ours(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
@@ -35,15 +39,29 @@ def connect(
     return connection
 
 
-def damaged(path: Path, problem: sqlite3.Error) -> DamagedFolder:
-    """What to tell when SQLite cannot use the file."""
-    if "readonly" in str(problem):
+def damaged(path: Path | str, problem: Exception) -> DamagedFolder:
+    """What to tell when the store cannot be used.
+
+    >>> print(damaged("x.sqlite", OSError("database or disk is full")))
+    x.sqlite cannot grow (database or disk is full): make room on its disk, then repeat
+    """
+    said = str(problem)
+    if "is full" in said:
+        return DamagedFolder(
+            f"{path} cannot grow ({said}): make room on its disk, then repeat"
+        )
+    if "disk I/O" in said:
+        return DamagedFolder(
+            f"{path} cannot be read or written ({said}): see that its disk is well "
+            "and has room, then repeat"
+        )
+    if "readonly" in said or "unable to open" in said:
         return DamagedFolder(
             f"{path} cannot be written: let yourself write to it and its folder, or "
             "work on a copy of the project"
         )
     return DamagedFolder(
-        f"{path} cannot be used ({problem}): restore it from a backup, or import an "
+        f"{path} cannot be used ({said}): restore it from a backup, or import an "
         "export into a new project"
     )
 
@@ -64,11 +82,35 @@ def _require_ours(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    for number in range(version, VERSION):
-        script = (
-            f"BEGIN IMMEDIATE; {MIGRATIONS[number]}"
-            f"PRAGMA application_id = {APPLICATION};"
-            f"PRAGMA user_version = {number + 1}; COMMIT;"
-        )
-        connection.executescript(script)
+    """Bring the tables up to date, one format after the other, each as a whole."""
+    while True:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version >= VERSION:
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version < VERSION:  # nobody else has done it meanwhile
+                for statement in statements(MIGRATIONS[version]):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {version + 1}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def statements(script: str) -> Iterator[str]:
+    """The statements of a script, one by one.
+
+    >>> list(statements("SELECT 1; SELECT ';';"))
+    ['SELECT 1;', "SELECT ';';"]
+    """
+    said = ""
+    for piece in script.split(";")[:-1]:
+        said += piece + ";"
+        if sqlite3.complete_statement(said):
+            yield said.strip()
+            said = ""

@@ -1,25 +1,110 @@
-"""Database: one SQLite file, its transactions, and what to tell when it is damaged."""
+"""Database: the tables of one project, wherever they are kept, and its transactions."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
-from classmark.problems import Mistake
-from classmark.workbench.connecting import connect, damaged
+from classmark.problems import MissingExtra
+from classmark.workbench.embedded import Embedded
+from classmark.workbench.settings import StoreSettings
+
+
+class Rows(Protocol):
+    """The rows that a statement gives; lastrowid : the number that a new one got."""
+
+    def fetchone(self) -> Any:
+        """The next row, or None."""
+
+    def fetchall(self) -> list[Any]:
+        """The rows that are left."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """One row after the other."""
+
+    @property
+    def lastrowid(self) -> int | None:
+        """The number of the row inserted last."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows were changed."""
+
+    @property
+    def description(self) -> Any:
+        """A line for each column; its first word is the name."""
+
+
+class Engine(Protocol):
+    """What keeps the tables: SQLite's file or PostgreSQL's server."""
+
+    place: str
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether something was begun and is not at its end."""
+
+    def run(self, sql: str, values: tuple[Any, ...] = ()) -> Rows:
+        """Run one statement of SQLite's, its places marked ? or ?1."""
+
+    def stream(self, sql: str) -> Iterator[Any]:
+        """The rows of a statement without values, never all in memory."""
+
+    def fill(
+        self, table: str, columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]
+    ) -> None:
+        """Add rows, numbers and all, within a transaction."""
+
+    def look(self) -> None:
+        """Begin to read what is there now, whatever others write."""
+
+    def discard(self) -> None:
+        """Leave nothing of what was just made."""
+
+    def begin(self) -> None:
+        """Wait until nobody else writes; then nobody else does."""
+
+    def commit(self) -> None:
+        """Make durable what was written since the beginning."""
+
+    def rollback(self) -> None:
+        """Let nothing have happened since the beginning."""
+
+    def state(self) -> tuple[int, int]:
+        """What changes when anything is written, by others or here."""
+
+    def check(self) -> None:
+        """Read everything."""
+
+    def close(self) -> None:
+        """Close it."""
 
 
 class Database:
-    """An open file; a context manager that closes it."""
+    """Open tables; a context manager that closes them.
+
+    path : the SQLite file;  server : where else they are, if its ``url`` says so; the
+    path then only says which project they belong to.
+    """
 
     def __init__(
-        self, path: Path, *, create: bool = False, shared: bool = False
+        self,
+        path: Path,
+        *,
+        create: bool = False,
+        shared: bool = False,
+        server: StoreSettings | None = None,
     ) -> None:
         self.path = path
-        self._connection = connect(path, create=create, shared=shared)
+        self.engine: Engine
+        if server is not None and server.url:
+            self.engine = _postgres(server, create=create)
+        else:
+            self.engine = Embedded(path, create=create, shared=shared)
+        self.server = server
+        self.run = self.engine.run
 
     def __enter__(self) -> Self:
         return self
@@ -29,40 +114,49 @@ class Database:
 
     def close(self) -> None:
         """Close the database."""
-        self._connection.close()
+        self.engine.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that happens inside is committed together, or not at all.
 
-        One inside another is part of it.
+        One inside another is part of it. One at a time writes, whoever it is.
         """
-        if self._connection.in_transaction:
+        if self.engine.in_transaction:
             yield
             return
-        self.run("BEGIN IMMEDIATE")
+        self.engine.begin()
         try:
             yield
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            self.engine.rollback()
             raise
-        self.run("COMMIT")
+        self.engine.commit()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All that is read inside is of one moment, whatever others write."""
+        if self.engine.in_transaction:
+            yield
+            return
+        self.engine.look()
+        try:
+            yield
+        finally:
+            self.engine.rollback()
+
+    def state(self) -> tuple[int, int]:
+        """Something that is another after anything was written, by anybody."""
+        return self.engine.state()
 
     def check(self) -> None:
-        """Read every page; a bad one is a ``DamagedFolder`` with its remedy."""
-        for (verdict,) in self.run("PRAGMA integrity_check(1)"):
-            if verdict != "ok":
-                raise damaged(self.path, sqlite3.DatabaseError(verdict))
+        """Read everything; what is bad is a ``DamagedFolder`` with its remedy."""
+        self.engine.check()
 
-    def run(self, sql: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
-        """Run one statement."""
-        try:
-            return self._connection.execute(sql, values)
-        except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
-            raise
-        except sqlite3.DatabaseError as problem:
-            if getattr(problem, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
-                raise Mistake(
-                    f"{self.path} is in use by another process: try again in a moment"
-                ) from problem
-            raise damaged(self.path, problem) from problem
+
+def _postgres(server: StoreSettings, *, create: bool) -> Engine:
+    try:
+        from classmark.workbench.postgres import Postgres
+    except ImportError:
+        raise MissingExtra("Stores in PostgreSQL", "postgres") from None
+    return Postgres(server, create=create)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from classmark.formats.record import PRIMARY as PRIMARY_GRADE
 from classmark.formats.record import SECONDARY, Record
 from classmark.problems import Mistake
@@ -57,23 +60,28 @@ def decide(
     decision: Decision,
     seen: Mapping[str, Seen] | None = None,
     who: str = "",
+    *,
+    together: bool = False,
 ) -> Logged:
     """Log a decision, all of it or nothing.
 
-    seen : category → what the expert saw; None asks the model in service.
+    seen : category → what the expert saw; None asks the model in service. together :
+    its other acts are within its first, and so undone with it.
     """
     store = project.store
     found = store.document(document)
     _require_clear(decision)
     if seen is None:
-        seen = what_the_model_says(project, found, _named(decision))
+        seen = what_the_model_says(project, found, named(decision))
     acts = list(_acts(document, decision, seen))
     with store.transaction():
         new = {*decision.assign, *decision.primary, *decision.unsure}
         require_open(store, sorted(new | {n for pair in decision.over for n in pair}))
         for name in (*decision.reject, *decision.remove):
             store.number_of(name)
-        numbers = store.judge(acts, who or whoami())
+        numbers = store.judge(acts[:1] if together else acts, who or whoami())
+        rest = [act._replace(within=numbers[0]) for act in acts[len(numbers) :]]
+        numbers += store.judge(rest, who or whoami())
     return Logged(tuple(numbers), f"{document}: {_words(acts)}")
 
 
@@ -84,7 +92,6 @@ def what_the_model_says(
 
     A category that the model does not know, or does not rank, has neither.
     """
-    from classmark.ranking import top
     from classmark.workbench.collecting import text_of
     from classmark.workbench.suggesting import model_if_any
 
@@ -94,14 +101,24 @@ def what_the_model_says(
     folder = project.models.current()
     name = UNTRAINED if folder is None else folder.name
     scores = model.scores([text_of(project, Record(document))])[0]
-    place = {int(c): rank for rank, c in enumerate(top(scores, len(scores)), start=1)}
-    column = {id_: at for at, id_ in enumerate(model.categories) if scores[at] > -inf}
+    wanted = set(names)
+    column = {id_: at for at, id_ in enumerate(model.categories) if id_ in wanted}
     return {
-        id_: Seen(name, place[column[id_]], float(scores[column[id_]]))
-        if id_ in column
+        id_: Seen(name, rank_of(scores, column[id_]), float(scores[column[id_]]))
+        if id_ in column and scores[column[id_]] > -inf
         else Seen(name)
-        for id_ in names
+        for id_ in wanted
     }
+
+
+def rank_of(scores: NDArray[np.float64], column: int) -> int:
+    """The place of a column, best first; ties by column, as everywhere.
+
+    >>> rank_of(np.array([2.0, 5.0, 2.0]), 2)
+    3
+    """
+    own = scores[column]
+    return 1 + int((scores > own).sum() + (scores[:column] == own).sum())
 
 
 def pairs_of(project: Project, texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -179,7 +196,8 @@ def _grouped(decision: Decision) -> tuple[tuple[str, tuple[str, ...]], ...]:
     )
 
 
-def _named(decision: Decision) -> set[str]:
+def named(decision: Decision) -> set[str]:
+    """The categories that a decision is about."""
     return {
         *decision.assign, *decision.primary, *decision.reject, *decision.unsure,
         *decision.remove, *(winner for winner, _ in decision.over),

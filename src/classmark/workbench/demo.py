@@ -6,7 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from classmark.datasets.library import library_categories, library_records, unseen_note
+from classmark.datasets.library import (
+    library_arrivals,
+    library_categories,
+    library_records,
+    unseen_note,
+)
 from classmark.workbench.evaluating import evaluate_project
 from classmark.workbench.importing import import_records, put_taxonomy
 from classmark.workbench.project import Project, create
@@ -27,7 +32,10 @@ class Unseen:
 
 
 def demonstrate(folder: Path) -> Iterator[Table | Trained | Evaluated | Unseen]:
-    """Import, evaluate, train and suggest; yield what each step found."""
+    """Import, evaluate, train and suggest; yield what each step found.
+
+    The new arrivals come in last: nobody has classified them, they wait.
+    """
     if not (folder / FILE).exists():
         create(folder, Settings(NAME))
     with Project(folder) as project:
@@ -35,5 +43,6 @@ def demonstrate(folder: Path) -> Iterator[Table | Trained | Evaluated | Unseen]:
         yield import_records(project, library_records(), "the embedded catalogue")
         yield evaluate_project(project)
         yield train(project)
+        yield import_records(project, library_arrivals(), "the new arrivals")
         note = unseen_note()
         yield Unseen(note, suggest(project, note))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from classmark.formats.record import Record
     from classmark.workbench.project import Project
 
-BATCH = 1000
+BATCH, PART, LETTERS = 1000, 200, 4_000_000
 PREFERENCES = "preferences"
+Turn = Callable[[], AbstractContextManager[object]]
 
 
 def import_documents(project: Project, path: Path, format_: str | None = None) -> Table:
@@ -40,12 +42,13 @@ def import_documents(project: Project, path: Path, format_: str | None = None) -
     return import_records(project, read_records(path, format_), str(path))
 
 
-def import_preferences(project: Project, path: Path) -> Table:
+def import_preferences(project: Project, path: Path, who: str = "") -> Table:
     """Read «document, winner, loser[, weight]»; all of it is logged, or nothing.
 
     Documents and categories must be there. A pair compared before is compared anew.
     """
     store, acts, documents, count = project.store, [], set(), 0
+    who = who or whoami()
     with store.transaction():
         known = {category.id for category in store.categories()}
         ids, before = store.ids(), store.preferences()
@@ -56,10 +59,8 @@ def import_preferences(project: Project, path: Path) -> Table:
             pair = (said.winner, said.loser)
             if before.get(said.document, {}).get(pair) != said.weight:
                 acts.append(prefer(said.document, *pair, said.weight))
-        logged = len(store.judge(acts, f"{whoami()} (import)"))
-        store.note_event(
-            "preferences imported", whoami(), source=str(path), count=count
-        )
+        logged = len(store.judge(acts, f"{who} (import)"))
+        store.note_event("preferences imported", who, source=str(path), count=count)
     row = {"preferences": count, "documents": len(documents), "judgments": logged}
     return Table(f"Imported {path}", [row])
 
@@ -69,22 +70,40 @@ def prefer(document: str, winner: str, loser: str, weight: float = 1.0) -> Act:
     return Act(document, "prefer", winner, weight, other=loser)
 
 
-def import_records(project: Project, records: Iterable[Record], source: str) -> Table:
-    """Add records; categories that no taxonomy named are added, and told."""
+def import_records(
+    project: Project,
+    records: Iterable[Record],
+    source: str,
+    who: str = "",
+    turn: Turn | None = None,
+) -> Table:
+    """Add records; categories that no taxonomy named are added, and told.
+
+    turn : begins a transaction of ``project``, for each batch anew, so that others
+    write in between; None: one for all, which are imported together or not at all.
+    """
+    who, whole = who or whoami(), turn is None
+    turn = turn or project.store.transaction
     documents = judgments = 0
     fresh: list[str] = []
-    with project.store.transaction():
+    with turn() if whole else nullcontext():
         known = {category.id for category in project.store.categories()}
         before = (project.store.labels(), project.store.preferences())
-        for batch in _batches(records):
-            new = _unknown(batch, known)
-            project.store.put_categories(Category(name) for name in new)
-            known |= set(new)
-            fresh += new
-            documents += project.store.put_documents(batch)
-            acts = [act for record in batch for act in _changes(record, *before)]
-            judgments += len(project.store.judge(acts, f"{whoami()} (import)"))
-        project.store.note_event("imported", whoami(), source=source, count=documents)
+        for batch in _batches(records, BATCH if whole else PART):
+            with turn():
+                new = _unknown(batch, known)
+                project.store.put_categories(Category(name) for name in new)
+                known |= set(new)
+                fresh += new
+                documents += project.store.put_documents(batch)
+                acts = [act for record in batch for act in _changes(record, *before)]
+                judgments += len(project.store.judge(acts, f"{who} (import)"))
+        with turn():
+            project.store.note_event("imported", who, source=source, count=documents)
+    return _imported(source, documents, judgments, fresh)
+
+
+def _imported(source: str, documents: int, judgments: int, fresh: list[str]) -> Table:
     shown = ", ".join(fresh[:5]) + (" …" if len(fresh) > 5 else "")
     row = {
         "documents": documents,
@@ -100,7 +119,9 @@ def import_taxonomy(project: Project, path: Path, format_: str | None = None) ->
     return put_taxonomy(project, read_categories(path, format_), str(path))
 
 
-def put_taxonomy(project: Project, categories: list[Category], source: str) -> Table:
+def put_taxonomy(
+    project: Project, categories: list[Category], source: str, who: str = ""
+) -> Table:
     """Add categories after checking that the whole is still a taxonomy."""
     with project.store.transaction():
         together = {category.id: category for category in project.store.categories()}
@@ -108,7 +129,7 @@ def put_taxonomy(project: Project, categories: list[Category], source: str) -> T
         tree = taxonomy_of(together.values())
         project.store.put_categories(categories)
         project.store.note_event(
-            "taxonomy imported", whoami(), source=source, count=len(categories)
+            "taxonomy imported", who or whoami(), source=source, count=len(categories)
         )
     row = {
         "categories": len(together),
@@ -118,9 +139,17 @@ def put_taxonomy(project: Project, categories: list[Category], source: str) -> T
     return Table(f"Taxonomy from {source}", [row])
 
 
-def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
-    stream = iter(records)
-    while batch := list(islice(stream, BATCH)):
+def _batches(records: Iterable[Record], most: int) -> Iterator[list[Record]]:
+    """Part records into batches: so many, or fewer where they are long."""
+    batch: list[Record] = []
+    size = 0
+    for record in records:
+        batch.append(record)
+        size += sum(map(len, record.document.fields.values()))
+        if len(batch) >= most or size >= LETTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
         yield batch
 
 

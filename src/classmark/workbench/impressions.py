@@ -100,6 +100,7 @@ def log_impression(
     shown: Sequence[tuple[str, float]],
     *,
     ranker: str = "bm25",
+    who: str = "",
 ) -> int:
     """Keep what a search showed; return the number to log clicks under.
 
@@ -110,7 +111,7 @@ def log_impression(
     ids = [id_ for id_, _ in shown]
     if len(set(ids)) < len(ids):
         raise Mistake("shown has a document twice: give each once, best first")
-    who = "" if project.settings.search.log == "anonymous" else whoami()
+    who = "" if project.settings.search.log == "anonymous" else who or whoami()
     made = project.store.run(
         "INSERT INTO impressions (at, who, query, ranker, generation, shown) "
         "VALUES (?, ?, ?, ?, ?, ?)",

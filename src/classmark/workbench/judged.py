@@ -12,6 +12,8 @@ ASSIGN, REMOVE, PRIMARY, REJECT, UNSURE = (
     "assign", "remove", "primary", "reject", "unsure",
 )  # fmt: skip
 PREFER, RETRACT, UNDO = "prefer", "retract", "undo"
+SKIP, NOTE, SETTLE = "skip", "note", "settle"
+TELLING = (SKIP, NOTE, SETTLE)  # acts that leave what holds as it is
 STATEMENTS = (ASSIGN, REMOVE, PRIMARY, REJECT, UNSURE)
 LABELS = (ASSIGN, PRIMARY)
 

@@ -6,13 +6,19 @@ made on them, so that reading it again gives the same ranker.
 
 from __future__ import annotations
 
+import os
+import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from classmark.problems import Mistake
 from classmark.progress import track
+from classmark.storage import sync_folder
 from classmark.taxonomy.category import ACTIVE, taxonomy_of
 from classmark.workbench.collecting import TEST, part_of, text_of
 from classmark.workbench.supervising import lesson_by, spoken_of
@@ -21,11 +27,14 @@ from classmark.workbench.views import Learned
 if TYPE_CHECKING:
     from classmark.rankers.live import LiveTextRanker
     from classmark.rankers.text import TextRanker
+    from classmark.workbench.judged import Judged
     from classmark.workbench.log import Entry
     from classmark.workbench.moment import Moment
     from classmark.workbench.project import Project
+    from classmark.workbench.store import Store
 
 KEPT = 2
+AT_ONCE = 64  # re-visits while nobody may ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +45,16 @@ class Origin:
     settings: dict[str, Any]
 
 
+class Overtaken(Mistake):
+    """Another has learned the same acts meanwhile: open the learner anew."""
+
+
 class Learner:
     """A live ranker and the moment of the log it has come to.
 
     used : the numbers of the categories that some document was ever put in;  labels :
-    the present id of each category, in order, and its number in the ranker.
+    the present id of each category, in order, and its number in the ranker;  lock :
+    held while the ranker changes;  writing : makes a short transaction of the store.
     """
 
     def __init__(
@@ -54,6 +68,10 @@ class Learner:
         self.project, self.ranker = project, ranker
         self.moment, self.origin = moment, origin
         self.used = set(used)
+        self.lock = RLock()
+        self.writing: Callable[[], AbstractContextManager[object]] = (
+            project.store.transaction
+        )
         self._split = (-1, -1, -1)
         self._moves: dict[str, list[tuple[int, int]]] = {}
         self._reshaped = False
@@ -81,36 +99,62 @@ class Learner:
         return model
 
     def catch_up(self) -> Learned:
-        """Learn every act since the last; where none was made, re-visit documents."""
+        """Learn every act since the last; where none was made, re-visit documents.
+
+        Others may write meanwhile. The re-visits are noted where nobody else has noted
+        some since; otherwise this has come to another ranker than the log tells, and
+        is ``Overtaken``.
+        """
         started = time.perf_counter()
-        with self.project.store.transaction():
-            waiting: dict[str, None] = {}
-            for entry in list(self.project.store.log(self.moment.upto)):
-                waiting |= self._take(entry)
-                if entry.revisits is not None:
-                    self._learn(waiting)
-                    self.ranker.revisit(entry.revisits)
-                    waiting = {}
-            documents, apart = self._learn(waiting)
-            visits = self._revisit(documents) if waiting else 0
-            if waiting:
-                self.project.store.note_revisits(self.moment.upto, visits)
+        store = self.project.store
+        with store.snapshot():
+            last = _last_lesson(store)
+            entries = list(store.log(self.moment.upto))
+        waiting = self._follow(entries)
+        documents, apart = self._learn(waiting)
+        visits = self._revisit(documents) if waiting else 0
+        if waiting:
+            with self.writing():
+                if _last_lesson(store) != last:
+                    raise Overtaken(
+                        "another process has learned these decisions meanwhile: open "
+                        "the live ranker again"
+                    )
+                store.note_revisits(self.moment.upto, visits)
         return Learned(documents, visits, time.perf_counter() - started, apart)
+
+    def _follow(self, entries: Iterable[Entry]) -> dict[str, None]:
+        """Go through acts as they were learned; return the documents that were not."""
+        waiting: dict[str, None] = {}
+        for entry in entries:
+            with self.lock:
+                waiting |= self._take(entry)
+            if entry.revisits is not None:
+                self._learn(waiting)
+                with self.lock:
+                    self.ranker.revisit(entry.revisits)
+                waiting = {}
+        return waiting
 
     def save(self) -> None:
         """Keep the ranker for the next process, unless another model is in service."""
         lives = self.project.lives
-        with self.project.store.transaction():
+        new = lives.folder / f".{os.getpid()}.new"
+        shutil.rmtree(new, ignore_errors=True)
+        facts = {
+            "base": self.origin.base,
+            "settings": self.origin.settings,
+            "upto": self.moment.upto,
+            "used": sorted(self.used),
+        }
+        self.ranker.save(new, facts)
+        with self.writing():
             if base_of(self.project) != self.origin.base:
+                shutil.rmtree(new)
                 return
             folder = lives.next()
-            facts = {
-                "base": self.origin.base,
-                "settings": self.origin.settings,
-                "upto": self.moment.upto,
-                "used": sorted(self.used),
-            }
-            self.ranker.save(folder, facts)
+            new.rename(folder)
+            sync_folder(lives.folder)
             lives.put_in_service(folder)
             lives.drop_old(KEPT)
 
@@ -149,21 +193,25 @@ class Learner:
         """Teach what is said of each document now; return how many, and set apart."""
         count = apart = 0
         for id_ in track(documents, "learning"):
-            moves = dict.fromkeys(self._moves.pop(id_, ()))
             record = self.moment.record(id_)
-            is_apart = part_of(record) == TEST
-            for old, new in moves:
-                self.ranker.move([id_], self._label(old), self._label(new))
-            spoken = {self._number[name] for name in spoken_of(record)}
-            if not is_apart and not spoken <= self.used:
-                self.used |= spoken
-                self._show()
-            grades = self.origin.settings["grades"]
-            said = None if is_apart else lesson_by(record, self.labels, grades)
-            changed = self.ranker.teach(id_, text_of(self.project, record), said)
-            count += changed or said is not None
-            apart += is_apart
+            with self.lock:
+                count += self._learn_one(record)
+            apart += part_of(record) == TEST
         return count, apart
+
+    def _learn_one(self, record: Judged) -> bool:
+        """Teach what is said of a document; False: nothing is, and nothing was."""
+        id_, is_apart = record.id, part_of(record) == TEST
+        for old, new in dict.fromkeys(self._moves.pop(id_, ())):
+            self.ranker.move([id_], self._label(old), self._label(new))
+        spoken = {self._number[name] for name in spoken_of(record)}
+        if not is_apart and not spoken <= self.used:
+            self.used |= spoken
+            self._show()
+        grades = self.origin.settings["grades"]
+        said = None if is_apart else lesson_by(record, self.labels, grades)
+        changed = self.ranker.teach(id_, text_of(self.project, record), said)
+        return changed or said is not None
 
     def _revisit(self, documents: int) -> int:
         """Visit documents again; return how many visits.
@@ -174,10 +222,20 @@ class Learner:
         """
         whole, self._reshaped = self._reshaped, False
         if whole:
-            return self.ranker.revisit(len(self.ranker.dual))
+            return self._visit(len(self.ranker.dual))
         if not documents:
             return 0
-        return self.ranker.revisit(None if documents == 1 else documents)
+        if documents > 1:
+            return self._visit(documents)
+        with self.lock:
+            return self.ranker.revisit(None)
+
+    def _visit(self, count: int) -> int:
+        """Visit so many documents again, some at once."""
+        for left in range(count, 0, -AT_ONCE):
+            with self.lock:
+                self.ranker.revisit(min(AT_ONCE, left))
+        return count
 
     def _know_categories(self) -> None:
         """Have a label for every category there ever was, and show those in use."""
@@ -210,3 +268,9 @@ def base_of(project: Project) -> str:
     """The name of the trained model in service; "" where there is none."""
     current = project.models.current()
     return current.name if current else ""
+
+
+def _last_lesson(store: Store) -> int:
+    """The last act that re-visits were noted of; -1 before the first."""
+    (seq,) = store.run("SELECT coalesce(max(seq), -1) FROM lessons").fetchone()
+    return int(seq)

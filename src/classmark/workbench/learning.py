@@ -52,7 +52,8 @@ def learner_in_service(project: Project) -> Learner | None:
     if learner is None or not learner.has_learned:
         return None
     if learner.is_behind:
-        learner.catch_up()
+        with project.store.transaction():
+            learner.catch_up()
         learner.save()
     return learner
 

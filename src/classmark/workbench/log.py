@@ -18,7 +18,8 @@ class Act(NamedTuple):
     other labels), ``reject`` (not this one), ``unsure`` (neither; without a category
     the document as a whole) or ``remove``, which takes back any of them; ``prefer``
     (category over other, the grade being the weight) or ``retract``, which takes back
-    what was preferred between the two; without a document, an act on categories;
+    what was preferred between the two; ``skip``, ``note`` and ``settle``, without a
+    category, leave what holds as it is; without a document, an act on categories;
     model, rank, score : what the expert saw when deciding;  undoes : the number of the
     act taken back;  within : the number of the act this one is part of;  changes :
     what it does to categories.

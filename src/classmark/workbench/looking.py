@@ -20,8 +20,8 @@ SELECT j.seq AS number, at, who, document, act, c.id AS category, o.id AS other,
 FROM judgments AS j LEFT JOIN undone AS u USING (seq)
 LEFT JOIN categories AS c ON c.number = j.category
 LEFT JOIN categories AS o ON o.number = j.other
-WHERE ? IS NULL OR document = ?
-ORDER BY j.seq DESC LIMIT ?
+WHERE document = ?1 OR ?1 IS NULL
+ORDER BY j.seq DESC LIMIT ?2
 """
 
 
@@ -31,6 +31,8 @@ def info(project: Project, *, check: bool = False) -> Table:
         {"what": "name", "value": project.settings.name},
         {"what": "directory", "value": str(project.folder)},
     ]
+    if project.settings.store.url:
+        rows.append({"what": "store", "value": project.store.engine.place})
     rows += [{"what": k, "value": v} for k, v in project.store.counts().items()]
     rows += [
         {"what": "analyzer", "value": project.settings.text.analyzer},
@@ -114,7 +116,7 @@ def history(project: Project, document: str | None = None, top: int = 20) -> Tab
         raise Mistake(f"n is {top}: ask for at least one line")
     if document is not None:
         project.store.document(document)
-    found = project.store.run(HISTORY, (document, document, top))
+    found = project.store.run(HISTORY, (document, top))
     columns = [name for name, *_ in found.description]
     rows: list[dict[str, Cell]] = [
         dict(zip(columns, row, strict=True)) for row in found

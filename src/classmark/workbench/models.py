@@ -70,17 +70,16 @@ class TopDownTextRanker(TextRanker):
 
     def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""
-        X = self.vectorizer.transform([text])
-        names = self.vectorizer.get_feature_names_out()
+        X = self.vectorizer.rows([text])
         read = self._words_behind(text)
-        found = []
-        for place, (category, score) in enumerate(self.ranker.best(X, top), start=1):
+        best, found = self.ranker.best(X, top), []
+        likely = self.probabilities(np.array([s for _, s in best]).reshape(-1, 1))
+        for place, (category, score) in enumerate(best, start=1):
             sides = self.ranker.evidence(X, category).strongest(terms)
             favour, against = (
-                tuple((read[names[j]], part) for j, part in side) for side in sides
+                tuple((read[j], part) for j, part in side) for side in sides
             )
-            likely = self.probabilities(np.array([[score]]))
-            chance = None if likely is None else float(likely[0, 0])
+            chance = None if likely is None else float(likely[place - 1, 0])
             name = self.categories[category]
             found.append(Suggestion(name, place, score, favour, against, chance))
         return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
@@ -25,7 +26,7 @@ class Project:
     def __init__(self, folder: Path, *, shared: bool = False) -> None:
         self.folder = folder
         self.settings = read_settings(folder)
-        self.store = Store(folder / STORE, shared=shared)
+        self.store = Store(folder / STORE, shared=shared, server=self.settings.store)
         self.models = Generations(folder / "models")
         self.lives = Generations(folder / "live")
         self.index = Generations(folder / "index")
@@ -37,8 +38,15 @@ class Project:
         self.store.close()
 
 
-def create(folder: Path, settings: Settings) -> None:
-    """Make a new project directory; it appears whole or not at all."""
+def create(
+    folder: Path,
+    settings: Settings,
+    fill: Callable[[Store, Path], None] | None = None,
+) -> None:
+    """Make a new project directory; it appears whole or not at all.
+
+    fill : what puts something into the new store and folder; none, for an empty one.
+    """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Mistake(f"{folder} is already there and not empty: choose another name")
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -47,15 +55,31 @@ def create(folder: Path, settings: Settings) -> None:
     try:
         (beside / "models").mkdir()
         (beside / "index").mkdir()
-        with Store(beside / STORE, create=True) as store:
-            store.note_event("created", whoami(), name=settings.name)
         (beside / FILE).write_text(settings_text(settings), encoding="utf-8")
+        with Store(beside / STORE, create=True, server=settings.store) as store:
+            _begin(store, beside, settings, fill)
         sync_folder(beside)
         beside.rename(folder)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
     sync_folder(folder.parent)
+
+
+def _begin(
+    store: Store,
+    folder: Path,
+    settings: Settings,
+    fill: Callable[[Store, Path], None] | None,
+) -> None:
+    try:
+        if fill is None:
+            store.note_event("created", whoami(), name=settings.name)
+        else:
+            fill(store, folder)
+    except BaseException:
+        store.engine.discard()
+        raise
 
 
 def whoami() -> str:

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from classmark.formats.record import Record
 from classmark.problems import Mistake
 from classmark.progress import track
+from classmark.workbench.sharing import held
 from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
     from classmark.corpus.document import Document
     from classmark.rankers.text import TextRanker
+    from classmark.workbench.models import TopDownTextRanker
     from classmark.workbench.project import Project
 
 Numbers = NDArray[np.float64]
@@ -134,17 +136,11 @@ def _by_scores(
     model = model_in_service(project)
     ids: list[str] = []
     columns, values = [np.zeros(0, np.int64)], [np.zeros((0, 4))]
-    for block, X in _vectors(project, model, project.store.undecided()):
-        scores = model.ranker.decision_function(X)
-        ranked = np.flatnonzero(np.isfinite(scores).all(axis=0))
-        scores = scores[:, ranked]
-        shown = model.probabilities(scores)
-        shown = scores if shown is None else shown
-        first, second = best_two(scores)
+    for block, texts in _blocks(project, model, project.store.undecided()):
+        _, best, heights = two_best(model, texts)
         ids += block
-        columns.append(ranked[first])
-        rows, pair = np.arange(len(scores))[:, None], np.stack([first, second], axis=1)
-        values.append(np.hstack([shown[rows, pair], scores[rows, pair]]))
+        columns.append(best)
+        values.append(heights)
     column = np.concatenate(columns)
     best, next_best, score, next_score = np.concatenate(values).T
     if order == "uncertain":
@@ -170,12 +166,16 @@ def _similar(
 
     model = model_in_service(project)
     near = project.store.document(_last_decided(project) if to is None else to)
-    ((_, centre),) = _vectors(project, model, [near])
+    ((_, texts),) = _blocks(project, model, [near])
     ids: list[str] = []
     values = [np.zeros(0)]
-    for block, X in _vectors(project, model, project.store.undecided()):
+    with held(model):
+        centre = model.vectorizer.transform(texts)
+    for block, texts in _blocks(project, model, project.store.undecided()):
         ids += block
-        values.append(cosines(X, centre))
+        with held(model):
+            X = model.vectorizer.transform(texts)
+        values.append(cosines(X, _widened(centre, X.shape[1])))
     found = np.concatenate(values)
     places = [i for i in likely_first(found).tolist() if ids[i] != near.id]
     rows: list[dict[str, Cell]] = [
@@ -195,14 +195,59 @@ def _last_decided(project: Project) -> str:
     return str(found[0])
 
 
-def _vectors(
+def two_best(model: TextRanker, texts: Sequence[str]) -> tuple[Any, Places, Numbers]:
+    """Rows of weighted terms, the best category of each, and how high it is.
+
+    The last, shape (n, 4): the calibrated probability, or else the score, of the best
+    and of the second category, then the scores of both. A model that goes down a tree
+    looks at the nodes on the way to them only; where it finds none, −1 and zeros.
+    """
+    from classmark.workbench.models import TopDownTextRanker
+
+    with held(model):
+        X = model.vectorizer.transform(texts)
+        if isinstance(model, TopDownTextRanker):
+            return X, *_on_the_way(model, X)
+        scores = model.ranker.decision_function(X)
+        ranked = np.flatnonzero(np.isfinite(scores).all(axis=0))
+        if not len(ranked):
+            return X, np.full(len(scores), -1), np.zeros((len(scores), 4))
+        scores = scores[:, ranked]
+        shown = model.probabilities(scores)
+    shown = scores if shown is None else shown
+    first, second = best_two(scores)
+    rows, pair = np.arange(len(scores))[:, None], np.stack([first, second], axis=1)
+    return X, ranked[first], np.hstack([shown[rows, pair], scores[rows, pair]])
+
+
+def _on_the_way(model: TopDownTextRanker, X: Any) -> tuple[Places, Numbers]:
+    columns, values = np.full(X.shape[0], -1), np.zeros((X.shape[0], 4))
+    for at in range(X.shape[0]):
+        found = model.ranker.best(X[at], 2)
+        if not found:
+            continue
+        scores = np.array([score for _, score in (*found, found[-1])][:2])
+        likely = model.probabilities(scores[:, None])
+        columns[at] = found[0][0]
+        values[at] = *(scores if likely is None else likely[:, 0]), *scores
+    return columns, values
+
+
+def _widened(row: Any, width: int) -> Any:
+    """The row with columns for words that came since."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((row.data, row.indices, row.indptr), shape=(1, width))
+
+
+def _blocks(
     project: Project, model: TextRanker, documents: Iterable[Document]
-) -> Iterator[tuple[list[str], Any]]:
-    """Ids and rows of weighted terms, a block at a time."""
+) -> Iterator[tuple[list[str], list[str]]]:
+    """Ids and texts, a block at a time."""
     from classmark.workbench.collecting import text_of
 
     stream = iter(track(documents, "reading the queue"))
     size = max(1, min(BLOCK, CELLS // max(1, len(model.categories))))
     while block := list(islice(stream, size)):
         texts = [text_of(project, Record(document)) for document in block]
-        yield [document.id for document in block], model.vectorizer.transform(texts)
+        yield [document.id for document in block], texts

@@ -14,6 +14,7 @@ from classmark.workbench.judged import (
     PREFER,
     RETRACT,
     STATEMENTS,
+    TELLING,
     UNDO,
     UNSURE,
     Judged,
@@ -121,7 +122,9 @@ def require_replayed(store: Store) -> None:
     replay = Replay(track(store.log(), "reading the log again"))
     names = [category.id for category in store.categories()]
     if sorted(names) != sorted(replay.names.values()):
-        raise damaged(store.path, sqlite3.DatabaseError("categories and log differ"))
+        raise damaged(
+            store.engine.place, sqlite3.DatabaseError("categories and log differ")
+        )
     for record in store.records():
         said = replay.judged(record.id)
         same = replace(
@@ -129,9 +132,9 @@ def require_replayed(store: Store) -> None:
         )
         if same != record:
             problem = f"document {record.id!r} and the log differ"
-            raise damaged(store.path, sqlite3.DatabaseError(problem))
+            raise damaged(store.engine.place, sqlite3.DatabaseError(problem))
 
 
 def _aside(entries: list[Entry]) -> bool:
-    own = [e for e in entries if e.within is None and e.act != UNDO]
+    own = [e for e in entries if e.within is None and e.act not in {UNDO, *TELLING}]
     return bool(own) and own[-1].act == UNSURE and own[-1].numbers[0] is None

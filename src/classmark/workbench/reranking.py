@@ -13,12 +13,11 @@ from classmark.index.searching import Hit
 from classmark.index.tree import Belief
 from classmark.problems import Mistake
 from classmark.rankers.served import Reranker
-from classmark.workbench.rankers import NONE, in_service, open_ranker, ranker_number
-from classmark.workbench.ranking_links import chances
+from classmark.workbench.rankers import NONE, ranker_number
 
 if TYPE_CHECKING:
-    from classmark.index.directory import Index
     from classmark.workbench.project import Project
+    from classmark.workbench.searchable import Searchable
     from classmark.workbench.searching import Wish
 
 Parts = dict[str, dict[str, float]]
@@ -41,7 +40,9 @@ class Ordered:
         )
 
 
-def ranker_for(project: Project, query: str, wish: Wish) -> Ordered | None:
+def ranker_for(
+    project: Project, held: Searchable, query: str, wish: Wish
+) -> Ordered | None:
     """Return the ranker that is to order the answer; None: the model alone does.
 
     One in service orders what is asked without a model, weights, feedback or prior of
@@ -52,25 +53,25 @@ def ranker_for(project: Project, query: str, wish: Wish) -> Ordered | None:
     own = [name for name, value in _asked(wish).items() if value]
     beliefs = isinstance(parse(query), Belief)
     if wish.ranker is None:
-        current = None if own or beliefs else in_service(project)
+        current = None if own or beliefs else held.ranker_in_service(project)
         return None if current is None else Ordered(*current)
     if own or beliefs:
         what = own[0] if own else "an #operator"
         raise Mistake(f"--ranker and {what}: both would order the answers: leave one")
     number = ranker_number(wish.ranker)
-    return Ordered(number, open_ranker(project, number))
+    return Ordered(number, held.ranker(project, number))
 
 
 def rerank(
-    project: Project, index: Index, query: str, ordered: Ordered, wish: Wish
+    project: Project, held: Searchable, query: str, ordered: Ordered, wish: Wish
 ) -> tuple[list[Hit], Parts]:
     """Find the candidates, put them in the ranker's order; equals as they were found.
 
     Candidates are as many as the ranker was trained with, or as are asked for if more.
     """
-    ranker = ordered.ranker
+    ranker, index = ordered.ranker, held.index
     ranker.require_fit_for(index, f"ranker {ordered.number}")
-    links = chances(project, index) if ranker.recipe.pagerank else None
+    links = held.chances(project) if ranker.recipe.pagerank else None
     if ranker.recipe.pagerank and links is None:
         raise Mistake(
             f"ranker {ordered.number} was trained with links, and no document links to "

@@ -17,6 +17,8 @@ what was opened from them in ``clicks``; both only grow.
 
 from __future__ import annotations
 
+from classmark.workbench.schema_teams import TEAMS
+
 APPLICATION = 0x436C4D6B  # "ClMk": the file is ours
 MIGRATIONS = (
     """
@@ -271,5 +273,6 @@ CREATE TRIGGER clicks_are_kept BEFORE DELETE ON clicks
 CREATE TRIGGER clicks_do_not_change BEFORE UPDATE ON clicks
   BEGIN SELECT RAISE (ABORT, 'the log of clicks is append-only'); END;
 """,
+    TEAMS,
 )
 VERSION = len(MIGRATIONS)

@@ -7,38 +7,45 @@ acknowledged. Whatever stops in between, it goes on from the marks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from secrets import randbits
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from classmark.problems import Mistake
 from classmark.rankers.reading import Progress, Reading, Rule
-from classmark.rankers.screening import Screening
-from classmark.sparse import Rows, rows_from
-from classmark.workbench.examples import ids_of, marks_of_category, texts_of
+from classmark.workbench.examples import ids_of
 from classmark.workbench.likes import Liked, Likes, title_of
+from classmark.workbench.screens import (
+    KIND,
+    RELEVANT,
+    Begun,
+    ToRead,
+    begin,
+    flags_of,
+    keep_shown,
+    next_batch,
+    note,
+    opened,
+    rule_of,
+)
 from classmark.workbench.searches import (
     Mark,
     Said,
     Search,
     Standing,
-    add_marks,
-    begin_search,
-    change_settings,
     list_searches,
     open_search,
     standing_marks,
     undo_marks,
 )
-from classmark.workbench.vectors import Collection, collection_of, rows_of_texts
+from classmark.workbench.vectors import collection_of
 from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 __all__ = [
+    "KIND",
     "Begun",
     "Rule",
     "Status",
@@ -51,30 +58,6 @@ __all__ = [
     "status",
     "undo",
 ]
-
-KIND = "screen"
-NAME = "screening-{}"
-RELEVANT = ("example", "yes")
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """What a screening begins with; category : its documents, and those rejected."""
-
-    examples: tuple[str, ...] = ()
-    files: tuple[Path, ...] = ()
-    category: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ToRead:
-    """A document to be read; origin : ``likely``, or drawn at ``random``."""
-
-    rank: int
-    id: str
-    title: str
-    origin: str
-    score: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,30 +74,8 @@ def start(
     project: Project, begun: Begun, rule: Rule, name: str | None = None
 ) -> Status:
     """Begin a screening of all documents that the project has now."""
-    store = project.store
-    collection = collection_of(project)
-    texts = texts_of(project, begun.files)
-    rows_of_texts(project, collection, texts)
-    settings = {
-        "rule": asdict(rule),
-        "order": randbits(53),
-        "documents": len(collection.ids),
-        "texts": texts,
-        "shown": [],
-    }
-    with store.transaction():
-        if name is None:
-            name = NAME.format(len(list_searches(store, KIND)) + 1)
-        search = begin_search(store, name, settings, kind=KIND)
-        marks = [
-            Mark(id_, "example") for id_ in ids_of(begun.examples, store, "--examples")
-        ]
-        if begun.category is not None:
-            known = {mark.document for mark in marks}
-            found = marks_of_category(store, begun.category)
-            marks += [mark for mark in found if mark.document not in known]
-        add_marks(store, search, marks)
-    return status(project, name)
+    search = begin(project, begun, rule, name, collection_of(project))
+    return status(project, search.name)
 
 
 def read_next(
@@ -122,23 +83,9 @@ def read_next(
 ) -> list[ToRead]:
     """The documents to read next, by all that was answered; the same until then."""
     search = _open(project, name)
-    collection = collection_of(project)
-    screening, ids = _screening(project, search, collection)
-    batch = screening.next(count)
-    shown = [
-        ToRead(
-            rank,
-            ids[document],
-            title_of(project.store.document(ids[document])),
-            "random" if by_chance else "likely",
-            None if score != score else score,  # noqa: PLR0124, NaN
-        )
-        for rank, (document, by_chance, score) in enumerate(
-            zip(*(part.tolist() for part in batch), strict=True), start=1
-        )
-    ]
-    kept = [[each.id, each.origin, each.score] for each in shown]
-    change_settings(project.store, search, {**search.settings, "shown": kept})
+    screening, ids = opened(project, search, collection_of(project))
+    shown = next_batch(project, screening, ids, count)
+    keep_shown(project, search, shown)
     return shown
 
 
@@ -158,18 +105,7 @@ def mark(
                 raise Mistake(f"document {id_!r}: {acts[id_]} and {act}: say one")
     if not acts:
         raise Mistake("nothing is said: give ids with --yes, --no or --skip")
-    seen = {
-        id_: Mark(id_, "skip", origin, rank, score)
-        for rank, (id_, origin, score) in enumerate(search.settings["shown"], start=1)
-    }
-    seen |= {s.mark.document: s.mark for s in standing_marks(store, search)}
-    unseen = set(acts) - set(seen)
-    if unseen:
-        _require_within(project, search, unseen)
-    marks = [
-        seen.get(id_, Mark(id_, act))._replace(act=act) for id_, act in acts.items()
-    ]
-    add_marks(store, search, sorted(marks, key=lambda mark: mark.rank or 0))
+    note(project, search, acts)
     return status(project, search.name)
 
 
@@ -184,8 +120,8 @@ def status(project: Project, name: str | None = None) -> Status:
     """Where a screening stands."""
     search = _open(project, name)
     said = [found.mark for found in standing_marks(project.store, search)]
-    reading = Reading(int(search.settings["documents"]), _rule(search))
-    reading.answer(range(len(said)), *_flags(said))
+    reading = Reading(int(search.settings["documents"]), rule_of(search))
+    reading.answer(range(len(said)), *flags_of(said))
     now = len(project.store.ids())
     later = now - int(search.settings["documents"])
     return Status(search.name, reading.progress(), reading, later)
@@ -235,50 +171,3 @@ def _liked(project: Project, rank: int, one: Standing) -> Liked:
 
 def _open(project: Project, name: str | None) -> Search:
     return open_search(project.store, name, KIND)
-
-
-def _rule(search: Search) -> Rule:
-    return Rule(**search.settings["rule"])
-
-
-def _flags(marks: Iterable[Mark]) -> tuple[list[bool | None], list[bool]]:
-    said = list(marks)
-    answers = [None if m.act == "skip" else m.act in RELEVANT for m in said]
-    return answers, [mark.origin == "random" for mark in said]
-
-
-def _screening(
-    project: Project, search: Search, collection: Collection
-) -> tuple[Screening, list[str]]:
-    """The screening as its marks have it, and the ids of its documents."""
-    many = int(search.settings["documents"])
-    ids = collection.ids[:many]
-    texts = list(search.settings["texts"].values())
-    screening = Screening(
-        _first(collection.rows, many),
-        examples=rows_from(collection.vectorizer.transform(texts)) if texts else None,
-        rule=_rule(search),
-        random_state=int(search.settings["order"]),
-    )
-    said = [found.mark for found in standing_marks(project.store, search)]
-    number = {id_: at for at, id_ in enumerate(ids)}
-    screening.answer([number[mark.document] for mark in said], *_flags(said))
-    return screening, ids
-
-
-def _first(rows: Rows, count: int) -> Rows:
-    end = int(rows.starts[count])
-    return Rows(
-        rows.starts[: count + 1], rows.columns[:end], rows.values[:end], rows.width
-    )
-
-
-def _require_within(project: Project, search: Search, ids: set[str]) -> None:
-    """Refuse documents that came after the screening had begun."""
-    collection = collection_of(project)
-    late = ids & set(collection.ids[int(search.settings["documents"]) :])
-    if late:
-        raise Mistake(
-            f"document {min(late)!r} came after screening {search.name!r} had begun, "
-            "which does not cover it: begin another with classmark screen start"
-        )

@@ -19,9 +19,9 @@ from classmark.index.priors import Prior, log_prior
 from classmark.index.tree import Belief, Group, Node, Phrase, Word
 from classmark.problems import Mistake
 from classmark.workbench.index_folders import SOURCE, open_index
-from classmark.workbench.indexing import is_stale, open_project_index
-from classmark.workbench.ranking_links import chances
+from classmark.workbench.indexing import is_stale
 from classmark.workbench.reranking import ranker_for, rerank
+from classmark.workbench.searchable import Searchable
 from classmark.workbench.snippets import snippet
 
 if TYPE_CHECKING:
@@ -81,29 +81,36 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answers, and what else to say."""
+    """The answers, and what else to say; terms : what was looked for, analysed."""
 
     answers: list[Answered]
     note: str = ""
+    terms: frozenset[str] = frozenset()
 
 
-def search_in(project: Project, query: str, wish: Wish) -> Found:
-    """Search the documents of a project, in the order of a ranker if one orders."""
-    index = open_project_index(project)
-    ordered = ranker_for(project, query, wish)
+def search_in(
+    project: Project, query: str, wish: Wish, held: Searchable | None = None
+) -> Found:
+    """Search the documents of a project, in the order of a ranker if one orders.
+
+    held : what was opened before; None: it is opened now.
+    """
+    held = held or Searchable(project)
+    index, ordered = held.index, ranker_for(project, held, query, wish)
     if ordered is None:
-        prior = None if wish.prior is None else _links_prior(project, index, wish.prior)
+        prior = None if wish.prior is None else _links_prior(project, held, wish.prior)
         hits, parts = _searched(index, query, wish, prior)
     else:
         _require_some(wish.k)
-        hits, parts = rerank(project, index, query, ordered, wish)
+        hits, parts = rerank(project, held, query, ordered, wish)
     documents = {hit.id: project.store.document(hit.id) for hit in hits}
     answers = _shown(index, query, hits, documents, parts)
     notes = [STALE if is_stale(project) else _said_nothing(index, query)]
     if ordered is not None:
         answers = [replace(each, ranker=ordered.number) for each in answers]
         notes.append(ordered.said)
-    return Found(answers, "; ".join(note for note in notes if note))
+    said = "; ".join(note for note in notes if note)
+    return Found(answers, said, asked_terms(index, query))
 
 
 def search_index(folder: Path, query: str, wish: Wish) -> Found:
@@ -214,7 +221,7 @@ def _shown(
     documents: Mapping[str, Document],
     parts: Mapping[str, Mapping[str, float]],
 ) -> list[Answered]:
-    terms = {term for text in _texts(parse(query)) for term in index.analyzer(text)}
+    terms = asked_terms(index, query)
     shown = []
     for rank, hit in enumerate(hits, 1):
         document = documents.get(hit.id, Document(hit.id))
@@ -224,6 +231,12 @@ def _shown(
         mine = parts.get(hit.id, {})
         shown.append(Answered(rank, hit.score, hit.id, title, seen, mine))
     return shown
+
+
+def asked_terms(index: Index, query: str) -> frozenset[str]:
+    """The terms that a query asks for, those that must not be there left out."""
+    texts = _texts(parse(query))
+    return frozenset(term for text in texts for term in index.analyzer(text))
 
 
 def _said_nothing(index: Index, query: str) -> str:
@@ -248,13 +261,13 @@ def _short(text: str) -> str:
     return line if len(line) <= SIZE else f"{line[: SIZE - 2].rsplit(' ', 1)[0]} …"
 
 
-def _links_prior(project: Project, index: Index, text: str) -> Prior:
+def _links_prior(project: Project, held: Searchable, text: str) -> Prior:
     """Make ``pagerank[:weight]`` the prior of the index's documents."""
     name, _, weight = text.partition(":")
     size = _number(weight) if weight else 1.0
     if name != "pagerank" or isinstance(size, str):
         raise Mistake(f"--prior {text!r}: write pagerank, or pagerank:0.5")
-    found = chances(project, index)
+    found = held.chances(project)
     if found is None:
         raise Mistake(f"--prior {name}: no document of {project.folder} links to one")
     return log_prior(found, float(size))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile
 
 FILE, FORMAT = "classmark.toml", 1
 LOGS = ("no", "anonymous", "named")
+SCHEMA = re.compile("[a-z][a-z0-9_]{0,62}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,18 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """Where documents and decisions are kept: a file here, or a PostgreSQL server.
+
+    url : postgresql://user@host/database, without a password;  schema : the project's
+    own part of that database.  Without a url: the file store.sqlite.
+    """
+
+    url: str = ""
+    schema: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """A project's settings."""
 
@@ -72,6 +87,7 @@ class Settings:
     text: TextSettings = field(default_factory=TextSettings)
     learning: LearningSettings = field(default_factory=LearningSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
+    store: StoreSettings = field(default_factory=StoreSettings)
 
 
 def read_settings(folder: Path) -> Settings:
@@ -108,6 +124,7 @@ def settings_text(settings: Settings) -> str:
         ("text", TextSettings),
         ("learning", LearningSettings),
         ("search", SearchSettings),
+        *([("store", StoreSettings)] if settings.store.url else []),
     ):
         first = (explanation.__doc__ or "").splitlines()[0]
         lines += ["", f"[{section}]  # {first}"]
@@ -121,6 +138,7 @@ def _checked(path: Path, found: dict[str, Any]) -> Settings:
         "text": TextSettings,
         "learning": LearningSettings,
         "search": SearchSettings,
+        "store": StoreSettings,
     }
     parts: dict[str, Any] = {}
     for key, value in found.items():
@@ -142,7 +160,47 @@ def _checked(path: Path, found: dict[str, Any]) -> Settings:
             None,
             f"[search] log is {settings.search.log!r}: use {', '.join(LOGS)}",
         )
+    if problem := problem_of(settings.store):
+        raise UnreadableFile(path, None, f"[store] {problem}")
     return settings
+
+
+def store_at(url: str, name: str) -> StoreSettings:
+    """The place of a project's store on a server, in a schema called like it.
+
+    >>> store_at("postgresql://desk/library", "The shelf, 2").schema
+    'the_shelf_2'
+    """
+    schema = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_")
+    if not schema[:1].isalpha():
+        schema = f"project_{schema}"
+    found = StoreSettings(url, schema[:63])
+    if problem := problem_of(found):
+        raise Mistake(f"store: {problem}")
+    return found
+
+
+def problem_of(store: StoreSettings) -> str:
+    """What is wrong with the place of a store, and the remedy; "": nothing.
+
+    >>> problem_of(StoreSettings("mysql://host/db", "shelf"))
+    "url is 'mysql://host/db': begin it with postgresql://"
+    """
+    if not store.url:
+        return "schema is given without a url: remove it" if store.schema else ""
+    if not store.url.startswith(("postgresql://", "postgres://")):
+        return f"url is {store.url!r}: begin it with postgresql://"
+    if urlsplit(store.url).password is not None or "password=" in store.url:
+        return (
+            "url holds a password: take it out, and give it by PGPASSWORD, ~/.pgpass "
+            "or the whole url by CLASSMARK_STORE"
+        )
+    if not SCHEMA.fullmatch(store.schema):
+        return (
+            f"schema is {store.schema!r}: use up to 63 small letters, digits and _, "
+            "a letter first"
+        )
+    return ""
 
 
 def _section(path: Path, name: str, kind: Any, values: dict[str, Any]) -> Any:

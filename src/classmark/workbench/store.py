@@ -107,7 +107,10 @@ class Store(Log):
     def put_categories(
         self, categories: Iterable[Category], who: str = "import"
     ) -> int:
-        """Add categories, or replace what is said of known ids; return how many."""
+        """Add categories, or replace what is said of known ids; return how many.
+
+        A guideline stays where none is given.
+        """
         given = list(categories)
         with self.transaction():
             before = rows_of(self)
@@ -115,6 +118,8 @@ class Store(Log):
             fresh = count(max(before, default=0) + 1)
             number |= {c.id: next(fresh) for c in given if c.id not in number}
             after = {number[c.id]: as_row(c, number) for c in given}
+            for n, row in after.items():
+                row["guideline"] = row["guideline"] or before.get(n, row)["guideline"]
             if changes := difference(before, after):
                 write(self, changes)
                 self.judge([Act(None, "import", changes=changes)], who)

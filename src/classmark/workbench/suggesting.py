@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from classmark.formats.text_files import open_bytes, whole_text
@@ -21,7 +21,23 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+Tree = tuple[Mapping[str, Category], "Taxonomy"]
 _READ: WeakKeyDictionary[Project, dict[Any, tuple[Any, Any]]] = WeakKeyDictionary()
+
+
+class Served(NamedTuple):
+    """Who answers for a project that is kept open: its model, and its categories."""
+
+    model: Callable[[], TextRanker | None]
+    tree: Callable[[], Tree]
+
+
+_SERVED: WeakKeyDictionary[Project, Served] = WeakKeyDictionary()
+
+
+def serve(project: Project, served: Served) -> None:
+    """Let somebody answer for a project from now on, instead of its files."""
+    _SERVED[project] = served
 
 
 def model_in_service(project: Project) -> TextRanker:
@@ -44,15 +60,17 @@ def model_if_any(project: Project) -> TextRanker | None:
 
     It is opened once, and again when something has changed in the project.
     """
-    return remembered(project, _opened)
+    served = _SERVED.get(project)
+    return remembered(project, _opened) if served is None else served.model()
 
 
-def categories_in_tree(project: Project) -> tuple[dict[str, Category], Taxonomy]:
+def categories_in_tree(project: Project) -> Tree:
     """The categories of today by id, and their tree; read once, as the model is."""
-    return remembered(project, _in_tree)
+    served = _SERVED.get(project)
+    return remembered(project, _in_tree) if served is None else served.tree()
 
 
-def _in_tree(project: Project) -> tuple[dict[str, Category], Taxonomy]:
+def _in_tree(project: Project) -> Tree:
     known = {category.id: category for category in project.store.categories()}
     return known, taxonomy_of(known.values())
 
@@ -73,19 +91,25 @@ def remembered(project: Project, read: Callable[[Project], T]) -> T:
 
 def _state(project: Project) -> tuple[Any, ...]:
     """What changes with every act: by others, by this process, and the models."""
-    ((others,),) = project.store.run("PRAGMA data_version")
-    ((own,),) = project.store.run("SELECT total_changes()")
+    others, own = project.store.state()
     return others, own, project.models.current(), project.lives.current()
 
 
 def _opened(project: Project) -> TextRanker | None:
     from classmark.workbench.learning import learner_in_service
-    from classmark.workbench.models import open_model, with_votes
-    from classmark.workbench.present import as_of_now
+    from classmark.workbench.models import with_votes
 
     learner = learner_in_service(project)
     if learner is not None:
         return with_votes(project, learner.model())
+    return trained_model(project)
+
+
+def trained_model(project: Project) -> TextRanker | None:
+    """The model last trained, in the categories of today; None before the first."""
+    from classmark.workbench.models import open_model, with_votes
+    from classmark.workbench.present import as_of_now
+
     folder = project.models.current()
     if folder is None:
         return None

@@ -49,16 +49,21 @@ class _Line(NamedTuple):
     changes: Changes
 
 
-def undo(project: Project, number: int | None = None, who: str = "") -> Logged:
+def undo(
+    project: Project,
+    number: int | None = None,
+    who: str = "",
+    within: int | None = None,
+) -> Logged:
     """Undo an act; without a number, the last of this user that is not undone.
 
     Undoing an undoing brings the act back. What belongs to the act goes with it: the
-    documents that a merge or a split moved.
+    documents that a merge or a split moved. within : the act that this is part of.
     """
     store, who = project.store, who or whoami()
     with store.transaction():
         line = _line(store, _last(store, who) if number is None else number)
-        seqs = _undo(store, line, who, None)
+        seqs = _undo(store, line, who, within)
     what = "brought back" if line.act == UNDO else "undone"
     return Logged(tuple(seqs), f"{what}: {line.act} ({_acts(store, seqs)})")
 
@@ -160,8 +165,9 @@ def _first(store: Store, seq: int) -> int:
 def _newest(store: Store, seq: int) -> int:
     """The last word on whether an act holds: itself, or the newest of its chain."""
     sql = (
-        "WITH RECURSIVE chain (seq) AS (VALUES (?) UNION ALL SELECT j.seq FROM "
-        "judgments AS j JOIN chain ON j.undoes = chain.seq) SELECT max(seq) FROM chain"
+        "WITH RECURSIVE chain (seq) AS (VALUES (CAST(? AS BIGINT)) UNION ALL "
+        "SELECT j.seq FROM judgments AS j JOIN chain ON j.undoes = chain.seq) "
+        "SELECT max(seq) FROM chain"
     )
     return int(store.run(sql, (_first(store, seq),)).fetchone()[0])
 

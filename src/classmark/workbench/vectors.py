@@ -56,13 +56,10 @@ class Collection(NamedTuple):
 
 def collection_of(project: Project) -> Collection:
     """All documents of a project as vectors; made anew when documents changed."""
-    kept = Generations(project.folder / FOLDER)
-    state = _state(project)
-    current = kept.current()
-    if current is not None:
-        found = _opened(current, state)
-        if found is not None:
-            return found
+    kept, state = Generations(project.folder / FOLDER), state_of(project)
+    found = kept_collection(project)
+    if found is not None:
+        return found
     made = _made(project)
     folder = kept.next()
     folder.parent.mkdir(exist_ok=True)
@@ -70,6 +67,12 @@ def collection_of(project: Project) -> Collection:
     kept.put_in_service(folder)
     kept.drop_old(KEPT)
     return made
+
+
+def kept_collection(project: Project) -> Collection | None:
+    """The vectors that were made before; None where documents changed since."""
+    current = Generations(project.folder / FOLDER).current()
+    return None if current is None else _opened(current, state_of(project))
 
 
 def words_behind(text: str, analyzer: Analyzer) -> dict[str, str]:
@@ -101,7 +104,7 @@ def rows_of_texts(
     return rows
 
 
-def _state(project: Project) -> dict[str, Any]:
+def state_of(project: Project) -> dict[str, Any]:
     """What the vectors depend on."""
     text = project.settings.text
     return {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.hierarchies.descending.pieces import Piece
 from classmark.hierarchies.descending.trained import Trained
 from classmark.hierarchies.nodes import NOWHERE
 
@@ -24,17 +24,29 @@ def path_parts(
     parts = np.zeros(len(columns))
     for at, j in best_path(trained, columns, values, leaf, scale):
         piece = trained.piece(at)
+        if not len(piece.features):
+            continue
         known = piece.bias > NOWHERE / 2
         place = np.searchsorted(piece.features, columns)
-        ends = piece.offsets.astype(np.int64)
-        for t, p in enumerate(place):
-            if p == len(piece.features) or piece.features[p] != columns[t]:
-                continue
-            mine = slice(ends[p], ends[p + 1])
-            weights = piece.slope.copy()
-            weights[piece.daughter[mine]] += piece.weight[mine]
-            parts[t] += values[t] * (weights[j] - weights[known].mean())
+        place[place == len(piece.features)] = 0
+        terms = np.flatnonzero(piece.features[place] == columns)
+        daughter, weight, owner = _entries(piece, place[terms])
+        slope = piece.slope.astype(np.float64)
+        usual, share = slope[j] - slope[known].mean(), 1.0 / max(known.sum(), 1)
+        lead = (daughter == j) - share * known[daughter]
+        more = np.bincount(owner, weight * lead, len(terms))
+        parts[terms] += values[terms] * (usual + more)
     return parts
+
+
+def _entries(piece: Piece, features: Any) -> tuple[Any, Any, Any]:
+    """Daughter, weight, and the place in ``features`` of each weight of these."""
+    first = piece.offsets[features].astype(np.int64)
+    count = piece.offsets[features + 1].astype(np.int64) - first
+    owner = np.repeat(np.arange(len(features)), count)
+    shift = np.repeat(first - np.cumsum(count) + count, count)
+    where = shift + np.arange(len(owner))
+    return piece.daughter[where], piece.weight[where].astype(np.float64), owner
 
 
 def best_path(
@@ -43,12 +55,12 @@ def best_path(
     """The most probable way from the root to a leaf, node by node."""
     from classmark.hierarchies.descending.kernels import node_scores
 
-    starts, codes = trained.arrays[0], trained.arrays[1]
+    starts, codes = trained.plain[:2]
     n_inner = len(starts) - 1
     scores = np.empty(trained.widest)
     reach = {-n_inner: 0.0}
     came: dict[int, Step] = {}
-    for at in _above(starts, codes, leaf):
+    for at in _above(trained, leaf):
         count = node_scores(at, columns, values, trained.arrays, scores)
         odds = scores[:count] * scale
         odds = odds - odds.max()
@@ -64,13 +76,12 @@ def best_path(
     return path[::-1]
 
 
-def _above(starts: Any, codes: Any, leaf: int) -> list[int]:
+def _above(trained: Trained, leaf: int) -> list[int]:
     """Inner nodes from which the leaf can be reached, parents first."""
-    n_inner, wanted, found = len(starts) - 1, {leaf}, []
-    spans = list(pairwise(starts.tolist()))
-    for at in reversed(range(n_inner)):
-        low, high = spans[at]
-        if not wanted.isdisjoint(codes[low:high].tolist()):
-            wanted.add(at - n_inner)
-            found.append(at)
-    return found[::-1]
+    n_inner, waiting = len(trained.arrays[0]) - 1, [leaf]
+    found: set[int] = set()
+    while waiting:
+        fresh = set(trained.mothers(waiting.pop())) - found
+        found |= fresh
+        waiting += [at - n_inner for at in fresh]
+    return sorted(found)

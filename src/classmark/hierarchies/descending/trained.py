@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,10 +45,30 @@ class Trained:
         """The most daughters a node has."""
         return int(np.diff(self.arrays[0]).max())
 
+    @cached_property
+    def plain(self) -> tuple[NDArray[Any], ...]:
+        """The arrays without the manners of mapped ones, which take their time."""
+        return tuple(array.view(np.ndarray) for array in self.arrays)
+
+    @cached_property
+    def _by_code(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The codes of all daughters, sorted, and the inner node that has each."""
+        starts, codes = self.plain[:2]
+        order = np.argsort(codes, kind="stable")
+        owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        return codes[order], owner[order]
+
+    def mothers(self, code: int) -> list[int]:
+        """The inner nodes that have a leaf, or an inner node, among their daughters."""
+        codes, owner = self._by_code
+        low, high = np.searchsorted(codes, [code, code + 1])
+        found: list[int] = owner[low:high].tolist()
+        return found
+
     def piece(self, at: int) -> Piece:
         """What inner node ``at`` has learned."""
         starts, _, bias, slope, first, features, entry, offsets, daughter, weight = (
-            self.arrays
+            self.plain
         )
         mine = slice(starts[at], starts[at + 1])
         entries = slice(entry[at], entry[at + 1])

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from classmark.corpus.document import Document
 from classmark.workbench.collecting import text_of
+from classmark.workbench.deciding import UNTRAINED
+from classmark.workbench.desk.deciding import Said, acts_since, version_of
+from classmark.workbench.judged import Judged
 from classmark.workbench.suggesting import path_names
 
 if TYPE_CHECKING:
-    from classmark.formats.record import Record
+    from classmark.rankers.text import Suggestion, TextRanker
     from classmark.workbench.desk.desk import Desk
+    from classmark.workbench.store import Store
 
 SHOWN = 10
+SOON = 0.05  # seconds that a document may wait for what was decided just before
+SHORT = 60  # characters of a field that is told beside the title
+NOTES = """
+SELECT seq, who, at, note FROM judgments AS j WHERE document = ? AND act = 'note'
+AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq) ORDER BY seq
+"""
 _RUN = re.compile(r"\w+")
+_ADDRESS = re.compile(r"https?://\S{1,2000}")
 STRENGTHS = 4
+LEAST = 0.005  # a part of the score that rounds to more than 0.00
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +46,41 @@ class Piece:
 class Choice:
     """A category that may be chosen, as it is shown.
 
-    stands : what was said of it before: assign, primary, reject, or "".
+    likely : "87 %", or "" where it is not known;  rank : None where it is not ranked;
+    note, guideline : the category's own;  examples : two documents in it, (id, title);
+    stands : what was said of it before: assign, primary, reject, unsure, or "".
     """
 
     category: str
     path: tuple[str, ...]
-    likely: str
+    likely: str = ""
     favour: tuple[tuple[str, float], ...] = ()
     against: tuple[tuple[str, float], ...] = ()
     note: str = ""
     stands: str = ""
+    rank: int | None = None
+    score: float | None = None
+    probability: float | None = None
+    guideline: str = ""
+    examples: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The category's own label, without its path."""
+        return self.path[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """A document, and what may be said of it.
 
-    texts : for each choice its number and the text in pieces;  version : the number of
-    the last act on the document;  more : how many categories are not shown, in words.
+    texts : for each choice its number and the text in pieces;  choices : the best ten;
+    others : what else was said of it before;  more : how many categories are not shown,
+    in words;  calibrated : what the percentages rest on, in words;  version : the
+    number of the last act on the document;  ranked : how many categories are ranked;
+    learned : the last act the ranker had learned;
+    preferred : (winner, loser) pairs that stand;  notes, past : what was written on it,
+    and said of it, oldest first;  blind : what others said of it is not shown.
     """
 
     id: str
@@ -60,36 +90,166 @@ class Sheet:
     choices: tuple[Choice, ...]
     more: str
     version: int
+    others: tuple[Choice, ...] = ()
+    calibrated: str = ""
+    ranked: int = 0
+    model: str = ""
+    aside: bool = False
+    preferred: tuple[tuple[str, str], ...] = ()
+    notes: tuple[Said, ...] = ()
+    past: tuple[Said, ...] = ()
+    blind: bool = False
+    learned: int = -1
 
 
-def lay_out(desk: Desk, document: str) -> Sheet:
-    """Lay a document on the desk."""
-    record = desk.project.store.record(document)
+def lay_out(
+    desk: Desk,
+    document: str,
+    who: str = "",
+    *,
+    blind: bool = False,
+    ahead: bool = False,
+) -> Sheet:
+    """Lay a document on the desk for somebody.
+
+    Laid out again, it is the same until something is said of it. blind : for a second
+    reading, nothing that was said before is on it. ahead : before they look at it; when
+    they do, it is what was learned until then that counts.
+    """
+    if not ahead and desk.sheets.is_unseen(who, document, blind=blind):
+        if desk.service.learner is not None:
+            desk.learned(SOON)
+        desk.sheets.show(who, document, desk.service.upto, blind=blind)
+    version = version_of(desk.project.store, document)
+    sheet = desk.sheets.get(who, document, version, blind=blind)
+    if sheet is None:
+        made = _laid_out(desk, document, version, blind=blind)
+        sheet = desk.sheets.put(who, made, ahead=ahead)
+    desk.claims.take(document, who)
+    return sheet
+
+
+def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
+    store = desk.project.store
+    record = store.record(document)
     text = text_of(desk.project, record)
-    choices = _choices(desk, record, text)
-    fields = dict(record.document.fields)
-    title = fields.pop("title", "") or document
-    about = tuple((k, v) for k, v in fields.items() if len(v) < 60)
-    body = "\n\n".join(v for v in fields.values() if len(v) >= 60) or text
-    more = f"{len(desk.categories) - len(choices):,} more"
-    pieces = in_pieces(body, choices)
-    return Sheet(document, title, about, pieces, choices, more, 0)
-
-
-def _choices(desk: Desk, record: Record, text: str) -> tuple[Choice, ...]:
-    model = desk.model()
-    return tuple(
-        Choice(
-            one.category,
-            path_names(desk.categories, desk.tree, one.category),
-            "" if one.probability is None else f"{one.probability:.0%}",
-            one.favour,
-            one.against,
-            desk.categories[one.category].note,
-            "assign" if one.category in record.labels else "",
-        )
-        for one in ([] if model is None else model.suggest(text, SHOWN))
+    past = () if blind else acts_since(store, document, -1)
+    if blind:
+        record = Judged(record.document, meta=record.meta, links=record.links)
+    model, learned = desk.model(), desk.service.upto
+    found = [] if model is None else model.suggest(text, SHOWN)
+    choices = tuple(_choice(desk, record, one) for one in found)
+    title, about, body = in_parts(record.document, record.meta)
+    shown = {choice.category for choice in choices}
+    ranked = 0 if model is None else len(model.categories)
+    return Sheet(
+        document,
+        title,
+        about,
+        in_pieces(body or text, choices),
+        choices,
+        f"{len(desk.categories) - len(choices):,} more",
+        version,
+        tuple(_spoken(desk, record, name) for name in _said(record) - shown),
+        _rests_on(model),
+        ranked,
+        desk.service.base or UNTRAINED if model is not None else "",
+        record.aside,
+        tuple(record.preferences),
+        () if blind else notes_on(store, document),
+        past,
+        blind,
+        learned,
     )
+
+
+def in_parts(
+    document: Document, meta: Mapping[str, str]
+) -> tuple[str, tuple[tuple[str, str], ...], str]:
+    """The title of a document, its short fields with its facts, and its text.
+
+    >>> in_parts(Document("d", {"title": "Bees", "by": "Ada"}), {"year": "1901"})
+    ('Bees', (('by', 'Ada'), ('year', '1901')), '')
+    """
+    fields = dict(document.fields)
+    title = fields.pop("title", "") or document.id
+    body = "\n\n".join(v for v in fields.values() if not _is_short(v))
+    facts = [*fields.items(), *meta.items()]
+    about = tuple((k, v) for k, v in facts if v and _is_short(v))
+    return title, about, body
+
+
+def _is_short(value: str) -> bool:
+    return len(value) < SHORT or bool(_ADDRESS.fullmatch(value))
+
+
+def choice_of(desk: Desk, document: str, category: str) -> Choice:
+    """A category that was searched for, as it is shown beside the others."""
+    record = desk.project.store.record(document)
+    return _spoken(desk, record, category)
+
+
+def notes_on(store: Store, document: str) -> tuple[Said, ...]:
+    """The notes on a document that are not undone, oldest first."""
+    rows = store.run(NOTES, (document,))
+    return tuple(Said(seq, who, at, "note", note=note) for seq, who, at, note in rows)
+
+
+def _choice(desk: Desk, record: Judged, one: Suggestion) -> Choice:
+    return replace(
+        _spoken(desk, record, one.category),
+        likely="" if one.probability is None else percent(one.probability),
+        favour=_told(one.favour),
+        against=_told(one.against),
+        rank=one.rank,
+        score=one.score,
+        probability=one.probability,
+    )
+
+
+def _told(parts: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+    return tuple((term, part) for term, part in parts if abs(part) >= LEAST)
+
+
+def percent(probability: float) -> str:
+    """A probability as it is shown; nothing is impossible, and nothing certain.
+
+    >>> percent(0.874), percent(0.002), percent(0.999)
+    ('87 %', 'under 1 %', 'over 99 %')
+    """
+    whole = round(100 * probability)
+    return f"{whole} %" if 0 < whole < 100 else "over 99 %" if whole else "under 1 %"
+
+
+def _spoken(desk: Desk, record: Judged, name: str) -> Choice:
+    """A category with all that does not depend on the ranker."""
+    known = desk.categories.get(name)
+    return Choice(
+        name,
+        path_names(desk.categories, desk.tree, name),
+        note="" if known is None else known.note,
+        guideline="" if known is None else getattr(known, "guideline", ""),
+        stands=_stands(record, name),
+        examples=desk.examples.near(desk.project, name, record),
+    )
+
+
+def _stands(record: Judged, name: str) -> str:
+    if name in record.labels:
+        return "primary" if name in record.primary else "assign"
+    if name in record.rejected:
+        return "reject"
+    return "unsure" if name in record.unsure else ""
+
+
+def _said(record: Judged) -> set[str]:
+    return {*record.labels, *record.rejected, *record.unsure}
+
+
+def _rests_on(model: TextRanker | None) -> str:
+    if model is None or model.calibrator is None:
+        return ""
+    return f"calibrated on {model.calibrator.decisions_:,} decisions"
 
 
 def marked(text: str, parts: Mapping[str, float]) -> Iterator[Piece]:

@@ -1,0 +1,1 @@
+"""The calls: what the pages do, for programs."""

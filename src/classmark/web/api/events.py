@@ -1,0 +1,91 @@
+"""What happens, as it happens: server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import Query, Request
+from fastapi.responses import StreamingResponse
+
+from classmark.web.api.calls import Documented, Refused, calls
+from classmark.web.guard.refusing import Refused as NotLetIn
+from classmark.web.people import OpenDesk, Reader
+from classmark.workbench.desk.desk import Desk
+
+router = calls("events")
+PAUSE = 0.2  # seconds between two looks
+SIGN = 15.0  # seconds after which a silent line is kept open, if it still may listen
+EACH, ALL = 20, 200  # lines open at once: of one person, of everybody
+Seconds = Annotated[float, Query(ge=0, le=3600, description="how long to listen")]
+STREAM: Documented = {
+    200: {"content": {"text/event-stream": {}}, "description": "events"},
+    429: {"model": Refused, "description": f"more than {EACH} lines are open already"},
+}
+TOO_MANY = "Too many of your pages listen already: close some."
+
+
+class Listening:
+    """How many lines are open, by whom; over : says that all are to end."""
+
+    def __init__(self) -> None:
+        self._open: Counter[str] = Counter()
+        self.over: Callable[[], bool] = lambda: False
+
+    @contextmanager
+    def one_more(self, who: str) -> Iterator[None]:
+        """Count a line while it is open."""
+        self._open[who] += 1
+        try:
+            yield
+        finally:
+            self._open[who] -= 1
+
+    def require_room(self, who: str) -> None:
+        """Refuse, 429, one line too many."""
+        if self._open[who] >= EACH or self._open.total() >= ALL:
+            raise NotLetIn(429, TOO_MANY, {"Retry-After": str(int(SIGN))})
+
+
+@router.get("/events", response_class=StreamingResponse, responses=STREAM)
+async def events(
+    request: Request, desk: OpenDesk, who: Reader, seconds: Seconds = 3600
+) -> StreamingResponse:
+    """Tell what happens: decided, learned, job and taxonomy, each with its JSON."""
+    listening: Listening = request.app.state.listening
+    listening.require_room(who.name)
+    known: Callable[[], bool] = request.state.still_known
+
+    async def lines() -> AsyncIterator[str]:
+        with listening.one_more(who.name):
+            async for line in told(desk, seconds, known, listening.over):
+                yield line
+
+    return StreamingResponse(lines(), media_type="text/event-stream")
+
+
+async def told(
+    desk: Desk,
+    seconds: float,
+    known: Callable[[], bool],
+    over: Callable[[], bool] = lambda: False,
+) -> AsyncIterator[str]:
+    """Events as lines, until time is over, nobody listens or they may no longer."""
+    end = time.monotonic() + seconds
+    sign = 0.0
+    with desk.events.subscribe() as listener:
+        while (now := time.monotonic()) < end and not over():
+            if now >= sign:
+                if not known():
+                    return
+                sign = now + SIGN
+                yield ": here\n\n"
+            for event in listener.waiting():
+                yield f"event: {event.kind}\ndata: {json.dumps(asdict(event))}\n\n"
+            await asyncio.sleep(PAUSE)

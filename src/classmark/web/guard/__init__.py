@@ -1,0 +1,1 @@
+"""Who comes in, by which door, and what is refused there?"""

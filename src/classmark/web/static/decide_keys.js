@@ -1,0 +1,203 @@
+/* Which key does what on the Decide page; the finder, the panel of similar documents. */
+"use strict";
+
+let asked = null; // the search of the tree that is under way
+
+async function find(words) {
+  asked?.abort();
+  asked = new AbortController();
+  try {
+    const found = await part("/taxonomy/find", { q: words }, { signal: asked.signal });
+    one("#found").replaceChildren(...found.querySelectorAll("li"));
+    selectFound(0);
+  } catch (problem) {
+    if (problem.name !== "AbortError") one("#found").replaceChildren(make("li", "soft", problem.message));
+  }
+}
+
+function selectFound(step) {
+  const options = Array.from(one("#found").querySelectorAll("[role=option]"));
+  const at = options.findIndex((option) => option.getAttribute("aria-selected") === "true");
+  const next = options[Math.min(options.length - 1, Math.max(0, at + step))];
+  for (const option of options) option.setAttribute("aria-selected", String(option === next));
+  one("#finder input").setAttribute("aria-activedescendant", next?.id || "");
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+function finderKey(event) {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step) { event.preventDefault(); selectFound(step); }
+  if (event.key === "Escape") { event.preventDefault(); one("#finder").close(); }
+  if (event.key !== "Enter") return;
+  event.preventDefault();
+  const chosen = one("#found [aria-selected=true]");
+  if (chosen) addFound(chosen);
+}
+
+function openFinder() {
+  const input = openDialog("finder").querySelector("input");
+  input.value = "";
+  input.focus();
+  one("#found").replaceChildren();
+}
+
+function openGuideline() {
+  const row = focused();
+  if (!row) return;
+  const own = one(`[data-of="${row.dataset.number}"]`);
+  const text = own?.querySelector("[data-guideline]")?.textContent || own?.querySelector("[data-scope]")?.textContent;
+  one("#guideline [data-name]").textContent = row.dataset.name;
+  one("#guideline [data-text]").textContent = text || "Nobody has written a guideline for this category yet.";
+  one("#guideline [data-edit]").href = `/taxonomy/${encodeURIComponent(row.dataset.category)}`;
+  openDialog("guideline");
+}
+
+async function similar() {
+  const panel = one("[data-alike]");
+  panel.hidden = !panel.hidden;
+  if (panel.hidden || panel.dataset.read) return;
+  panel.dataset.read = "yes";
+  try {
+    panel.replaceChildren(...(await part("/alike", { document: page().dataset.document })).body.childNodes);
+  } catch (problem) {
+    panel.replaceChildren(make("p", "soft", problem.message));
+    delete panel.dataset.read;
+  }
+  panel.scrollIntoView({ block: "nearest" });
+}
+
+/* Documents nearly the same are told below the text, once they are found */
+const LATER = 300; // milliseconds: the document itself, and the next one, come first
+
+function twins() {
+  const place = one("[data-twins]");
+  if (place?.isConnected) part("/twins", { document: page().dataset.document })
+    .then((found) => place.replaceChildren(...found.body.childNodes))
+    .catch(() => place.replaceChildren());
+}
+
+function quiet() {
+  const on = page().classList.toggle("quiet");
+  localStorage.setItem("quiet", on ? "yes" : "");
+}
+
+function escape() {
+  if (first) { first = null; show(); }
+  one("[data-alike]").hidden = true;
+  one("[data-trouble]").hidden = true;
+}
+
+function sendNote() {
+  const area = one("#note textarea");
+  if (busy || !area.value.trim()) return area.focus();
+  one("form#decision input[name=note]").value = area.value;
+  one("#note").close();
+  return send("note").then(() => { one("form#decision input[name=note]").value = ""; });
+}
+
+const ACTS = {
+  j: () => move(1),
+  ArrowDown: () => move(1),
+  k: () => move(-1),
+  ArrowUp: () => move(-1),
+  p: () => toggle(focused(), "primary"),
+  x: () => toggle(focused(), "reject"),
+  ">": over,
+  s: () => send("skip"),
+  "?": () => send("unsure"),
+  u: () => send("undo"),
+  U: () => send("redo"),
+  w: quiet,
+  e: similar,
+  g: openGuideline,
+  n: () => openDialog("note"),
+  "/": openFinder,
+  Enter: accept,
+  Escape: escape,
+};
+
+function pressed(event) {
+  const typing = event.target.matches("input:not([type=checkbox]), textarea, select");
+  if (!form() || typing || event.altKey || event.metaKey || one("dialog[open]")) return;
+  if (event.ctrlKey) {
+    const act = { z: "undo", Z: "redo", y: "redo" }[event.key];
+    if (act) { event.preventDefault(); send(act); }
+    return;
+  }
+  if (event.key === "Enter" && event.target.matches("a, button, summary")) return;
+  if (/^[0-9]$/.test(event.key)) {
+    event.preventDefault();
+    pick(rows().filter((row) => row.dataset.key).find((row) => row.dataset.key === event.key));
+  } else if (ACTS[event.key] && !(event.repeat && !/^(j|k|Arrow.*)$/.test(event.key))) {
+    event.preventDefault();
+    ACTS[event.key]();
+  }
+}
+
+function clicked(event) {
+  const act = event.target.closest("[data-act]")?.dataset.act;
+  if (act) { event.preventDefault(); ACTS[act](); }
+  const option = event.target.closest("#found [role=option]");
+  if (option) { event.preventDefault(); addFound(option); }
+}
+
+/* What was learned meanwhile is told; what is on the screen stays as it is */
+
+let learned = 0;
+
+function tellLearned() {
+  const place = one("[data-learned]");
+  if (place && learned) place.textContent = `learned from ${learned} · `;
+}
+
+function listen() {
+  const source = new EventSource("/api/v1/events");
+  source.addEventListener("learned", (event) => {
+    learned += Number(/\d+/.exec(JSON.parse(event.data).said)?.[0] || 0);
+    tellLearned();
+  });
+  window.addEventListener("pagehide", () => source.close());
+}
+
+function begin() {
+  first = null;
+  tellLearned();
+  one("main h1")?.focus({ preventScroll: true });
+  if (!form()) return;
+  page().classList.toggle("quiet", localStorage.getItem("quiet") === "yes");
+  restoreUnsent();
+  focusRow(rows()[0], false);
+  show();
+  setTimeout(twins, LATER);
+}
+
+document.addEventListener("keydown", pressed);
+document.addEventListener("click", clicked);
+document.addEventListener("change", (event) => {
+  const row = event.target.closest("li.choice");
+  if (!row) return;
+  for (const other of SAID) if (event.target.checked && other !== event.target.name) box(row, other).checked = false;
+  focusRow(row);
+  show();
+});
+document.addEventListener("mouseover", (event) => {
+  const row = event.target.closest("li.choice");
+  if (row && row !== focused() && event.movementX + event.movementY !== 0) focusRow(row, false);
+});
+document.addEventListener("submit", (event) => {
+  if (event.target !== form()) return;
+  event.preventDefault();
+  const act = event.submitter?.value || "accept";
+  if (act === "accept") accept(); else send(act);
+});
+document.addEventListener("input", (event) => {
+  if (event.target.matches("#finder input")) find(event.target.value);
+});
+document.addEventListener("keydown", (event) => {
+  if (event.target.matches("#finder input")) finderKey(event);
+  if (event.target.matches("#note textarea") && event.ctrlKey && event.key === "Enter") sendNote();
+});
+document.addEventListener("click", (event) => { if (event.target.closest("[data-notes-it]")) sendNote(); });
+window.addEventListener("popstate", () => window.location.reload());
+listen();
+begin();

@@ -1,0 +1,146 @@
+/* Answers without a new page, keys, and looking again. Without this file all still works. */
+"use strict";
+
+const live = () => document.querySelector("[data-live]");
+const rows = () => Array.from(document.querySelectorAll("[data-row]"));
+
+function focusRow(row) {
+  if (!row) return;
+  row.focus({ preventScroll: true });
+  row.scrollIntoView({ block: "nearest" });
+}
+
+function move(step) {
+  const all = rows();
+  const at = all.indexOf(document.activeElement.closest("[data-row]"));
+  focusRow(all[at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, at + step))]);
+}
+
+function trouble(said) {
+  const box = document.querySelector("[data-trouble]");
+  box.textContent = said;
+  box.hidden = false;
+  box.scrollIntoView({ block: "nearest" });
+}
+
+function open_in(text, address) {
+  const fresh = new DOMParser().parseFromString(text, "text/html");
+  const part = fresh.querySelector("[data-live]");
+  if (!part) {
+    const said = fresh.querySelector(".message.bad, [role=alert]");
+    trouble(said ? said.textContent.trim() : "This was not done. Load the page again.");
+    return;
+  }
+  const at = rows().indexOf(document.activeElement.closest("[data-row]"));
+  live().replaceWith(document.adoptNode(part));
+  for (const name of [".foot .saved", ".top .tally"]) {
+    const [old, now] = [document.querySelector(name), fresh.querySelector(name)];
+    if (old && now) old.replaceWith(document.adoptNode(now));
+  }
+  const where = new URL(address);
+  where.searchParams.delete("saved");
+  history.replaceState(null, "", where);
+  const left = rows();
+  const open = left.slice(Math.max(0, at)).find((row) => !row.classList.contains("answered"));
+  if (at >= 0) focusRow(open || left[Math.min(at, left.length - 1)]);
+}
+
+async function send(form, button) {
+  const body = new URLSearchParams(new FormData(form, button));
+  live().setAttribute("aria-busy", "true");
+  try {
+    const answer = await fetch(form.action, { method: "POST", body });
+    open_in(await answer.text(), answer.url);
+  } catch {
+    trouble("The server was not reached, so this was not saved. Try again.");
+  } finally {
+    live().removeAttribute("aria-busy");
+  }
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!live() || !live().contains(form) || form.action.endsWith("/screen")) return;
+  event.preventDefault();
+  send(form, event.submitter);
+});
+
+function answer(name) {
+  const row = document.activeElement.closest("[data-row]") || rows()[0];
+  const button = row && row.querySelector(`button[name=${name}]`);
+  if (!button) return;
+  focusRow(row);
+  button.form.requestSubmit(button);
+}
+
+function press(key) {
+  const button = document.querySelector(`[data-key="${key}"]`);
+  if (button) button.form.requestSubmit(button);
+}
+
+const KEYS = {
+  j: () => move(1),
+  k: () => move(-1),
+  ArrowDown: () => move(1),
+  ArrowUp: () => move(-1),
+  y: () => answer("yes"),
+  "+": () => answer("yes"),
+  n: () => answer("no"),
+  "-": () => answer("no"),
+  s: () => answer("skip"),
+  u: () => press("u"),
+  U: () => press("U"),
+  o: () => {
+    const row = document.activeElement.closest("[data-row]") || rows()[0];
+    const link = row && row.querySelector(":is(h2, h3) a");
+    if (link) link.click();
+  },
+  "/": () => {
+    const box = document.querySelector("input[type=search]");
+    if (box) { box.focus(); box.select(); }
+  },
+};
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.matches("input:not([type=checkbox], [type=radio]), textarea, select");
+  if (typing || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
+  if (event.ctrlKey) {
+    if (event.key === "z") { event.preventDefault(); press("u"); }
+    return;
+  }
+  if (!KEYS[event.key] || !rows().length && !"uU/".includes(event.key)) return;
+  event.preventDefault();
+  KEYS[event.key]();
+});
+
+async function poll() {
+  const box = document.querySelector("[data-poll]");
+  if (!box) return;
+  try {
+    const answer = await fetch(box.dataset.poll);
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const part = fresh.querySelector("[data-jobs]");
+    if (part) box.replaceWith(document.adoptNode(part));
+  } catch {
+    return;
+  }
+  if (document.querySelector("[data-poll]")) setTimeout(poll, 1000);
+  else location.reload();
+}
+
+setTimeout(poll, 700);
+const again = document.querySelector("[data-again]");
+if (again) setTimeout(() => location.reload(), Number(again.dataset.again));
+
+const drop = document.querySelector(".drop");
+if (drop) {
+  for (const name of ["dragenter", "dragover"]) {
+    drop.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add("over"); });
+  }
+  drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => {
+    event.preventDefault();
+    drop.classList.remove("over");
+    drop.querySelector("input[type=file]").files = event.dataTransfer.files;
+  });
+}

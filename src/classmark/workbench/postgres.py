@@ -1,0 +1,268 @@
+"""Postgres: a store in a schema of a PostgreSQL database, for several machines.
+
+One at a time writes: every transaction that writes first takes the one row of the table
+``turn`` and counts it up, which tells all others that something has changed. So acts
+are numbered in the order in which they are committed, without gaps, as in SQLite.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+import psycopg
+from psycopg.adapt import Loader
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.numeric import Int8Dumper
+
+from classmark.problems import DamagedFolder, Mistake
+from classmark.workbench.connecting import statements
+from classmark.workbench.dialects import as_postgres, tables, translated
+from classmark.workbench.postgres_errors import first_line, refuse
+from classmark.workbench.schema import MIGRATIONS, VERSION
+from classmark.workbench.settings import StoreSettings
+
+FROM_ENVIRONMENT = "CLASSMARK_STORE"
+_SETTINGS = (
+    ("lock_timeout", "30s"),
+    ("synchronous_commit", "on"),
+    ("client_encoding", "UTF8"),
+)
+_AT_ONCE = 2000  # rows fetched together
+_TURN = b"UPDATE turn SET number = number + 1"
+_TABLES = b"SELECT tablename FROM pg_tables WHERE schemaname = $1 ORDER BY tablename"
+
+
+class _Answer(psycopg.RawCursor[Any]):
+    """The rows of a statement; lastrowid : the number that a new row got."""
+
+    @cached_property
+    def lastrowid(self) -> int | None:
+        row = self.fetchone() if self.description else None
+        return None if row is None else int(row[0])
+
+
+class _Number(Loader):
+    """Sums and means of numbers as Python's own."""
+
+    def load(self, data: Any) -> int | float:
+        text = bytes(data).decode()
+        return int(text) if text.lstrip("-").isdecimal() else float(text)
+
+
+class Postgres:
+    """A connection to the server; it is made again when it was lost between acts.
+
+    place : host, database and schema, as they are shown: without a password.
+    """
+
+    def __init__(self, server: StoreSettings, *, create: bool = False) -> None:
+        self._url = os.environ.get(FROM_ENVIRONMENT) or server.url
+        self._schema = server.schema
+        self.place = _shown(self._url, server.schema)
+        self._begun = False
+        self._writes = self._turns = 0
+        self._connection = self._connected()
+        try:
+            self._prepare(create=create)
+        except psycopg.Error as problem:
+            self._connection.close()
+            refuse(self.place, problem)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether something was begun and is not at its end."""
+        return self._begun
+
+    def run(self, sql: str, values: tuple[Any, ...] = ()) -> Any:
+        """Run one statement of SQLite's; one that writes, as a transaction."""
+        said = translated(sql)
+        if not said.writes:
+            return self._execute(said.sql, values)
+        self._writes += 1
+        if self._begun:
+            return self._execute(said.sql, values)
+        self.begin()
+        try:
+            found = self._execute(said.sql, values)
+        except BaseException:
+            self.rollback()
+            raise
+        self.commit()
+        return found
+
+    def stream(self, sql: str) -> Iterator[Any]:
+        """The rows of a statement without values, never all in memory."""
+        try:
+            with psycopg.RawServerCursor(self._connection, "rows") as cursor:
+                cursor.itersize = _AT_ONCE
+                yield from cursor.execute(sql.encode())
+        except psycopg.Error as problem:
+            refuse(self.place, problem)
+
+    def fill(
+        self, table: str, columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]
+    ) -> None:
+        """Add rows, numbers and all, within a transaction."""
+        names = ", ".join(f'"{name}"' for name in columns)
+        sql = f'COPY "{table}" ({names}) FROM STDIN'.encode()
+        try:
+            with self._connection.cursor() as cursor, cursor.copy(sql) as copy:
+                for row in rows:
+                    copy.write_row(row)
+        except psycopg.Error as problem:
+            refuse(self.place, problem)
+
+    def look(self) -> None:
+        """Begin to read what is there now, whatever others write."""
+        self._execute(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self._begun = True
+
+    def discard(self) -> None:
+        """Drop the schema that was just made."""
+        self._execute(f'DROP SCHEMA "{self._schema}" CASCADE'.encode())
+
+    def begin(self) -> None:
+        """Wait until nobody else writes; then nobody else does."""
+        self._execute(b"BEGIN")
+        self._begun = True
+        try:
+            self._execute(_TURN)
+        except BaseException:
+            self.rollback()
+            raise
+
+    def commit(self) -> None:
+        """Make durable what was written since the beginning."""
+        try:
+            self._execute(b"COMMIT")
+            self._turns += 1
+        except DamagedFolder as problem:
+            raise DamagedFolder(
+                f"{problem}; whether the last act was kept is not known: look at the "
+                "history"
+            ) from problem
+        finally:
+            self._begun = False
+
+    def rollback(self) -> None:
+        """Let nothing have happened since the beginning."""
+        self._begun = False
+        if not self._connection.closed:
+            self._execute(b"ROLLBACK")
+
+    def state(self) -> tuple[int, int]:
+        """How many transactions of others have written, and statements from here."""
+        row: Any = self._execute(b"SELECT number FROM turn").fetchone()
+        return int(row[0]) - self._turns - self._begun, self._writes
+
+    def check(self) -> None:
+        """Read every row; one that cannot be read is a ``DamagedFolder``."""
+        for (name,) in self._execute(_TABLES, (self._schema,)).fetchall():
+            self._execute(f'SELECT sum(length(t::text)) FROM "{name}" AS t'.encode())  # noqa: S608 (a name of a table that is there)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def _execute(
+        self, sql: bytes, values: tuple[Any, ...] = (), *, again: bool = True
+    ) -> _Answer:
+        """Execute a statement; between acts, on a new connection if it was lost."""
+        try:
+            if self._connection.closed and not self._begun:
+                self._connection = self._connected()
+            return self._connection.execute(sql, values)  # type: ignore[return-value]
+        except psycopg.Error as problem:
+            if self._begun or not self._connection.closed or not again:
+                refuse(self.place, problem)
+        return self._execute(sql, values, again=False)
+
+    def _connected(self) -> psycopg.Connection[Any]:
+        try:
+            connection = psycopg.connect(
+                self._url, autocommit=True, cursor_factory=_Answer, connect_timeout=10
+            )
+        except psycopg.Error as problem:
+            raise DamagedFolder(
+                f"{self.place} cannot be reached ({first_line(problem)}): see that "
+                "the server runs, and give the password by PGPASSWORD, ~/.pgpass or "
+                f"{FROM_ENVIRONMENT}"
+            ) from None  # the problem may show the password
+        connection.adapters.register_dumper(int, Int8Dumper)
+        connection.adapters.register_loader("numeric", _Number)
+        for name, value in (*_SETTINGS, ("search_path", self._schema)):
+            connection.execute(
+                b"SELECT set_config($1::text, $2::text, false)", (name, value)
+            )
+        return connection
+
+    def _prepare(self, *, create: bool) -> None:
+        """Make the tables, or bring them up to date."""
+        connection = self._connection
+        there = [name for (name,) in connection.execute(_TABLES, (self._schema,))]
+        if create:
+            if there:
+                raise Mistake(
+                    f"{self.place} is there already: choose another name for the "
+                    "project's directory, or another database"
+                )
+            self._make()
+        elif "turn" not in there:
+            raise DamagedFolder(
+                f"{self.place} holds no Classmark project: correct [store] in the "
+                "settings, or restore a backup"
+            )
+        self._migrate()
+
+    def _make(self) -> None:
+        with self._connection.transaction():
+            self._connection.execute(
+                f'CREATE SCHEMA IF NOT EXISTS "{self._schema}"'.encode()
+            )
+            self._connection.execute(";\n".join(tables()).encode())
+            self._connection.execute(b"INSERT INTO turn VALUES ($1, 0)", (VERSION,))
+
+    def _migrate(self) -> None:
+        version = self._version()
+        if version > VERSION:
+            raise DamagedFolder(
+                f"{self.place} has format version {version}, this program reads up to "
+                f"{VERSION}: upgrade classmark"
+            )
+        if version == VERSION:
+            return
+        with self._connection.transaction():
+            self._connection.execute(_TURN)
+            for number in range(self._version(), VERSION):
+                for sql in statements(MIGRATIONS[number]):
+                    self._connection.execute(as_postgres(sql).encode())
+            self._connection.execute(b"UPDATE turn SET version = $1", (VERSION,))
+
+    def _version(self) -> int:
+        row: Any = self._connection.execute(b"SELECT version FROM turn").fetchone()
+        return int(row[0])
+
+
+def _shown(url: str, schema: str) -> str:
+    """The place of a store without secrets.
+
+    >>> _shown("postgresql://eve:secret@desk/library", "shelf")
+    'schema shelf of database library at desk'
+    """
+    try:
+        said = conninfo_to_dict(url)
+    except psycopg.Error:
+        raise Mistake(
+            "the url of the store cannot be read: write it as "
+            "postgresql://user@host/database"
+        ) from None  # the problem may show the password
+    return (
+        f"schema {schema} of database {said.get('dbname', '')} at "
+        f"{said.get('host', 'this machine')}"
+    )

@@ -1,0 +1,89 @@
+"""Generated calls: whatever is sent, the answer is one that is documented."""
+
+import os
+import shutil
+from random import Random
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from classmark.web.app import create_app
+from classmark.web.guard.doors import Doors
+from classmark.workbench.desk.desk import Desk
+from classmark.workbench.people import add_token
+
+FULL = os.environ.get("CLASSMARK_PROMISES") == "full"
+CALLS = 10_000 if FULL else 300
+DESCRIPTION = "/api/v1/openapi.json"
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+]
+MANNER = settings(
+    deadline=None,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+ENDLESS = ("/events", "/train", "/evaluate", "/rebuild", "/index", "/backup")
+REAL = {
+    "document": ["new-0", "new-1", "bees-1", "bread-2"],
+    "category": ["bees", "bread", "birds"],
+    "into": ["candles"],
+    "examples": [["bees-1"], ["bread-1", "bread-2"]],
+    "assign": [["bees"], ["bread", "candles"]],
+}
+
+
+@pytest.fixture(scope="module")
+def fuzzed(prepared, tmp_path_factory):
+    """The application over a project of its own, with an admin's token."""
+    folder = shutil.copytree(prepared, tmp_path_factory.mktemp("fuzz") / "parish")
+    with Desk(folder) as desk:
+        with desk.writing() as project:
+            _, secret = add_token(project.store, "fuzz", "admin")
+        doors = Doors(frozenset({"testserver", "localhost"}))
+        yield create_app(desk, doors), {"Authorization": f"Bearer {secret}"}
+
+
+@pytest.fixture(scope="module")
+def api(fuzzed):
+    app, headers = fuzzed
+    found = schemathesis.openapi.from_asgi(DESCRIPTION, app, headers=dict(headers))
+    return found.exclude(path_regex=f"({'|'.join(ENDLESS)})$")
+
+
+@pytest.mark.parametrize("mode", GenerationMode, ids=str)
+def test_every_answer_is_documented(api, fuzzed, mode):
+    _, headers = fuzzed
+    operations = [found.ok() for found in api.get_all_operations()]
+    each = max(1, CALLS // (2 * len(operations)))
+    for operation in operations:
+
+        @settings(MANNER, max_examples=each)
+        @given(case=operation.as_strategy(generation_mode=mode))
+        def asked(case):
+            _with_real_names(case)
+            case.call_and_validate(headers=headers, checks=CHECKS)
+
+        asked()
+
+
+def _with_real_names(case):
+    """Half of the names are some that the project has."""
+    random = Random(repr(case.body))  # noqa: S311 (no secret)
+    for values in (case.body, case.path_parameters, case.query):
+        if isinstance(values, dict):
+            for name in values.keys() & REAL.keys():
+                if random.random() < 0.5:
+                    values[name] = random.choice(REAL[name])

@@ -1,0 +1,179 @@
+"""Find by example, Search and Import with the mouse unplugged, in a real browser."""
+
+import json
+
+import pytest
+
+from classmark.workbench.deciding import Decision
+from classmark.workbench.desk import held, hunting
+from classmark.workbench.desk.deciding import decide_on
+from classmark.workbench.searches import standing_marks
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'>"
+
+WORKING = (
+    "/like", "/search?q=bees", "/history", "/progress", "/progress/agreement",
+    "/files", "/settings", "/settings/model", "/settings/people", "/settings/me",
+)  # fmt: skip
+
+
+def rows(page):
+    return page.locator("[data-row]").evaluate_all(
+        "all => all.map(row => row.dataset.id)"
+    )
+
+
+def settled(page, before):
+    """Wait until the list is another one."""
+    page.wait_for_function(
+        "before => Array.from(document.querySelectorAll('[data-row]'), "
+        "row => row.dataset.id).join() !== before",
+        arg=",".join(before),
+    )
+    return rows(page)
+
+
+def said(served, number=1):
+    search = held.search_of(served.desk.project, number)
+    marks = standing_marks(served.desk.project.store, search)
+    return {each.mark.document: each.mark.act for each in marks}
+
+
+def begin(page, text="bees, hives and honey in winter"):
+    page.goto("/like")
+    page.get_by_label("A text like what you look for").fill(text)
+    page.get_by_role("button", name="Find", exact=True).press("Enter")
+    page.wait_for_url("**/like/*")
+    return rows(page)
+
+
+def test_yes_no_undo_and_redo_by_keys(page, served):
+    first = begin(page)
+    page.keyboard.press("j")
+    page.keyboard.press("y")
+    second = settled(page, first)
+    assert first[0] not in second
+    assert page.locator(".foot .saved").inner_text() == "saved"
+    page.keyboard.press("n")  # the row that came in its place has the focus
+    third = settled(page, second)
+    assert said(served) == {first[0]: "yes", second[0]: "no"}
+    page.keyboard.press("u")
+    assert settled(page, third) == second
+    page.keyboard.press("Shift+U")
+    assert settled(page, second) == third
+    page.keyboard.press("s")
+    settled(page, third)
+    assert said(served)[third[0]] == "skip"
+    assert "saved" not in page.url
+
+
+def test_a_screening_keeps_its_place_while_it_is_answered(page, served):
+    begin(page)
+    page.get_by_role("button", name="Go for nearly all").press("Enter")
+    page.wait_for_url("**/like/2**")
+    batch = rows(page)
+    for count in range(1, 4):
+        page.keyboard.press("n")
+        page.locator(f".candidate.answered >> nth={count - 1}").wait_for()
+        assert rows(page) == batch
+    assert list(said(served, 2).values()) == ["no", "no", "no"]
+
+
+def test_what_was_not_saved_is_told(page, served):
+    first = begin(page)
+    page.route("**/say", lambda route: route.abort())
+    page.keyboard.press("y")
+    page.get_by_text("this was not saved").wait_for()
+    assert rows(page) == first
+    page.unroute("**/say")
+    assert said(served) == {}
+    page.get_by_text("Add an example").click()
+    page.get_by_label("Documents, by their ids").fill("nobody")
+    page.keyboard.press("Enter")
+    page.get_by_text("there is no document 'nobody'").wait_for()
+    page.keyboard.press("Escape")
+
+
+def test_search_open_and_find_more(page, served):
+    hunting.make_index(served.desk).wait(60)
+    page.goto("/search")
+    page.keyboard.type("bees in winter")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?q=*")
+    page.locator("mark").first.wait_for()
+    ids = page.locator("input[name=ticked]").evaluate_all(
+        "all => all.map(x => x.value)"
+    )
+    page.locator("summary", has_text="score").first.press("Enter")
+    page.locator(".explain[open]").wait_for()
+    page.keyboard.press("j")
+    page.keyboard.press("o")
+    page.wait_for_url("**/decide/*")
+    page.go_back()
+    page.locator("input[name=ticked]").first.press("Space")
+    page.get_by_role("button", name="More like the ticked ones").press("Enter")
+    page.wait_for_url("**/like/1**")
+    assert said(served) == {ids[0]: "example"}
+
+
+def test_hostile_texts_and_names_are_inert(page, served, tmp_path):
+    dialogs = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
+    row = {"id": HOSTILE, "title": HOSTILE, "text": f"bees {HOSTILE} honey hive"}
+    file = tmp_path / "<img src=x onerror=alert(3)>.jsonl"
+    file.write_text(json.dumps(row))
+    page.goto("/files")
+    page.locator("input[type=file]").set_input_files(file)
+    page.get_by_role("button", name="Send and look at it").press("Enter")
+    page.get_by_text("The first rows").wait_for()
+    page.get_by_role("button", name="Import all of it").press("Enter")
+    page.get_by_text("1 documents").first.wait_for()
+    served.desk.jobs.wait(60)
+    hunting.make_index(served.desk).wait(60)
+    page.goto("/search?q=bees+honey+hive&k=50")
+    assert page.locator(".hits-form img, .hits-form script").count() == 0
+    begin(page, f"bees honey hive {HOSTILE}")
+    assert HOSTILE in rows(page)
+    assert page.locator("main img, main script").count() == 0
+    page.locator(f"[data-row] >> nth={rows(page).index(HOSTILE)}").locator(
+        "a.score"
+    ).press("Enter")
+    page.get_by_text("is the sum of these parts").wait_for()
+    assert not dialogs
+
+
+def test_pages_work_without_scripts(browser, served):
+    context = browser.new_context(java_script_enabled=False, base_url=served.address)
+    context.request.post(
+        f"{served.address}/enter",
+        form={"code": served.code},
+        headers={"Origin": served.address},
+        max_redirects=0,
+    )
+    page = context.new_page()
+    first = begin_plainly(page)
+    page.locator("button[name=yes]").first.click()
+    page.wait_for_url("**/like/1?saved=saved")
+    assert said(served) == {first: "yes"}
+    context.close()
+
+
+def begin_plainly(page):
+    page.goto("/like")
+    page.get_by_label("A text like what you look for").fill("bees and honey")
+    page.get_by_role("button", name="Find", exact=True).click()
+    page.wait_for_url("**/like/1**")
+    return page.locator("button[name=yes]").first.get_attribute("value")
+
+
+@pytest.mark.parametrize("width", [1024, 683])
+def test_nothing_is_wider_than_the_window(served, page, width):
+    document = next(iter(served.desk.ledger.ids))
+    decide_on(served.desk, document, Decision(aside=True), {}, "ada")
+    page.set_viewport_size({"width": width, "height": 384})
+    for address in WORKING:
+        page.goto(address)
+        wide = "document.getElementById('main').scrollWidth - innerWidth"
+        assert page.evaluate(wide) <= 0, address

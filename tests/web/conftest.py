@@ -1,0 +1,115 @@
+"""What every test of the workbench in a browser needs: a project, a desk, a client."""
+
+import json
+import shutil
+
+import pytest
+from starlette.testclient import TestClient
+
+from classmark.web.app import create_app
+from classmark.workbench.desk.desk import Desk
+from classmark.workbench.importing import import_documents, import_taxonomy
+from classmark.workbench.indexing import index_project
+from classmark.workbench.project import Project, create
+from classmark.workbench.settings import Settings
+from classmark.workbench.training import train
+
+ADDRESS = "http://127.0.0.1:8000"
+TREE = """id,parent,label,scope_note
+crafts,,Crafts,what hands make
+bread,crafts,Bread,loaves and ovens
+candles,crafts,Candles,wax and wicks
+nature,,Nature,
+bees,nature,Bees,hives and honey
+birds,nature,Birds,nests and song
+"""
+WORDS = {
+    "bread": "dough yeast rye oven loaf crust knead flour baker salt",
+    "candles": "wick tallow wax flame mould dip chandler stearin snuff light",
+    "bees": "hive honey queen swarm comb smoke nectar drone keeper pollen",
+    "birds": "nest song feather finch egg flight migration wren perch moult",
+}
+
+
+def texts(name, at):
+    """A title and a text out of the words of a category."""
+    words = (WORDS[name] + " " + WORDS[name]).split()[at : at + 6]
+    title = f"Of {words[0]} and {words[1]}"
+    return title, f"A note on {', '.join(words)} from the {name} of the parish."
+
+
+def rows():
+    """Forty documents that are decided, eight that wait."""
+    for name in WORDS:
+        for at in range(10):
+            title, text = texts(name, at)
+            yield {
+                "id": f"{name}-{at}",
+                "title": title,
+                "text": text,
+                "primary": name,
+            }
+    for at, name in enumerate([*WORDS, *WORDS]):
+        title, text = texts(name, 9 - at)
+        yield {"id": f"new-{at}", "title": title, "text": text}
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory):
+    """A project with a tree of six categories, a ranker and an index; do not write."""
+    folder = tmp_path_factory.mktemp("prepared")
+    (folder / "tree.csv").write_text(TREE)
+    (folder / "notes.jsonl").write_text("\n".join(map(json.dumps, rows())))
+    create(folder / "parish", Settings("Parish notes"))
+    with Project(folder / "parish") as project:
+        import_taxonomy(project, folder / "tree.csv")
+        import_documents(project, folder / "notes.jsonl")
+        train(project)
+        index_project(project)
+    return folder / "parish"
+
+
+@pytest.fixture
+def project_folder(prepared, tmp_path):
+    """A copy of the prepared project, to be written to."""
+    return shutil.copytree(prepared, tmp_path / "parish")
+
+
+@pytest.fixture
+def desk(project_folder):
+    """The project, kept open for many threads."""
+    with Desk(project_folder) as desk:
+        yield desk
+
+
+@pytest.fixture
+def app(desk):
+    """The application, as for the machine's own user."""
+    return create_app(desk)
+
+
+@pytest.fixture
+def stranger(app):
+    """A browser that nobody has logged in with."""
+    with TestClient(app, base_url=ADDRESS) as client:
+        yield client
+
+
+@pytest.fixture
+def client(app, stranger):
+    """A browser of the machine's own user, an admin; ``client.csrf`` : their token.
+
+    The token goes along in the header X-CSRF, so that forms need not carry it.
+    """
+    entered = stranger.post(
+        "/enter", data={"code": app.state.doors.code}, follow_redirects=False
+    )
+    assert entered.status_code == 303, entered.text
+    stranger.csrf = csrf_of(app, stranger)
+    stranger.headers["X-CSRF"] = stranger.csrf
+    return stranger
+
+
+def csrf_of(app, client):
+    """The token that the forms of a client's session carry."""
+    return app.state.sessions.find(client.cookies[app.state.doors.cookie]).csrf

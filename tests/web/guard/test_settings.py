@@ -1,0 +1,103 @@
+"""Settings: shown with their meaning, changed as a whole or not at all."""
+
+import re
+
+import pytest
+
+from classmark.workbench.desk.configuring import SAYS, settings_of
+from classmark.workbench.desk.works import WORKS
+from classmark.workbench.settings import Settings, read_settings
+
+
+def test_every_setting_is_explained():
+    groups = settings_of(Settings("Shelf"))
+    names = [one.name for group in groups.values() for one in group]
+    assert set(names) == set(SAYS)
+    assert all(
+        one.value in one.choices for g in groups.values() for one in g if one.choices
+    )
+
+
+def test_a_change_is_written_noted_and_seen(client, desk):
+    sent = {"name": "Shelf <b>", "learning.C": "0.5", "text.fields": "title, text"}
+    sent |= {"learning.rare": "yes", "search.log": "named", "learning.min_df": "2"}
+    answer = client.post("/settings", data=sent)
+    assert answer.status_code == 200
+    assert "saved: name" in answer.text
+    assert "Shelf &lt;b&gt;" in client.get("/settings").text
+    found = read_settings(desk.folder)
+    assert found.name == "Shelf <b>"
+    assert (found.learning.C, found.learning.rare, found.learning.min_df) == (
+        0.5,
+        True,
+        2,
+    )
+    assert found.text.fields == ("title", "text")
+    assert found.search.log == "named"
+    events = desk.project.store.run("SELECT what FROM events").fetchall()
+    assert ("settings",) in [tuple(row) for row in events]
+
+
+def test_what_is_shown_can_be_sent_back_unchanged(client, desk):
+    before = (desk.folder / "classmark.toml").read_bytes()
+    shown = client.get("/settings").text
+    sent = dict(
+        re.findall(r'<input type="text" id="([\w.]+)"[^>]* value="([^"]*)"', shown)
+    )
+    assert sent["name"] == "Parish notes"
+    assert "nothing to change" in client.post("/settings", data=sent).text
+    assert (desk.folder / "classmark.toml").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("name", "", "1 to 200"),
+        ("name", "two\nlines", "1 to 200"),
+        ("learning.C", "much", "a number"),
+        ("learning.C", "-1", "0 or more"),
+        ("learning.C", "nan", "0 or more"),
+        ("learning.min_df", "1.5", "a whole number"),
+        ("learning.learner", "oracle", "plm"),
+        ("learning.memory", "lots", "memory"),
+        ("text.analyzer", "nonsense", "nonsense"),
+        ("search.log", "everything", "anonymous"),
+    ],
+)
+def test_what_cannot_be_used_changes_nothing(client, desk, name, value, said):
+    before = (desk.folder / "classmark.toml").read_bytes()
+    answer = client.post("/settings", data={"learning.center": "7", name: value})
+    assert answer.status_code == 400
+    assert said in answer.text
+    assert (desk.folder / "classmark.toml").read_bytes() == before
+
+
+def test_a_look_is_kept_in_the_browser(client):
+    assert 'data-theme="system"' in client.get("/settings/me").text
+    answer = client.post("/settings/theme", data={"theme": "dark"})
+    assert 'data-theme="dark"' in answer.text
+    client.cookies.delete("theme")
+    client.cookies.set("theme", '"><script>')
+    assert 'data-theme="system"' in client.get("/settings/me").text
+    assert client.post("/settings/theme", data={"theme": "pink"}).status_code == 400
+
+
+def test_the_model_and_the_keys_are_shown(client):
+    assert "model in service" in client.get("/settings/model").text
+    assert "Shift+U" in client.get("/settings/me").text
+
+
+@pytest.mark.parametrize("work", [work.name for work in WORKS])
+def test_long_work_is_started_and_told(client, desk, work):
+    answer = client.post("/settings/jobs", data={"work": work})
+    assert f"{work} has begun" in answer.text
+    desk.jobs.wait(60)
+    (job,) = desk.jobs
+    assert (job.state, job.mistake) == ("done", "")
+    shown = client.get("/settings/jobs").text
+    assert job.said
+    assert job.said in shown.replace("&#39;", "'")
+
+
+def test_unknown_work_is_refused(client):
+    assert client.post("/settings/jobs", data={"work": "dance"}).status_code == 400

@@ -1,0 +1,123 @@
+"""The History page: filters, undoing, correcting, taking back a range."""
+
+import re
+from html import unescape
+
+import pytest
+
+from classmark.workbench.deciding import Decision
+from classmark.workbench.desk.deciding import decide_on, note_on
+from classmark.workbench.desk.past import Wanted, past
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def said(desk):
+    """Three decisions of two people; the numbers of their acts."""
+    first = decide_on(desk, "new-0", Decision(("bread",)), None, "ada")
+    second = decide_on(
+        desk, "new-1", Decision(("bees",), ("candles",), note="wax, surely"), None, "bo"
+    )
+    third = decide_on(desk, "new-2", Decision(("bees",)), None, "ada")
+    return [*first.numbers, *second.numbers, *third.numbers]
+
+
+def labels(desk, document):
+    return set(desk.project.store.record(document).labels)
+
+
+def acts_in(text):
+    return [int(n) for n in re.findall(r'<tr id="act-(\d+)"', text)]
+
+
+def test_every_act_with_what_was_seen(client, said):
+    shown = client.get("/history").text
+    assert acts_in(shown)[:4] == sorted(said, reverse=True)
+    assert "rank 1" in shown
+    assert "model 000001" in shown
+    assert "wax, surely" in shown
+    assert shown.count("<h1>") == 1
+
+
+def test_filters_are_in_the_address(client, said):
+    assert acts_in(client.get("/history?who=bo").text) == [said[2], said[1]]
+    only = client.get("/history", params={"document": "new-2", "act": "assign"}).text
+    assert acts_in(only) == [said[3]]
+    assert 'value="new-2"' in only
+    assert "Nothing here" in client.get("/history?who=nobody").text
+    refused = client.get("/history?since=yesterday")
+    assert refused.status_code == 400
+    assert "YYYY-MM-DD" in refused.text
+
+
+def test_a_category_is_asked_for_by_id_or_label(client, desk, said):
+    assert desk.categories["candles"].label == "Candles"
+    for name in ("candles", "Candles"):
+        shown = client.get("/history", params={"category": name, "who": "bo"}).text
+        assert acts_in(shown) == [said[2]]
+
+
+def test_pages_by_number(client, desk):
+    whole = [line.number for line in past(desk, top=200).lines]
+    address, found = "/history", []
+    while address:
+        text = client.get(address).text
+        found += acts_in(text)
+        older = re.search(r'rel="next" href="([^"]+)"', text)
+        address = unescape(older[1]) if older else ""
+    assert found == whole
+
+
+def test_undo_and_bring_back(client, desk, said):
+    where = {"number": said[0], "back": "who=ada"}
+    done = client.post("/history/undo", data=where, follow_redirects=False)
+    assert done.status_code == 303
+    assert done.headers["location"].startswith("/history?who=ada&saved=undone")
+    assert labels(desk, "new-0") == set()
+    shown = client.get("/history?document=new-0").text
+    assert "bring back" in shown
+    again = int(re.search(r'name="number" value="(\d+)"><button[^>]*bring', shown)[1])
+    client.post("/history/undo", data={"number": again})
+    assert labels(desk, "new-0") == {"bread"}
+    assert client.post("/history/undo", data={"number": 99_999}).status_code == 400
+
+
+def test_a_label_is_corrected_in_place(client, desk, said):
+    sent = {"number": said[0], "category": "Candles", "note": "look again"}
+    assert client.post("/history/correct", data=sent).status_code == 200
+    assert labels(desk, "new-0") == {"candles"}
+    (act, *_) = past(desk, Wanted(document="new-0", act="assign")).lines
+    assert act.note == "look again"
+    wrong = client.post("/history/correct", data=sent | {"category": "soap"})
+    assert wrong.status_code == 400
+    assert "there is none" in wrong.text
+
+
+def test_a_range_is_looked_at_then_taken_back(client, desk, said):
+    asked = {"first": said[0], "last": said[-1], "who": "ada"}
+    look = client.get("/history/range", params=asked).text
+    assert "2 acts hold" in look
+    assert "Labels change on 2 documents" in look
+    assert labels(desk, "new-0") == {"bread"}
+    sent = {"first": said[0], "last": said[-1], "back": "who=ada"}
+    client.post("/history/range", data=sent)
+    assert labels(desk, "new-0") == labels(desk, "new-2") == set()
+    assert labels(desk, "new-1") == {"bees", "candles"}
+    nothing = client.get("/history/range", params=asked).text
+    assert "This cannot be done" in nothing
+
+
+def test_notes_and_names_are_text(client, desk):
+    note_on(desk, "new-0", HOSTILE, HOSTILE)
+    shown = client.get("/history").text
+    assert HOSTILE not in shown
+    assert "&lt;script&gt;" in shown
+    asked = client.get("/history", params={"document": HOSTILE, "who": HOSTILE})
+    assert HOSTILE not in asked.text
+
+
+def test_no_styles_nor_scripts_within_the_page(client, said):
+    for address in ("/history", f"/history/range?first={said[0]}&last={said[-1]}"):
+        text = client.get(address).text
+        assert not re.search(r"<style|style=|\son\w+=|<script(?![^>]*src=)", text)

@@ -1,0 +1,195 @@
+"""The page Find by example: begin, answer, take back, go for nearly all."""
+
+import re
+import time
+
+import pytest
+
+from classmark.workbench.desk import held
+from classmark.workbench.desk.past import titles
+from classmark.workbench.searches import list_searches, standing_marks
+
+HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(2)>'
+
+
+def begin(client, **form):
+    answer = client.post("/like", data=form or {"examples": "bees-0, bees-5"})
+    assert answer.status_code == 200, answer.text
+    return answer
+
+
+def path_of(answer):
+    return answer.url.path
+
+
+def shown(answer):
+    return re.findall(r'name="yes" value="([^"]+)"', answer.text)
+
+
+def said(desk, number=1):
+    search = held.search_of(desk.project, number)
+    marks = standing_marks(desk.project.store, search)
+    return {each.mark.document: each.mark.act for each in marks}
+
+
+def test_begin_by_ids_answer_and_take_back(client, desk):
+    first = begin(client)
+    assert path_of(first) == "/like/1"
+    assert shown(first)[0].startswith("bees")
+    best, second = shown(first)[:2]
+    after = client.post("/like/1/say", data={"yes": best})
+    assert "saved" in after.text
+    assert best not in shown(after)
+    client.post("/like/1/say", data={"no": second})
+    assert said(desk) == {
+        "bees-0": "example",
+        "bees-5": "example",
+        best: "yes",
+        second: "no",
+    }
+    assert second in shown(client.post("/like/1/undo"))
+    assert second not in shown(client.post("/like/1/redo"))
+    assert said(desk)[second] == "no"
+
+
+def test_begin_by_text_and_by_ticked_hits(client, desk):
+    text = begin(client, text="wax and a wick", name="light")
+    assert "light" in text.text
+    assert shown(text)[0].startswith("candles")
+    ticked = client.post("/like", data={"ticked": ["birds-1", "birds-2"]})
+    assert shown(ticked)[0].startswith(("birds", "new"))
+    listed = client.get("/like").text
+    assert ">light<" in listed
+    called = titles(desk.project.store, ["birds-1"])["birds-1"][:60].strip()
+    assert f">{called}<" in listed
+
+
+def test_begin_by_a_category_from_the_page_of_another(client):
+    asked = client.get("/like", params={"category": "bees", "example": "new-1"})
+    assert 'name="category" value="bees"' in asked.text
+    assert 'name="examples" value="new-1"' in asked.text
+    found = begin(client, category="bees")
+    assert "10 for" in found.text
+
+
+def test_the_learned_query_and_the_reasons_are_readable(client):
+    found = begin(client)
+    assert re.search(r"What it learned.*?honey|hive", found.text, re.DOTALL)
+    best = shown(found)[0]
+    why = client.get(f"/like/1/why/{best}")
+    assert "is the sum of these parts" in why.text
+    assert client.get("/like/1/why/nobody").status_code == 400
+
+
+def test_nearly_all_tells_how_many_are_left(client):
+    begin(client)
+    page = client.post("/like/1/screen")
+    assert path_of(page) == "/like/2"
+    for _ in range(4):
+        likely = shown(page)
+        yes = [id_ for id_ in likely if id_.startswith("bees")]
+        no = [id_ for id_ in likely if not id_.startswith("bees")]
+        page = client.post("/like/2/say", data={"yes": yes, "no": no})
+    assert "more to find (90 % interval" in page.text
+    assert "drawn at random" in page.text
+    assert "recall: at least" in page.text
+
+
+def test_basket_by_text_and_by_id(client, desk):
+    begin(client)
+    client.post("/like/1/text", data={"text": "flame and tallow"})
+    page = client.post("/like/1/say", data={"examples": "bread-1, bread-2"})
+    assert "flame and tallow" in page.text
+    assert said(desk)["bread-2"] == "example"
+    page = client.post("/like/1/say", data={"skip": "bread-2"})
+    assert said(desk)["bread-2"] == "skip"
+    page = client.post("/like/1/drop", data={"name": "text 1"})
+    assert "flame and tallow" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("path", "form", "told"),
+    [
+        ("/like", {}, "no example"),
+        ("/like", {"examples": "nobody"}, "no document"),
+        ("/like", {"examples": "bees-0", "target": "200"}, "target"),
+        ("/like/1/say", {}, "nothing is said"),
+        ("/like/1/say", {"yes": "nobody"}, "no document"),
+        ("/like/99/say", {"yes": "bees-1"}, "no search 99"),
+        ("/like/x/say", {"yes": "bees-1"}, "cannot be used"),
+        ("/like/1/redo", {}, "nothing to bring back"),
+        ("/like/1/text", {"text": " "}, "empty"),
+    ],
+)
+def test_what_cannot_be_done_is_told_and_changes_nothing(
+    client, desk, path, form, told
+):
+    begin(client)
+    before = said(desk)
+    answer = client.post(path, data=form)
+    assert answer.status_code == 400
+    assert told in answer.text
+    assert said(desk) == before
+    assert len(list_searches(desk.project.store)) == 1
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".run", ".ris", ".bib", ".tsv"])
+def test_what_was_found_is_taken_along(client, desk, ending):
+    begin(client)
+    file = client.get(f"/like/1/found{ending}")
+    assert file.status_code == 200
+    assert f'filename="found{ending}"' in file.headers["content-disposition"]
+    assert "bees-1" in file.text or ending == ".tsv"
+    assert not list((desk.folder / "exports").iterdir())
+
+
+def test_texts_are_never_html(client):
+    page = begin(client, text=f"honey {HOSTILE}", name=HOSTILE)
+    again = client.get("/like")
+    for answer in (page, again):
+        assert "<script>alert" not in answer.text
+        assert "<img src=x" not in answer.text
+        assert " onerror=alert" not in answer.text.replace(
+            "&gt;&lt;img src=x onerror", ""
+        )
+    assert "&lt;script&gt;" in page.text
+
+
+def test_while_documents_are_read_the_page_says_so(client, monkeypatch):
+    begin(client)
+    monkeypatch.setattr(
+        held.Shelf,
+        "collection",
+        lambda *_: (_ for _ in ()).throw(held.BeingRead("they are being read")),
+    )
+    page = client.get("/like/1")
+    assert page.status_code == 200
+    assert "The documents are being read" in page.text
+
+
+def test_strangers_and_forged_forms_do_not_get_in(client, stranger):
+    assert client.get("/like").status_code == 200
+    del client.headers["X-CSRF"]
+    assert client.post("/like", data={"examples": "bees-0"}).status_code == 403
+    stranger.cookies.clear()
+    answer = stranger.get("/like", follow_redirects=False)
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith("/enter")
+
+
+def test_other_endings_are_refused(client):
+    begin(client, text="wax and a wick")
+    answer = client.get("/like/1/found.exe")
+    assert answer.status_code == 400
+    assert "use .csv, .jsonl" in answer.text
+
+
+def test_a_search_that_cannot_begin_keeps_what_was_written(client, monkeypatch):
+    asked = {"text": "wax & wick", "examples": "nowhere", "goal": "all"}
+    answer = client.post("/like", data=asked)
+    assert answer.status_code == 400
+    assert "wax &amp; wick</textarea>" in answer.text
+    assert 'value="all" checked' in answer.text
+    monkeypatch.setattr(held, "AT_ONCE", 0)
+    while client.post("/like", data={"text": "a wick"}).status_code == 400:
+        time.sleep(0.01)  # the documents are being read, by a job

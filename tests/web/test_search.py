@@ -1,0 +1,121 @@
+"""The page Search: one box, marked words, what each adds, and what is kept."""
+
+import re
+import shutil
+
+import pytest
+
+from classmark.workbench.impressions import read_impressions
+
+
+@pytest.fixture
+def logging(project_folder):
+    """Let searches be kept before the desk is opened."""
+    file = project_folder / "classmark.toml"
+    file.write_text(file.read_text().replace('log = "no"', 'log = "named"'))
+
+
+@pytest.fixture
+def bare(project_folder):
+    """Take the index away before the desk is opened."""
+    shutil.rmtree(project_folder / "index")
+    shutil.rmtree(project_folder / "indexed")
+    (project_folder / "index").mkdir()
+
+
+def test_words_are_found_marked_and_explained(client):
+    page = client.get("/search", params={"q": "honey swarm"})
+    assert page.status_code == 200
+    assert re.search(r'<mark class="for s4">honey</mark>', page.text)
+    assert re.search(r"score \d+\.\d+</summary><p>=.*?honey", page.text, re.DOTALL)
+    assert 'href="/like?example=' in page.text
+    assert "Searches and clicks are not kept" in page.text
+
+
+def test_an_empty_box_explains_itself(client):
+    page = client.get("/search")
+    assert "any of the words" in page.text
+    assert "title, text" in page.text
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"model": "dirichlet", "set": "mu=100"},
+        {"model": "boolean"},
+        {"weights": "title=3"},
+        {"feedback": "rm3"},
+        {"ranker": "none"},
+        {"k": "3"},
+    ],
+)
+def test_model_and_parameters_behind_a_switch(client, wish):
+    page = client.get("/search", params={"q": "honey", **wish})
+    assert page.status_code == 200
+    assert 'name="ticked"' in page.text
+    assert re.search(r"<details open>\s*<summary>Model", page.text)
+
+
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        ({"q": "honey AND"}, "query:10"),
+        ({"q": "honey", "set": "k1"}, "write name=value"),
+        ({"q": "honey", "model": "magic"}, "magic"),
+        ({"q": "honey", "ranker": "9"}, "no ranker 9"),
+        ({"q": "honey", "k": "1000"}, "cannot be used"),
+        ({"q": "honey", "prior": "pagerank"}, "links"),
+        ({"q": "a" * 5000}, "cannot be used"),
+    ],
+)
+def test_what_cannot_be_searched_is_told(client, params, told):
+    page = client.get("/search", params=params)
+    assert page.status_code == 400
+    assert told in page.text
+
+
+def test_nothing_found_is_said(client):
+    page = client.get("/search", params={"q": "zebra"})
+    assert page.status_code == 200
+    assert "Nothing was found" in page.text
+
+
+@pytest.mark.usefixtures("logging")
+def test_clicks_are_kept_and_the_page_says_so(client, desk):
+    page = client.get("/search", params={"q": "honey"})
+    assert "are kept with your name" in page.text
+    first, second = re.findall(r'href="(/search/open/[^"]+)"', page.text)[:2]
+    opened = client.get(second, follow_redirects=False)
+    assert opened.status_code == 303
+    assert opened.headers["location"].startswith("/decide/")
+    (seen,) = read_impressions(desk.project.store)
+    assert seen.query == "honey"
+    assert seen.clicked == {second.rpartition("/")[2]}
+    assert seen.who
+    assert client.get("/search/open/77/bees-1").status_code == 400
+    assert client.get("/search/open/1/nobody").status_code == 400
+    assert first != second
+
+
+@pytest.mark.usefixtures("bare")
+def test_without_an_index_one_is_offered_and_made(client, desk):
+    page = client.get("/search", params={"q": "honey"})
+    assert "There is no index yet" in page.text
+    made = client.post("/search/index", data={"q": "honey", "positions": "1"})
+    assert made.status_code == 200
+    desk.jobs.wait(60)
+    page = client.get("/search", params={"q": '"hive honey"'})
+    assert 'name="ticked"' in page.text
+
+
+def test_documents_that_came_since_are_told(client, desk):
+    new = b'{"id": "later", "text": "honey for later"}'
+    sent = client.post("/files/upload", files={"file": ("new.jsonl", new)})
+    client.post(sent.url.path, data={"act": "import"})
+    desk.jobs.wait(60)
+    page = client.get("/search", params={"q": "honey", "k": "50"})
+    assert "Documents came since the index was made" in page.text
+    assert "later" not in page.text.replace("for later", "")
+    client.post("/search/index")
+    desk.jobs.wait(60)
+    assert 'value="later"' in client.get("/search?q=honey&k=50").text

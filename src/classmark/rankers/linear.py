@@ -35,10 +35,12 @@ class Evidence:
     def strongest(self, n: int) -> tuple[list[tuple[int, float]], ...]:
         """The ``n`` features most for and the ``n`` most against, strongest first."""
         place = np.argsort(-self.parts, kind="stable")
-        pairs = [(int(self.features[i]), float(self.parts[i])) for i in place]
-        favour = [pair for pair in pairs if pair[1] > 0][:n]
-        against = [pair for pair in reversed(pairs) if pair[1] < 0][:n]
-        return favour, against
+        ends = (place[:n], place[::-1][:n])
+        favour, against = (
+            list(zip(self.features[i].tolist(), self.parts[i].tolist(), strict=True))
+            for i in ends
+        )
+        return [p for p in favour if p[1] > 0], [p for p in against if p[1] < 0]
 
 
 class LinearRanker(Estimator, ABC):

@@ -136,18 +136,24 @@ class TextRanker:
         scores = self.ranker.decision_function(X)[0]
         shown = np.flatnonzero(np.isfinite(scores))
         likely = self.probabilities(scores[None, shown])
-        read = self._words_behind(text)
+        read = self._words_behind(text) if terms else {}
         found = []
         for place, at in enumerate(best_of(scores[shown], top), start=1):
             category = shown[at]
-            sides = self.ranker.evidence(X, int(category)).strongest(terms)
-            favour, against = (
-                tuple((read[j], part) for j, part in side) for side in sides
-            )
+            favour, against = self._sides(X, int(category), terms, read)
             name, score = self.categories[category], float(scores[category])
             chance = None if likely is None else float(likely[0, at])
             found.append(Suggestion(name, place, score, favour, against, chance))
         return found
+
+    def _sides(
+        self, X: Any, category: int, terms: int, read: Mapping[int, str]
+    ) -> tuple[tuple[tuple[str, float], ...], ...]:
+        """The strongest words for a category, and against it."""
+        if not terms:
+            return (), ()
+        sides = self.ranker.evidence(X, category).strongest(terms)
+        return tuple(tuple((read[j], part) for j, part in side) for side in sides)
 
     def _words_behind(self, text: str) -> dict[int, str]:
         """Column → the first word of the text in it: what people recognise."""

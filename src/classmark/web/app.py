@@ -31,6 +31,8 @@ from classmark.web.people import Reader
 if TYPE_CHECKING:
     from classmark.workbench.desk.desk import Desk
 
+BUSIEST = ("suggesting", "deciding", "decide")  # every router before is asked in vain
+
 
 def create_app(desk: Desk, doors: Doors | None = None) -> FastAPI:
     """The workbench over one project; ``doors`` : how it is reached, else locally."""
@@ -55,10 +57,10 @@ def create_app(desk: Desk, doors: Doors | None = None) -> FastAPI:
     app.mount("/static", StaticFiles(directory=str(files("classmark.web") / "static")))
     app.add_api_route("/", home, include_in_schema=False)
     app.add_api_route("/openapi.json", openapi, include_in_schema=False)
-    for router in routers_of(pages):
-        app.include_router(router, include_in_schema=False)
     for router in routers_of(api):
         app.include_router(router)
+    for router in routers_of(pages):
+        app.include_router(router, include_in_schema=False)
     answer_for(app, secure=doors.secure)
     app.add_middleware(Heads)
     app.add_middleware(
@@ -75,9 +77,10 @@ async def home(_: Reader) -> RedirectResponse:
 
 
 def routers_of(package: ModuleType) -> Iterator[APIRouter]:
-    """The router of every module of a package that has one, by name."""
-    for found in iter_modules(package.__path__):
-        module = import_module(f"{package.__name__}.{found.name}")
+    """The router of every module of a package that has one; the busiest first."""
+    names = [found.name for found in iter_modules(package.__path__)]
+    for name in sorted(names, key=lambda name: name not in BUSIEST):
+        module = import_module(f"{package.__name__}.{name}")
         router = getattr(module, "router", None)
         if router is not None:
             yield router

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ LIVELINESS = 15  # seconds a silent connection is kept
 GOODBYE = 3  # seconds that requests in flight have when the server stops
 HEADERS = 65_536
 BACKLOG = 2048
+SWITCH = 0.001  # seconds a thread may compute while others wait to answer
 CONNECTIONS = 512  # open at once; more are told to come again (503)
 
 
@@ -84,7 +86,8 @@ def _serve(
 ) -> None:
     from classmark.workbench.desk.desk import Desk
 
-    with Desk(folder) as desk:
+    sys.setswitchinterval(SWITCH)
+    with Desk(folder, begin=False) as desk:
         server = new_server(desk, doors, entrance)
         warming = Thread(target=warm_up, args=(desk, server), name="warming")
         warming.start()
@@ -109,12 +112,18 @@ def _closing_on_request() -> Iterator[None]:
 
 
 def warm_up(desk: Desk, server: uvicorn.Server) -> None:
-    """Load what the first suggestion needs, once the first page can be shown."""
+    """Begin to learn, and load what is soon needed, once the first page is shown."""
+    from classmark.workbench.desk.finder import finder_of
+
     while not server.started and not server.should_exit:
         time.sleep(0.02)
+    if server.should_exit:
+        return
+    desk.background.start()
     model = desk.model()
-    if model is not None and not server.should_exit:
+    if model is not None:
         model.suggest("a book", 1)
+    finder_of(desk)
 
 
 def new_server(desk: Desk, doors: Doors, entrance: Entrance) -> uvicorn.Server:
@@ -167,7 +176,7 @@ def listen(host: str, port: int, *, or_free: bool = False) -> socket.socket:
         raise Mistake(f"--port {port} is no port: give a number from 0 to 65535")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+        found = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as problem:
         if problem.errno == errno.EADDRINUSE and or_free:
             return listen(host, 0)
@@ -180,6 +189,8 @@ def listen(host: str, port: int, *, or_free: bool = False) -> socket.socket:
             f"cannot listen at {host}, port {port} ({problem.strerror}): give an "
             "address of this machine and a port that you may use"
         ) from problem
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # for who comes in
+    return found
 
 
 def _doors(project: Project, host: str, port: int, entrance: Entrance) -> Doors:

@@ -71,14 +71,11 @@ class TopDownTextRanker(TextRanker):
     def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""
         X = self.vectorizer.rows([text])
-        read = self._words_behind(text)
+        read = self._words_behind(text) if terms else {}
         best, found = self.ranker.best(X, top), []
         likely = self.probabilities(np.array([s for _, s in best]).reshape(-1, 1))
         for place, (category, score) in enumerate(best, start=1):
-            sides = self.ranker.evidence(X, category).strongest(terms)
-            favour, against = (
-                tuple((read[j], part) for j, part in side) for side in sides
-            )
+            favour, against = self._sides(X, category, terms, read)
             chance = None if likely is None else float(likely[place - 1, 0])
             name = self.categories[category]
             found.append(Suggestion(name, place, score, favour, against, chance))

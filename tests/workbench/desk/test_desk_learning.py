@@ -308,6 +308,7 @@ def test_too_much_is_left_to_training(tmp_path, monkeypatch):
 
 
 def test_it_is_saved_from_time_to_time(tmp_path, monkeypatch):
+    monkeypatch.setattr("classmark.workbench.desk.service.SAVED_EVERY", 0.0)
     monkeypatch.setattr("classmark.workbench.desk.service.SAVED_AFTER", 4)
     with new_desk(tmp_path / "shelf") as desk:
         for id_ in TEXTS:

@@ -81,6 +81,11 @@ def calls(tag: str, prefix: str = VERSION) -> APIRouter:
     return APIRouter(prefix=prefix, tags=[tag], route_class=Call, responses=ALWAYS)
 
 
+def told(answer: BaseModel) -> Response:
+    """An answer as it is, not looked through once more."""
+    return Response(answer.model_dump_json(), media_type="application/json")
+
+
 def refused(status: int, said: str, mistake: Mistake | None = None) -> JSONResponse:
     """The answer to a call that was not done."""
     message, remedy = in_two(said)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from fastapi import Response
 from pydantic import Field
 
-from classmark.web.api.calls import CONFLICT, MISSING, calls
+from classmark.web.api.calls import CONFLICT, MISSING, calls, told
 from classmark.web.api.naming import require_document
 from classmark.web.api.shapes import After, Answer, Body, Id, Note, Number
 from classmark.web.owning import require_own
@@ -85,14 +86,14 @@ class Next(Answer):
     document: str | None
 
 
-@router.post("/decide", responses=BOTH)
-def decide(desk: OpenDesk, who: Classifier, said: Said) -> Saved:
+@router.post("/decide", responses=BOTH, response_model=Saved)
+def decide(desk: OpenDesk, who: Classifier, said: Said) -> Response:
     """Decide on a document; it is on disk when this is answered."""
     require_document(desk, said.document)
     saved = deciding.decide_on(
         desk, said.document, _decision(said), _seen(said), who.name, said.version
     )
-    return Saved.model_validate(saved)
+    return told(Saved.model_validate(saved))
 
 
 @router.post("/skip", responses=MISSING)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from fastapi import Response
 from pydantic import Field, model_validator
 
-from classmark.web.api.calls import MISSING, calls
+from classmark.web.api.calls import MISSING, calls, told
 from classmark.web.api.naming import text_named
 from classmark.web.api.shapes import Answer, Body, Id, Text
 from classmark.web.people import OpenDesk, Reader
@@ -84,16 +85,16 @@ class Batch(Answer):
     items: list[Suggestions]
 
 
-@router.post("/suggest", responses=MISSING)
-def suggest(desk: OpenDesk, _: Reader, asked: One) -> Suggestions:
+@router.post("/suggest", responses=MISSING, response_model=Suggestions)
+def suggest(desk: OpenDesk, _: Reader, asked: One) -> Response:
     """Suggest categories for a text."""
-    return _answer(desk, asked, asked)
+    return told(_answer(desk, asked, asked))
 
 
-@router.post("/suggest/batch", responses=MISSING)
-def suggest_batch(desk: OpenDesk, _: Reader, asked: Many) -> Batch:
+@router.post("/suggest/batch", responses=MISSING, response_model=Batch)
+def suggest_batch(desk: OpenDesk, _: Reader, asked: Many) -> Response:
     """Suggest categories for up to 256 texts at once."""
-    return Batch(items=[_answer(desk, item, asked) for item in asked.items])
+    return told(Batch(items=[_answer(desk, item, asked) for item in asked.items]))
 
 
 def _answer(desk: Desk, asked: Asked, wanted: Wanted) -> Suggestions:

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import asdict
-from threading import Thread
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, FastAPI, Form, Query, Request
+from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from classmark.web.people import Admin, OpenDesk, Reader
 from classmark.web.rendering import fragment, page
 from classmark.workbench.desk.deciding import undo_for
-from classmark.workbench.desk.finder import find_categories, finder_of
+from classmark.workbench.desk.finder import find_categories
 from classmark.workbench.desk.nodes import level_of, node_of, overview, tree_to
 from classmark.workbench.desk.previews import Change, carry_out, foresee
 
-
-@asynccontextmanager
-async def warmed(app: FastAPI) -> AsyncIterator[None]:
-    """Read the names of the categories beside the first requests."""
-    Thread(target=finder_of, args=(app.state.desk,), daemon=True).start()
-    yield
-
-
-router = APIRouter(lifespan=warmed)
+router = APIRouter()
 Asked = Annotated[str, Query(max_length=1000)]
 Sent = Annotated[str, Form(max_length=1000)]
 Said = Annotated[str | None, Form(max_length=20_000)]

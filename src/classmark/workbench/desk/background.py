@@ -49,7 +49,8 @@ class Background:
         self._stale.set()
         self._hurry.set()
         for thread in self._threads:
-            thread.join()
+            if thread.ident is not None:
+                thread.join()
 
     def wake(self) -> None:
         """Learn soon."""

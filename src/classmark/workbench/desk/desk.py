@@ -44,10 +44,11 @@ class Desk:
     Every thread reads by its own connection, ``project``; one at a time writes, within
     ``writing`` or by ``write``. categories, tree : as they are now;  ledger : where
     every document stands;  queues, guesses, claims : who is given which next;  sheets :
-    what is laid out;  events, jobs : what happens, and long work.
+    what is laid out;  events, jobs : what happens, and long work.  begin : whether
+    learning and ordering begin at once, or when ``background.start`` is called.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, begin: bool = True) -> None:
         self.folder = folder
         self._own = local()
         self._opened: list[Project] = []
@@ -65,7 +66,8 @@ class Desk:
         self.ledger.read(self.project.store)
         self._ahead = ThreadPoolExecutor(1, "ahead")
         self.background = Background(self)
-        self.background.start()
+        if begin:
+            self.background.start()
 
     def __enter__(self) -> Self:
         return self

@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from classmark.workbench.store import Store
 
+STANDS = (
+    "SELECT EXISTS (SELECT 1 FROM labels WHERE document = ?), "
+    "EXISTS (SELECT 1 FROM aside WHERE document = ?)"
+)
+
 
 class Ledger:
     """The documents of a project in order of arrival, and where each one stands.
@@ -65,13 +70,11 @@ class Ledger:
         """Know where these documents stand now."""
         for id_ in documents:
             waited = self.waits(id_)
-            where = (
-                (self.labelled, "SELECT 1 FROM labels WHERE document = ? LIMIT 1"),
-                (self.aside, "SELECT 1 FROM aside WHERE document = ? LIMIT 1"),
-            )
-            for those, sql in where:
-                found = store.run(sql, (id_,)).fetchone()
-                with self._lock:
+            stands = store.run(STANDS, (id_, id_)).fetchone()
+            with self._lock:
+                for those, found in zip(
+                    (self.labelled, self.aside), stands, strict=True
+                ):
                     those.add(id_) if found else those.discard(id_)
             self.returned += not waited and self.waits(id_)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 Writing = Callable[[], AbstractContextManager[object]]
 SAVED_AFTER = 50  # acts
+SAVED_EVERY = 20.0  # seconds, at least, between two savings while acts come fast
 MANY = 2000  # acts that are learned without a training before
 TERMS, ITEM = 20, 8  # new terms of a document, about; bytes of a weight
 
@@ -40,6 +42,7 @@ class Service:
         self.learner: Learner | None = None
         self.model: TextRanker | None = None
         self.saved = -1
+        self._saved_at = -SAVED_EVERY
         self._live: Path | None = None
 
     @property
@@ -110,7 +113,8 @@ class Service:
             self.open()  # it has come to no moment of the log
             raise
         self.show()
-        if self.upto - self.saved >= SAVED_AFTER:
+        rested = time.monotonic() - self._saved_at >= SAVED_EVERY
+        if rested and self.upto - self.saved >= SAVED_AFTER:
             self.save()
         return learned
 
@@ -119,4 +123,4 @@ class Service:
         if self.learner is not None and self.upto > self.saved:
             if self.learner.has_learned:
                 self.learner.save()
-            self.saved = self.upto
+            self.saved, self._saved_at = self.upto, time.monotonic()

@@ -82,7 +82,7 @@ def open_kept(folder: Path) -> Kept:
     saved = open_folder(folder, FORMAT, VERSION)
     arrays, settings = saved.arrays, dict(saved.settings)
     texts = unpack_strings(arrays["nodes"], arrays["nodes_ends"])
-    nodes = [_read(json.loads(text)) for text in texts]
+    nodes = [_read(node) for node in json.loads(f"[{','.join(texts)}]")]
     edges = [(nodes[u], nodes[v]) for u, v in arrays["edges"].tolist()]
     tree = Taxonomy(edges, nodes=nodes)
     columns = np.array(arrays["labels_columns"])

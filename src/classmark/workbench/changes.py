@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from classmark.problems import Mistake
@@ -63,13 +64,14 @@ def as_row(category: Category, number: Mapping[str, int]) -> Row:
 
 def as_categories(rows: Mapping[int, Row]) -> list[Category]:
     """The categories that stand, in order of arrival."""
+    listed = cache(lambda text: tuple(json.loads(text)))
     return [
         Category(
             str(row["id"]),
             str(row["label"]),
             str(row["note"]),
-            tuple(json.loads(str(row["synonyms"]))),
-            tuple(str(rows[p]["id"]) for p in json.loads(str(row["parents"]))),
+            listed(row["synonyms"]),
+            tuple(str(rows[p]["id"]) for p in listed(row["parents"])),
             str(row["notation"]),
             str(row["status"]),
             str(row["guideline"]),

@@ -229,7 +229,7 @@ def test_a_classifier_takes_back_only_their_own(ada, bo, admin, desk):
     assert ada.post("/undo", {"number": number}).status_code == 403
     answer = ada.post("/undo/range", {"first": number, "last": number})
     assert answer.status_code == 403
-    assert "only an admin" in answer.json()["error"]["message"]
+    assert "only an admin" in answer.json()["error"]["remedy"]
     assert name in desk.project.store.record(document).labels
     assert admin.post("/undo", {"number": number}).status_code == 200
     assert name not in desk.project.store.record(document).labels

@@ -247,10 +247,14 @@ def demo(
     ] = Path("library"),
     serve: Annotated[
         bool, typer.Option("--serve/--no-serve", help="Go on to the workbench.")
-    ] = False,
+    ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Do the main job on the library catalogue that ships with Classmark."""
+    """Do the main job on the library catalogue that ships with Classmark.
+
+    It ends at the workbench: open the address that is printed. With --json it prints
+    what each step found, and ends.
+    """
     from classmark.cli.demonstration import run
 
     run(folder, serve=serve, as_json=as_json)

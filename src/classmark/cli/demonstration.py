@@ -39,4 +39,4 @@ def run(folder: Path, *, serve: bool, as_json: bool) -> None:
 
         serve_project(folder, "127.0.0.1", 8000, say, or_free=True)
         return
-    say(f"\nThe project is in {folder}: try classmark info --project {folder}")
+    say(f"\nThe project is in {folder}: open it with classmark serve {folder}")

@@ -184,14 +184,16 @@ def test_a_job_tells_how_far_it_is(desk):
 
 
 def test_loops_within_loops_are_counted_each(desk):
-    told = []
+    told, begun = [], Flag()
 
     def work(_):
+        begun.wait(30)
         for _ in track(range(2), "outer"):
             told.append((job.doing, job.done, job.total))
             list(track(range(5), "inner"))
 
     job = desk.jobs.start("count", work)
+    begun.set()
     job.wait(30)
     assert (job.state, job.doing, job.done, job.total) == ("done", "outer", 2, 2)
     assert told[-1] == ("outer", 1, 2)

@@ -53,8 +53,6 @@ def test_every_flipped_byte_is_found(folder, promised):
     for at in chosen:
         path, opener = places[at]
         content = path.read_bytes()
-        if not content:
-            continue
         damaged = bytearray(content)
         damaged[rng.integers(len(damaged))] ^= 0xFF
         path.write_bytes(damaged)

@@ -133,6 +133,21 @@ def test_an_array_written_in_pieces_is_as_if_written_at_once(tmp_path):
     let_go(np.arange(3))
 
 
+@pytest.mark.parametrize("kind", ["u1", "<u2", "<f4", "<i8"])
+@pytest.mark.parametrize("length", [0, 7, 12_345])
+def test_pieces_have_the_bytes_of_an_array_written_whole(tmp_path, kind, length):
+    whole = np.arange(length).astype(kind)
+    writer = FolderWriter(tmp_path / "pieces")
+    writer.append("a", whole[:3])
+    writer.append("a", whole[3:])
+    writer.put("b", np.eye(2))
+    writer.close(FORMAT, 1, {"k": 1})
+    save(tmp_path / "saved", FORMAT, 1, {"a": whole, "b": np.eye(2)}, {"k": 1})
+    for name in ("a.npy", "b.npy", "manifest.json"):
+        one, other = (tmp_path / folder / name for folder in ("pieces", "saved"))
+        assert one.read_bytes() == other.read_bytes()
+
+
 def test_a_folder_that_is_discarded_leaves_no_trace(tmp_path):
     writer = FolderWriter(tmp_path / "pieces")
     writer.append("a", np.arange(3))

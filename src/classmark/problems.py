@@ -7,10 +7,24 @@ prints its one line and exits with 2.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 
 class Mistake(ValueError):
     """Input that cannot be used; the message names it and says what to do."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A mistake may be made on another machine: it comes back as it is."""
+        return _again, (type(self), self.args, vars(self))
+
+
+def _again(
+    kind: type[Mistake], args: tuple[Any, ...], facts: dict[str, Any]
+) -> Mistake:
+    found = kind.__new__(kind, *args)
+    found.args = args
+    vars(found).update(facts)
+    return found
 
 
 class UnreadableFile(Mistake):

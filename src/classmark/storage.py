@@ -53,7 +53,7 @@ def save(
     writer = FolderWriter(folder)
     try:
         for name in arrays:
-            writer.files[name] = _write_array(writer.beside, name, arrays[name])
+            writer.put(name, arrays[name])
         writer.close(format_, version, settings)
     except BaseException:
         writer.discard()
@@ -76,6 +76,10 @@ class FolderWriter:
         self.files: dict[str, dict[str, int]] = {}
         self._open: dict[str, tuple[BinaryIO, np.dtype[Any]]] = {}
 
+    def put(self, name: str, array: NDArray[Any]) -> None:
+        """Write a whole array, of any shape."""
+        self.files[name] = _write_array(self.beside, name, array)
+
     def append(self, name: str, piece: NDArray[Any]) -> None:
         """Write the next piece of a flat array; the first one sets its type."""
         if name not in self._open:
@@ -89,12 +93,8 @@ class FolderWriter:
         """Complete the files, write the manifest and put the folder in its place."""
         for name, (file, kind) in self._open.items():
             self.files[name] = _completed(self.beside / f"{name}.npy", file, kind)
-        manifest = {
-            "format": format_,
-            "version": version,
-            "files": self.files,
-            "settings": dict(settings),
-        }
+        facts = {"format": format_, "version": version, "files": self.files}
+        manifest = facts | {"settings": dict(settings)}
         _write_synced(self.beside / MANIFEST, _sealed(manifest))
         sync_folder(self.beside)
         self.beside.rename(self.folder)
@@ -211,10 +211,10 @@ def _write_array(folder: Path, name: str, array: NDArray[Any]) -> dict[str, int]
 
 
 def _header(kind: np.dtype[Any], length: int) -> bytes:
-    """Return the head of a .npy file (version 1.0), always of one size."""
-    facts = {"descr": kind.str, "fortran_order": False, "shape": (length,)}
+    """Return the head of a .npy file (version 1.0), as numpy writes it."""
+    facts = f"{{'descr': '{kind.str}', 'fortran_order': False, 'shape': ({length},), }}"
     magic = b"\x93NUMPY\x01\x00" + (_HEADER - 10).to_bytes(2, "little")
-    return magic + repr(facts).encode().ljust(_HEADER - 11) + b"\n"
+    return magic + facts.encode().ljust(_HEADER - 11) + b"\n"
 
 
 def _completed(path: Path, file: BinaryIO, kind: np.dtype[Any]) -> dict[str, int]:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.validation import check_is_fitted
 
-from classmark.hierarchies import training
+from classmark.hierarchies import lessons, training
 from classmark.hierarchies.descending.shape import shape_of
 from classmark.hierarchies.flat import FlatClassifier
 from classmark.hierarchies.nodes import fit_node
@@ -244,8 +244,8 @@ def test_small_weights_can_be_dropped():
 
 
 def test_little_memory_means_sparse_weights_and_the_same_order(monkeypatch):
-    monkeypatch.setattr(training, "PER_SPARSE_VALUE", 0)
-    monkeypatch.setattr(training, "PER_DOCUMENT", 0)
+    monkeypatch.setattr(lessons, "PER_SPARSE_VALUE", 0)
+    monkeypatch.setattr(lessons, "PER_DOCUMENT", 0)
     X, y = drawn(150)
     dense = TopDownClassifier(TREE, tol=1e-5).fit(X, y)
     sparse = TopDownClassifier(TREE, tol=1e-5, memory="1kB").fit(X, y)

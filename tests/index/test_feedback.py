@@ -194,6 +194,17 @@ def test_feedback_keeps_fields_and_filters(tmp_path):
     assert [hit.id for hit in asked.answer()] == ["a"]
 
 
+def test_information_of_few_terms_is_that_of_each():
+    rows = [[1, 1, 2, 1], [1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 2], [0, 0, 0, 0]]
+    made = field_of(rows_from(rows), ["a", "b", "c", "d"])
+    one = Found(np.array([0]), np.array([1.0]), "bm25")
+    weights = Information(terms=9).expand(Prepared(made), {0: 1.0}, one)
+    searcher = Searcher(made)
+    parts = [searcher.explain([term], 0, "lgd").score for term in "abcd"]
+    expected = np.array(parts) / max(parts) + [1.0, 0.0, 0.0, 0.0]
+    assert [weights[t] for t in range(4)] == pytest.approx(expected.tolist())
+
+
 def test_parameters_are_checked():
     assert asdict(feedback_from("rocchio")) == {
         "alpha": 1.0, "beta": 0.75, "documents": 10, "terms": 20,

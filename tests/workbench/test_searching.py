@@ -14,15 +14,14 @@ from classmark.workbench.indexing import index_project
 from classmark.workbench.project import Project, create
 from classmark.workbench.searching import (
     NO_TERMS,
-    OPTIONS,
     MalformedQuery,
     Wish,
-    feedback_of,
     search_in,
     search_index,
 )
 from classmark.workbench.settings import Settings
 from classmark.workbench.snippets import WIDTH, snippet
+from classmark.workbench.wishes import OPTIONS, feedback_of
 
 ROWS = [
     {"id": "1", "title": "Bees", "body": "They hum by the hive.", "links": [["2", ""]]},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,16 +19,6 @@ Where = Annotated[
 ]
 Format = Annotated[
     str | None, typer.Option("--format", help="The file's format; else by its name.")
-]
-Base = Annotated[
-    str | None, typer.Option(help="At the nodes: svm, logistic or naive-bayes.")
-]
-Memory = Annotated[
-    str | None, typer.Option(help="What the weights may take, as in 4GB.")
-]
-Rare = Annotated[
-    bool | None,
-    typer.Option("--rare/--no-rare", help="Vote again on close calls for the rare."),
 ]
 HERE = Path()
 
@@ -106,90 +95,6 @@ def export(
 
     with open_project(project) as opened:
         show_table(export_documents(opened, path, raw=raw), as_json=as_json)
-
-
-def train(
-    project: Where = HERE,
-    learner: Annotated[
-        str | None, typer.Option(help="plm, loglinear, rocchio or perceptron")
-    ] = None,
-    cost: Annotated[
-        str | None, typer.Option(help="Of plm: dom, dis, dme, dom-dme or svm.")
-    ] = None,
-    decomposition: Annotated[
-        str | None, typer.Option(help="Of loglinear: domination, dominated, …")
-    ] = None,
-    price: Annotated[
-        float | None, typer.Option("--C", help="What a violation costs.")
-    ] = None,
-    select: Annotated[
-        bool, typer.Option("--select", help="Choose C by cross-validation.")
-    ] = False,
-    strategy: Annotated[
-        str | None, typer.Option(help="auto, plain, flat, top-down or pruned")
-    ] = None,
-    base: Base = None,
-    memory: Memory = None,
-    policy: Annotated[
-        str | None, typer.Option(help="Of pruned: meta, bound or random.")
-    ] = None,
-    bold: Annotated[
-        bool | None,
-        typer.Option("--bold/--no-bold", help="Prune also where it is not sure."),
-    ] = None,
-    rare: Rare = None,
-    as_json: AsJson = False,
-) -> None:
-    """Train a category ranker on the project's labels and put it in service."""
-    from classmark.cli.output import show_trained
-    from classmark.workbench import training
-
-    said: dict[str, str | float | None] = {"learner": learner, "cost": cost}
-    said |= {"decomposition": decomposition, "strategy": strategy, "base": base}
-    said |= {"memory": memory, "C": price, "policy": policy, "bold": bold, "rare": rare}
-    with open_project(project) as opened:
-        chosen = training.changed(opened, said)
-        training.require_effect(opened, [chosen], said)
-        show_trained(training.train(opened, chosen, select=select), as_json=as_json)
-
-
-def evaluate(
-    project: Where = HERE,
-    learner: Annotated[
-        list[str] | None, typer.Option(help="Compare only these; repeatable.")
-    ] = None,
-    folds: Annotated[
-        int | None, typer.Option(help="Cross-validate instead of the set-apart part.")
-    ] = None,
-    strategy: Annotated[
-        str | None, typer.Option(help="Compare these instead: plain,flat,top-down,…")
-    ] = None,
-    base: Base = None,
-    memory: Memory = None,
-    rare: Rare = None,
-    as_json: AsJson = False,
-) -> None:
-    """Measure learners on documents they have not seen, and plot it."""
-    from classmark.cli.output import show_evaluated
-    from classmark.problems import Mistake
-    from classmark.workbench import evaluating
-    from classmark.workbench.training import changed, require_effect
-
-    said = {"base": base, "memory": memory, "rare": rare}
-    if strategy is None and any(value is not None for value in said.values()):
-        raise Mistake("--base, --memory and --rare need --strategy: name some")
-    if strategy is not None and learner:
-        raise Mistake("compare learners or strategies: give --learner or --strategy")
-    with open_project(project) as opened:
-        if strategy is None:
-            found = evaluating.evaluate_project(opened, learner or (), folds)
-        else:
-            names = [name.strip() for name in strategy.split(",") if name.strip()]
-            settings = changed(opened, said | {"learner": "plm"})
-            each = [replace(settings, strategy=name) for name in names]
-            require_effect(opened, each, said)
-            found = evaluating.evaluate_strategies(opened, names, settings, folds)
-    show_evaluated(found, as_json=as_json)
 
 
 def suggest(

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from classmark.cli.commands import HERE, AsJson, Where, open_project
+from classmark.cli.machines import On, Workers
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from classmark.machines.cluster import Machines
     from classmark.workbench import liking
     from classmark.workbench.liking import Likes, Liking, Reasons
+    from classmark.workbench.project import Project
 
 Ids = list[str] | None
 
@@ -84,12 +87,14 @@ def like(
         bool, typer.Option("--list", help="List the searches instead.")
     ] = False,
     project: Where = HERE,
+    workers: Workers = None,
+    on: On = None,
     as_json: AsJson = False,
 ) -> None:
     """Find more documents like some examples; say yes or no, and it learns again."""
     from classmark.cli.output import show_table
     from classmark.workbench import liking
-    from classmark.workbench.searches import require_documents
+    from classmark.workbench.cluster import machines_for
 
     given = liking.Given(
         tuple(examples or ()), tuple(file or ()), category,
@@ -103,34 +108,51 @@ def like(
     if index is not None or online:
         if name is not None or query is not None or list_:
             raise Mistake("an online search is not kept: leave --name, --query, --list")
-        _show_online(given, wish, project, index)
+        if index is None and (workers or on):
+            raise Mistake("--online reads the examples alone: leave --workers and --on")
+        with machines_for(workers, on) as machines:
+            _show_online(given, wish, project, (index, machines))
         return
+    if query is not None and (given != liking.Given() or explain or weights):
+        raise Mistake("--query ranks by a file: it goes with -k, --all and --to")
     with open_project(project) as opened:
         if list_:
             show_table(liking.list_likes(opened), as_json=as_json)
-        elif query is not None:
-            if given != liking.Given() or explain or weights:
-                raise Mistake(
-                    "--query ranks by a file: it goes with -k, --all and --to"
+            return
+        with machines_for(workers, on) as machines:
+            if query is not None:
+                found = liking.rank_by_file(
+                    opened, query, k, everything=everything, machines=machines
                 )
-            found = liking.rank_by_file(opened, query, k, everything=everything)
-            _show(found, wish)
-        else:
-            if explain is not None:
-                require_documents(opened.store, [explain])
-            _answer(liking.open_liking(opened, given, name), wish)
+                _show(found, wish)
+                return
+            _require_document(opened, explain)
+            _answer(liking.open_liking(opened, given, name, machines=machines), wish)
+
+
+def _require_document(project: Project, id_: str | None) -> None:
+    from classmark.workbench.searches import require_documents
+
+    if id_ is not None:
+        require_documents(project.store, [id_])
 
 
 def _show_online(
-    given: liking.Given, wish: Wish, project: Path, index: Path | None
+    given: liking.Given,
+    wish: Wish,
+    project: Path,
+    by: tuple[Path | None, Machines | None],
 ) -> None:
     """Answer by an index: a project's, or one in a folder of its own."""
     from classmark.workbench import liking_online
 
+    index, machines = by
+
     if wish.explain or wish.weights or wish.everything:
         raise Mistake("an online search goes with -k, --terms, --to and --json")
     if index is not None:
-        _show(liking_online.like_in_index(index, given, wish.k), wish)
+        found = liking_online.like_in_index(index, given, wish.k, machines=machines)
+        _show(found, wish)
         return
     with open_project(project) as opened:
         _show(liking_online.like_online(opened, given, wish.k), wish)

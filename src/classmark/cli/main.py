@@ -28,6 +28,7 @@ from classmark.cli import (
     serving,
     streaming,
     taxonomies,
+    training,
 )
 from classmark.problems import Mistake
 from classmark.progress import shown_by
@@ -65,8 +66,8 @@ taxonomy.command()(branches.report)
 taxonomy.command()(branches.prune)
 taxonomy.command()(proposing.propose)
 taxonomy.command()(proposing.accept)
-app.command()(commands.train)
-app.command()(commands.evaluate)
+app.command()(training.train)
+app.command()(training.evaluate)
 app.command()(streaming.stream)
 app.command()(commands.suggest)
 app.command()(placing.place)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from classmark.cli.commands import HERE, AsJson, Format, Where, open_project
+from classmark.cli.machines import On, Workers
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from classmark.workbench.searching import Found, MalformedQuery
     from classmark.workbench.views import Table
 
-CHECK, MERGE = Path("check"), Path("merge")
+CHECK, MERGE = "check", "merge"
 MOST = 20  # parts of a score that are printed
 Folder = Annotated[
     Path | None, typer.Option("--index", metavar="DIR", help="An index of a file.")
@@ -38,12 +39,13 @@ FeedbackBy = Annotated[
 
 
 def index(
-    path: Annotated[
-        Path | None,
+    paths: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="[FILE|check|merge]",
-            help="Documents to index in --to DIR; or check: verify every byte; "
-            "or merge: make one segment of what updates left.",
+            metavar="[FILE…|check|merge]",
+            help="Documents to index in --to DIR, files or addresses as in "
+            "s3://shelf/part-*.jsonl; or check: verify every byte; or merge: make one "
+            "segment of what updates left.",
         ),
     ] = None,
     project: Where = HERE,
@@ -61,32 +63,42 @@ def index(
             "--positions/--no-positions", help="Keep the places of words, for phrases."
         ),
     ] = None,
+    shards: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Leave N segments, one for each machine."),
+    ] = None,
+    workers: Workers = None,
+    on: On = None,
     as_json: AsJson = False,
 ) -> None:
     """Index a project's documents, only what changed; or a file's; check or merge."""
     from classmark.cli.output import show_table
     from classmark.workbench import index_folders, indexing
+    from classmark.workbench.cluster import machines_for
 
-    if path in (CHECK, MERGE):
-        found = _kept(path, project, folder, memory)
-    elif path is None:
+    if paths in ([CHECK], [MERGE]):
+        found = _kept(paths[0], project, folder, memory)
+    elif not paths:
         if to is not None or folder is not None:
             raise Mistake(
                 "index: name the FILE to index, or leave --to and --index out"
             )
-        with open_project(project) as opened:
-            found = indexing.index_project(opened, memory, positions=positions)
+        with open_project(project) as opened, machines_for(workers, on) as machines:
+            found = indexing.index_project(
+                opened, memory, positions=positions, shards=shards, machines=machines
+            )
     elif to is None:
-        raise Mistake(f"index {path}: say where its index goes, with --to DIR")
+        raise Mistake(f"index {paths[0]}: say where its index goes, with --to DIR")
     else:
-        places = bool(positions)
-        found = index_folders.index_file(
-            path, to, memory, format_=format_, positions=places
-        )
+        with machines_for(workers, on) as machines:
+            found = index_folders.index_file(
+                paths if len(paths) > 1 else paths[0], to, memory, format_=format_,
+                positions=bool(positions), shards=shards, machines=machines,
+            )  # fmt: skip
     show_table(found, as_json=as_json)
 
 
-def _kept(act: Path, project: Path, folder: Path | None, memory: str) -> Table:
+def _kept(act: str, project: Path, folder: Path | None, memory: str) -> Table:
     """Check or merge the index of a project, or one in a folder of its own."""
     from classmark.workbench import index_folders, indexing
 
@@ -138,10 +150,13 @@ def search(
             "classmark.toml says: no.",
         ),
     ] = None,
+    workers: Workers = None,
+    on: On = None,
     as_json: AsJson = False,
 ) -> None:
     """Find documents, best first, with the words that match."""
     from classmark.workbench import searching
+    from classmark.workbench.cluster import machines_for
 
     if folder is not None and project != HERE:
         raise Mistake("--project and --index: give one of them")
@@ -161,10 +176,11 @@ def search(
     number = None
     try:
         if folder is not None:
-            found = searching.search_index(folder, query, wish)
+            with machines_for(workers, on) as machines:
+                found = searching.search_index(folder, query, wish, machines=machines)
         else:
-            with open_project(project) as opened:
-                found = searching.search_in(opened, query, wish)
+            with open_project(project) as opened, machines_for(workers, on) as machines:
+                found = searching.search_in(opened, query, wish, machines=machines)
                 number = logged(opened, query, found, wish.model, log=log)
     except searching.MalformedQuery as problem:
         _point_out(problem)
@@ -253,15 +269,20 @@ def tune(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the plot goes (.svg).")
     ] = None,
+    workers: Workers = None,
+    on: On = None,
     as_json: AsJson = False,
 ) -> None:
     """Try values of a model's parameters on judged queries, and say which is best."""
     from classmark.cli.output import show_evaluated
     from classmark.workbench import tuning
+    from classmark.workbench.cluster import machines_for
 
     wish = tuning.Sweep(model, tuple(parameter), measure, tuple(fixed or ()), feedback)
     judgments = tuning.Judgments(queries, qrels, dataset, data)
     opening: Any = nullcontext() if project is None else open_project(project)
-    with opening as opened, tuning.judged_in(opened, folder, judgments) as asked:
-        found, _ = tuning.tune(asked, wish, plot)
+    with opening as opened, machines_for(workers, on) as machines:
+        asking = tuning.judged_in(opened, folder, judgments, machines=machines)
+        with asking as asked:
+            found, _ = tuning.tune(asked, wish, plot)
     show_evaluated(found, as_json=as_json)

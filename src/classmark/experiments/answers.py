@@ -1,13 +1,15 @@
-"""What is kept of the scores of documents tested, block by block, and what it gives."""
+"""What is kept of the scores of documents tested, fold by fold, and what it gives."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.measures.categories import RelevantRanks, rank_relevant
 from classmark.measures.tally import CategoryTally
 from classmark.rankers.calibration import ENOUGH, crossed_calibration_error
 from classmark.ranking import BLOCK, top
@@ -16,20 +18,80 @@ if TYPE_CHECKING:
     from classmark.rankers.text import TextRanker
 
 Floats = NDArray[np.float64]
-Chosen = NDArray[np.bool_]
+Counts = NDArray[np.int64]
 Labels = Sequence[Sequence[int]]
 FEW = 10  # documents to learn from: a category with so many, or fewer, is rare
 WITHIN = 5  # the best categories looked at for a rare one
 RARE = f"rare_recall@{WITHIN}"
 
 
+@dataclass(slots=True, eq=False)
+class Answered:
+    """What the measures need of one model's scores.
+
+    taught : shape (categories,), how many documents each category was learned from;
+    rare, found : the same of labels wanted while rare, and of those among the best;
+    ranks, sample : of each block of documents where the labels stand, and the scores of
+    every so-manieth document;  assigned : the best categories of each document, as many
+    as it has labels.
+    """
+
+    taught: Counts
+    rare: Counts
+    found: Counts
+    ranks: list[RelevantRanks] = field(default_factory=list)
+    sample: list[Floats] = field(default_factory=list)
+    assigned: list[list[int]] = field(default_factory=list)
+
+    def add(self, scores: Floats, labels: Labels, sampled: slice) -> None:
+        """Keep what is needed of a block of documents."""
+        self.ranks.append(rank_relevant(scores, labels))
+        self.sample.append(_finite(scores[sampled]))
+        best = top(scores, min(max(WITHIN, *map(len, labels)), scores.shape[1]))
+        for line, own in zip(best, labels, strict=True):
+            self.assigned.append(line[: len(own)].tolist())
+            few = [label for label in own if self.taught[label] <= FEW]
+            self.rare[few] += 1
+            self.found[list(set(few).intersection(line[:WITHIN].tolist()))] += 1
+
+
+def counted(labels: Labels, categories: int) -> Counts:
+    """How many documents each category is taught by."""
+    flat = [label for own in labels for label in own]
+    return np.bincount(flat, minlength=categories)
+
+
+def sampling(categories: int, tested: int) -> int:
+    """Every how-manieth of all documents tested is in the sample."""
+    return -(-tested // max(2 * ENOUGH, BLOCK // categories))
+
+
+def ask(
+    model: TextRanker,
+    texts: Sequence[str],
+    labels: Labels,
+    taught: Counts,
+    where: slice,
+) -> Answered:
+    """Have a model score texts, never more than ``BLOCK`` scores at once.
+
+    where : the place of the first text among all that are tested, and, as its step,
+    every how-manieth of them is in the sample.
+    """
+    found = Answered(taught, np.zeros_like(taught), np.zeros_like(taught))
+    for low, high in _blocks(len(texts), len(taught)):
+        first = -(where.start + low) % where.step
+        scores = model.scores(texts[low:high])
+        found.add(scores, labels[low:high], slice(first, None, where.step))
+    return found
+
+
 class Answers:
-    """Measures of documents asked, never more than ``BLOCK`` scores in memory at once.
+    """Measures of all documents tested, from what was kept of each model.
 
     categories : how many;  tested : how many documents there will be in all.
 
-    assigned : the best categories of each document, as many as it has labels;
-    taught : shape (categories,), how many documents each was learned from.
+    wanted : the labels of the documents;  assigned, taught : as of ``Answered``.
 
     Where ``tested`` × ``categories`` is large, the calibration error is that of every
     so-manieth document.
@@ -40,24 +102,21 @@ class Answers:
         self.wanted: list[Sequence[int]] = []
         self.assigned: list[list[int]] = []
         self.taught = np.zeros(categories, np.int64)
-        self._every = -(-tested // max(2 * ENOUGH, BLOCK // categories))
+        self._every = sampling(categories, tested)
         self._sample: list[Floats] = []
-        self._rare = np.zeros(categories, np.int64)  # labels wanted while rare
-        self._found = np.zeros(categories, np.int64)  # of these, among the best
+        self._rare = np.zeros(categories, np.int64)
+        self._found = np.zeros(categories, np.int64)
 
-    def learned_from(self, labels: Labels) -> Chosen:
-        """Count the labels a model was taught with; return which are rare."""
-        flat = [label for own in labels for label in own]
-        counts = np.bincount(flat, minlength=len(self.taught))
-        self.taught += counts
-        return counts <= FEW
-
-    def ask(
-        self, model: TextRanker, texts: Sequence[str], labels: Labels, rare: Chosen
-    ) -> None:
-        """Have a model score the texts, and keep what the measures need."""
-        for low, high in _blocks(len(texts), len(self.taught)):
-            self._add(model.scores(texts[low:high]), labels[low:high], rare)
+    def add(self, answered: Answered, labels: Labels) -> None:
+        """Count what a model said of documents with these labels."""
+        for ranks in answered.ranks:
+            self.tally.count(ranks)
+        self._sample += answered.sample
+        self._rare += answered.rare
+        self._found += answered.found
+        self.taught += answered.taught
+        self.assigned += answered.assigned
+        self.wanted += labels
 
     def measures(self) -> dict[str, float]:
         """The means, by name; the recall of rare ones where there were any."""
@@ -69,18 +128,6 @@ class Answers:
             wanted = self.wanted[:: self._every]
             found["calibration_error"] = crossed_calibration_error(sample, wanted)
         return found
-
-    def _add(self, scores: Floats, labels: Labels, rare: Chosen) -> None:
-        self.tally.add(scores, labels)
-        first = -len(self.wanted) % self._every
-        self._sample.append(_finite(scores[first :: self._every]))
-        best = top(scores, min(max(WITHIN, *map(len, labels)), scores.shape[1]))
-        for line, own in zip(best, labels, strict=True):
-            self.assigned.append(line[: len(own)].tolist())
-            few = [label for label in own if rare[label]]
-            self._rare[few] += 1
-            self._found[list(set(few).intersection(line[:WITHIN].tolist()))] += 1
-        self.wanted += labels
 
 
 def _blocks(documents: int, categories: int) -> Iterator[tuple[int, int]]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.experiments.answers import Answers
+from classmark.experiments.answers import Answered, Answers, ask, counted, sampling
 from classmark.problems import Mistake
-from classmark.progress import track
 from classmark.rankers.text import TextRanker
+from classmark.spreading import spread
 
 if TYPE_CHECKING:
     from classmark.preferences.graph import PreferenceGraph
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from classmark.weighting.vectorizer import Vectorizer
 
 Split = tuple[NDArray[np.int64], NDArray[np.int64]]
+Learn = Callable[[NDArray[np.int64]], TextRanker]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,31 +91,72 @@ def evaluate(
 
 
 def evaluate_by(
-    collection: LabelledTexts,
-    splits: Iterable[Split],
-    learn: Callable[[NDArray[np.int64]], TextRanker],
+    collection: LabelledTexts, splits: Iterable[Split], learn: Learn
 ) -> Evaluation:
     """As ``evaluate``, with whatever learns from the texts of these numbers."""
+    return evaluate_each(collection, splits, {"": learn})[""]
+
+
+def evaluate_each(
+    collection: LabelledTexts, splits: Iterable[Split], learners: Mapping[str, Learn]
+) -> dict[str, Evaluation]:
+    """Evaluate several by the same splits; each learner's fold is a task (``spread``).
+
+    On other machines learners are to be such as can be sent there.
+    """
     parts = list(splits)
+    for train, test in parts:
+        _require_both(train, test)
+    tasks = [(name, fold) for name in learners for fold in range(len(parts))]
+    given = (collection, parts, dict(learners))
+    done = dict(
+        zip(tasks, spread(_fold_asked, tasks, [given], "evaluating"), strict=True)
+    )
+    return {
+        name: _evaluation(
+            collection, parts, [done[name, at] for at in range(len(parts))]
+        )
+        for name in learners
+    }
+
+
+def _fold_asked(
+    task: tuple[str, int],
+    given: tuple[LabelledTexts, list[Split], dict[str, Learn]],
+) -> tuple[float, Answered]:
+    """Learn from one fold and ask about the rest; how long it learned, what it said."""
+    (name, at), (collection, parts, learners) = task, given
+    train, test = parts[at]
+    started = time.perf_counter()
+    model = learners[name](train)
+    seconds = time.perf_counter() - started
+    labels = collection.labels
+    categories = len(collection.categories)
+    sizes = [len(part) for _, part in parts]
+    return seconds, ask(
+        model,
+        [collection.texts[i] for i in test],
+        [labels[i] for i in test],
+        counted([labels[i] for i in train], categories),
+        slice(sum(sizes[:at]), None, sampling(categories, sum(sizes))),
+    )
+
+
+def _evaluation(
+    collection: LabelledTexts,
+    parts: list[Split],
+    folds: list[tuple[float, Answered]],
+) -> Evaluation:
     tested = sum(len(test) for _, test in parts)
     answers = Answers(len(collection.categories), tested)
-    trained, seconds = 0, 0.0
-    for train, test in track(parts, "evaluating"):
-        _require_both(train, test)
-        started = time.perf_counter()
-        model = learn(train)
-        seconds += time.perf_counter() - started
-        rare = answers.learned_from([collection.labels[i] for i in train])
-        texts = [collection.texts[i] for i in test]
-        answers.ask(model, texts, [collection.labels[i] for i in test], rare)
-        trained += len(train)
-        del model  # not to be there beside the next
+    for (_, test), (_, said) in zip(parts, folds, strict=True):
+        answers.add(said, [collection.labels[i] for i in test])
     return Evaluation(
         answers.measures(),
         answers.tally.precision_at_rank(),
-        trained,
+        sum(len(train) for train, _ in parts),
         tested,
-        seconds,
+        sum(seconds for seconds, _ in folds),
         answers.wanted,
         answers.assigned,
         answers.taught / max(1, int(answers.taught.sum())),

@@ -28,6 +28,7 @@ from classmark.rankers.mmp import MMP
 from classmark.rankers.perceptron import CategoryPerceptron
 from classmark.rankers.rocchio import Rocchio
 from classmark.sparse import Rows, keep_columns, rows_from
+from classmark.spreading import spread
 from classmark.weighting.selection import select_features
 from classmark.weighting.vectorizer import Vectorizer
 
@@ -149,24 +150,38 @@ def compare(documents: Collection, n_folds: int = FOLDS) -> Table:
     found = {name: {key: np.empty(n) for key in COLUMNS} for name in learners}
     losses: dict[str, list[Values]] = {name: [] for name in ONLINE}
     sizes = []
-    for train, test in track(list(folds(n, n_folds)), "folds", n_folds):
-        labels = [documents.labels[i] for i in train]
-        fold = prepare(documents, train, test)
-        sizes.append((fold.words, fold.train.width))
-        for name, learner in learners.items():
-            ranker = taught(learner(), fold.train, labels, k)
-            if name in ONLINE:
-                losses[name].append(getattr(ranker, "losses_"))  # noqa: B009 - of two classes
-            scores = ranker.decision_function(fold.test)
-            truth = [documents.labels[i] for i in test]
-            values = category_ranking_per_document(scores, truth)
+    parts = list(folds(n, n_folds))
+    done = spread(_fold_measured, parts, [documents], "folds")
+    for (_, test), (seen, measured, lost) in zip(parts, done, strict=True):
+        sizes.append(seen)
+        for name, values in measured.items():
             for key in COLUMNS:
                 found[name][key][test] = values[key]
+        for name, own in lost.items():
+            losses[name].append(own)
     rounds, curves = round_averaged(losses)
     rows = [_row(name, values) for name, values in found.items()]
     words, features = np.mean(sizes, axis=0)
     size = (n, k, float(words), float(features))
     return Table(rows, *size, rounds.tolist(), curves, claims(found))
+
+
+def _fold_measured(
+    part: tuple[NDArray[np.int64], NDArray[np.int64]], documents: Collection
+) -> tuple[tuple[int, int], dict[str, dict[str, Values]], dict[str, Values]]:
+    """Teach every method by one fold: its size, the measures, and losses on the way."""
+    train, test = part
+    labels = [documents.labels[i] for i in train]
+    truth = [documents.labels[i] for i in test]
+    fold = prepare(documents, train, test)
+    found, losses = {}, {}
+    for name, learner in (LEARNERS | AVERAGED).items():
+        ranker = taught(learner(), fold.train, labels, len(documents.topics))
+        if name in ONLINE:
+            losses[name] = getattr(ranker, "losses_")  # noqa: B009 - of two classes
+        scores = ranker.decision_function(fold.test)
+        found[name] = category_ranking_per_document(scores, truth)
+    return (fold.words, fold.train.width), found, losses
 
 
 def prepare(

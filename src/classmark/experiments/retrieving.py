@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.index.feedback import Feedback, Found, expand, main_field
+from classmark.index.feedback import Feedback, Found
 from classmark.index.plans import Choice
 from classmark.measures import retrieval_per_query
 from classmark.problems import Mistake
@@ -77,16 +77,23 @@ def judged_queries(
 
 
 @contextmanager
-def indexed(dataset: Dataset) -> Iterator[JudgedQueries]:
-    """Index a collection, each document as one text, for as long as it is needed."""
+def indexed(
+    dataset: Dataset, opening: Callable[[Path], Index] | None = None
+) -> Iterator[JudgedQueries]:
+    """Index a collection, each document as one text, for as long as it is needed.
+
+    opening : what opens the index that was made, if not ``Index.open``.
+    """
     from classmark.index.directory import Index
 
     if not dataset.queries or not dataset.qrels:
         raise Mistake(f"{dataset.name} has no judged queries: choose another data set")
     with TemporaryDirectory() as folder:
         documents = ((document.id, document.text) for document in dataset.documents)
-        index = Index.build(Path(folder) / "index", documents)
-        yield judged_queries(index, dataset.queries, dataset.qrels, dataset.name)
+        path = Path(folder) / "index"
+        Index.build(path, documents).close()
+        with (opening or Index.open)(path) as index:
+            yield judged_queries(index, dataset.queries, dataset.qrels, dataset.name)
 
 
 def run_queries(
@@ -101,11 +108,9 @@ def run_queries(
     wanted: list[Sequence[str] | Mapping[str, float]] = list(asked.queries.values())
     if feedback is not None:
         hits = _answers(searcher, wanted, choice, feedback.documents)
-        field = main_field(searcher.fields)
-        wanted = [
-            expand(field, _counted(terms), _found(best, model), feedback)
-            for terms, best in zip(asked.queries.values(), hits, strict=True)
-        ]
+        counts = [_counted(terms) for terms in asked.queries.values()]
+        found = [_found(best, model) for best in hits]
+        wanted = list(searcher.lengthen(counts, found, feedback))
     answers = _answers(searcher, wanted, (model, parameters), k)
     return {
         id_: {hit.id: hit.score for hit in best}

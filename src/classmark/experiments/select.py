@@ -13,9 +13,9 @@ from classmark.corpus.splits import folds
 from classmark.losses.mapping import violated_groups
 from classmark.preferences.levels import levels_from
 from classmark.problems import Mistake
-from classmark.progress import track
 from classmark.rankers.preference import PreferenceRanker
-from classmark.sparse import rows_from, take
+from classmark.sparse import Rows, rows_from, take
+from classmark.spreading import spread
 
 GRID = tuple(10.0 ** np.arange(-2, 2.5, 0.5))
 
@@ -49,12 +49,31 @@ def select_cost(
     levels = levels_from(Y, len(rows))
     costs = np.zeros((len(Cs), len(rows)))
     parts = list(folds(len(rows), n_folds, random_state=0))
-    for train, test in track(parts, "cross-validating", n_folds):
-        held_out, truth = take(rows, test), take(levels, test)
-        path = ranker.path(take(rows, train), take(levels, train), sorted(Cs))
-        for place, fitted in enumerate(path):
-            scores = fitted.decision_function(held_out)
-            costs[place, test] = violated_groups(scores, truth, ranker.mapping)
+    fresh = type(ranker)(**ranker.get_params(deep=False))
+    shared = (fresh, rows, levels, sorted(Cs))
+    found = spread(_fold_costs, parts, shared, "cross-validating")
+    for (_, test), values in zip(parts, found, strict=True):
+        costs[:, test] = values
     mean = costs.mean(axis=1)
     best = int(np.argmin(mean))
     return Selected(float(sorted(Cs)[best]), tuple(sorted(Cs)), mean)
+
+
+def _fold_costs(
+    part: tuple[NDArray[np.int64], NDArray[np.int64]],
+    ranker: PreferenceRanker,
+    rows: Rows,
+    levels: Rows,
+    Cs: Sequence[float],
+) -> NDArray[np.float64]:
+    """The costs of a fold's documents, shape (Cs, documents), along one path."""
+    train, test = part
+    held_out, truth = take(rows, test), take(levels, test)
+    path = ranker.path(take(rows, train), take(levels, train), Cs)
+    mapping = str(ranker.mapping)
+    return np.array(
+        [
+            violated_groups(each.decision_function(held_out), truth, mapping)
+            for each in path
+        ]
+    )

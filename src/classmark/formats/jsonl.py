@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from classmark.formats.record import Record
 
+KEYS = Keys()
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -41,20 +42,34 @@ def read_jsonl(
     other key must hold text.
     """
     keys = Keys(id_key, label_key, None if fields is None else tuple(fields))
-    ids = Ids()
-    for number, row in json_lines(path, encoding):
-        record = record_from(row, keys, Place(str(path), number))
-        ids.new(record.id, str(path), number)
+    for _, record in records_in(lines(path, encoding), str(path), keys):
         yield record
+
+
+def records_in(
+    numbered: Iterable[tuple[int, str]], path: str, keys: Keys = KEYS
+) -> Iterator[tuple[int, Record]]:
+    """Yield (line number, record) of the numbered lines of a JSONL file."""
+    ids = Ids()
+    for number, row in _objects(numbered, path):
+        record = record_from(row, keys, Place(path, number))
+        ids.new(record.id, path, number)
+        yield number, record
 
 
 def json_lines(
     path: Path | str, encoding: str = "utf-8"
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) of a file with one JSON object on each line."""
-    for number, line in lines(path, encoding):
+    return _objects(lines(path, encoding), str(path))
+
+
+def _objects(
+    numbered: Iterable[tuple[int, str]], path: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in numbered:
         if line and not line.isspace():
-            yield number, parse_object(line, str(path), number)
+            yield number, parse_object(line, path, number)
 
 
 def parse_object(text: str, path: str, line: int | None) -> dict[str, Any]:

@@ -7,8 +7,9 @@ null is no field.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from classmark.formats.ids import Ids
 from classmark.formats.mappings import RESERVED, Keys, Place, record_from
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from classmark.formats.record import Record
+
+KEYS = Keys()
 
 
 def _arrow() -> tuple[ModuleType, ModuleType]:
@@ -46,25 +49,44 @@ def read_parquet(
     An error's line is the number of the row.
     """
     keys = Keys(id_column, label_column, None if fields is None else tuple(fields))
-    ids = Ids()
-    for number, row in enumerate(_rows(existing(path), batch), 1):
-        record = record_from(
-            _unmapped(row, label_column), keys, Place(str(path), number)
-        )
-        ids.new(record.id, str(path), number)
-        yield record
+    with parquet_file(existing(path), str(path)) as file:
+        yield from (r for _, r in rows_in(file, str(path), keys=keys, batch=batch))
 
 
-def _rows(path: Path, batch: int) -> Iterator[dict[str, Any]]:
+@contextmanager
+def parquet_file(source: Path | BinaryIO, name: str) -> Iterator[Any]:
+    """Open a Parquet file, as pyarrow has it; what is wrong in it is told by name."""
     arrow, parquet = _arrow()
     try:
-        with parquet.ParquetFile(path) as file:
-            for rows in file.iter_batches(batch_size=batch):
-                yield from rows.to_pylist()
+        with parquet.ParquetFile(source) as file:
+            yield file
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise UnreadableFile(
-            path, None, f"no Parquet file ({error}): write it again"
+            name, None, f"no Parquet file ({error}): write it again"
         ) from error
+
+
+def rows_in(
+    file: Any,
+    name: str,
+    groups: range | None = None,
+    *,
+    keys: Keys = KEYS,
+    batch: int = 1024,
+) -> Iterator[tuple[int, Record]]:
+    """Yield (row, record) of some row groups of an opened file; of all, if None."""
+    wanted = range(file.num_row_groups) if groups is None else groups
+    before = sum(file.metadata.row_group(at).num_rows for at in range(wanted.start))
+    ids = Ids()
+    rows = (
+        row
+        for rows in file.iter_batches(batch_size=batch, row_groups=list(wanted))
+        for row in rows.to_pylist()
+    )
+    for number, row in enumerate(rows, before + 1):
+        record = record_from(_unmapped(row, keys.labels), keys, Place(name, number))
+        ids.new(record.id, name, number)
+        yield number, record
 
 
 def _unmapped(row: dict[str, Any], label_column: str) -> dict[str, Any]:

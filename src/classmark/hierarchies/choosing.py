@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from classmark.corpus.splits import folds
 from classmark.sparse import Rows, take
+from classmark.spreading import spread
 
 if TYPE_CHECKING:
     from classmark.hierarchies.ranker import TaxonomyRanker
@@ -47,7 +48,8 @@ def chosen(ranker: TaxonomyRanker, rows: Rows, labels: Rows) -> Setting:
     distinct = list(dict.fromkeys(tried))
     if len(distinct) == 1:
         return distinct[0]
-    hits = [first_is_right(ranker, setting, rows, labels) for setting in distinct]
+    fresh = type(ranker)(**ranker.get_params(deep=False))
+    hits = spread(_tried, distinct, (fresh, rows, labels), "settings")
     best = max(range(len(distinct)), key=lambda at: hits[at].sum())
     gain = hits[best] - hits[0]
     error = gain.std() * np.sqrt(len(gain))
@@ -59,6 +61,12 @@ def _given(ranker: TaxonomyRanker, setting: Setting) -> Setting:
         setting.C if ranker.C is None else ranker.C,
         setting.center if ranker.center is None else ranker.center,
     )
+
+
+def _tried(
+    setting: Setting, ranker: TaxonomyRanker, rows: Rows, labels: Rows
+) -> NDArray[np.float64]:
+    return first_is_right(ranker, setting, rows, labels)
 
 
 def first_is_right(

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from classmark.corpus.splits import folds
 from classmark.hierarchies.flat import categories_in, owners_of
 from classmark.problems import Mistake
-from classmark.progress import track
 from classmark.rankers.linear import LinearRanker
 from classmark.sparse import Rows, rows_from, take
+from classmark.spreading import spread
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -87,10 +87,23 @@ def out_of_fold(
     rows, given = rows_from(X), categories_in(y)
     found = np.empty((len(rows), len(classes)))
     parts = list(folds(len(rows), n_folds, random_state=0))
-    for learn, ask in track(parts, "scoring held-out documents", n_folds):
-        model = fitted(base, take(rows, learn), [given[i] for i in learn])
-        found[ask] = model.scores(take(rows, ask).to_scipy(), classes)
+    shared = (base, rows, given, classes)
+    scores = spread(_fold_scores, parts, shared, "scoring held-out documents")
+    for (_, ask), own in zip(parts, scores, strict=True):
+        found[ask] = own
     return found
+
+
+def _fold_scores(
+    part: tuple[Numbers, Numbers],
+    base: Any,
+    rows: Rows,
+    given: list[list[Any]],
+    classes: Sequence[Hashable],
+) -> Floats:
+    learn, ask = part
+    model = fitted(base, take(rows, learn), [given[i] for i in learn])
+    return model.scores(take(rows, ask).to_scipy(), classes)
 
 
 def parted(

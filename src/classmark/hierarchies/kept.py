@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from classmark.hierarchies.descending.pieces import MOST, Piece
+from classmark.hierarchies.descending.shape import Shape
 from classmark.hierarchies.descending.trained import NAMES, Trained, read_only
 from classmark.hierarchies.places import Places
 from classmark.problems import Mistake
 from classmark.sparse import Rows
 from classmark.storage import (
+    FolderWriter,
     open_folder,
     pack_strings,
     save,
@@ -23,6 +28,7 @@ from classmark.storage import (
 from classmark.taxonomy.tree import Dummy, Taxonomy
 
 FORMAT, VERSION = "classmark-top-down", 1
+PIECEWISE = ("bias", "slope", "features", "offsets", "weight")
 AGAIN = "model-again"  # beside a model that it is to replace
 
 
@@ -38,21 +44,54 @@ class Kept(NamedTuple):
     settings: dict[str, Any]
 
 
+class Short(NamedTuple):
+    """The arrays that grow with the nodes alone, and the share of Σ w² dropped."""
+
+    arrays: dict[str, NDArray[Any]]
+    dropped: float
+
+
 def keep(folder: Path, kept: Kept) -> None:
     """Write a new folder; it appears whole or not at all."""
-    tree, documents = kept.places.tree, kept.places.documents
-    number = {node: at for at, node in enumerate(tree.nodes)}
-    edges = [(number[u], number[v]) for u, v in tree.edges]
-    arrays = kept.trained.named | {
-        "edges": np.array(edges, np.int64).reshape(-1, 2),
-        "labels_starts": documents.starts,
-        "labels_columns": documents.columns,
-    }
-    arrays["nodes"], arrays["nodes_ends"] = pack_strings(
-        [json.dumps(_written(node), ensure_ascii=False) for node in tree.nodes]
-    )
-    facts = {"dropped": kept.trained.dropped, "given": len(kept.taxonomy)}
-    save(folder, FORMAT, VERSION, arrays, {**kept.settings, **facts})
+    arrays = kept.trained.named | _about(kept)
+    save(folder, FORMAT, VERSION, arrays, _facts(kept, kept.trained.dropped))
+
+
+def keep_pieces(
+    folder: Path, kept: Kept, shape: Shape, pieces: Iterable[Piece]
+) -> None:
+    """Write the same from the pieces of all inner nodes, one after the other.
+
+    No more than one piece is in memory; what ``kept`` says is trained is not looked at.
+    """
+    writer = FolderWriter(folder)
+    try:
+        sums = _append(writer, shape, pieces)
+        for name, array in (_about(kept) | sums.arrays).items():
+            writer.put(name, array)
+        writer.close(FORMAT, VERSION, _facts(kept, sums.dropped))
+    except BaseException:
+        writer.discard()
+        raise
+
+
+def _append(writer: FolderWriter, shape: Shape, pieces: Iterable[Piece]) -> Short:
+    """Write what is long; return what is short, and the share that was dropped."""
+    small = np.dtype(np.uint16 if shape.widest <= MOST else np.uint32)
+    features, entries, lost, whole = [0], [0], 0.0, 0.0
+    for piece in pieces:
+        for name in PIECEWISE:
+            writer.append(name, getattr(piece, name))
+        writer.append("daughter", piece.daughter.astype(small, copy=False))
+        features.append(features[-1] + len(piece.features))
+        entries.append(entries[-1] + len(piece.weight))
+        lost, whole = lost + piece.lost, whole + piece.whole
+    arrays = {
+        "starts": shape.starts, "codes": shape.codes,
+        "feature_starts": np.array(features, np.int64),
+        "entry_starts": np.array(entries, np.int64),
+    }  # fmt: skip
+    return Short(arrays, lost / whole if whole else 0.0)
 
 
 def keep_again(folder: Path, kept: Kept) -> None:
@@ -94,6 +133,27 @@ def open_kept(folder: Path) -> Kept:
     given = settings.pop("given")
     taxonomy = tree if given == len(nodes) else _without(edges, nodes[:given])
     return Kept(taxonomy, Places(tree, documents), trained, settings)
+
+
+def _about(kept: Kept) -> dict[str, NDArray[Any]]:
+    """The tree and where documents stand in it."""
+    tree, documents = kept.places.tree, kept.places.documents
+    number = {node: at for at, node in enumerate(tree.nodes)}
+    edges = [(number[u], number[v]) for u, v in tree.edges]
+    nodes, ends = pack_strings(
+        [json.dumps(_written(node), ensure_ascii=False) for node in tree.nodes]
+    )
+    return {
+        "edges": np.array(edges, np.int64).reshape(-1, 2),
+        "labels_starts": documents.starts,
+        "labels_columns": documents.columns,
+        "nodes": nodes,
+        "nodes_ends": ends,
+    }
+
+
+def _facts(kept: Kept, dropped: float) -> dict[str, Any]:
+    return {**kept.settings, "dropped": dropped, "given": len(kept.taxonomy)}
 
 
 def _without(edges: list[tuple[Any, Any]], given: list[Any]) -> Taxonomy:

@@ -19,10 +19,12 @@ from classmark.hierarchies.descending.walking import (
     by_best_first,
     everywhere,
 )
+from classmark.hierarchies.in_folder import trained_in
 from classmark.hierarchies.kept import Kept, keep, open_kept
+from classmark.hierarchies.lessons import Nodes
 from classmark.hierarchies.nodes import documents_like, require
 from classmark.hierarchies.places import Places, places_of
-from classmark.hierarchies.training import Nodes, Settings, train, trained_in
+from classmark.hierarchies.training import Settings, train
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence
 from classmark.ranking import order
@@ -54,6 +56,8 @@ class TopDownClassifier(Estimator):
         sparse weights.
     folder : where finished nodes are written as they come: a training that was killed
         goes on from there. In the end it holds the whole model, as ``save`` writes it.
+        Where machines were brought (``classmark.spreading``), their workers do it,
+        each within ``memory``; without a folder, nothing is spread.
 
     The probability of a leaf is the product of softmaxes along its path, where there
     are several paths the best one's.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +31,31 @@ from classmark.index.tree import And, Belief, Group, Node, Not, Or, Phrase, Word
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
-    from classmark.index.directory import Index
     from classmark.index.searching import Hit, Searcher
+    from classmark.index.stored import StoredField
+    from classmark.text.analysis import Analyzer
 
 BOOLEAN, INQUERY = "boolean", "inquery"
+Wanted = Mapping[str, Mapping[str, float]]
+
+
+class Askable(Protocol):
+    """What queries of the language are put to: an index, or a part of one."""
+
+    @property
+    def searcher(self) -> Searcher:
+        """What ranks."""
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """What made the terms."""
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether the places of tokens were kept."""
+
+    def field(self, name: str | None = None) -> StoredField:
+        """Return a field, for reading."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +68,7 @@ class Question:
     """
 
     searcher: Searcher
-    wanted: Mapping[str, Mapping[str, float]]
+    wanted: Wanted
     members: NDArray[np.bool_] | None
     choice: Choice
     weights: Weights = None
@@ -98,15 +119,9 @@ class Question:
             np.array([hit.score for hit in hits]),
             self.choice[0],
         )
-        asked = {term: 0.0 for each in self.wanted.values() for term in each}
-        for term in asked:
-            asked[term] = max(each.get(term, 0.0) for each in self.wanted.values())
-        longer = expand(main_field(self.searcher.fields), asked, found, feedback)
-        wanted = {
-            name: {t: w for t, w in longer.items() if t in each or t not in asked}
-            for name, each in self.wanted.items()
-        }
-        return replace(self, wanted=wanted)
+        field, asked = main_field(self.searcher.fields), in_any(self.wanted)
+        longer = expand(field, asked, found, feedback)
+        return replace(self, wanted=lengthened(self.wanted, longer))
 
     def _within(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Add every posting of every field, and keep the best of the members."""
@@ -138,7 +153,7 @@ class Question:
 
 
 def ask(
-    index: Index, query: str, k: int = 10, model: str | None = None, **options: Any
+    index: Askable, query: str, k: int = 10, model: str | None = None, **options: Any
 ) -> list[Hit]:
     """Return the best ``k`` documents for a query of the language.
 
@@ -161,7 +176,7 @@ def ask(
 
 
 def question(
-    index: Index,
+    index: Askable,
     query: str,
     model: str | None = None,
     *,
@@ -176,12 +191,7 @@ def question(
     feedback : "rocchio", "rm3" or "information", or one with its parameters.
     """
     asked, tree = asked_of(index, query), parse(query)
-    wanted: dict[str, dict[str, float]] = {name: {} for name in asked.fields}
-    for leaf in () if tree is None else _positive(asked, tree):
-        for name in asked.within(leaf):
-            for term, _ in asked.terms(leaf):
-                wanted[name][term] = wanted[name].get(term, 0.0) + 1.0
-    members = None
+    wanted, members = wanted_of(asked, tree), None
     if tree is not None and not _is_plain(tree):
         members = np.zeros(index.searcher.n_items, np.bool_)
         members[documents_of(asked, tree)] = True
@@ -192,7 +202,32 @@ def question(
     return made.with_feedback(feedback_from(feedback))
 
 
-def asked_of(index: Index, query: str) -> Asked:
+def wanted_of(asked: Asked, tree: Node | None) -> Wanted:
+    """Return how much each field is asked for each term that is not negated."""
+    wanted: dict[str, dict[str, float]] = {name: {} for name in asked.fields}
+    for leaf in () if tree is None else _positive(asked, tree):
+        for name in asked.within(leaf):
+            for term, _ in asked.terms(leaf):
+                wanted[name][term] = wanted[name].get(term, 0.0) + 1.0
+    return wanted
+
+
+def in_any(wanted: Wanted) -> dict[str, float]:
+    """Return how much each term is asked for in any field, at most."""
+    terms = dict.fromkeys(term for each in wanted.values() for term in each)
+    return {t: max(each.get(t, 0.0) for each in wanted.values()) for t in terms}
+
+
+def lengthened(wanted: Wanted, longer: Mapping[str, float]) -> Wanted:
+    """Return what is wanted after feedback: new terms are wanted in every field."""
+    asked = in_any(wanted)
+    return {
+        name: {t: w for t, w in longer.items() if t in each or t not in asked}
+        for name, each in wanted.items()
+    }
+
+
+def asked_of(index: Askable, query: str) -> Asked:
     """Return what a query is asked of."""
     fields = {name: known.field for name, known in index.searcher.fields.items()}
     places = None
@@ -204,7 +239,7 @@ def asked_of(index: Index, query: str) -> Asked:
     return Asked(query, fields, index.analyzer, places)
 
 
-def _described(index: Index, found: Documents, k: int) -> list[Hit]:
+def _described(index: Askable, found: Documents, k: int) -> list[Hit]:
     if k < 0:
         raise Mistake(f"k is {k}: give 0 or more")
     first = found[:k].astype(np.int64)

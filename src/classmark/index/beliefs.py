@@ -55,7 +55,7 @@ def _believe(
         fields = [searcher.fields[name] for name in asked.within(node)]
         terms = [term for term, _ in asked.terms(node)]
         parts = [_of_term(field, term, found) for field in fields for term in terms]
-        return np.mean(parts, axis=0) if parts else None
+        return reduce(np.add, parts) / len(parts) if parts else None
     if not isinstance(node, Belief):
         raise Mistake(f"{node} cannot stand within an operator: give words")
     weights = node.weights or (1.0,) * len(node.parts)

@@ -68,6 +68,11 @@ class Setup:
         """Characters of text that are counted together."""
         return min(self.memory // 16, _LARGEST_BATCH)
 
+    @property
+    def merging(self) -> int:
+        """Bytes of lists that are held while blocks are merged."""
+        return max(self.memory - _BESIDE, _LEAST) // 2
+
     def is_full(self, block: Block) -> bool:
         """Say whether the block must be written before more documents come."""
         if self.block is not None:
@@ -85,7 +90,7 @@ def build_segment(
     """Index a stream of documents as one segment: blocks, merged in the end.
 
     ``place`` gives a new folder each time. How many blocks there are does not change
-    the result by a byte.
+    the result by a byte, nor its name.
     """
     blocks: list[Path] = []
     block = setup.new_block()
@@ -112,14 +117,15 @@ def _written(block: Block, folder: Path) -> Path:
 
 
 def _joined(blocks: list[Path], setup: Setup, place: Callable[[], Path]) -> Segment:
-    """Merge blocks, and remove them."""
+    """Merge blocks, and remove them; the place of the first is that of all."""
     if len(blocks) == 1:
         return Segment(blocks[0])
     parts = [Part(Segment(folder), None) for folder in blocks]
     folder = place()
-    memory = max(setup.memory - _BESIDE, _LEAST) // 2
-    merge_segments(parts, folder, positions=setup.positions, memory=memory)
+    merge_segments(parts, folder, positions=setup.positions, memory=setup.merging)
     del parts
     for old in blocks:
         shutil.rmtree(old)
-    return Segment(folder)
+    segment = Segment(folder)
+    segment.move(blocks[0])
+    return segment

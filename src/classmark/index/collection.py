@@ -20,7 +20,11 @@ from classmark.sparse import Rows, rows_from, take, transpose
 
 @dataclass(frozen=True)
 class CountedField:
-    """A field over counts in memory, transposed; see ``field_of``."""
+    """A field over counts in memory, transposed; see ``field_of``.
+
+    world : items alive, and their tokens, where these are some items of many more, of
+    which df and cf tell.
+    """
 
     terms: Sequence[str]
     lengths: NDArray[np.uint32]
@@ -28,6 +32,7 @@ class CountedField:
     df: NDArray[np.uint32]
     cf: NDArray[np.int64]
     whole: Lists
+    world: tuple[int, int] | None = None
 
     @property
     def n_items(self) -> int:
@@ -37,6 +42,8 @@ class CountedField:
     @property
     def n_alive(self) -> int:
         """Items that are not deleted."""
+        if self.world is not None:
+            return self.world[0]
         return self.n_items if self.alive is None else int(self.alive.sum())
 
     @property
@@ -47,6 +54,8 @@ class CountedField:
     @cached_property
     def total_length(self) -> int:
         """Tokens in all items that are alive."""
+        if self.world is not None:
+            return self.world[1]
         kept = self.lengths if self.alive is None else self.lengths[self.alive]
         return int(kept.sum(dtype=np.int64))
 

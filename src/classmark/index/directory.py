@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.index.background import clear
-from classmark.index.building import Setup, build_segment, bytes_of
+from classmark.index.answering import Answering
+from classmark.index.building import Setup, bytes_of
 from classmark.index.changing import Changeable
 from classmark.index.checking import Checked, check, living_ids
 from classmark.index.documents import TEXT, Given, entries
-from classmark.index.merging import Part
-from classmark.index.querying import QueryTerms, warn_of_language
-from classmark.index.snapshots import (
-    Snapshot,
-    commit,
-    locked,
-    new_segment,
-    open_snapshot,
-    sweep,
-)
+from classmark.index.filling import fill_index
+from classmark.index.querying import QueryTerms
+from classmark.index.sharding import build_segments
+from classmark.index.snapshots import Snapshot, open_snapshot
 from classmark.index.stored import StoredField
 from classmark.problems import Mistake
 from classmark.text.analysis import Analyzer
 from classmark.weighting.vectorizer import analyzer_from
 
 if TYPE_CHECKING:
-    from classmark.index.explaining import Explanation
+    from classmark.index.asking import Question
     from classmark.index.searching import Hit, Searcher
 
 _PER_ID = 100  # bytes, about, of an id kept as a string
 
 
-class Index(Changeable):
+class Index(Changeable, Answering):
     """An inverted file on disk; open one with ``Index.build`` or ``Index.open``.
 
     What is read is one generation: the last committed when the index was opened, or by
@@ -80,13 +74,10 @@ class Index(Changeable):
             positions,
             bytes_of(memory),
         )
-        with locked(folder):
-            sweep(folder)
-            clear(folder)
-            stream = entries(documents, setup.fields)
-            segment = build_segment(stream, setup, lambda: new_segment(folder))
-            parts = [Part(segment, None)] if segment.n_items else []
-            snapshot = commit(folder, parts, _settings(setup))
+        stream = entries(documents, setup.fields)
+        snapshot = fill_index(
+            folder, setup, lambda: build_segments(stream, setup, folder)
+        )
         return cls(folder, snapshot, setup.memory)
 
     @classmethod
@@ -164,31 +155,6 @@ class Index(Changeable):
             self._fields[name] = StoredField(self._snapshot, name, self._memory)
         return self._fields[name]
 
-    def terms(self, query: str) -> list[str]:
-        """Return the terms of a query, analysed as the documents were."""
-        if not isinstance(query, str):
-            raise Mistake(f"query is {type(query).__name__}: give a string")
-        return self._terms.of(query)
-
-    def search(
-        self, query: str, k: int = 10, model: str = "bm25", **options: Any
-    ) -> list[Hit]:
-        """Return the best ``k`` documents for a text, best first; ties by number.
-
-        query : words, a title, a whole document: every word counts, and nothing in it
-            is an operator. What people type, as in ``title:"wind tunnel" -drag``, is
-            for ``ask``. The model "boolean" needs operators, and gives it to ``ask``.
-        options : parameters, ``fields`` and ``prior``: as ``Searcher.search`` takes.
-        """
-        if model == "boolean":
-            return self.ask(query, k, model=model, **options)
-        terms = self.terms(query)
-        if ":" in query or "#" in query:
-            warn_of_language(query, self.fields)
-        if "feedback" in options:
-            raise Mistake("search takes no feedback: index.ask(query, feedback=…) does")
-        return self.searcher.search(terms, k, model, **options)
-
     def ask(self, query: str, k: int = 10, **options: Any) -> list[Hit]:
         """Answer a query as people type it: words, "phrases", field:word, +word, -word.
 
@@ -203,30 +169,13 @@ class Index(Changeable):
 
         return ask(self, query, k, **options)
 
-    def search_many(
-        self, queries: Sequence[str], k: int = 10, model: str = "bm25", **options: Any
-    ) -> list[list[Hit]]:
-        """Return what ``search`` does for each of many queries."""
-        if model == "boolean" or len(self.fields) > 1 or "prior" in options:
-            return [self.search(query, k, model, **options) for query in queries]
-        asked = [self.terms(query) for query in queries]
-        return self.searcher.search_many(asked, k, model, **options)
+    def question(
+        self, query: str, model: str | None = None, **options: Any
+    ) -> Question:
+        """Make a query as people type it ready: to be answered, and explained."""
+        from classmark.index.asking import question
 
-    def search_vector(self, weights: Mapping[str, float], k: int = 10) -> list[Hit]:
-        """Return the documents with the largest dot product with ``weights``.
-
-        weights : analysed term → weight, any sign; documents are unit tf·idf vectors.
-        """
-        return self.searcher.search_vector(weights, k)
-
-    def explain(
-        self, query: str, name: str, model: str = "bm25", **options: Any
-    ) -> Explanation:
-        """Return what each term adds to the score of the document with this id."""
-        number = self.number(name)
-        if number is None:
-            raise Mistake(f"document {name!r} is not in the index: give an id it has")
-        return self.searcher.explain(self.terms(query), number, model, **options)
+        return question(self, query, model, **options)
 
     @property
     def searcher(self) -> Searcher:
@@ -236,14 +185,14 @@ class Index(Changeable):
 
             names = self.fields or [TEXT]
             fields = {name: self.field(name) for name in names}
-            self._searcher = Searcher(fields, names=self._names())
+            self._searcher = Searcher(fields, names=self.names())
         return self._searcher
 
     def check(self) -> Checked:
         """Read every byte of what is in service on disk, and verify it."""
         return check(self.path)
 
-    def _names(self) -> Callable[[int], str]:
+    def names(self) -> Callable[[int], str]:
         """Return a quick way from number to id: a list, unless it were too long."""
         if _PER_ID * self._snapshot.n_items > self._memory // 4:
             return self.id
@@ -259,12 +208,3 @@ class Index(Changeable):
         self._terms = QueryTerms(self._analyzer)
         sizes = [part.segment.n_items for part in snapshot.parts]
         self._bases = np.cumsum([0, *sizes])[: len(sizes)]
-
-
-def _settings(setup: Setup) -> dict[str, Any]:
-    fields = None if setup.fields is None else list(setup.fields)
-    return {
-        "analyzer": str(setup.analyzer),
-        "fields": fields,
-        "positions": setup.positions,
-    }

@@ -129,7 +129,8 @@ class Information:
         numbers, places = np.unique(postings.terms, return_inverse=True)
         names = [field.field.term(number) for number in numbers.tolist()]
         asked = field.ask(dict.fromkeys(names, 1.0), (self.model, {"c": self.c}))
-        _, a, b = asked.terms
+        order = np.argsort(asked.query.numbers)  # a short query has its own
+        a, b = (values[order] for values in asked.terms[1:])
         given, x, parts = asked.plan, asked.data[2], np.zeros(len(numbers))
         where = (postings.items, places.astype(np.int64), postings.counts)
         inform(given.model.code, given.world, *where, x, a, b, parts)

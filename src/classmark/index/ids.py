@@ -12,6 +12,22 @@ from numpy.typing import NDArray
 from classmark.problems import Mistake
 
 
+class TwinIds(Mistake):
+    """Two documents have one id; before, number : which ones, counted from 0.
+
+    part : where parts are built apart, that in which they were counted.
+    """
+
+    part: int = 0
+
+    def __init__(self, name: str, before: int, number: int) -> None:
+        super().__init__(
+            f"document {number + 1}: id {name!r} is also that of document "
+            f"{before + 1}: give each document an id of its own"
+        )
+        self.name, self.before, self.number = name, before, number
+
+
 def id_bytes(name: str) -> bytes:
     """Return an id as it is stored."""
     return name.encode(errors="surrogatepass")
@@ -88,8 +104,5 @@ def ordered(
         number = int(numbers[at])
         before = seen.setdefault(name(number), number)
         if before != number:
-            raise Mistake(
-                f"document {number + 1}: id {name(number)!r} is also that of document "
-                f"{before + 1}: give each document an id of its own"
-            )
+            raise TwinIds(name(number), before, number)
     return keys, numbers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -54,6 +54,7 @@ def merge_segments(
     *,
     positions: bool,
     memory: int,
+    fields: Sequence[str] | None = None,
     watch: Callable[[], object] = lambda: None,
 ) -> None:
     """Write the documents of all parts that are alive, in order, as one segment.
@@ -64,12 +65,13 @@ def merge_segments(
     commonest term (with positions, and 10 for each of its occurrences); and 4 bytes for
     each document of a part that has deleted ones.
 
+    fields : the fields it has, None for those of the parts, as they come.
     watch : called between the ranges of terms; what it raises ends the merging, and
         nothing is left of it.
     """
     writer = SegmentWriter(folder)
     try:
-        for name in dict.fromkeys(n for part in parts for n in part.segment.fields):
+        for name in fields or fields_of(parts):
             writer.field(name, positions=positions)
             for part in parts:
                 writer.lengths(_lengths(part, name))
@@ -82,13 +84,18 @@ def merge_segments(
         for part in parts:
             _copy_ids(part, writer)
             part.segment.let_go()
-        for keys, numbers in _merged_keys(parts):
+        for keys, numbers in merged_keys(parts):
             writer.keys(keys, numbers, lambda number: id_of(parts, number))
             watch()
         writer.close()
     except BaseException:
         writer.discard()
         raise
+
+
+def fields_of(parts: Iterable[Part]) -> list[str]:
+    """Return the names of the parts' fields, as they come."""
+    return list(dict.fromkeys(name for part in parts for name in part.segment.fields))
 
 
 def id_of(parts: Sequence[Part], number: int) -> str:
@@ -122,7 +129,7 @@ def _copy_ids(part: Part, writer: SegmentWriter) -> None:
         writer.ids(names.tobytes(), sizes)
 
 
-def _merged_keys(
+def merged_keys(
     parts: Sequence[Part],
 ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
     """Merge the orders in which ids are found, one range of keys after another."""
@@ -153,7 +160,7 @@ def _merged(
         if name in part.segment.fields:
             having.append((part.segment.fields[name], shift, part.renumbered()))
         shift += part.kept()
-    size = memory // (4 * _PER_HELD * len(having))
+    size = memory // (4 * _PER_HELD * max(len(having), 1))
     cursors = [Cursor(field, size) for field, _, _ in having]
     while any(len(cursor.stretch) for cursor in cursors):
         sources = [

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from classmark.index.combining import find_in_fields
 from classmark.index.explaining import Explanation, explain
+from classmark.index.feedback import Feedback, Found, expand, main_field
 from classmark.index.plans import Choice, Plan, Prepared, Terms
 from classmark.index.priors import Prior, with_prior
 from classmark.index.products import Products, WeightedQuery
@@ -177,6 +178,16 @@ class Searcher:
         """Take apart the score that ``search`` gives an item."""
         return explain(self, terms, item, (model, parameters), (fields, prior))
 
+    def lengthen(
+        self,
+        queries: Sequence[Mapping[str, float]],
+        found: Sequence[Found],
+        feedback: Feedback,
+    ) -> list[dict[str, float]]:
+        """Return each query made longer by the first documents found for it."""
+        field, pairs = main_field(self.fields), zip(queries, found, strict=True)
+        return [expand(field, terms, best, feedback) for terms, best in pairs]
+
     def one_field(self, act: str) -> Prepared:
         """Return the only field, or say that there are several."""
         if self._only is None:
@@ -186,9 +197,7 @@ class Searcher:
 
     def hits(self, items: NDArray[np.int64], scores: NDArray[np.float64]) -> list[Hit]:
         """Name items that were found."""
-        numbers = items.tolist()
-        found = zip(map(self.names, numbers), scores.tolist(), numbers, strict=True)
-        return list(map(_new, repeat(Hit), found))
+        return named_hits(self.names, items, scores)
 
     def scratch(self) -> Scratch:
         """Take accumulators; put them back, wiped, by ``release``."""
@@ -271,6 +280,15 @@ class Searcher:
         self._scratch.append(scratch)
         kept = np.arange(k) < sizes[:, np.newaxis]
         return Ranking(np.repeat(np.arange(n), sizes), items[kept], scores[kept])
+
+
+def named_hits(
+    names: Callable[[int], str], items: NDArray[np.int64], scores: NDArray[np.float64]
+) -> list[Hit]:
+    """Make hits of items that were found; names : from number to id."""
+    numbers = items.tolist()
+    found = zip(map(names, numbers), scores.tolist(), numbers, strict=True)
+    return list(map(_new, repeat(Hit), found))
 
 
 def _require_size(k: int) -> None:

@@ -25,6 +25,8 @@ from classmark.storage import Generations, Saved, make_folder, open_folder, save
 
 FORMAT, VERSION = "classmark-index", 1
 _PREFIX, _LOCK = "segment-", ".lock"
+#: What working folders of a build are called; they end with it.
+PARTS = ".parts-"
 _TRIES = 5
 _RANGE, _TERMS = 1 << 22, 1 << 15
 
@@ -110,6 +112,23 @@ def open_snapshot(path: Path) -> Snapshot:
     raise DamagedFolder(f"{path} changes faster than it can be opened: try again")
 
 
+def open_generation(path: Path, number: int) -> Snapshot:
+    """Open a generation by its number, in service or not, while it is still there."""
+    try:
+        return _opened(path, path / f"{number:06d}")
+    except (DamagedFolder, FileNotFoundError) as problem:
+        if not path.is_dir():
+            raise Mistake(
+                f"{path} is not there for a worker: put the index where all machines "
+                "have it under the same name"
+            ) from problem
+        if _pointer(path).decode().strip() == f"{number:06d}":
+            raise
+        raise Mistake(
+            f"{path} was changed, and generation {number} is gone: open it again"
+        ) from problem
+
+
 def _pointer(path: Path) -> bytes:
     pointer = path / "CURRENT"
     return pointer.read_bytes() if pointer.exists() else b""
@@ -169,8 +188,11 @@ def new_segment(path: Path) -> Path:
     return path / f"{_PREFIX}{max(map(int, found), default=0) + 1:06d}"
 
 
-def sweep(path: Path) -> None:
-    """Remove what the generation in service does not need; the lock must be held."""
+def sweep(path: Path, aside: str = "") -> None:
+    """Remove what the generation in service does not need; the lock must be held.
+
+    aside : the working folder that is still used, of all there are.
+    """
     current = Generations(path).current()
     needed: set[str] = set()
     if current is not None:
@@ -182,6 +204,9 @@ def sweep(path: Path) -> None:
             shutil.rmtree(folder)
     for unfinished in path.glob(".*.writing"):
         shutil.rmtree(unfinished)
+    for left in path.glob(f"{PARTS}*"):
+        if left.name != aside:
+            shutil.rmtree(left, ignore_errors=True)  # a lost worker may write there
 
 
 def _segments(path: Path) -> list[Path]:

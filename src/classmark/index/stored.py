@@ -13,7 +13,7 @@ from classmark.corpus.pages import zeros
 from classmark.index.lookup.words import Words
 from classmark.index.merging import Part, Source, join
 from classmark.index.reading import Lists
-from classmark.index.segments import bounds_of
+from classmark.index.segments import SegmentField, bounds_of
 from classmark.index.snapshots import Lost, Snapshot
 
 _PER_POSTING = 8
@@ -37,31 +37,34 @@ class StoredField:
 
     Where all postings, decoded, fit the memory, they are decoded once and for all;
     else the lists that are asked for are.
+
+    within : which segments' documents are read, numbered from 0; the numbers of terms
+    and all statistics are still those of all segments. None: all are.
     """
 
-    def __init__(self, snapshot: Snapshot, name: str, memory: int) -> None:
-        self._parts = snapshot.parts
-        self.sources = _sources(snapshot.parts, name)
-        having = [
-            lost.get(name)
-            for part, lost in zip(snapshot.parts, snapshot.lost, strict=True)
-            if name in part.segment.fields
-        ]
-        self.alive = _alive(snapshot.parts)
-        self.lengths = _lengths(snapshot.parts, name)
-        self.n_items = snapshot.n_items
-        living = self.lengths if self.alive is None else self.lengths[self.alive]
-        self.n_alive = len(living)
-        self.total_length = int(living.sum(dtype=np.int64))
+    def __init__(
+        self, snapshot: Snapshot, name: str, memory: int, within: slice | None = None
+    ) -> None:
+        parts = snapshot.parts[within or slice(None)]
+        self.sources = _sources(parts, name)
+        self.alive = _alive(parts)
+        self.lengths = _lengths(parts, name)
+        self.n_items = len(self.lengths)
+        self.n_alive = sum(part.kept() for part in snapshot.parts)
+        self.total_length = sum(_tokens(part, name) for part in snapshot.parts)
         total = sum(int(source.stretch.df.sum()) for source in self.sources)
-        many = len(self.sources) > 1 or self.alive is not None
+        many = len(self.sources) > 1 or self.alive is not None or within is not None
         self.whole: Lists | None = None
         self._places: list[NDArray[np.int64]] = []
         self.room = max(0, memory - _PER_POSTING * total)
-        if not self.sources or _PER_POSTING * total * (3 if many else 1) <= memory:
+        fits = _PER_POSTING * total * (3 if many else 1) <= memory
+        having = _having(snapshot, name)
+        if not having or (within is None and fits):
             self._decode()
-        else:
-            self._refer(having)
+            return
+        self._refer(having)
+        if fits:
+            self.whole = self.lists(np.arange(self.n_terms))
 
     @property
     def n_terms(self) -> int:
@@ -122,8 +125,9 @@ class StoredField:
 
     def _decode(self) -> None:
         """Decode everything."""
-        if len(self.sources) == 1 and self.alive is None:
-            stretch = self.sources[0].stretch
+        only = self.sources[0] if len(self.sources) == 1 else None
+        if only is not None and not only.shift and self.alive is None:
+            stretch = only.stretch
             self.words = Words(stretch.field.terms)
             self.whole = stretch.lists(slice(None))
             self.df, self.cf = stretch.df.astype(np.uint32), stretch.field.cf
@@ -142,22 +146,24 @@ class StoredField:
         before = bounds_of(lists.counts)
         self.cf = before[lists.ends] - before[lists.begins]
 
-    def _refer(self, lost: Sequence[Lost | None]) -> None:
-        """Find out where the list of each term is in each segment."""
-        fields = [source.stretch.field for source in self.sources]
-        vocabulary, number = order_terms([field.terms.tobytes() for field in fields])
-        sizes = [field.n_terms for field in fields]
+    def _refer(self, having: Sequence[tuple[SegmentField, Lost | None]]) -> None:
+        """Find out where the list of each term is in each segment that is read."""
+        vocabulary, number = order_terms([one.terms.tobytes() for one, _ in having])
+        sizes = [field.n_terms for field, _ in having]
         self.words = Words(vocabulary.blob)
         df, cf = np.zeros(self.n_terms, np.int64), np.zeros(self.n_terms, np.int64)
         self._stored = np.zeros(self.n_terms, np.int64)
+        read = [source.stretch.field for source in self.sources]
         numbers = np.split(number, np.cumsum(sizes)[:-1])
-        for source, mine, gone in zip(self.sources, numbers, lost, strict=True):
-            here = np.full(self.n_terms, -1, np.int64)
-            here[mine] = np.arange(len(mine))
-            self._places.append(here)
-            self._stored[mine] += source.stretch.df
-            df[mine] += source.stretch.df
-            cf[mine] += source.stretch.field.cf
+        for (field, gone), mine in zip(having, numbers, strict=True):
+            known = field.whole.df
+            if any(field is one for one in read):
+                here = np.full(self.n_terms, -1, np.int64)
+                here[mine] = np.arange(len(mine))
+                self._places.append(here)
+                self._stored[mine] += known
+            df[mine] += known
+            cf[mine] += field.cf
             if gone is not None:
                 df[mine[gone.terms]] -= gone.df
                 cf[mine[gone.terms]] -= gone.cf
@@ -179,6 +185,24 @@ def _sources(parts: Sequence[Part], name: str) -> list[Source]:
             sources.append(Source(whole, shift, numbers))
         shift += part.segment.n_items
     return sources
+
+
+def _having(snapshot: Snapshot, name: str) -> list[tuple[SegmentField, Lost | None]]:
+    """Return the field in each segment that has it, and what deleted items take."""
+    return [
+        (part.segment.fields[name], lost.get(name))
+        for part, lost in zip(snapshot.parts, snapshot.lost, strict=True)
+        if name in part.segment.fields
+    ]
+
+
+def _tokens(part: Part, name: str) -> int:
+    """Return how many tokens a field has in the documents of a segment alive."""
+    if name not in part.segment.fields:
+        return 0
+    lengths = part.segment.fields[name].lengths
+    living = lengths if part.alive is None else lengths[part.alive]
+    return int(living.sum(dtype=np.int64))
 
 
 def _alive(parts: Sequence[Part]) -> NDArray[np.bool_] | None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from classmark.index.plans import STRIDE, Prepared, frozen_lists
 from classmark.index.terms import terms_of
-from classmark.sparse import Rows
+from classmark.sparse import Rows, transpose
 
 
 def vectors_of(field: Prepared, items: Sequence[int] | NDArray[np.integer]) -> Rows:
@@ -62,3 +62,37 @@ def mean_vector(field: Prepared) -> NDArray[np.float64]:
         owner = np.repeat(np.arange(len(chosen)), sizes)
         total[chosen] = np.bincount(owner, parts, minlength=len(chosen))
     return np.asarray(total * field.idf / max(field.field.n_alive, 1))
+
+
+def unit_rows(field: Prepared, first: int, last: int) -> Rows:
+    """The vectors of documents ``first`` to before ``last``, in order.
+
+    A document that is deleted has an empty row. All lists are gone through once; bit
+    for bit they are those of ``vectors_of``.
+
+    >>> from classmark.index.collection import field_of
+    >>> from classmark.sparse import rows_from
+    >>> field = Prepared(field_of(rows_from([[3, 4], [1, 0]]), ["ant", "bee"]))
+    >>> unit_rows(field, 1, 2).to_scipy().toarray().tolist()
+    [[1.0, 0.0]]
+    """
+    sizes, items, values = [np.zeros(1, np.int64)], [], []
+    for begin in range(0, field.field.n_terms, STRIDE):
+        chosen = np.arange(begin, min(begin + STRIDE, field.field.n_terms))
+        lists = frozen_lists(field.field.lists(chosen))
+        lengths = lists.ends - lists.begins
+        taken = np.repeat(lists.begins - (np.cumsum(lengths) - lengths), lengths)
+        taken += np.arange(len(taken))
+        term = np.repeat(chosen, lengths)
+        here = lists.items[taken]
+        inside = (here >= first) & (here < last)
+        if field.field.alive is not None:
+            inside &= field.field.alive[here]
+        term, here, taken = term[inside], here[inside], taken[inside]
+        sizes.append(np.bincount(term - begin, minlength=len(chosen)))
+        items.append((here - first).astype(np.uint32))
+        values.append(lists.counts[taken] * field.idf[term] * field.inverse_norms[here])
+    starts = np.cumsum(np.concatenate(sizes))
+    columns = np.concatenate([np.empty(0, np.uint32), *items])
+    weights = np.concatenate([np.empty(0), *values])
+    return transpose(Rows(starts, columns, weights, last - first))

@@ -61,7 +61,10 @@ class CategoryTally:
 
     def add(self, scores: ArrayLike, Y: Any) -> None:
         """Count a block of documents: scores (n, k), Y as in ``category_ranking``."""
-        found = rank_relevant(scores, Y)
+        self.count(rank_relevant(scores, Y))
+
+    def count(self, found: RelevantRanks) -> None:
+        """Count a block of documents by the ranks of their labels."""
         if found.n_labels != self.n_labels:
             raise Mistake(
                 f"scores has {found.n_labels} columns: give one per label, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -13,12 +14,13 @@ from classmark.judgments.labels import labels_from
 from classmark.measures import calibration_error
 from classmark.preferences.levels import is_graphs
 from classmark.problems import Mistake
-from classmark.progress import track
 from classmark.rankers.isotonic import along, isotonic
 from classmark.rankers.linear import LinearRanker
 from classmark.sparse import Rows, rows_from, take
+from classmark.spreading import spread
 
 Floats = NDArray[np.float64]
+Part = tuple[NDArray[np.int64], NDArray[np.int64]]
 METHODS = ("isotonic", "platt")
 ENOUGH = 50  # labelled documents: below, probabilities would be guesses
 RIVAL = 0.25
@@ -123,22 +125,37 @@ def held_out_scores(
     """
     rows = rows_from(X)
     labels = labels_from(Y, len(rows))
-    share = max(10, CELLS // (max(labels.width, 1) * n_folds))
-    scores, asked = [], []
-    parts = list(folds(len(rows), n_folds, random_state=0))
-    for train, test in track(parts, "calibrating", n_folds):
+    parts = some_asked(list(folds(len(rows), n_folds, random_state=0)), labels)
+    fresh = type(ranker)(**ranker.get_params(deep=False))
+    taught = lessons if is_graphs(lessons) else labels
+    scores = spread(scored_apart, parts, (fresh, rows, taught), "calibrating")
+    asked = np.concatenate([some for _, some in parts])
+    return np.concatenate(scores), take(labels, asked)
+
+
+def some_asked(parts: Sequence[Part], labels: Rows) -> list[Part]:
+    """Of the second half of each part the documents with labels; of many, some."""
+    share = max(10, CELLS // (max(labels.width, 1) * len(parts)))
+    found = []
+    for train, test in parts:
         some = test[np.diff(labels.starts)[test] > 0]
-        some = some[:: max(1, -(-len(some) // share))]
-        fresh = type(ranker)(**ranker.get_params(deep=False))
-        fresh.fit(take(rows, train), _lessons(labels, lessons, train))
-        scores.append(fresh.decision_function(take(rows, some)))
-        asked.append(some)
-    return np.concatenate(scores), take(labels, np.concatenate(asked))
+        found.append((train, some[:: max(1, -(-len(some) // share))]))
+    return found
 
 
-def _lessons(labels: Rows, lessons: Any, chosen: NDArray[np.int64]) -> Any:
-    """The graphs of the chosen documents, where there are graphs; else their labels."""
-    return [lessons[i] for i in chosen] if is_graphs(lessons) else take(labels, chosen)
+def scored_apart(part: Part, ranker: LinearRanker, rows: Rows, lessons: Any) -> Floats:
+    """Scores of the second half of ``part`` by a ranker that learned from the first.
+
+    lessons : labels as Rows, or a graph per document.
+    """
+    train, asked = part
+    own = (
+        take(lessons, train)
+        if isinstance(lessons, Rows)
+        else [lessons[i] for i in train]
+    )
+    fresh = type(ranker)(**ranker.get_params(deep=False)).fit(take(rows, train), own)
+    return fresh.decision_function(take(rows, asked))
 
 
 def crossed_calibration_error(

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.problems import Mistake
+from classmark.rankers.examples.collection import some
 from classmark.rankers.examples.query import ExampleQuery
-from classmark.sparse import Rows, stack, take
+from classmark.sparse import Rows, stack
 from classmark.workbench.cutting import Loss, precision_on, share_kept
 from classmark.workbench.likes import (
     READ,
@@ -30,7 +31,12 @@ from classmark.workbench.searches import (
     standing_marks,
     undo_marks,
 )
-from classmark.workbench.vectors import Collection, collection_of, rows_of_texts
+from classmark.workbench.vectors import (
+    Collection,
+    SpreadCollection,
+    collection_of,
+    rows_of_texts,
+)
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -57,7 +63,7 @@ class Liking:
         self,
         project: Project,
         search: Search,
-        collection: Collection | None = None,
+        collection: Collection | SpreadCollection | None = None,
         terms: int | None = None,
         who: str = "",
     ) -> None:
@@ -245,7 +251,7 @@ class Liking:
         return self._at(ids if len(ids) < len(self.collection.ids) else ())
 
     def _rows(self, ids: Iterable[str]) -> Rows:
-        return take(self.collection.rows, self._at(ids))
+        return some(self.collection.rows, self._at(ids))
 
     def _own(self) -> Rows:
         """The vectors of one's own texts, as far as the collection has their words."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from classmark.corpus.splits import folds
 from classmark.experiments.answers import FEW
 from classmark.experiments.answers import RARE as RECALL
-from classmark.experiments.evaluate import Evaluation, Split, evaluate_by
+from classmark.experiments.evaluate import Evaluation, Split, evaluate_each
 from classmark.experiments.in_tree import in_tree
 from classmark.measures import macro_t_test, micro_sign_test
 from classmark.problems import Mistake
@@ -28,6 +29,7 @@ from classmark.workbench.views import Cell, Evaluated, Table
 if TYPE_CHECKING:
     from classmark.formats.record import Record
     from classmark.rankers.text import TextRanker
+    from classmark.weighting.vectorizer import Vectorizer
     from classmark.workbench.project import Project
     from classmark.workbench.settings import LearningSettings
 
@@ -92,10 +94,11 @@ def _measured(
     collection = collected(project, records, grades, categories)
     task = task_of(collection, categories)
     splits, how = _splits(records, n_folds)
-    found = {
-        name: evaluate_by(collection, splits, _Learning(project, task, settings))
+    learners = {
+        name: _Learning(new_vectorizer(project, settings), task, settings)
         for name, settings in said.items()
     }
+    found = evaluate_each(collection, splits, learners)
     plot = project.folder / "reports" / "evaluation.svg"
     curves = {name: result.precision for name, result in found.items()}
     rank_curves(curves, plot, f"{project.settings.name}: precision along the ranking")
@@ -129,12 +132,12 @@ class _Learning:
     """Learns from some of a task's texts, as the settings say."""
 
     def __init__(
-        self, project: Project, task: Task, settings: LearningSettings
+        self, vectorizer: Vectorizer, task: Task, settings: LearningSettings
     ) -> None:
-        self.project, self.task, self.settings = project, task, settings
+        self.vectorizer, self.task, self.settings = vectorizer, task, settings
 
     def __call__(self, train: NDArray[np.int64]) -> TextRanker:
-        vectorizer = new_vectorizer(self.project, self.settings)
+        vectorizer = copy(self.vectorizer)
         which = train.tolist()
         fitted = fit(self.task, vectorizer, self.settings, which)
         return voting(fitted, self.task, which) if self.settings.rare else fitted.model

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from classmark.judgments.labels import labels_from
+from classmark.machines.labels import fit_blocks, has_blocks
 from classmark.problems import Mistake
 from classmark.rankers.text import TextRanker, learner
 from classmark.solvers.sparse.store import bytes_in
+from classmark.spreading import spreader
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.models import TopDownTextRanker
 from classmark.workbench.settings import LearningSettings
@@ -86,7 +88,7 @@ def fit(
     """Learn from the chosen texts, or all.
 
     select : choose the C of plm first;  working : a folder that keeps what is finished,
-    so that a top-down training which was killed goes on.
+    nodes of a tree or blocks of labels, so that a training which was killed goes on.
     """
     collection = task.collection
     chosen = range(len(collection.texts)) if which is None else which
@@ -102,10 +104,20 @@ def fit(
     if strategy.descends:
         ranker.working = working  # type: ignore[attr-defined]
     graphs = collection.graphs is not None and ranker.takes_graphs
-    ranker.fit(X, lessons if graphs else labels_from(lessons, *_shape(X, size)))
+    said = lessons if graphs else labels_from(lessons, *_shape(X, size))
+    if working is not None and not graphs and _apart(ranker, size, learning):
+        fit_blocks(None, ranker, X, said, working / "labels")  # type: ignore[arg-type]
+    else:
+        ranker.fit(X, said)
     strategy = _as_pruned(strategy, learning, ranker)
     kind = TopDownTextRanker if strategy.descends else TextRanker
     return Fitted(kind(vectorizer, ranker, collection.categories), strategy, X)
+
+
+def _apart(ranker: LinearRanker, size: Size, learning: LearningSettings) -> bool:
+    """Whether labels are learned in blocks: by machines, or for want of memory."""
+    large = size.flat > bytes_in(learning.memory)
+    return has_blocks(ranker) and (large or spreader() is not None)
 
 
 def _as_built(task: Task, chosen: Sequence[int]) -> Taxonomy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,17 +16,19 @@ from classmark.hierarchies.by_label import TopDownRanker
 from classmark.hierarchies.ranker import TaxonomyRanker
 from classmark.hierarchies.voted import Votes
 from classmark.judgments.labels import labels_from
+from classmark.machines.labels import fit_blocks, has_blocks
 from classmark.preferences.levels import is_graphs
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.rankers.calibration import CELLS, ENOUGH, Calibrator
+from classmark.rankers.calibration import ENOUGH, Calibrator, scored_apart, some_asked
 from classmark.sparse import Rows, rows_from, take
+from classmark.spreading import spread
 from classmark.workbench.models import Beside, WayCalibrator, voted
 from classmark.workbench.views import Revoted
 
 if TYPE_CHECKING:
     from classmark.experiments.evaluate import Split
-    from classmark.rankers.linear import LinearRanker
+    from classmark.rankers.preference import PreferenceRanker
     from classmark.rankers.text import TextRanker
     from classmark.workbench.fitting import Fitted, Task
     from classmark.workbench.settings import LearningSettings
@@ -54,12 +56,17 @@ class Held(NamedTuple):
 
 
 def learn_beside(
-    fitted: Fitted, task: Task, learning: LearningSettings, working: Path | None = None
+    fitted: Fitted,
+    task: Task,
+    learning: LearningSettings,
+    working: Path | None = None,
 ) -> tuple[Beside, Revoted | None]:
     """Probabilities for the model; where to stop in a tree, and votes, beside it.
 
     With fewer than ``ENOUGH`` labelled documents there is nothing of it. With votes,
     what they change of held-out documents is told as well.
+
+    working : keeps what is finished, so that a training which was killed goes on.
     """
     labels = task.collection.labels
     if sum(map(bool, labels)) < ENOUGH:
@@ -71,7 +78,11 @@ def learn_beside(
         return Beside(), None
     model, X = fitted.model, rows_from(fitted.X)
     wanted = labels_from(labels, len(X), len(model.categories))
-    held = _held_out(fitted, task, wanted, range(len(labels)), working)
+    ranker = model.ranker
+    if working is not None and has_blocks(ranker) and ranker.store_ == "sparse":
+        held = _by_blocks(ranker, X, wanted, working)
+    else:
+        held = _held_out(fitted, task, wanted, range(len(labels)), working)
     kind = WayCalibrator if fitted.strategy.descends else Calibrator
     model.calibrator = kind().fit(held.scores, held.labels)
     places = None
@@ -141,49 +152,48 @@ def _held_out(
     if isinstance(ranker, TaxonomyRanker):
         parameters |= ranker.setting_._asdict()
     lessons = task.collection.lessons(ranker, which)
-
-    def learned(_: int, train: NDArray[np.int64]) -> LinearRanker:
-        fresh = type(ranker)(**parameters)
-        graphs = is_graphs(lessons)
-        own = [lessons[i] for i in train] if graphs else take(wanted, train)
-        return fresh.fit(take(rows, train), own)
-
-    return _by_folds(list(folds(len(rows), 5, random_state=0)), learned, rows, wanted)
+    taught = lessons if is_graphs(lessons) else wanted
+    parts = some_asked(list(folds(len(rows), 5, random_state=0)), wanted)
+    shared = (type(ranker)(**parameters), rows, taught)
+    return _held(parts, spread(scored_apart, parts, shared, "calibrating"), wanted)
 
 
 def _down_the_tree(
     ranker: TopDownRanker, rows: Rows, labels: Rows, working: Path | None
 ) -> Held:
-    """The same, each fold's finished nodes kept while it goes on."""
+    """The same, each fold's finished nodes kept while it goes on.
+
+    One fold after the other: it is nodes that machines share.
+    """
     known = np.flatnonzero(np.diff(labels.starts) > 0)
     parts = [(known[a], known[b]) for a, b in folds(len(known), 5, random_state=0)]
+    parts = some_asked(parts[: 1 if len(known) > MANY else 5], labels)
     as_pruned = {"taxonomy": ranker.classifier_.taxonomy, "prune": None}
-
-    def learned(at: int, train: NDArray[np.int64]) -> LinearRanker:
+    scores = []
+    for at, (train, asked) in enumerate(track(parts, "calibrating", len(parts))):
         fresh = TopDownRanker(**ranker.get_params(deep=False) | as_pruned)
         fresh.working = None if working is None else working / f"fold-{at}"
-        return fresh.fit(take(rows, train), take(labels, train))
+        fresh.fit(take(rows, train), take(labels, train))
+        scores.append(fresh.decision_function(take(rows, asked)))
+    return _held(parts, scores, labels)
 
-    return _by_folds(parts[: 1 if len(known) > MANY else 5], learned, rows, labels)
 
-
-def _by_folds(
-    parts: list[Split],
-    learned: Callable[[int, NDArray[np.int64]], LinearRanker],
-    rows: Rows,
-    labels: Rows,
+def _by_blocks(
+    ranker: PreferenceRanker, rows: Rows, labels: Rows, working: Path
 ) -> Held:
-    """Learn from the first half of each part, score labelled documents of the second.
+    """The same, block of labels by block of labels, for one fold after the other."""
+    parts = some_asked(list(folds(len(rows), 5, random_state=0)), labels)
+    scores = []
+    for at, (train, asked) in enumerate(track(parts, "calibrating", len(parts))):
+        fresh = type(ranker)(**ranker.get_params(deep=False))
+        own = (take(rows, train), take(labels, train), working / f"fold-{at}")
+        learned = fit_blocks(None, fresh, *own)
+        scores.append(learned.decision_function(take(rows, asked)))
+    return _held(parts, scores, labels)
 
-    Where documents × categories is large, only some of each fold are scored.
-    """
-    share = max(10, CELLS // (max(labels.width, 1) * len(parts)))
-    scores, asked = [], []
-    for at, (train, test) in enumerate(track(parts, "calibrating", len(parts))):
-        some = test[np.diff(labels.starts)[test] > 0]
-        some = some[:: max(1, -(-len(some) // share))]
-        scores.append(learned(at, train).decision_function(take(rows, some)))
-        asked.append(some)
-    fold = np.repeat(np.arange(len(parts)), [len(some) for some in asked])
-    every = np.concatenate(asked)
+
+def _held(parts: list[Split], scores: list[NDArray[np.float64]], labels: Rows) -> Held:
+    """What was scored, fold after fold."""
+    fold = np.repeat(np.arange(len(parts)), [len(some) for _, some in parts])
+    every = np.concatenate([some for _, some in parts])
     return Held(np.concatenate(scores), take(labels, every), every, fold)

@@ -4,52 +4,131 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from classmark.corpus.document import Document
 from classmark.formats import read_records
+from classmark.formats.record import Record
+from classmark.index.building import Setup, bytes_of
 from classmark.index.directory import Index
+from classmark.index.documents import entries
+from classmark.index.filling import fill_index
+from classmark.index.segments import Segment
+from classmark.index.sharding import build_segments, require_shards
+from classmark.index.snapshots import Snapshot
 from classmark.links.graph import anchors
+from classmark.machines.addresses import is_remote
+from classmark.machines.partitions import (
+    Given,
+    Partition,
+    files_of,
+    is_one,
+    read_files,
+    read_partition,
+)
 from classmark.problems import Mistake
 from classmark.storage import Generations
+from classmark.text.analysis import Analyzer
 from classmark.workbench.settings import FILE as SETTINGS_FILE
 from classmark.workbench.views import Cell, Table
+
+if TYPE_CHECKING:
+    from classmark.machines.cluster import Machines
 
 ANCHOR, SOURCE, MEMORY = "anchor", "source.json", "512MB"
 
 
-def index_file(
-    path: Path,
+def index_file(  # noqa: PLR0913 (what a command is asked)
+    path: Given,
     to: Path,
     memory: str = MEMORY,
     *,
     format_: str | None = None,
     positions: bool = False,
+    machines: Machines | None = None,
+    shards: int | None = None,
 ) -> Table:
-    """Index the documents of a file or folder in a folder of its own."""
+    """Index the documents of a file or folder in a folder of its own.
+
+    path : also several, a pattern, a folder of JSONL or Parquet files, or addresses
+        that fsspec knows (s3://…).
+    machines : who does it;  shards : how many segments the index has, one if None.
+    The index is the same, byte by byte, whoever makes it.
+    """
+    require_shards(shards)
     if to.exists() and (not to.is_dir() or _holds_something_else(to)):
         raise Mistake(f"{to} is there and is no index: choose another folder")
     require_writable(to)
-    links: list[tuple[str, str]] = []
+    setup = Setup(Analyzer(), None, positions, bytes_of(memory))
+    if machines is None:
+        snapshot = _fill(path, format_, to, setup, shards)
+    else:
+        from classmark.machines.indexing import Building
 
-    def documents(said: Mapping[str, str]) -> Iterator[Document]:
-        links.clear()
-        for record in read_records(path, format_):
-            links.extend(record.links)
-            yield with_anchor(record.document, said)
-
-    index = Index.build(to, documents({}), memory, positions=positions)
-    if said := anchors(links):
-        index = Index.build(to, documents(said), memory, positions=positions)
-    source = {"path": str(path.resolve()), "format": format_}
-    (to / SOURCE).write_text(json.dumps(source) + "\n", encoding="utf-8")
+        files = files_of(path, format_)
+        snapshot = Building(machines, to, files, setup, read_source).build(shards)
+    index = Index(to, snapshot, setup.memory)
+    _write_source(to, path, format_)
     row: dict[str, Cell] = {
         "documents": len(index),
         "fields": ", ".join(index.fields),
         "positions": "yes" if positions else "no",
     }
-    return Table(f"Index of {path} in {to}", [row])
+    return Table(f"Index of {_shown(path)} in {to}", [row])
+
+
+def read_given(path: Given, format_: str | None) -> Iterator[Record]:
+    """Yield the records of a file or folder; or of several, one after the other."""
+    if is_one(path, format_):
+        return read_records(str(path), format_)
+    return read_files(path, format_)
+
+
+def read_source(partition: Partition, said: Mapping[str, str]) -> Iterator[Record]:
+    """Yield the records of a partition, with what links say of them."""
+    for record in read_partition(partition):
+        yield replace(record, document=with_anchor(record.document, said))
+
+
+def _fill(
+    path: Given, format_: str | None, to: Path, setup: Setup, shards: int | None
+) -> Snapshot:
+    """Index here, and where links say something, once more with that."""
+    links: list[tuple[str, str]] = []
+
+    def made(said: Mapping[str, str]) -> list[Segment]:
+        stream = entries(documents(said), setup.fields)
+        return build_segments(stream, setup, to, shards)
+
+    def documents(said: Mapping[str, str]) -> Iterator[Document]:
+        for record in read_given(path, format_):
+            links.extend(record.links)
+            yield with_anchor(record.document, said)
+
+    def fill() -> list[Segment]:
+        found = made({})
+        if said := anchors(links):
+            for segment in found:
+                shutil.rmtree(segment.folder)
+            found = made(said)
+        return found
+
+    return fill_index(to, setup, fill)
+
+
+def _shown(given: Given) -> str:
+    return str(given) if isinstance(given, str | Path) else ", ".join(map(str, given))
+
+
+def _write_source(to: Path, given: Given, format_: str | None) -> None:
+    several = [given] if isinstance(given, str | Path) else list(given)
+    named = [str(p) if is_remote(str(p)) else str(Path(p).resolve()) for p in several]
+    source = {"path": named[0] if len(named) == 1 else named, "format": format_}
+    (to / SOURCE).write_text(json.dumps(source) + "\n", encoding="utf-8")
 
 
 def open_index(folder: Path, memory: str = "1GB") -> Index:
@@ -106,5 +185,10 @@ def with_anchor(document: Document, said: Mapping[str, str]) -> Document:
 def _holds_something_else(folder: Path) -> bool:
     if Generations(folder).current() is not None:
         return False
-    begun = ("segment-*", ".segment-*", ".lock")  # by a build that did not end
+    begun = (
+        "segment-*",
+        ".segment-*",
+        ".parts-*",
+        ".lock",
+    )  # by a build that did not end
     return any(not any(map(path.match, begun)) for path in folder.iterdir())

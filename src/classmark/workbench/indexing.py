@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,21 +17,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.corpus.document import Document
+from classmark.index.building import Setup, bytes_of
 from classmark.index.directory import Index
+from classmark.index.documents import entries
+from classmark.index.filling import fill_index
+from classmark.index.sharding import build_segments, require_shards
+from classmark.index.snapshots import Snapshot, open_snapshot
 from classmark.links.graph import anchors
 from classmark.problems import Mistake
 from classmark.storage import Generations, open_folder, save
+from classmark.text.analysis import Analyzer
 from classmark.workbench.index_folders import ANCHOR, MEMORY, merge_index, with_anchor
 from classmark.workbench.project import whoami
+from classmark.workbench.stored_documents import Digests, build_on, digest_of
 from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
+    from classmark.machines.cluster import Machines
     from classmark.workbench.project import Project
 
 FORMAT, VERSION = "classmark-indexed", 1
 DOCUMENTS = "SELECT id, fields FROM documents ORDER BY number"
 LINKS = "SELECT links FROM documents WHERE links <> '[]' ORDER BY number"
-Digests = dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +58,27 @@ class Wanted:
             "positions": self.positions,
         }
 
+    def setup(self, memory: str) -> Setup:
+        """Return how such an index is built."""
+        analyzer = Analyzer.parse(self.analyzer)
+        return Setup(analyzer, self.fields, self.positions, bytes_of(memory))
+
 
 def index_project(
-    project: Project, memory: str = MEMORY, *, positions: bool | None = None
+    project: Project,
+    memory: str = MEMORY,
+    *,
+    positions: bool | None = None,
+    machines: Machines | None = None,
+    shards: int | None = None,
 ) -> Table:
     """Build the project's index, or bring it up to date.
 
     positions : whether places of words are kept, for phrases; None: as they were.
+    machines : who builds it; what changed is brought up to date here.
+    shards : how many segments it is to have; it is built anew where it has others.
     """
+    require_shards(shards)
     folder = project.index.folder
     if positions is None:
         positions = _has_positions(folder)
@@ -71,16 +90,13 @@ def index_project(
     )
     before = _digests_of(project, wanted)
     after: Digests = {}
-    if before is None:
-        stream = noted(project_documents(project, said), after)
-        index = Index.build(
-            folder,
-            stream,
-            memory,
-            wanted.analyzer,
-            fields=wanted.fields,
-            positions=positions,
-        )
+    if before is None or not _has_shards(folder, shards):
+        setup = wanted.setup(memory)
+        if machines is None:
+            snapshot = _fill(project, setup, said, after, shards)
+        else:
+            snapshot = build_on(machines, project, setup, said, after, shards)
+        index = Index(folder, snapshot, setup.memory)
         changed = {"added": len(after), "replaced": 0, "deleted": 0}
     else:
         index = Index.open(folder, memory)
@@ -95,6 +111,27 @@ def index_project(
         "generation": index.generation,
     }
     return Table(f"Index of {project.settings.name}", [row])
+
+
+def _fill(
+    project: Project,
+    setup: Setup,
+    said: Mapping[str, str],
+    after: Digests,
+    shards: int | None,
+) -> Snapshot:
+    folder = project.index.folder
+    stream = noted(project_documents(project, said), after)
+    return fill_index(
+        folder,
+        setup,
+        lambda: build_segments(entries(stream, setup.fields), setup, folder, shards),
+    )
+
+
+def _has_shards(folder: Path, shards: int | None) -> bool:
+    """Say whether an index has as many segments as are wanted, if that was said."""
+    return shards is None or len(open_snapshot(folder).parts) == shards
 
 
 def merge_project_index(project: Project, memory: str = MEMORY) -> Table:
@@ -154,10 +191,7 @@ def project_documents(project: Project, said: Mapping[str, str]) -> Iterator[Doc
 def noted(documents: Iterator[Document], digests: Digests) -> Iterator[Document]:
     """Yield documents, and keep the digest of each."""
     for document in documents:
-        texts = json.dumps(list(document.fields.items()), ensure_ascii=False)
-        content = texts.encode(errors="surrogatepass")
-        digest = blake2b(content, digest_size=8).digest()
-        digests[document.id] = int.from_bytes(digest, "little")
+        digests[document.id] = digest_of(document)
         yield document
 
 

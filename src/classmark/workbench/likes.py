@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from classmark.formats.record import Record
 from classmark.problems import Mistake
+from classmark.rankers.examples.collection import some
 from classmark.ranking import top
 from classmark.workbench.collecting import text_of
 from classmark.workbench.vectors import words_behind
@@ -19,7 +20,7 @@ from classmark.workbench.vectors import words_behind
 if TYPE_CHECKING:
     from classmark.corpus.document import Document
     from classmark.workbench.project import Project
-    from classmark.workbench.vectors import Collection
+    from classmark.workbench.vectors import Collection, SpreadCollection
 
 REASONS = 5
 HEAVIEST = 12
@@ -87,7 +88,9 @@ class Reasons:
 class Reader:
     """Reads documents for whoever asks what a query found in them."""
 
-    def __init__(self, project: Project, collection: Collection) -> None:
+    def __init__(
+        self, project: Project, collection: Collection | SpreadCollection
+    ) -> None:
         self.project, self.collection = project, collection
         self.row = {id_: row for row, id_ in enumerate(collection.ids)}
         self.terms = collection.vectorizer.vocabulary_.terms
@@ -102,12 +105,12 @@ class Reader:
     ) -> list[Liked]:
         """The best k documents by their scores; those of -inf are left out."""
         best = [int(row) for row in top(scores, k) if scores[row] > -np.inf]
-        found = []
+        rows, found = some(self.collection.rows, best), []
         for rank, row in enumerate(best, start=1):
             id_ = self.collection.ids[row]
             document = self.project.store.document(id_)
             words = self.read(document) if rank <= READ else self.words
-            columns, values = self.collection.rows.row(row)
+            columns, values = rows.row(rank - 1)
             parts = weights[columns] * values
             why = {
                 self._word(int(columns[at]), words): float(parts[at])
@@ -122,7 +125,7 @@ class Reader:
         """Every term's part of the score of one document."""
         document = self.project.store.document(id_)
         words = self.read(document)
-        columns, values = self.collection.rows.row(self.row[id_])
+        columns, values = some(self.collection.rows, [self.row[id_]]).row(0)
         parts = [
             Part(
                 self.terms[column],

@@ -10,6 +10,8 @@ import numpy as np
 
 from classmark.formats.weights import QueryWeights, read_weights
 from classmark.problems import Mistake
+from classmark.rankers.examples.collection import products
+from classmark.sparse import Rows
 from classmark.workbench.by_example import Liking
 from classmark.workbench.examples import ids_of, marks_of_category, texts_of
 from classmark.workbench.likes import Liked, Likes, Reader, Reasons, require_count
@@ -23,13 +25,19 @@ from classmark.workbench.searches import (
     open_search,
     standing_marks,
 )
-from classmark.workbench.vectors import Collection, collection_of
+from classmark.workbench.vectors import (
+    Collection,
+    SpreadCollection,
+    collection_of,
+    spread_collection,
+)
 from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from classmark.machines.cluster import Machines
     from classmark.workbench.project import Project
     from classmark.workbench.store import Store
 
@@ -83,25 +91,33 @@ def like(
     k: int = 10,
     *,
     everything: bool = False,
+    machines: Machines | None = None,
 ) -> Likes:
     """Learn from what is given, and rank the documents of a project."""
-    liking = open_liking(project, given, name)
+    liking = open_liking(project, given, name, machines=machines)
     return liking.rank(k, everything=everything)
 
 
 def open_liking(
-    project: Project, given: Given | None = None, name: str | None = None
+    project: Project,
+    given: Given | None = None,
+    name: str | None = None,
+    *,
+    machines: Machines | None = None,
 ) -> Liking:
     """A search with what is given taken in: all of it is kept, or nothing.
 
     Examples without a name begin a new search; without examples and a name it is the
     one begun or marked last. What is learned depends on what holds alone, not on how
     it came about.
+
+    machines : have the documents' vectors and learn from them, each some; the ranking
+    is the same up to the solver's tolerance.
     """
     given, store = given or Given(), project.store
     if not given.begins:
         open_search(store, name)
-    collection = collection_of(project)
+    collection = _collection(project, machines)
     with store.transaction():
         search = _search_for(store, given, name)
         search = _with_settings(project, search, given)
@@ -153,17 +169,22 @@ def weights_of(liking: Liking) -> QueryWeights:
 
 
 def rank_by_file(
-    project: Project, path: Path, k: int = 10, *, everything: bool = False
+    project: Project,
+    path: Path,
+    k: int = 10,
+    *,
+    everything: bool = False,
+    machines: Machines | None = None,
 ) -> Likes:
     """Rank the documents of a project by weights that were learned elsewhere."""
     query = read_weights(path)
-    collection = collection_of(project)
+    collection = _collection(project, machines)
     reader = Reader(project, collection)
     weights = np.zeros(collection.rows.width)
     column = {term: at for at, term in enumerate(reader.terms)}
     known = {term: w for term, w in query.weights.items() if term in column}
     weights[[column[term] for term in known]] = list(known.values())
-    scores = np.asarray(collection.rows.to_scipy() @ weights)
+    scores = _scores(collection, weights)
     k = len(scores) if everything else require_count(k)
     found = reader.found(scores, weights, k, {})
     return Likes(
@@ -172,8 +193,24 @@ def rank_by_file(
     )  # fmt: skip
 
 
+def _collection(
+    project: Project, machines: Machines | None
+) -> Collection | SpreadCollection:
+    if machines is None:
+        return collection_of(project)
+    return spread_collection(project, machines)
+
+
+def _scores(collection: Collection | SpreadCollection, weights: Any) -> Any:
+    if isinstance(collection.rows, Rows):
+        return np.asarray(collection.rows.to_scipy() @ weights)
+    return products([collection.rows]).product(weights)
+
+
 def _notes(
-    query: QueryWeights, known: Mapping[str, float], collection: Collection
+    query: QueryWeights,
+    known: Mapping[str, float],
+    collection: Collection | SpreadCollection,
 ) -> list[str]:
     """What to know of weights that come from elsewhere."""
     notes = []

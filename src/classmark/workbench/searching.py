@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from classmark.corpus.document import Document
-from classmark.formats import read_records
-from classmark.index.asking import BOOLEAN, ask, question
+from classmark.index.asking import BOOLEAN
 from classmark.index.directory import Index
 from classmark.index.explaining import Explanation
-from classmark.index.feedback import Feedback, feedback_from
 from classmark.index.language import MalformedQuery, parse
 from classmark.index.priors import Prior, log_prior
 from classmark.index.tree import Belief, Group, Node, Phrase, Word
+from classmark.machines.partitions import is_one
 from classmark.problems import Mistake
-from classmark.workbench.index_folders import SOURCE, open_index
+from classmark.workbench.index_folders import SOURCE, open_index, read_given
 from classmark.workbench.indexing import is_stale
 from classmark.workbench.reranking import ranker_for, rerank
 from classmark.workbench.searchable import Searchable
 from classmark.workbench.snippets import snippet
+from classmark.workbench.wishes import Wish, number_in, options_of
 
 if TYPE_CHECKING:
     from classmark.index.searching import Hit
+    from classmark.machines.cluster import Machines
+    from classmark.machines.searching import SpreadIndex
     from classmark.workbench.project import Project
 
 __all__ = ["Answered", "Found", "MalformedQuery", "Wish", "search_in", "search_index"]
@@ -33,33 +36,6 @@ __all__ = ["Answered", "Found", "MalformedQuery", "Wish", "search_in", "search_i
 SIZE = 80
 STALE = "documents were imported since: classmark index brings the index up to date"
 NO_TERMS = "no word of the query is searched for: they are stop words, or signs"
-OPTIONS = {
-    "model": "--model",
-    "fields": "--weight",
-    "feedback": "--feedback",
-    "prior": "--prior",
-    "k": "-k",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """How to search, as typed: the model, its parameters, feedback, a prior.
-
-    parameters : ``name=value`` each;  weights : ``field=number`` each, 1 where not
-    given;  feedback : ``rm3`` or ``rm3:terms=10``;  prior :
-    ``pagerank`` or ``pagerank:weight``;  ranker : the number of a learned ranker, or
-    ``none``; None: the one in service.
-    """
-
-    model: str | None = None
-    parameters: Sequence[str] = ()
-    k: int = 10
-    feedback: str | None = None
-    prior: str | None = None
-    explain: bool = False
-    weights: Sequence[str] = ()
-    ranker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +65,29 @@ class Found:
 
 
 def search_in(
-    project: Project, query: str, wish: Wish, held: Searchable | None = None
+    project: Project,
+    query: str,
+    wish: Wish,
+    held: Searchable | None = None,
+    *,
+    machines: Machines | None = None,
 ) -> Found:
     """Search the documents of a project, in the order of a ranker if one orders.
 
-    held : what was opened before; None: it is opened now.
+    held : what was opened before; None: it is opened now.  machines : who searches, if
+    not this process; the answers are the same.
     """
     held = held or Searchable(project)
     index, ordered = held.index, ranker_for(project, held, query, wish)
     if ordered is None:
         prior = None if wish.prior is None else _links_prior(project, held, wish.prior)
-        hits, parts = _searched(index, query, wish, prior)
+        with _searching(index, machines) as opened:
+            hits, parts = _searched(opened, query, wish, prior)
+    elif machines is not None:
+        raise Mistake(
+            f"ranker {ordered.number} reads the index on one machine: leave --workers "
+            "and --on out, or give --ranker none"
+        )
     else:
         _require_some(wish.k)
         hits, parts = rerank(project, held, query, ordered, wish)
@@ -113,63 +101,53 @@ def search_in(
     return Found(answers, said, asked_terms(index, query))
 
 
-def search_index(folder: Path, query: str, wish: Wish) -> Found:
-    """Search an index of a file; titles and texts are read from the file again."""
+def search_index(
+    folder: Path, query: str, wish: Wish, *, machines: Machines | None = None
+) -> Found:
+    """Search an index of a file; titles and texts are read from the file again.
+
+    machines : who searches, if not this process; the answers are the same.
+    """
     if wish.prior is not None:
         raise Mistake("--prior needs the links of a project: import the file into one")
     if wish.ranker is not None:
         raise Mistake("--ranker needs the rankers of a project: import the file there")
     index = open_index(folder)
-    hits, parts = _searched(index, query, wish, None)
+    with _searching(index, machines) as opened:
+        hits, parts = _searched(opened, query, wish, None)
     documents, note = _read_again(folder, {hit.id for hit in hits})
     note = note or _said_nothing(index, query)
     return Found(_shown(index, query, hits, documents, parts), note)
 
 
-def named_values(texts: Sequence[str], where: str) -> dict[str, Any]:
-    """Read ``name=value`` each: numbers where they are, else words.
+@contextmanager
+def _searching(
+    index: Index, machines: Machines | None
+) -> Iterator[Index | SpreadIndex]:
+    """Return what searches: the index itself, or machines that read it."""
+    if machines is None:
+        yield index
+        return
+    from classmark.machines.searching import SpreadIndex
 
-    >>> named_values(["k1=0.9", "variant=bm25l"], "--set")
-    {'k1': 0.9, 'variant': 'bm25l'}
-    """
-    found: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip() or not value.strip():
-            example = "title=2" if where == "--weight" else "k1=0.9"
-            raise Mistake(f"{where} {text!r}: write name=value, as in {example}")
-        found[name.strip()] = _number(value.strip())
-    return found
-
-
-def feedback_of(text: str) -> Feedback:
-    """Read ``rm3`` or ``rm3:terms=10,documents=5``."""
-    name, _, rest = text.partition(":")
-    values = named_values(rest.split(",") if rest else (), "--feedback")
-    return feedback_from(name, values)
-
-
-def _number(text: str) -> float | str:
-    try:
-        return int(text) if text.isdecimal() else float(text)
-    except ValueError:
-        return text
+    with SpreadIndex(machines, index.path) as spread:
+        yield spread
 
 
 def _searched(
-    index: Index, query: str, wish: Wish, prior: Prior | None
+    index: Index | SpreadIndex, query: str, wish: Wish, prior: Prior | None
 ) -> tuple[list[Hit], dict[str, dict[str, float]]]:
     """Return the hits and, if wished, what each term adds to each."""
     _require_some(wish.k)
-    options = _options(index, wish, prior)
+    options = options_of(index.fields, wish, prior)
     tree = parse(query)
     if tree is None:
         raise MalformedQuery(query, 0, "there is no word in it: write what to look for")
     if wish.model == BOOLEAN or isinstance(tree, Belief):
         if wish.explain:
             raise Mistake("--explain takes a score apart: use a model that adds parts")
-        return ask(index, query, wish.k, wish.model, **options), {}
-    asked = question(index, query, wish.model, **options)
+        return index.ask(query, wish.k, model=wish.model, **options), {}
+    asked = index.question(query, wish.model, **options)
     hits = asked.answer(wish.k)
     if not wish.explain:
         return hits, {}
@@ -180,29 +158,6 @@ def _searched(
 def _require_some(k: int) -> None:
     if k < 1:
         raise Mistake(f"k is {k}: ask for at least one document")
-
-
-def _options(index: Index, wish: Wish, prior: Prior | None) -> dict[str, Any]:
-    """Return how to search, as ``question`` and ``ask`` take it."""
-    options = named_values(wish.parameters, "--set")
-    for name in options:
-        if name in OPTIONS:
-            raise Mistake(f"--set {name}: {name} is no parameter: use {OPTIONS[name]}")
-    if wish.weights:
-        options["fields"] = _weights(index, wish.weights)
-    if wish.feedback is not None:
-        options["feedback"] = feedback_of(wish.feedback)
-    if prior is not None:
-        options["prior"] = prior
-    return options
-
-
-def _weights(index: Index, texts: Sequence[str]) -> dict[str, float]:
-    named = named_values(texts, "--weight")
-    for name, weight in named.items():
-        if isinstance(weight, str):
-            raise Mistake(f"--weight {name}={weight}: give a number, 0 or more")
-    return dict.fromkeys(index.fields, 1.0) | named
 
 
 def _told(explained: Explanation, several: bool) -> dict[str, float]:
@@ -264,7 +219,7 @@ def _short(text: str) -> str:
 def _links_prior(project: Project, held: Searchable, text: str) -> Prior:
     """Make ``pagerank[:weight]`` the prior of the index's documents."""
     name, _, weight = text.partition(":")
-    size = _number(weight) if weight else 1.0
+    size = number_in(weight) if weight else 1.0
     if name != "pagerank" or isinstance(size, str):
         raise Mistake(f"--prior {text!r}: write pagerank, or pagerank:0.5")
     found = held.chances(project)
@@ -279,11 +234,11 @@ def _read_again(folder: Path, wanted: set[str]) -> tuple[dict[str, Document], st
     if not wanted or not source.is_file():
         return {}, ""
     facts = json.loads(source.read_text(encoding="utf-8"))
-    path = Path(facts["path"])
-    if not path.exists():
+    path = facts["path"]
+    if is_one(path) and not Path(path).exists():
         return {}, f"{path} is not there any more: no titles and texts are shown"
     found: dict[str, Document] = {}
-    for record in read_records(path, facts["format"]):
+    for record in read_given(path, facts["format"]):
         if record.id in wanted:
             found[record.id] = record.document
             if len(found) == len(wanted):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from classmark.problems import Mistake
 from classmark.solvers.sparse.store import bytes_in
+from classmark.spreading import spread_by
 from classmark.taxonomy.category import taxonomy_of
 from classmark.workbench.collecting import collected, to_learn_from
 from classmark.workbench.fitting import fit, new_ranker, new_vectorizer, task_of
@@ -34,6 +36,7 @@ from classmark.workbench.strategies import (
 from classmark.workbench.views import Revoted, Trained
 
 if TYPE_CHECKING:
+    from classmark.machines.cluster import Machines
     from classmark.rankers.text import TextRanker
     from classmark.workbench.fitting import Task
     from classmark.workbench.project import Project
@@ -77,18 +80,24 @@ class Fitted:
 
 
 def train(
-    project: Project, settings: LearningSettings | None = None, *, select: bool = False
+    project: Project,
+    settings: LearningSettings | None = None,
+    *,
+    select: bool = False,
+    machines: Machines | None = None,
 ) -> Trained:
     """Learn from every judged document that is not set apart for testing.
 
     select : choose the C of plm by cross-validation on these documents first. The model
     is put in service; where it can learn from every decision, it will. A top-down
     training that was killed goes on where it was.
+    machines : whose workers do what can be parted (a tree's nodes, folds).
     """
     settings = settings or project.settings.learning
     moment = Moment(project.store)
     working = project.models.folder / WORKING
-    fitted = fit_at(project, moment, settings, select=select, working=working)
+    with nullcontext() if machines is None else spread_by(machines):
+        fitted = fit_at(project, moment, settings, select=select, working=working)
     known = Known(moment.numbers())
     facts = {"documents": len(fitted.ids), "seconds": fitted.seconds}
     folder = save_model(project.models, fitted.model, fitted.beside, known, facts)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from classmark.experiments.figures import sweep_curve
 from classmark.experiments.retrieving import JudgedQueries, indexed, judged_queries
@@ -24,12 +24,13 @@ from classmark.formats.judged import Judgment, gather
 from classmark.formats.text_files import lines
 from classmark.index.directory import Index
 from classmark.problems import Mistake, UnreadableFile
-from classmark.workbench.indexing import open_project_index
-from classmark.workbench.searching import feedback_of, named_values
+from classmark.workbench.indexing import index_folder
 from classmark.workbench.views import Cell, Evaluated, Table
+from classmark.workbench.wishes import feedback_of, named_values
 
 if TYPE_CHECKING:
     from classmark.datasets.dataset import Dataset
+    from classmark.machines.cluster import Machines
     from classmark.workbench.project import Project
 
 REPORTS = Path("reports")
@@ -93,21 +94,29 @@ def tune(
 
 @contextmanager
 def judged_in(
-    project: Project | None, folder: Path | None, judgments: Judgments
+    project: Project | None,
+    folder: Path | None,
+    judgments: Judgments,
+    *,
+    machines: Machines | None = None,
 ) -> Iterator[JudgedQueries]:
-    """Put judged queries to a project, to an index, or to their own collection."""
-    index = _index(project, folder)
-    if index is None:
+    """Put judged queries to a project, to an index, or to their own collection.
+
+    machines : who answers the queries, if not this process; the answers are the same.
+    """
+    where = _folder(project, folder)
+    if where is None:
         if judgments.dataset is None or judgments.queries or judgments.qrels:
             raise Mistake(
                 "nothing to tune on: give --dataset NAME, or a project or --index with "
                 "--queries FILE and --qrels FILE"
             )
-        with indexed(_loaded(judgments)) as asked:
+        with indexed(_loaded(judgments), _opened(machines)) as asked:
             yield asked
         return
     queries, qrels, name = read_judged(judgments)
-    yield judged_queries(index, queries, qrels, name)
+    with _opened(machines)(where) as index:
+        yield judged_queries(index, queries, qrels, name)
 
 
 def read_judged(
@@ -126,10 +135,22 @@ def read_judged(
     return queries, gather(_judgments(judgments.qrels)), judgments.queries.name
 
 
-def _index(project: Project | None, folder: Path | None) -> Index | None:
+def _folder(project: Project | None, folder: Path | None) -> Path | None:
     if folder is not None:
-        return Index.open(folder)
-    return None if project is None else open_project_index(project)
+        return folder
+    return None if project is None else index_folder(project)
+
+
+def _opened(machines: Machines | None) -> Callable[[Path], Index]:
+    """Return what opens an index: for this process, or for machines."""
+    if machines is None:
+        return Index.open
+    from classmark.machines.searching import SpreadIndex
+
+    def spread(path: Path) -> Index:
+        return cast("Index", SpreadIndex(machines, path))  # judged queries only search
+
+    return spread
 
 
 def _loaded(judgments: Judgments) -> Dataset:

@@ -13,9 +13,11 @@ from classmark.corpus.document import Document
 from classmark.formats.record import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.progress import track
+from classmark.rankers.examples import collection as elsewhere
 from classmark.sparse import Rows
 from classmark.storage import (
     Generations,
+    Saved,
     open_folder,
     pack_strings,
     save,
@@ -28,6 +30,7 @@ from classmark.workbench.collecting import text_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from classmark.machines.cluster import Machines
     from classmark.text.analysis import Analyzer
     from classmark.workbench.project import Project
 
@@ -52,6 +55,38 @@ class Collection(NamedTuple):
     rows: Rows
     ids: list[str]
     vectorizer: Vectorizer
+
+
+class SpreadCollection(NamedTuple):
+    """The same with rows that machines have; what texts become is at hand."""
+
+    rows: elsewhere.Collection
+    ids: list[str]
+    vectorizer: Vectorizer
+
+
+def spread_collection(project: Project, machines: Machines) -> SpreadCollection:
+    """All documents of a project as vectors, each machine having some of them."""
+    from classmark.machines.rows import SpreadRows
+    from classmark.machines.sources import Stored, shares
+
+    machines.require_folder(project.folder)
+    kept, state = Generations(project.folder / FOLDER), state_of(project)
+    current = kept.current()
+    if current is None or _saved(current, state) is None:
+        collection_of(project)
+        current = kept.current()
+    saved = None if current is None else _saved(current, state)
+    if current is None or saved is None:
+        raise Mistake(f"documents came to {project.folder} meanwhile: repeat this")
+    ids = unpack_strings(saved.arrays["ids"], saved.arrays["ids_ends"])
+    where = str(current.absolute())
+    sources = [
+        Stored(where, FORMAT, VERSION, *share)
+        for share in shares(len(ids), machines.workers)
+    ]
+    vectorizer = Vectorizer.from_arrays(saved.arrays, saved.settings["vectorizer"])
+    return SpreadCollection(SpreadRows(machines, sources), ids, vectorizer)
 
 
 def collection_of(project: Project) -> Collection:
@@ -91,7 +126,9 @@ def words_behind(text: str, analyzer: Analyzer) -> dict[str, str]:
 
 
 def rows_of_texts(
-    project: Project, collection: Collection, texts: Mapping[str, str]
+    project: Project,
+    collection: Collection | SpreadCollection,
+    texts: Mapping[str, str],
 ) -> Rows:
     """The vectors of texts by name; each must share a word with the collection."""
     rows = collection.vectorizer.rows(texts.values())
@@ -150,8 +187,8 @@ def _save(made: Collection, folder: Path, state: dict[str, Any]) -> None:
     save(folder, FORMAT, VERSION, arrays, described)
 
 
-def _opened(folder: Path, state: dict[str, Any]) -> Collection | None:
-    """Open the kept vectors; None where they are of another state."""
+def _saved(folder: Path, state: dict[str, Any]) -> Saved | None:
+    """Open the kept arrays; None where they are of another state."""
     try:
         saved = open_folder(folder, FORMAT, VERSION)
     except DamagedFolder as problem:
@@ -159,7 +196,13 @@ def _opened(folder: Path, state: dict[str, Any]) -> Collection | None:
             f"{problem}; here it is enough to remove {folder.parent}: it is made anew "
             "from the documents"
         ) from problem
-    if saved.settings["state"] != state:
+    return saved if saved.settings["state"] == state else None
+
+
+def _opened(folder: Path, state: dict[str, Any]) -> Collection | None:
+    """Open the kept vectors; None where they are of another state."""
+    saved = _saved(folder, state)
+    if saved is None:
         return None
     arrays = saved.arrays
     starts, columns, values = (

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-BLOCK = 1 << 22  # weights looked at together
+BLOCK = 1 << 20  # weights looked at together
 MOST = 1 << 16  # daughters that 16 bits can tell apart
 
 
@@ -56,7 +56,9 @@ def piece_of(
     largest = max(
         (np.abs(w).max(initial=0.0) for _, _, w in _blocks(weights, slope)), default=0.0
     )
-    kept: list[tuple[Any, Any, Any]] = []
+    small: Any = np.uint16 if d <= MOST else np.uint32
+    kept = [(np.empty(0, small), np.empty(0, np.float32))]
+    counts = np.zeros(m, np.int64)
     lost = whole = 0.0
     for rows, columns, values in _blocks(weights, slope):
         size = np.abs(values)
@@ -64,17 +66,14 @@ def piece_of(
         squares = size * size
         whole += float(squares.sum())
         lost += float(squares[~chosen].sum())
-        kept.append((rows[chosen], columns[chosen], values[chosen]))
-    rows, columns, values = (
-        np.concatenate([k[i] for k in kept] or [[]]) for i in range(3)
-    )
-    counts = np.bincount(rows.astype(np.int64), minlength=m)
+        counts += np.bincount(rows[chosen], minlength=m)
+        kept.append((columns[chosen].astype(small), values[chosen].astype(np.float32)))
+    daughter, weight = (np.concatenate([part[i] for part in kept]) for i in range(2))
     used = np.arange(m) if base == "naive-bayes" else np.flatnonzero(counts)
     offsets = np.zeros(len(used) + 1, np.uint32)
     np.cumsum(counts[used], out=offsets[1:])
-    small: Any = np.uint16 if d <= MOST else np.uint32
     return Piece(
-        features[used], offsets, columns.astype(small), values.astype(np.float32),
+        features[used], offsets, daughter, weight,
         np.asarray(bias, np.float64), slope, lost, whole,
     )  # fmt: skip
 

@@ -36,12 +36,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.problems import Mistake
+from classmark.rankers.examples.collection import Collection, climb, products, some
 from classmark.rankers.examples.given import Given, mean_of
 from classmark.rankers.examples.hinges import NOBODY, Hopeful, Prices, hinges_of
-from classmark.solvers.cutting.linear import linear
 from classmark.solvers.hinge.ascent import ascend
 from classmark.solvers.hinge.problem import Solution
-from classmark.sparse import Rows, take
+from classmark.sparse import Rows
 
 Array = NDArray[np.float64]
 MARGIN = 0.25  # μ
@@ -162,20 +162,26 @@ def _fit(
     start = np.concatenate([state.P, state.N, state.U, hoping]) * hinges.boxes
     few = _few(all_, hopeful)
     weights = few(hinges.signs * start) - prices.others * state.pull
-    parts = [all_.judged(), all_.U]
-    found = ascend(parts, hinges, duals=start, weights=weights, tol=tol)
+    judged = all_.judged()
+    found = climb(judged, all_.U, hinges, duals=start, weights=weights, tol=tol)
     full = np.ones_like(start)
     np.divide(found.duals, hinges.boxes, out=full, where=hinges.boxes > 0.0)
     pull = (few(hinges.signs * found.duals) - found.weights) / prices.others
     P, N, U, _ = np.split(full, np.cumsum([len(all_.P), len(all_.N), len(all_.U)]))
-    others = slice(len(P) + len(N), len(P) + len(N) + len(U))
-    scores = -MARGIN - np.asarray(found.slopes)[others]
-    return found, State(P, N, U, pull, all_.known, scores)
+    return found, State(P, N, U, pull, all_.known, _seen(all_, found))
+
+
+def _seen(all_: Given, found: Solution) -> Array:
+    """The scores of U: as they were seen last, where they were kept."""
+    if found.slopes is None:
+        return _scores(all_.U, found.weights)
+    judged = len(all_.P) + len(all_.N)
+    return np.asarray(-MARGIN - found.slopes[judged : judged + len(all_.U)])
 
 
 def _few(all_: Given, hopeful: Hopeful) -> Callable[[Array], Array]:
     """Σ coefficient · x over all hinges but those of U, as a function."""
-    rows = linear([all_.judged(), take(all_.U, hopeful.rows)])
+    rows = products([all_.judged(), some(all_.U, hopeful.rows)])
     judged, n = len(all_.P) + len(all_.N), len(hopeful.rows)
     return lambda c: rows.back(np.concatenate([c[:judged], c[len(c) - n :]]))
 
@@ -197,7 +203,7 @@ def _begun(all_: Given, C: float, before: State | None) -> State:
             new[: len(held)] = held
         left, pull = np.setdiff1d(all_.known, before.known), before.pull
         scores = before.scores.copy()
-    pull = pull - linear([take(all_.U, left)]).back(U[left])
+    pull = pull - products([some(all_.U, left)]).back(U[left])
     return State(P, N, U, pull, all_.known, scores)
 
 
@@ -222,8 +228,8 @@ def _rocchio(all_: Given) -> Array:
     return scores
 
 
-def _scores(rows: Rows, weights: Array) -> Array:
-    return linear([rows]).product(weights)
+def _scores(rows: Rows | Collection, weights: Array) -> Array:
+    return products([rows]).product(weights)
 
 
 def _open(all_: Given, scores: Array) -> Array:

@@ -8,10 +8,9 @@ import numpy as np
 
 from classmark.problems import Mistake
 from classmark.randomness import generator
+from classmark.rankers.examples.collection import climb, products
 from classmark.rankers.examples.given import Given
 from classmark.rankers.examples.hinges import Prices, hinges_of
-from classmark.solvers.cutting.linear import linear
-from classmark.solvers.hinge.ascent import ascend
 from classmark.solvers.hinge.problem import Solution
 from classmark.sparse import take
 
@@ -37,7 +36,7 @@ def biased(
     order = generator(random_state).permutation(len(all_.P))
     held = max(1, round(HELD * len(order)))
     learn = replace(all_, P=take(all_.P, np.sort(order[held:])))
-    judge = linear([take(all_.P, order[:held]), all_.U])
+    judge = products([take(all_.P, order[:held]), all_.U])
     best, found = -1.0, (1.0, 1.0)
     for example, other in _costs(C):
         scores = judge.product(_fit(learn, example, other, tol).weights)
@@ -56,4 +55,4 @@ def _costs(C: float | None) -> list[tuple[float, float]]:
 
 def _fit(all_: Given, example: float, other: float, tol: float) -> Solution:
     hinges = hinges_of(all_, Prices(example, other))
-    return ascend([all_.judged(), all_.U], hinges, duals=hinges.boxes, tol=tol)
+    return climb(all_.judged(), all_.U, hinges, duals=hinges.boxes, tol=tol)

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from classmark.problems import Mistake
 from classmark.randomness import Seed, generator
-from classmark.sparse import Rows, rows_from, stack, take
+from classmark.rankers.examples.collection import Collection, some, taken_in
+from classmark.sparse import Rows, rows_from, stack
 
 Array = NDArray[np.float64]
 
@@ -20,14 +21,15 @@ class Given:
     """Documents as rows of one width.
 
     P : the examples, l of them;  N : documents known not to be wanted;  U : the
-    collection, unlabelled, without rows where only its mean is known, or nothing;
+    collection, unlabelled, at hand or elsewhere, without rows where only its mean is
+    known, or nothing;
     mean : of the collection, (features,), zeros where nothing is known;  known : rows
     of U that are among P or N, which teach nothing as unlabelled ones.
     """
 
     P: Rows
     N: Rows
-    U: Rows
+    U: Rows | Collection
     mean: Array
     known: NDArray[np.int64]
 
@@ -70,7 +72,7 @@ def given(
         raise Mistake("P has no rows: give at least one example")
     if not examples.nnz:
         raise Mistake("P: no example has a feature that is known: give other examples")
-    collection = empty(examples) if U is None else rows_from(U, name="U")
+    collection = empty(examples) if U is None else taken_in(U, name="U")
     if U is not None and not len(collection):
         raise Mistake(
             "U has no rows: give the collection to be ranked, or leave it out"
@@ -97,16 +99,18 @@ def sampled(all_: Given, size: int | None, random_state: Seed) -> Given:
         raise Mistake(f"sample is {size}: give how many documents of U to learn from")
     open_ = np.setdiff1d(np.arange(len(all_.U)), all_.known, assume_unique=True)
     chosen = np.sort(generator(random_state).choice(open_, size, replace=False))
-    some = take(all_.U, chosen)
-    return replace(all_, U=some, mean=mean_of(some), known=all_.known[:0])
+    few = some(all_.U, chosen)
+    return replace(all_, U=few, mean=mean_of(few), known=all_.known[:0])
 
 
-def mean_of(rows: Rows) -> Array:
+def mean_of(rows: Rows | Collection) -> Array:
     """The mean row, shape (features,).
 
     >>> mean_of(rows_from([[1.0, 0.0], [3.0, 1.0]])).tolist()
     [2.0, 0.5]
     """
+    if isinstance(rows, Collection):
+        return rows.mean
     total = np.bincount(rows.columns, rows.values, minlength=rows.width)
     return np.asarray(total / max(len(rows), 1))
 
@@ -117,7 +121,7 @@ def empty(like: Rows) -> Rows:
     return Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), none, like.width)
 
 
-def _rows_of(U: Rows, known: NDArray[np.int64]) -> NDArray[np.int64]:
+def _rows_of(U: Rows | Collection, known: NDArray[np.int64]) -> NDArray[np.int64]:
     if not len(known):
         return known
     if not len(U):

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from classmark.problems import Mistake
 from classmark.rankers.examples import auto
 from classmark.rankers.examples.biased import biased
+from classmark.rankers.examples.collection import Collection, climb, products
 from classmark.rankers.examples.given import Given, mean_of
 from classmark.rankers.examples.hinges import PRICES, hinges_of
 from classmark.scores.similarity import Kernel
-from classmark.solvers.cutting.linear import linear
 from classmark.solvers.cutting.planes import cutting_planes
 from classmark.solvers.cutting.precision import ascend_precision
 from classmark.solvers.cutting.tables import balanced_scale, oracle_of
-from classmark.solvers.hinge.ascent import ascend
 from classmark.solvers.hinge.kernelised import ascend_gram
 from classmark.sparse import Rows, stack
 
@@ -55,13 +54,13 @@ class Learned(NamedTuple):
     support: Rows | None = None
     kernel: Kernel | None = None
 
-    def scores(self, X: Rows) -> Array:
+    def scores(self, X: Rows | Collection) -> Array:
         """Score documents, shape (n,)."""
         if self.weights is not None:
             if X.width != len(self.weights):
                 raise Mistake(f"X has {X.width} columns: give {len(self.weights)}")
-            return linear([X]).product(self.weights)
-        if self.kernel is None or self.support is None:
+            return products([X]).product(self.weights)
+        if self.kernel is None or self.support is None or not isinstance(X, Rows):
             raise TypeError("a query without weights has support documents")
         alike = self.kernel(X.to_scipy(), self.support.to_scipy())
         return np.asarray(alike @ self.coefficients)
@@ -118,7 +117,8 @@ def _by_choice(told: Settings, all_: Given, before: Learned | None) -> Learned:
 def _by_hinges(told: Settings, all_: Given) -> Learned:
     C = _cost(told)
     hinges = hinges_of(all_, PRICES[told.method](all_, C))
-    found = ascend(_parts(all_), hinges, duals=hinges.boxes, tol=_tol(told))
+    duals, tol = hinges.boxes, _tol(told)
+    found = climb(all_.judged(), all_.U, hinges, duals=duals, tol=tol)
     return Learned(found.weights, found.objective, found.gap, told.method, C)
 
 
@@ -129,23 +129,40 @@ def _by_bias(told: Settings, all_: Given) -> Learned:
 
 def _by_tables(told: Settings, all_: Given) -> Learned:
     """SVM_pr, SVM_p@k, SVM_r@k: rejected documents stand among the others."""
-    C = _cost(told)
-    others = stack([all_.N, all_.U]) if len(all_.N) else all_.U
-    parts = [all_.P, others]
-    if told.method in PRODUCTS:
-        weighted = told.method == "precision-recall-balanced"
-        scale = balanced_scale(len(all_.P), len(others)) if weighted else None
-        by = ascend_precision(parts, C, scale=scale, tol=_tol(told))
-        return Learned(by.weights, by.objective, by.gap, told.method, C)
-    k = len(all_.P) if told.k is None else told.k
-    oracle = oracle_of(told.method, len(all_.P), len(others), k=k)
-    found = cutting_planes(linear(parts), oracle, C, tol=_tol(told))
+    C, tol = _cost(told), _tol(told)
+    parts = _tables(all_)
+    examples, others = len(all_.P), len(all_.N) + len(all_.U)
+    weighted = told.method == "precision-recall-balanced"
+    scale = balanced_scale(examples, others) if weighted else None
+    here = [part for part in parts if isinstance(part, Rows)]
+    found: Any
+    if told.method in PRODUCTS and len(here) == len(parts):
+        found = ascend_precision(here, C, scale=scale, tol=tol)
+    else:
+        kind = "precision-recall" if told.method in PRODUCTS else told.method
+        k = examples if told.k is None else told.k
+        oracle = oracle_of(kind, examples, others, k=k, scale=scale)
+        found = cutting_planes(products(parts), oracle, C, tol=tol)
     return Learned(found.weights, found.objective, found.gap, told.method, C)
 
 
+def _tables(all_: Given) -> list[Rows | Collection]:
+    """The examples, and all others below them."""
+    if not len(all_.N):
+        return [all_.P, all_.U]
+    if isinstance(all_.U, Rows):
+        return [all_.P, stack([all_.N, all_.U])]
+    return [all_.P, all_.N, all_.U]
+
+
 def _by_kernel(told: Settings, all_: Given) -> Learned:
+    if isinstance(all_.U, Collection):
+        raise Mistake(
+            f"the kernel {told.kernel!r} needs the rows of U at hand: use the linear "
+            "one, or give how many documents to learn from as sample"
+        )
     kernel = Kernel(told.kernel, told.gamma, told.degree, told.coef0)
-    parts = _parts(all_)
+    parts = [all_.judged(), all_.U] if len(all_.U) else [all_.judged()]
     support = stack(parts)
     if told.method in {"centroid", "rocchio"}:
         return _means_by_kernel(told, all_, support, kernel)
@@ -176,10 +193,6 @@ def _means_by_kernel(
         None, float("nan"), 0.0, told.method, float("nan"), None,
         coefficients, support, kernel,
     )  # fmt: skip
-
-
-def _parts(all_: Given) -> list[Rows]:
-    return [all_.judged(), all_.U] if len(all_.U) else [all_.judged()]
 
 
 def _cost(told: Settings) -> float:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from classmark.estimator import Estimator
 from classmark.problems import Mistake
 from classmark.rankers.examples import auto
+from classmark.rankers.examples.collection import Collection, taken_in
 from classmark.rankers.examples.given import Given, empty, given, sampled
 from classmark.rankers.examples.learning import Learned, learned
 from classmark.sparse import rows_from
@@ -96,9 +97,9 @@ class ExampleQuery(Estimator):
         """Learn the query.
 
         P, U, N : examples, the unlabelled collection, documents that are not wanted,
-        all of the same width;  mean : of U, where it is at hand: with it and without U,
-        "rocchio" and "auto" answer online;  known : the rows of U that are among P or
-        N.
+        all of the same width; U may lie elsewhere (``collection.Collection``);  mean :
+        of U, where it is at hand: with it and without U, "rocchio" and "auto" answer
+        online;  known : the rows of U that are among P or N.
         """
         self._history: list[tuple[Given, Learned]] = []
         self._take(given(P, U, N, mean=mean, known=known), None)
@@ -136,10 +137,12 @@ class ExampleQuery(Estimator):
         """The scores of documents, shape (n,): w · x, or Σ c_r k(x_r, x)."""
         self._require_fitted()
         found: Learned = self._learned
-        return found.scores(rows_from(X))
+        return found.scores(taken_in(X, name="X"))
 
     def rank(self, X: Any, k: int | None = None) -> NDArray[np.int64]:
         """The numbers of the documents, best first, ties by number; the best ``k``."""
+        if isinstance(X, Collection) and k is not None and hasattr(self, "coef_"):
+            return X.top(self.coef_, k)[0]
         scores = self.decision_function(X)
         order = np.argsort(-scores, kind="stable")
         return order if k is None else order[:k]

@@ -12,14 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from classmark.corpus.splits import folds as parted
 from classmark.problems import Mistake
-from classmark.progress import track
 from classmark.randomness import Seed
 from classmark.rankers.ltr.judged import numbers, query_numbers
 from classmark.rankers.ltr.judging import order_measured
 from classmark.rankers.ltr.scoring import QueryRanker
-from classmark.sparse import rows_from, take
+from classmark.sparse import Rows, rows_from, take
+from classmark.spreading import spread
 
 Array = NDArray[np.float64]
+Queries = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +71,35 @@ def select_over_queries(
     values = np.empty((len(tried), count))
     split = list(parted(count, folds, random_state))
     jobs = [(fold, at) for fold in split for at in range(len(tried))]
-    for (learn, ask), at in track(jobs, "cross-validating", len(jobs)):
-        mine, theirs = (np.flatnonzero(np.isin(queries, part)) for part in (learn, ask))
-        fitted = type(ranker)(**ranker.get_params(deep=False)).set_params(**tried[at])
-        fitted.fit(take(rows, mine), grades[mine], queries[mine])
-        scores = fitted.decision_function(take(rows, theirs))
-        found = order_measured(scores, grades[theirs], queries[theirs], [measure])
-        asked = queries[theirs][np.sort(_first(queries[theirs]))]
-        values[at, asked] = found[measure]
+    fresh = type(ranker)(**ranker.get_params(deep=False))
+    shared = (fresh, tried, (rows, grades, queries), measure)
+    found = spread(_asked, jobs, shared, "cross-validating")
+    for (_, at), (asked, own) in zip(jobs, found, strict=True):
+        values[at, asked] = own
     means = values.mean(axis=1)
     errors = values.std(axis=1, ddof=1) / np.sqrt(count)
     best = int(np.argmax(means))
     if one_standard_error:
         best = int(np.argmax(means >= means[best] - errors[best]))
     return Selected(tried[best], tried, means, errors, values)
+
+
+def _asked(
+    job: tuple[tuple[Queries, Queries], int],
+    ranker: QueryRanker,
+    tried: Sequence[dict[str, Any]],
+    judged: tuple[Rows, Array, Queries],
+    measure: str,
+) -> tuple[Queries, Array]:
+    """Learn from some queries and ask the others: their numbers, and the measure."""
+    (learn, ask), at = job
+    rows, grades, queries = judged
+    mine, theirs = (np.flatnonzero(np.isin(queries, part)) for part in (learn, ask))
+    fitted = type(ranker)(**ranker.get_params(deep=False)).set_params(**tried[at])
+    fitted.fit(take(rows, mine), grades[mine], queries[mine])
+    scores = fitted.decision_function(take(rows, theirs))
+    found = order_measured(scores, grades[theirs], queries[theirs], [measure])
+    return queries[theirs][np.sort(_first(queries[theirs]))], found[measure]
 
 
 def _first(values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -50,7 +50,7 @@ def ascend(  # noqa: PLR0913 (what a solver is asked)
     >>> ascend([rows_from([[2.0, 0.0], [0.0, 0.5]])], hinges).weights.tolist()
     [0.5, -0.5]
     """
-    ascent = _Ascent(parts, hinges, center, duals, generator(random_state))
+    ascent = Ascent(parts, hinges, center, duals, generator(random_state))
     ascent.weights = ascent.combined() if weights is None else ascent.taken(weights)
     target, allowed = tol, max(0, passes)
     if duals is not None or center is not None or allowed == 0:
@@ -69,7 +69,7 @@ def ascend(  # noqa: PLR0913 (what a solver is asked)
     return ascent.solution()
 
 
-class _Ascent:
+class Ascent:
     """Where an ascent stands."""
 
     def __init__(

@@ -43,6 +43,27 @@ class Solution(NamedTuple):
     slopes: NDArray[np.float64] | None = None
 
 
+def picked(hinges: Hinges, which: Any) -> Hinges:
+    """Some of the hinges, by number, mask or slice."""
+    rows, signs, boxes, margins = hinges
+    return Hinges(rows[which], signs[which], boxes[which], margins[which])
+
+
+def joined(one: Hinges, other: Hinges) -> Hinges:
+    """Hinges, and others after them.
+
+    >>> both = Hinges(*4 * [np.zeros(1)])
+    >>> joined(both, both).signs.tolist()
+    [0.0, 0.0]
+    """
+    return Hinges(
+        np.concatenate([one.rows, other.rows]),
+        np.concatenate([one.signs, other.signs]),
+        np.concatenate([one.boxes, other.boxes]),
+        np.concatenate([one.margins, other.margins]),
+    )
+
+
 def checked(hinges: Hinges, n_rows: int) -> Hinges:
     """The same hinges as contiguous arrays; a ``Mistake`` names what cannot be used."""
     rows = np.asarray(hinges.rows)

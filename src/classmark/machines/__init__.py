@@ -1,0 +1,1 @@
+"""Many machines do what one does."""

@@ -1,0 +1,226 @@
+"""A shard: neighbouring segments of an index, with the statistics of the whole.
+
+A shard numbers terms, and weighs them, as the whole index does, so that whatever it
+scores has the score that the whole gives it, bit for bit; its documents are numbered
+from 0. Functions here run on workers: a shard, what is its own, and what is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.index.asking import Question, Wanted, ask, question
+from classmark.index.combining import Weights
+from classmark.index.documents import TEXT
+from classmark.index.explaining import Explanation
+from classmark.index.feedback import main_field
+from classmark.index.plans import Choice, Terms
+from classmark.index.priors import Prior
+from classmark.index.searching import Hit, Searcher
+from classmark.index.snapshots import open_generation
+from classmark.index.stored import StoredField
+from classmark.index.terms import terms_of
+from classmark.ranking import Ranking
+from classmark.text.analysis import Analyzer
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message to one shard: a function, what is the shard's own, what is asked.
+
+    Dask looks for its own things within tuples and lists, but not within this.
+    """
+
+    work: Callable[..., Any]
+    own: Any
+    shared: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Many queries to all shards: the terms of each, how many answers, the model."""
+
+    queries: Sequence[Terms]
+    k: int
+    choice: Choice
+
+
+class Place(NamedTuple):
+    """Where a shard is: segments ``first`` to before ``last`` of a generation.
+
+    memory : where the postings of a field, decoded, fit it, they are kept decoded.
+    """
+
+    folder: str
+    generation: int
+    first: int
+    last: int
+    memory: int
+
+
+class Asking(NamedTuple):
+    """A query of the language, and how it is to be answered.
+
+    options : as ``classmark.index.asking.ask`` takes them, without feedback;  wanted :
+    what the fields are asked for in place of the query's own words.
+    """
+
+    query: str
+    options: Mapping[str, Any]
+    wanted: Wanted | None = None
+
+
+class Excerpt(NamedTuple):
+    """Some documents of the field with most tokens, as feedback reads them.
+
+    items, terms, counts : the postings, by document, then by term;  lengths : of each
+    document asked for;  known : by number the term, its df, its cf, of all terms of
+    the documents and of the queries;  world : the documents and the tokens there are.
+    """
+
+    items: NDArray[np.int64]
+    terms: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    lengths: NDArray[np.uint32]
+    known: dict[int, tuple[str, int, int]]
+    world: tuple[int, int]
+
+
+class Shard:
+    """Some segments, opened and decoded."""
+
+    def __init__(self, place: Place) -> None:
+        snapshot = open_generation(Path(place.folder), place.generation)
+        within = slice(place.first, place.last)
+        before = snapshot.parts[: place.first]
+        self.base = sum(part.segment.n_items for part in before)
+        self.analyzer = Analyzer.parse(snapshot.settings["analyzer"])
+        self.has_positions = bool(snapshot.settings["positions"])
+        self._fields = {
+            name: StoredField(snapshot, name, place.memory, within)
+            for name in snapshot.fields() or [TEXT]
+        }
+
+    def field(self, name: str | None = None) -> StoredField:
+        """Return a field, for reading."""
+        return self._fields[name or TEXT]
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """What answers queries over the documents of the shard."""
+        return Searcher(self._fields)
+
+    def mine(self, hits: Sequence[Hit]) -> Ranking:
+        """Return hits with their documents' numbers in the whole index."""
+        numbers = np.array([hit.number for hit in hits], np.int64) + self.base
+        scores = np.array([hit.score for hit in hits], np.float64)
+        return Ranking(np.zeros(len(hits), np.int64), numbers, scores)
+
+
+def extent(shard: Shard) -> tuple[int, int]:
+    """Return the number of the first document, and of the first after the last."""
+    return shard.base, shard.base + shard.searcher.n_items
+
+
+def apply(shard: Shard, said: Said | None) -> Any:
+    """Do what a message says; None: this shard has nothing to do."""
+    if said is None:
+        return None
+    return said.work(shard, said.own, *said.shared)
+
+
+def search(
+    shard: Shard,
+    prior: Prior | None,
+    terms: Terms,
+    k: int,
+    choice: Choice,
+    weights: Weights,
+) -> Ranking:
+    """Return the best documents for one query of terms; prior : of the shard's."""
+    model, parameters = choice
+    find = shard.searcher.search
+    return shard.mine(find(terms, k, model, fields=weights, prior=prior, **parameters))
+
+
+def rank(shard: Shard, batch: Batch) -> Ranking:
+    """Return the best documents for each of many queries of a one-field index."""
+    model, parameters = batch.choice
+    found = shard.searcher.rank(batch.queries, batch.k, model, **parameters)
+    return Ranking(found.queries, found.items + shard.base, found.scores)
+
+
+def multiply(
+    shard: Shard, _own: None, weights: Mapping[str, float], k: int, every: bool
+) -> Ranking:
+    """Return the documents with the largest products with a vector."""
+    return shard.mine(shard.searcher.search_vector(weights, k, every=every))
+
+
+def explain(
+    shard: Shard,
+    own: tuple[int, Prior | None],
+    terms: Terms,
+    choice: Choice,
+    weights: Weights,
+) -> Explanation:
+    """Take the score of a document apart; own : its number here, and the prior."""
+    model, parameters = choice
+    item, prior = own
+    take_apart = shard.searcher.explain
+    return take_apart(terms, item, model, fields=weights, prior=prior, **parameters)
+
+
+def answer(shard: Shard, prior: Prior | None, asking: Asking, k: int) -> Ranking:
+    """Answer a query of the language; prior : of the shard's documents."""
+    if asking.wanted is None:
+        return shard.mine(ask(shard, asking.query, k, **_options(asking, prior)))
+    return shard.mine(_question(shard, prior, asking).answer(k))
+
+
+def explain_answer(
+    shard: Shard, own: tuple[int, Prior | None], asking: Asking
+) -> Explanation:
+    """Take the score of a document under a query of the language apart."""
+    item, prior = own
+    return _question(shard, prior, asking).explain(item)
+
+
+def _question(shard: Shard, prior: Prior | None, asking: Asking) -> Question:
+    made = question(shard, asking.query, **_options(asking, prior))
+    return made if asking.wanted is None else replace(made, wanted=asking.wanted)
+
+
+def _options(asking: Asking, prior: Prior | None) -> dict[str, Any]:
+    given = dict(asking.options)
+    return given | {"prior": prior} if "prior" in given else given
+
+
+def excerpt(shard: Shard, items: NDArray[np.int64], words: Sequence[str]) -> Excerpt:
+    """Read some documents.
+
+    items : their numbers here, increasing;  words : the terms of the queries.
+    """
+    field = main_field(shard.searcher.fields)
+    found = terms_of(field.field, items)
+    asked = [number for word in words if (number := field.numbers[word]) >= 0]
+    numbers = np.unique(np.concatenate([found.terms, np.array(asked, np.int64)]))
+    known = {
+        number: (field.field.term(number), int(field.df[number]), int(field.cf[number]))
+        for number in numbers.tolist()
+    }
+    return Excerpt(
+        found.items + shard.base,
+        found.terms,
+        found.counts,
+        np.array(field.lengths[items]),
+        known,
+        (field.field.n_alive, field.field.total_length),
+    )

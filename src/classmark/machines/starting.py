@@ -1,0 +1,122 @@
+"""Where are the machines? A cluster that is there, or one started here.
+
+What is started here listens on loopback alone, speaks TLS with keys made for the
+occasion (on a shared machine other users reach loopback, too), and shows no dashboard.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+from classmark.problems import MissingExtra, Mistake
+
+if TYPE_CHECKING:
+    from distributed import Client, LocalCluster
+
+ADDRESS = re.compile(r"(dask|tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.\-]+):(\d{1,5})")
+LOOPBACK = "127.0.0.1"
+SECONDS = 10  # to wait for a scheduler
+
+
+def scheduler_address(on: str) -> str:
+    """Return the address as Dask writes it.
+
+    ``dask://`` is TLS where certificates are configured, else plain TCP.
+
+    >>> scheduler_address("dask://scheduler:8786")
+    'tcp://scheduler:8786'
+    """
+    from dask import config
+
+    match = ADDRESS.fullmatch(on)
+    if match is None or not 0 < int(match[3]) < 1 << 16:
+        raise Mistake(
+            f"{on!r} is no address of a scheduler: give one as in dask://host:8786, or "
+            "tls://host:8786"
+        )
+    scheme = match[1]
+    if scheme == "dask":
+        certified = config.get("distributed.comm.tls.ca-file", None)
+        scheme = "tls" if certified else "tcp"
+    return f"{scheme}://{match[2]}:{match[3]}"
+
+
+def connected(on: str) -> Client:
+    """Connect to a scheduler; certificates are those of Dask's configuration."""
+    require_dask()
+    from distributed import Client
+    from distributed.security import Security
+
+    address = scheduler_address(on)
+    security = Security() if address.startswith("tls") else None
+    try:
+        return Client(address, security=security, timeout=SECONDS, set_as_default=False)
+    except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as problem:
+        raise Mistake(
+            f"no scheduler answers at {on}: start one there (dask scheduler), and name "
+            f"certificates for tls:// (docs, Machines): {problem}"
+        ) from problem
+
+
+def started(
+    workers: int, memory: int | None, *, dashboard: bool = False
+) -> LocalCluster:
+    """Start a scheduler and workers on this machine, a process and a thread each."""
+    require_dask()
+    from dask import config
+    from distributed import LocalCluster
+    from distributed.security import Security
+
+    if workers < 1:
+        raise Mistake(f"workers is {workers}: start at least one")
+    quiet: dict[str, Any] = {
+        # Dask's own: 64 KiB, so that every larger array is mapped and unmapped anew.
+        "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 64 << 20,
+        "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 32 << 20,
+        "distributed.scheduler.work-stealing": False,  # what is held stays
+        "distributed.scheduler.active-memory-manager.start": False,
+        "distributed.worker.profile.enabled": False,
+        "distributed.comm.timeouts.connect": "10s",  # to a worker that is gone
+        "distributed.admin.large-graph-warning-threshold": "1GB",
+    }
+    if not dashboard:
+        quiet["distributed.scheduler.http.routes"] = []
+        quiet["distributed.worker.http.routes"] = []
+    shown = {"dashboard": dashboard, "dashboard_address": f"{LOOPBACK}:0"}
+    with config.set(quiet):
+        return LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host=LOOPBACK,
+            protocol="tls",
+            security=Security.temporary(),
+            scheduler_kwargs=shown,
+            memory_limit="auto" if memory is None else memory,
+            silence_logs=50,
+        )
+
+
+def ended(cluster: LocalCluster) -> None:
+    """End what was started; a worker that is just starting again cannot be stopped."""
+    from distributed.core import Status
+
+    begun = {Status.init, Status.starting}
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until and any(
+        nanny.process is not None and nanny.process.status in begun
+        for nanny in cluster.workers.values()
+    ):
+        time.sleep(0.05)
+    cluster.close()
+
+
+def require_dask() -> None:
+    """Refuse to go on without the packages of the extra."""
+    try:
+        import cryptography
+        import distributed
+    except ImportError as problem:
+        raise MissingExtra("several machines", "machines") from problem
+    del cryptography, distributed

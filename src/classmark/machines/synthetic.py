@@ -1,0 +1,75 @@
+"""Documents out of a seed: rows as long and as skewed as those of texts, to measure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.randomness import generator
+from classmark.sparse import Rows, stack
+
+BLOCK = 1 << 15  # rows made in one go
+SKEW = 3.0  # column = width · uᔆᵏᵉʷ, u uniform: few columns have most of the values
+TOPIC = 200  # columns that a topic prefers
+PREFERRED = 0.3  # of the values of a relevant row are of the topic
+
+
+class Made(NamedTuple):
+    """Rows that are made, not read: what to make them of.
+
+    seed : of these rows;  size : how many;  width : columns;  length : values a row,
+    about;  relevant : how many rows, the first, are of the topic, which is the same for
+    all seeds.
+    """
+
+    seed: int
+    size: int
+    width: int
+    length: int = 50
+    relevant: int = 0
+
+    def open(self) -> Rows:
+        """Make them."""
+        return made_rows(self)
+
+
+def made_rows(made: Made) -> Rows:
+    """Unit rows, float32, of a power law; the first ones share a topic.
+
+    >>> made_rows(Made(seed=1, size=3, width=100, length=5)).shape
+    (3, 100)
+    """
+    random = generator(made.seed)
+    topic = _columns(generator(0), (TOPIC,), made.width)
+    blocks = []
+    for first in range(0, made.size, BLOCK):
+        shape = min(BLOCK, made.size - first), made.length
+        columns = _columns(random, shape, made.width)
+        hits = random.random(shape) < PREFERRED
+        hits[max(0, made.relevant - first) :] = False
+        columns[hits] = random.choice(topic, int(hits.sum()))
+        counts = random.geometric(0.7, shape)
+        blocks.append(_unit(columns, 1.0 + np.log(counts), made.width))
+    none = np.zeros((0, made.length), np.uint32)
+    return stack(blocks or [_unit(none, np.zeros(none.shape), made.width)])
+
+
+def _columns(
+    random: np.random.Generator, shape: tuple[int, ...], width: int
+) -> NDArray[np.uint32]:
+    return (width * random.random(shape) ** SKEW).astype(np.uint32)
+
+
+def _unit(columns: NDArray[np.uint32], counts: NDArray[np.float64], width: int) -> Rows:
+    """Each column once a row, rarer ones weighing more, rows of length 1."""
+    columns = np.sort(columns, axis=1)
+    new = np.ones(columns.shape, bool)
+    new[:, 1:] = columns[:, 1:] != columns[:, :-1]
+    rarity = 1.0 + np.log1p(columns)
+    values = np.where(new, counts * rarity, 0.0)
+    norms = np.sqrt(np.square(values).sum(axis=1, keepdims=True))
+    values /= np.where(norms > 0.0, norms, 1.0)
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(new.sum(axis=1))])
+    return Rows(starts, columns[new], values[new].astype(np.float32), width)

@@ -1,0 +1,174 @@
+"""An index on workers answers as one on one machine, also when workers are killed."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from classmark.corpus.document import Document
+from classmark.formats.record import Record
+from classmark.index.directory import Index
+from classmark.index.language import MalformedQuery
+from classmark.index.models.catalog import MODELS
+from classmark.index.priors import log_prior
+from classmark.machines.searching import SpreadIndex
+from classmark.problems import Mistake
+from classmark.workbench import searching, tuning
+from classmark.workbench.index_folders import index_file
+from classmark.workbench.indexing import index_project
+from classmark.workbench.project import Project, create
+from classmark.workbench.settings import Settings
+from machines.sharded import collection, cut
+
+QUERIES = ["w0", "w1 w1 w9", "w3 w20 w0 w5 nowhere", ""] * 5
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_waiting_for_the_disk():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Six segments: more than two workers, or four; some documents deleted."""
+    documents = collection(1, 90)
+    edges, gone = [1, 20, 33, 60, 61], ["d4", "d20", "d61", "d88"]
+    return cut(tmp_path_factory.mktemp("cut") / "index", documents, edges, gone)
+
+
+def test_every_model_answers_as_one_index(machines, folder):
+    index = Index.open(folder)
+    with SpreadIndex(machines, folder) as spread:
+        for model in MODELS:
+            found = spread.search_many(QUERIES, 12, model)
+            assert found == index.search_many(QUERIES, 12, model)
+            assert spread.search("w0 w4", 5, model) == index.search("w0 w4", 5, model)
+
+
+def test_every_way_to_ask(machines, folder):
+    index = Index.open(folder)
+    prior = log_prior(np.linspace(0.1, 1.0, 90))
+    weights = {"w0": -1.0, "w3": 0.25, "w9": 2.0}
+    with SpreadIndex(machines, folder) as spread:
+        for query in ('"w1 w2" -w7', "NOT w0", "#or(w1 #not(w2))", "w5 w6"):
+            assert spread.ask(query) == index.ask(query)
+        for feedback in ("rm3", "rocchio", "information"):
+            found = spread.ask("w5 -w1", feedback=feedback, prior=prior)
+            assert found == index.ask("w5 -w1", feedback=feedback, prior=prior)
+        for every in (False, True):
+            found = spread.search_vector(weights, 50, every=every)
+            assert found == index.search_vector(weights, 50, every=every)
+        told = spread.explain("w5 w6", "d70", "kl", prior=prior)
+        assert told == index.explain("w5 w6", "d70", "kl", prior=prior)
+        assert (spread.fields, len(spread)) == (index.fields, 86)
+
+
+def test_more_workers_than_segments(four, tmp_path):
+    folder = cut(tmp_path / "cut", collection(2, 9), [8])
+    with SpreadIndex(four, folder) as spread:
+        assert spread.search("w0 w1", 20) == Index.open(folder).search("w0 w1", 20)
+
+
+def test_what_a_worker_finds_wrong_comes_back_as_it_is(two, folder):
+    with SpreadIndex(two, folder) as spread:
+        with pytest.raises(Mistake, match="b of bm25 is 7"):
+            spread.search("w1", b=7)
+        with pytest.raises(MalformedQuery, match="name no other"):
+            spread.ask("#and(w1)", model="jm")
+        assert spread.search("w1")
+
+
+def test_a_worker_killed_between_rounds(machines, folder, killing):
+    index = Index.open(folder)
+    with SpreadIndex(machines, folder) as spread:
+        before = spread.search_many(QUERIES)
+        with killing(machines, lambda: True) as one:
+            pass
+        assert one.killed
+        assert spread.search_many(QUERIES) == before == index.search_many(QUERIES)
+        assert spread.ask("w5", feedback="rm3") == index.ask("w5", feedback="rm3")
+
+
+def test_a_worker_killed_during_rounds(machines, folder, killing):
+    index, found = Index.open(folder), []
+    with SpreadIndex(machines, folder) as spread:
+        with killing(machines, lambda: len(found) > 3) as one:
+            while not one.killed or len(found) < 20:
+                found.append(spread.search_many(QUERIES))
+        expected = index.search_many(QUERIES)
+    assert one.killed
+    assert all(each == expected for each in found)
+
+
+def test_an_index_that_is_changed_meanwhile(two, tmp_path, killing):
+    folder = cut(tmp_path / "cut", collection(3, 20), [7])
+    with SpreadIndex(two, folder) as spread:
+        before = spread.search("w0")
+        with Index.open(folder) as index:
+            index.merge()
+        assert spread.search("w0") == before
+        with killing(two, lambda: True) as one:
+            pass
+        assert one.killed
+        with pytest.raises(Mistake, match="open it again"):
+            spread.search("w0")
+    with SpreadIndex(two, folder) as spread:
+        assert spread.search("w0") == before
+
+
+@pytest.fixture
+def project(tmp_path):
+    create(tmp_path / "web", Settings("Web"))
+    rows = collection(4, 30, ("title", "body"))
+    with Project(tmp_path / "web") as opened:
+        for part in (rows[:10], rows[10:]):
+            opened.store.put_documents(
+                Record(
+                    Document(row["id"], {"title": row["title"], "body": row["body"]}),
+                    links=(("d0", "w1"),),
+                )
+                for row in part
+            )
+            index_project(opened, positions=True)
+        yield opened
+
+
+def test_a_project_is_searched_alike(two, project):
+    wishes = [
+        searching.Wish(explain=True, k=5),
+        searching.Wish("dirichlet", feedback="rm3:terms=5", weights=["title=2"]),
+        searching.Wish(prior="pagerank:0.5"),
+        searching.Wish("boolean"),
+    ]
+    for wish in wishes:
+        for query in ("w1 w2 -w9", 'title:w0 "w1 w1"'):
+            found = searching.search_in(project, query, wish, machines=two)
+            assert found == searching.search_in(project, query, wish)
+    with pytest.raises(MalformedQuery):
+        searching.search_in(project, "(w1", searching.Wish(), machines=two)
+
+
+def test_the_index_of_a_file_is_searched_and_tuned_alike(two, tmp_path):
+    file, folder = tmp_path / "some.jsonl", tmp_path / "index"
+    rows = collection(5, 30)
+    file.write_text("\n".join(map(json.dumps, rows)))
+    index_file(file, folder)
+    wish = searching.Wish(explain=True)
+    found = searching.search_index(folder, "w1 w5", wish, machines=two)
+    assert found == searching.search_index(folder, "w1 w5", wish)
+    assert found.answers
+    queries, qrels = tmp_path / "queries.jsonl", tmp_path / "qrels.txt"
+    asked = [{"id": f"q{n}", "text": f"w{n} w{n + 3}"} for n in range(4)]
+    queries.write_text("\n".join(map(json.dumps, asked)))
+    qrels.write_text("\n".join(f"q{n} d{m} 1" for n in range(4) for m in (n, n + 9)))
+    judgments = tuning.Judgments(queries, qrels)
+    for feedback in (None, "rm3:terms=4,documents=3"):
+        sweep = tuning.Sweep(parameters=["b=0:1:0.5"], feedback=feedback)
+        both = []
+        for machines in (two, None):
+            with tuning.judged_in(None, folder, judgments, machines=machines) as judged:
+                both.append(tuning.tune(judged, sweep, tmp_path / "plot.svg"))
+        assert both[0] == both[1]

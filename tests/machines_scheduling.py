@@ -1,0 +1,87 @@
+"""A scheduler and workers as people start them: Dask's own programs."""
+
+import datetime as dt
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+SECONDS = 40
+
+
+def certificate(folder):
+    """Write a key and a certificate that signs itself; return both files."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "classmark-test")])
+    now = dt.datetime.now(dt.UTC)
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    folder.mkdir(exist_ok=True)
+    cert, secret = folder / "cert.pem", folder / "key.pem"
+    cert.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+    secret.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return cert, secret
+
+
+@contextmanager
+def running(folder, *, tls=None, workers=1):
+    """Start a scheduler on loopback and workers; yield (address, scheduler)."""
+    options = [] if tls is None else [
+        "--tls-ca-file", tls[0], "--tls-cert", tls[0], "--tls-key", tls[1],
+    ]  # fmt: skip
+    scheme = "tcp" if tls is None else "tls"
+    told = folder / "scheduler.json"
+    dask = Path(sys.executable).parent / "dask"
+    with ExitStack() as stack:
+
+        def start(*arguments):
+            command = [str(each) for each in (dask, *arguments, *options)]
+            program = subprocess.Popen(  # noqa: S603 - our own arguments
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            stack.callback(program.wait, SECONDS)
+            stack.callback(program.kill)
+            return program
+
+        scheduler = start(
+            "scheduler", "--host", "127.0.0.1", "--port", 0, "--no-dashboard",
+            "--dashboard-address", "127.0.0.1:0", "--scheduler-file", told,
+            "--protocol", scheme,
+        )  # fmt: skip
+        address = _address(told)
+        for _ in range(workers):
+            start(
+                "worker", address, "--host", "127.0.0.1", "--nthreads", 1,
+                "--no-dashboard", "--no-nanny", "--local-directory", folder,
+            )  # fmt: skip
+        yield address, scheduler
+
+
+def _address(told):
+    import json
+
+    for _ in range(SECONDS * 20):
+        if told.exists() and (text := told.read_text()):
+            return json.loads(text)["address"]
+        time.sleep(0.05)
+    raise TimeoutError("no scheduler")

@@ -33,7 +33,7 @@ demo: $(READY) ## import, train, evaluate and suggest on the embedded library; t
 	$(BIN)/classmark demo $$serve --dir $(DEMO)
 
 test: $(READY) ## all tests (those marked data need CLASSMARK_DATA)
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest -q -n $(WORKERS)
 
 check: $(READY) ## style, types, architecture, spelling
 	$(BIN)/ruff format --check .

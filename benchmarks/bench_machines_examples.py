@@ -1,6 +1,7 @@
 """Query by examples over rows that workers have, beside one process with all rows.
 
 python benchmarks/bench_machines_examples.py [--rows N] [--workers N] [--method M]
+[--memory BYTES] [--json FILE]
 
 Documents are made from seeds, each part by the worker that keeps it: unit rows of about
 50 values, 100,000 features by a power law, 300 relevant hidden; P is 100 examples.
@@ -40,6 +41,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--memory", type=int, help="of each worker, in bytes")
     parser.add_argument("--method", help="this one only")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
@@ -49,7 +51,7 @@ def main() -> None:
         for seed in range(1, asked.workers + 1)
     ]
     found: dict[str, Any] = {"rows": asked.rows, "workers": asked.workers, "cases": []}
-    with Machines.local(asked.workers) as machines:
+    with Machines.local(asked.workers, memory=asked.memory) as machines:
         began = time.perf_counter()
         spread = SpreadRows(machines, parts)
         print(

@@ -178,11 +178,12 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--base", default="svm")
+    parser.add_argument("--memory", type=int, help="of each worker, in bytes")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as place,
-        Machines.local(options.workers) as machines,
+        Machines.local(options.workers, memory=options.memory) as machines,
     ):
         found = compared(options, machines, Path(place))
     print(json.dumps({k: v for k, v in found.items() if k != "runs"}), flush=True)

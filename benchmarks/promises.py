@@ -136,6 +136,13 @@ PROMISES = (
     Promise(16, "load", "wrk, 8 connections, one process"),
     Promise(17, "start-up", "classmark --help, and the server until it answers"),
     Promise(
+        18,
+        "several machines give what one gives",
+        "two and four workers, one killed in the middle, a scheduler lost, a command "
+        "killed: indexes and answers bit for bit, models within the solver's tolerance",
+        ("tests/machines",),
+    ),
+    Promise(
         20,
         "backups and older formats open",
         "backups made during writes; stores of every older format",

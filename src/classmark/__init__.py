@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from classmark.judgments.clicks import click_preferences as click_preferences
     from classmark.links.pagerank import pagerank as pagerank
     from classmark.losses.errors import ranking_error as ranking_error
+    from classmark.machines.cluster import Machines as Machines
+    from classmark.machines.rows import SpreadRows as SpreadRows
+    from classmark.machines.searching import SpreadIndex as SpreadIndex
     from classmark.measures import accuracy_bound as accuracy_bound
     from classmark.preferences.decompose import decompose as decompose
     from classmark.preferences.graph import PreferenceGraph as PreferenceGraph
@@ -74,6 +77,7 @@ _HOMES = {
     "LiveVectorizer": "classmark.weighting.live",
     "LogLinearRanker": "classmark.rankers.loglinear",
     "MMP": "classmark.rankers.mmp",
+    "Machines": "classmark.machines.cluster",
     "Mistake": "classmark.problems",
     "PairwiseLogistic": "classmark.rankers.ltr",
     "PointwiseSVM": "classmark.rankers.ltr",
@@ -85,6 +89,8 @@ _HOMES = {
     "Screening": "classmark.rankers.screening",
     "SoftMixture": "classmark.clusters.mixture",
     "SphericalKMeans": "classmark.clusters.kmeans",
+    "SpreadIndex": "classmark.machines.searching",
+    "SpreadRows": "classmark.machines.rows",
     "Taxonomy": "classmark.taxonomy.tree",
     "TaxonomyRanker": "classmark.hierarchies.ranker",
     "TopDownClassifier": "classmark.hierarchies.top_down",

@@ -11,13 +11,6 @@ import pytest
 from classmark.machines.cluster import Machines
 
 
-def pytest_collection_modifyitems(items):
-    """All of these share the clusters, so one process runs them."""
-    for item in items:
-        if "tests/machines" in str(item.path):
-            item.add_marker(pytest.mark.xdist_group("machines"))
-
-
 @pytest.fixture(scope="session")
 def started():
     """Clusters by their number of workers, started when first asked for."""

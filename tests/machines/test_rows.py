@@ -173,3 +173,11 @@ def test_made_rows_are_unit_sorted_and_of_their_seed():
 
 def _owner(rows):
     return np.repeat(np.arange(len(rows)), np.diff(rows.starts))
+
+
+def test_a_collection_that_workers_cannot_hold_is_refused(two, monkeypatch):
+    monkeypatch.setattr(two, "memory", 200_000_000)
+    message = r"about 0.38 GB on each of 2 workers, which may take 0.2 GB: use more"
+    with pytest.raises(Mistake, match=message):
+        SpreadRows(two, [Made(1, 370_000, 1000), Made(2, 10, 1000)])
+    assert len(SpreadRows(two, PARTS)) == 511

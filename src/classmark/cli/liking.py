@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from classmark.cli.commands import HERE, AsJson, Where, open_project
-from classmark.cli.machines import On, Workers
+from classmark.cli.machines import On, Workers, machines_for
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -94,7 +94,6 @@ def like(
     """Find more documents like some examples; say yes or no, and it learns again."""
     from classmark.cli.output import show_table
     from classmark.workbench import liking
-    from classmark.workbench.cluster import machines_for
 
     given = liking.Given(
         tuple(examples or ()), tuple(file or ()), category,

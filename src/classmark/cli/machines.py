@@ -1,10 +1,15 @@
-"""The two options that bring machines to a command."""
+"""The options that bring machines to a command."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from classmark.machines.cluster import Machines
 
 Workers = Annotated[
     int | None,
@@ -17,3 +22,19 @@ On = Annotated[
         help="Spread it over the machines of a Dask scheduler: dask://host:8786",
     ),
 ]
+Dashboard = Annotated[
+    bool, typer.Option("--dashboard", help="Show what the workers do, in a browser.")
+]
+
+
+@contextmanager
+def machines_for(
+    workers: int | None, on: str | None, *, dashboard: bool = False
+) -> Iterator[Machines | None]:
+    """Bring the machines that are asked for, and say where they are to be seen."""
+    from classmark.workbench import cluster
+
+    with cluster.machines_for(workers, on, dashboard=dashboard) as machines:
+        if machines is not None and machines.dashboard is not None:
+            typer.echo(f"the workers are to be seen at {machines.dashboard}", err=True)
+        yield machines

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from classmark.cli.commands import HERE, AsJson, Format, Where, open_project
-from classmark.cli.machines import On, Workers
+from classmark.cli.machines import Dashboard, On, Workers, machines_for
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -69,12 +69,12 @@ def index(
     ] = None,
     workers: Workers = None,
     on: On = None,
+    dashboard: Dashboard = False,
     as_json: AsJson = False,
 ) -> None:
     """Index a project's documents, only what changed; or a file's; check or merge."""
     from classmark.cli.output import show_table
     from classmark.workbench import index_folders, indexing
-    from classmark.workbench.cluster import machines_for
 
     if paths in ([CHECK], [MERGE]):
         found = _kept(paths[0], project, folder, memory)
@@ -83,14 +83,15 @@ def index(
             raise Mistake(
                 "index: name the FILE to index, or leave --to and --index out"
             )
-        with open_project(project) as opened, machines_for(workers, on) as machines:
+        bringing = machines_for(workers, on, dashboard=dashboard)
+        with open_project(project) as opened, bringing as machines:
             found = indexing.index_project(
                 opened, memory, positions=positions, shards=shards, machines=machines
             )
     elif to is None:
         raise Mistake(f"index {paths[0]}: say where its index goes, with --to DIR")
     else:
-        with machines_for(workers, on) as machines:
+        with machines_for(workers, on, dashboard=dashboard) as machines:
             found = index_folders.index_file(
                 paths if len(paths) > 1 else paths[0], to, memory, format_=format_,
                 positions=bool(positions), shards=shards, machines=machines,
@@ -156,7 +157,6 @@ def search(
 ) -> None:
     """Find documents, best first, with the words that match."""
     from classmark.workbench import searching
-    from classmark.workbench.cluster import machines_for
 
     if folder is not None and project != HERE:
         raise Mistake("--project and --index: give one of them")
@@ -276,7 +276,6 @@ def tune(
     """Try values of a model's parameters on judged queries, and say which is best."""
     from classmark.cli.output import show_evaluated
     from classmark.workbench import tuning
-    from classmark.workbench.cluster import machines_for
 
     wish = tuning.Sweep(model, tuple(parameter), measure, tuple(fixed or ()), feedback)
     judgments = tuning.Judgments(queries, qrels, dataset, data)

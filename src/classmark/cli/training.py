@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from classmark.cli.commands import HERE, AsJson, Where, open_project
-from classmark.cli.machines import On, Workers
+from classmark.cli.machines import Dashboard, On, Workers, machines_for
 
 Base = Annotated[
     str | None, typer.Option(help="At the nodes: svm, logistic or naive-bayes.")
@@ -54,12 +54,12 @@ def train(
     rare: Rare = None,
     workers: Workers = None,
     on: On = None,
+    dashboard: Dashboard = False,
     as_json: AsJson = False,
 ) -> None:
     """Train a category ranker on the project's labels and put it in service."""
     from classmark.cli.output import show_trained
     from classmark.workbench import training
-    from classmark.workbench.cluster import machines_for
 
     said: dict[str, str | float | None] = {"learner": learner, "cost": cost}
     said |= {"decomposition": decomposition, "strategy": strategy, "base": base}
@@ -67,7 +67,7 @@ def train(
     with open_project(project) as opened:
         chosen = training.changed(opened, said)
         training.require_effect(opened, [chosen], said)
-        with machines_for(workers, on) as machines:
+        with machines_for(workers, on, dashboard=dashboard) as machines:
             found = training.train(opened, chosen, select=select, machines=machines)
     show_trained(found, as_json=as_json)
 
@@ -88,13 +88,13 @@ def evaluate(
     rare: Rare = None,
     workers: Workers = None,
     on: On = None,
+    dashboard: Dashboard = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure learners on documents they have not seen, and plot it."""
     from classmark.cli.output import show_evaluated
     from classmark.problems import Mistake
     from classmark.workbench import evaluating
-    from classmark.workbench.cluster import machines_for
     from classmark.workbench.training import changed, require_effect
 
     said = {"base": base, "memory": memory, "rare": rare}
@@ -102,7 +102,10 @@ def evaluate(
         raise Mistake("--base, --memory and --rare need --strategy: name some")
     if strategy is not None and learner:
         raise Mistake("compare learners or strategies: give --learner or --strategy")
-    with open_project(project) as opened, machines_for(workers, on):
+    with (
+        open_project(project) as opened,
+        machines_for(workers, on, dashboard=dashboard),
+    ):
         if strategy is None:
             found = evaluating.evaluate_project(opened, learner or (), folds)
         else:

@@ -31,8 +31,11 @@ class Machines:
     uses a cluster that is there. Both end with ``close``, or a ``with``.
 
     workers : how many there are;  memory : the least that a worker may take, in bytes,
-    0 where Dask sets no limit.
+    0 where Dask sets no limit;  dashboard : where that of a cluster started here is, if
+    it was asked for.
     """
+
+    dashboard: str | None = None
 
     def __init__(self, client: Client, cluster: LocalCluster | None = None) -> None:
         self._client, self._cluster = client, cluster
@@ -50,7 +53,9 @@ class Machines:
 
         cluster = started(workers, memory, dashboard=dashboard)
         client = Client(cluster, set_as_default=False, direct_to_workers=True)
-        return cls(client, cluster)
+        found = cls(client, cluster)
+        found.dashboard = cluster.dashboard_link if dashboard else None
+        return found
 
     @classmethod
     def at(cls, address: str) -> Self:

@@ -25,6 +25,10 @@ Numbers = NDArray[np.int64]
 class Source(Protocol):
     """What rows can be had from, said by names and numbers."""
 
+    def size_bytes(self) -> int:
+        """About what the rows take in memory."""
+        ...
+
     def open(self) -> Rows:
         """Read or make the rows."""
         ...

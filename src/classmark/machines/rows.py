@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from classmark.machines.cluster import Machines
 
 T = TypeVar("T")
+IDLE, BESIDE = 150 << 20, 1.5  # bytes of a worker without rows; what learning adds
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
@@ -40,6 +41,7 @@ class SpreadRows(Collection):
     def __init__(self, machines: Machines, sources: Sequence[work.Source]) -> None:
         if not sources:
             raise Mistake("sources: none given: give at least one part of a collection")
+        _require_room(machines, sources)
         self._machines, self.rounds = machines, 0
         self._held = machines.hold(work.portion, sources)
         found = self._ask(work.extent)
@@ -147,3 +149,18 @@ class SpreadRows(Collection):
         parts = np.split(rows, np.searchsorted(rows, self._ends[1:-1]))
         each = zip(parts, self._ends, strict=False)
         return [part - first for part, first in each]
+
+
+def _require_room(machines: Machines, sources: Sequence[work.Source]) -> None:
+    """Refuse parts that workers would be killed over."""
+    if not machines.memory:
+        return
+    most = -(-len(sources) // max(machines.workers, 1))
+    sizes = sorted(source.size_bytes() for source in sources)
+    need = IDLE + BESIDE * sum(sizes[-most:])
+    if need > machines.memory:
+        raise Mistake(
+            f"the collection needs about {need / 1e9:.2g} GB on each of "
+            f"{machines.workers} workers, which may take {machines.memory / 1e9:.2g} "
+            "GB: use more workers, or give them more memory"
+        )

@@ -37,6 +37,13 @@ class Stored(NamedTuple):
     first: int
     last: int
 
+    def size_bytes(self) -> int:
+        """What the rows take in memory."""
+        saved = open_folder(Path(self.folder), self.format, self.version)
+        starts, values = saved.arrays["starts"], saved.arrays["values"]
+        n = int(starts[self.last] - starts[self.first])
+        return n * (4 + values.itemsize) + 8 * (self.last - self.first)
+
     def open(self) -> Rows:
         """Read the rows, and no others, into memory."""
         saved = open_folder(Path(self.folder), self.format, self.version)
@@ -62,6 +69,15 @@ class Indexed(NamedTuple):
     first: int
     last: int
     memory: int = 0
+
+    def size_bytes(self) -> int:
+        """What the rows take in memory: twice, while lists become rows."""
+        snapshot = open_generation(Path(self.folder), self.generation)
+        segment = snapshot.parts[self.segment].segment
+        if self.field not in segment.fields:
+            return 0
+        share = (self.last - self.first) / max(1, segment.n_items)
+        return int(2 * 8 * share * int(segment.fields[self.field].whole.df.sum()))
 
     def open(self) -> Rows:
         """Turn the segment's lists into rows."""

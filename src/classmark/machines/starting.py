@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from classmark.problems import MissingExtra, Mistake
@@ -71,6 +72,8 @@ def started(
 
     if workers < 1:
         raise Mistake(f"workers is {workers}: start at least one")
+    if dashboard and find_spec("bokeh") is None:
+        raise Mistake("the dashboard needs bokeh: pip install bokeh, or do without it")
     quiet: dict[str, Any] = {
         # Dask's own: 64 KiB, so that every larger array is mapped and unmapped anew.
         "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 64 << 20,

@@ -30,6 +30,10 @@ class Made(NamedTuple):
     length: int = 50
     relevant: int = 0
 
+    def size_bytes(self) -> int:
+        """What the rows take in memory."""
+        return self.size * (8 + 8 * self.length)
+
     def open(self) -> Rows:
         """Make them."""
         return made_rows(self)

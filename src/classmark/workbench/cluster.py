@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,16 +12,24 @@ from classmark.spreading import spread_by
 
 
 @contextmanager
-def machines_for(workers: int | None, on: str | None) -> Iterator[Machines | None]:
+def machines_for(
+    workers: int | None, on: str | None, *, dashboard: bool = False
+) -> Iterator[Machines | None]:
     """Start workers, or go to those that are there; None where nobody asked for any.
 
     What is spread inside (``classmark.spreading``) is spread over them.
     """
     if workers is not None and on is not None:
         raise Mistake("--workers starts machines, --on names them: give one of both")
-    if workers is None and on is None:
+    if dashboard and workers is None:
+        raise Mistake("--dashboard is of the machines that --workers starts: give it")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we say it ourselves
+    if on is not None:
+        opened = Machines.at(on)
+    elif workers is not None:
+        opened = Machines.local(workers, dashboard=dashboard)
+    else:
         yield None
         return
-    opened = Machines.at(on) if on is not None else Machines.local(workers or 0)
     with opened as machines, spread_by(machines):
         yield machines

@@ -107,7 +107,7 @@ def test_an_index_goes_on_after_its_command_was_killed(shelf, local, tmp_path):
 def test_commands_over_machines_print_what_they_print_without(local, shelf, tmp_path):
     there = tmp_path / "index"
     said = given("index", shelf, "--to", there, "--shards", 3, "--workers", 2, "--json")
-    assert json.loads(said)["rows"][0]["documents"] == 30_000
+    assert json.loads(said)[0]["documents"] == 30_000
     assert len(list(there.glob("segment-*"))) == 3
     asked = ("search", "wordaa0", "wordbb3", "--json", "--index")
     alone = given(*asked, local)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from classmark.machines.cluster import Machines
+from classmark.machines.starting import require_dask
 from classmark.problems import Mistake
 from classmark.spreading import spread_by
 
@@ -23,13 +24,15 @@ def machines_for(
         raise Mistake("--workers starts machines, --on names them: give one of both")
     if dashboard and workers is None:
         raise Mistake("--dashboard is of the machines that --workers starts: give it")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we say it ourselves
-    if on is not None:
-        opened = Machines.at(on)
-    elif workers is not None:
-        opened = Machines.local(workers, dashboard=dashboard)
-    else:
+    if workers is None and on is None:
         yield None
         return
+    require_dask()
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # we say it ourselves
+    if on is not None:
+        opened = Machines.at(on)
+    else:
+        opened = Machines.local(workers or 0, dashboard=dashboard)
     with opened as machines, spread_by(machines):
         yield machines

@@ -145,6 +145,7 @@ def test_what_is_found_is_written_for_others(shelf, tmp_path):
         (["-e", "r0621", "--C", "inf"], "C is inf: give a number above 0"),
         (["-e", "r0621", "--name", "a\nb"], "cannot be shown on a line"),
         (["--list", "--yes", "r0621"], "--list only lists"),
+        (["--list", "--workers", "2"], "--list only lists"),
         (["--online", "--list"], "an online search is not kept"),
         (["-e", "r0621", "--explain", "none"], "no document 'none'"),
         (["-e", "r0621", "--to", "x.doc"], "x.doc: its ending names no format"),

@@ -75,6 +75,7 @@ def test_an_empty_collection():
     searcher = Searcher(field_of(rows_from(np.zeros((0, 0))), []))
     assert searcher.search(["bee"]) == searcher.search_vector({"bee": 1.0}) == []
     assert searcher.search_many([["bee"], []], 3) == [[], []]
+    assert searcher.search_many([], 3) == []
 
 
 def test_threads_share_a_searcher(counts):

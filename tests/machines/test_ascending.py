@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from classmark.machines import ascending
 from classmark.machines.ascending import Spread, ascended
 from classmark.machines.portion import Portion, step
 from classmark.machines.rows import SpreadRows
@@ -117,6 +118,17 @@ def test_a_tight_tolerance_is_reached():
     found = U.ascend(P, hinges, duals=hinges.boxes, tol=1e-6)
     same(found, expected, 1e-6)
     np.testing.assert_allclose(found.weights, expected.weights, atol=0.02)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2])
+def test_the_gap_is_that_of_the_weights_when_rounds_run_out(monkeypatch, rounds):
+    monkeypatch.setattr(ascending, "ROUNDS", rounds)
+    U, P = Here(parts_of([200, 150, 100])), made_rows(EXAMPLES)
+    all_ = given(P, U.rows)
+    hinges = hinges_of(all_, PRICES["balanced"](all_, 100.0))
+    found = U.ascend(P, hinges, duals=hinges.boxes, tol=1e-9)
+    assert found.passes == U.asked == rounds + 1
+    check(U, P, hinges, found)
 
 
 def test_any_start_will_do_and_known_rows_and_hopeful_ones_too():

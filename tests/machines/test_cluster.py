@@ -57,6 +57,14 @@ def test_what_is_held_stays_where_it_is(machines):
     assert len({pid for _, pid, _ in first}) == machines.workers
 
 
+def test_nothing_is_said_of_large_things_that_are_shared(two):
+    large = bytes(11 << 20)
+    assert list(two.spread(lambda _, x: len(x), [1], [large])) == [(0, len(large))]
+    held = two.hold(abs, [-7])
+    assert two.ask(lambda _, x: len(x), held, [large]) == [len(large)]
+    assert two.ask(lambda _, x: len(x), held, own=[large]) == [len(large)]
+
+
 def test_each_thing_may_have_an_argument_of_its_own(two):
     held = two.hold(abs, [-1, -2])
     own = two.ask(lambda thing, own, all_: (thing, own, all_), held, ["x"], ["a", "b"])
@@ -189,11 +197,12 @@ def test_certificates(tmp_path, monkeypatch):
             with Machines.at(address) as machines:
                 assert dict(machines.spread(abs, [-3])) == {0: 3}
         monkeypatch.setattr(starting, "SECONDS", 2)
-        for wrong in ((other, secret), (None, None)):
-            with (
-                named(*wrong),
-                pytest.raises(Mistake, match="no scheduler answers at tls"),
-            ):
+        for wrong, told in (
+            ((other, secret), "no scheduler answers at tls"),
+            ((None, None), "needs certificates .* none are"),
+            ((str(tmp_path / "x"), str(tmp_path / "y")), "needs certificates .* file"),
+        ):
+            with named(*wrong), pytest.raises(Mistake, match=told):
                 Machines.at(address)
 
 
@@ -212,3 +221,15 @@ def test_nobody_answers(monkeypatch):
 def test_no_workers():
     with pytest.raises(Mistake, match="workers is 0: start at least one"):
         Machines.local(0)
+
+
+def test_what_was_started_ends_when_nothing_comes_of_it(monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    before = set(psutil.Process().children(recursive=True))
+    monkeypatch.setattr(Machines, "_wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Machines.local(1)
+    left = set(psutil.Process().children(recursive=True)) - before
+    assert not [each for each in left if "spawn_main" in " ".join(each.cmdline())]

@@ -88,6 +88,8 @@ def test_a_sample_is_brought_here_and_serves_kernels(spread, here):
     told = {"sample": 100, "kernel": "rbf"}
     one, other = (ExampleQuery("balanced", **told).fit(P, U) for U in (here, spread))
     assert np.array_equal(one.decision_function(here), other.decision_function(here))
+    with pytest.raises(Mistake, match=r"score some at a time \(X.take"):
+        other.rank(spread, 10)
 
 
 def test_kernels_need_rows_at_hand(spread, here):

@@ -290,6 +290,12 @@ def test_other_work_is_not_gone_on_with(shelf, tmp_path, two, monkeypatch):
         index_file(shelf, tmp_path / "there", machines=two)
     (new,) = (tmp_path / "there").glob(".parts-*")
     assert new != old
+    stopping.settle(two)
+    monkeypatch.setattr(indexing, "__version__", "0")
+    with pytest.raises(KeyboardInterrupt):
+        index_file(shelf, tmp_path / "there", machines=two)
+    (newest,) = (tmp_path / "there").glob(".parts-*")
+    assert newest != new
     stopping.after = 0
     both(shelf, tmp_path, two)
 
@@ -386,6 +392,14 @@ def test_a_project_is_brought_up_to_date_and_sharded_anew(tmp_path, two):
         assert len(Index.open(project.index.folder).search("new words")) == 1
         (row,) = index_project(project, machines=two, shards=4).rows
         assert row["added"] == row["replaced"] == 0
+
+
+def test_a_project_of_fewer_documents_than_shards_is_not_built_anew(tmp_path):
+    with project_in(tmp_path / "web") as project:
+        fill(project, 2)
+        assert index_project(project, shards=5).rows[0]["added"] == 2
+        assert index_project(project, shards=5).rows[0]["added"] == 0
+        assert index_project(project, shards=1).rows[0]["added"] == 2
 
 
 def test_changed_documents_are_not_gone_on_with(tmp_path, two, monkeypatch):

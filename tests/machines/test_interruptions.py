@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from machines_scheduling import running
@@ -22,6 +23,7 @@ def begun(*arguments):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
 
 
@@ -104,6 +106,34 @@ def test_an_index_goes_on_after_its_command_was_killed(shelf, local, tmp_path):
     assert files(there) == files(local)
 
 
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_their_command(shelf, local, tmp_path, sign):
+    """Ctrl-C reaches the workers, too, and nobody says a word."""
+    there = tmp_path / "index"
+    program = begun("index", shelf, "--to", there, "--workers", 2)
+    until(lambda: parts(there), program)
+    workers = psutil.Process(program.pid).children(recursive=True)
+    assert len(workers) >= 2
+    if sign == signal.SIGINT:
+        os.killpg(program.pid, sign)
+    else:
+        program.send_signal(sign)
+    _, said = program.communicate(timeout=SECONDS)
+    if sign == signal.SIGINT:
+        assert (program.returncode, said) == (130, "")
+    psutil.wait_procs(workers, timeout=20)
+    assert not [each for each in workers if is_alive(each)]
+    given("index", shelf, "--to", there, "--workers", 2)
+    assert files(there) == files(local)
+
+
+def is_alive(process):
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def test_commands_over_machines_print_what_they_print_without(local, shelf, tmp_path):
     there = tmp_path / "index"
     said = given("index", shelf, "--to", there, "--shards", 3, "--workers", 2, "--json")
@@ -129,6 +159,15 @@ def test_options_that_make_no_sense(shelf, tmp_path, options, problem):
     _, said = program.communicate(timeout=SECONDS)
     assert program.returncode == 2
     assert problem in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("on", ["tls://127.0.0.1:9", "dask://nowhere"])
+def test_a_scheduler_that_cannot_be_asked(shelf, tmp_path, on):
+    program = begun("index", shelf, "--to", tmp_path / "x", "--on", on)
+    _, said = program.communicate(timeout=SECONDS)
+    assert program.returncode == 2
+    assert said.startswith(f"classmark: {on}" if "9" in on else f"classmark: '{on}'")
     assert said.count("\n") == 1
 
 

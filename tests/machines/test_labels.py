@@ -121,6 +121,8 @@ def test_what_is_done_is_not_done_again(tmp_path, monkeypatch):
     damaged = blocks[4] / "values.npy"
     content = damaged.read_bytes()
     damaged.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    documents = blocks[0].parent / "documents" / "rows_values.npy"
+    documents.write_bytes(documents.read_bytes()[:-1])
     (blocks[0].parent / ".block-half.writing").mkdir()
     learned, learn = [], label_block.learn_block
 
@@ -139,20 +141,35 @@ def test_what_is_done_is_not_done_again(tmp_path, monkeypatch):
 def test_another_task_begins_anew(change, tmp_path):
     X, Y = made_up()
     fit_blocks(None, PreferenceRanker("svm"), X, Y, tmp_path, 14)
-    (before,) = tmp_path.iterdir()
+    (before,) = tmp_path.glob("labels-*")
     X = X * 2 if change == "X" else X
     Y = [*Y[:-1], [0, 1]] if change == "Y" else Y
     ranker = PreferenceRanker("svm", C=2.0 if change == "C" else 1.0)
     fit_blocks(None, ranker, X, Y, tmp_path, 7 if change == "block" else 14)
-    (after,) = tmp_path.iterdir()
+    (after,) = tmp_path.glob("labels-*")
     assert before.name != after.name
+
+
+def test_another_that_is_at_work_is_left_alone(tmp_path, monkeypatch):
+    X, Y = made_up()
+    learn = label_block.learn_block
+
+    def meddling(*task):
+        with pytest.raises(Mistake, match="another training is at work here"):
+            fit_blocks(None, PreferenceRanker("svm", C=9.0), X, Y, tmp_path, K)
+        learn(*task)
+
+    monkeypatch.setattr("classmark.machines.labels.learn_block", meddling)
+    found = fit_blocks(None, PreferenceRanker("svm"), X, Y, tmp_path, K)
+    monkeypatch.undo()
+    same(found, fit_blocks(None, PreferenceRanker("svm"), X, Y, tmp_path / "new", K))
 
 
 def test_two_at_once_write_one_block(tmp_path, monkeypatch):
     """The second finds the first's folder when it comes to rename its own."""
     X, Y = made_up()
     fit_blocks(None, PreferenceRanker("svm"), X, Y, tmp_path, K)
-    (working,) = tmp_path.iterdir()
+    (working,) = tmp_path.glob("labels-*")
     (block,) = working.glob("block-*")
     before = (block / "manifest.json").read_bytes()
     exists, asked = Path.exists, []

@@ -1,6 +1,7 @@
 """Partitions, one behind the other, are the file."""
 
 import json
+import os
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -189,6 +190,10 @@ def test_elsewhere_only_what_can_be_cut_is_read(tmp_path):
     (tmp_path / "f.csv").write_text("id,text\na,bees\n")
     with pytest.raises(Mistake, match="plain JSONL and Parquet are read"):
         files_of((tmp_path / "f.csv").as_uri())
+    with pytest.raises(Mistake, match="plain JSONL and Parquet are read"):
+        files_of((tmp_path / "f.csv").as_uri(), "csv")
+    with pytest.raises(Mistake, match="plain JSONL and Parquet are read"):
+        files_of((tmp_path / "f.jsonl.gz").as_uri(), "jsonl")
     with pytest.raises(UnreadableFile, match="no such file"):
         files_of((tmp_path / "g.jsonl").as_uri())
     with pytest.raises(Mistake, match="cannot be reached"):
@@ -218,6 +223,25 @@ def test_memory_of_fsspec(shelf):
         assert all_of(partitions_of(address, 3000)) == list(read_records(shelf))
 
 
+def test_a_store_that_fails_in_its_own_way_is_told(monkeypatch):
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    class Denied(Exception):
+        """As stores have them: of no kind that Python knows."""
+
+    def denied(*_, **__):
+        raise Denied("no credentials")
+
+    monkeypatch.setattr(MemoryFileSystem, "info", denied)
+    with pytest.raises(UnreadableFile, match=r"cannot be reached \(no credentials\)"):
+        files_of("memory://a.jsonl")
+    monkeypatch.setattr(MemoryFileSystem, "info", lambda *_, **__: {"size": None})
+    monkeypatch.setattr(MemoryFileSystem, "isdir", lambda *_: False)
+    monkeypatch.setattr(MemoryFileSystem, "ukey", lambda *_: "")
+    with pytest.raises(Mistake, match="its size is not told there: copy it here"):
+        files_of("memory://a.jsonl")
+
+
 def test_an_empty_file_has_no_partition(tmp_path):
     path = tmp_path / "f.jsonl"
     path.touch()
@@ -232,6 +256,14 @@ def test_the_fingerprint_follows_the_contents(shelf):
     assert files_of(shelf).fingerprint != before.fingerprint
     other = replace(before, formats=("csv",))
     assert other.fingerprint != before.fingerprint
+
+
+def test_the_fingerprint_knows_a_file_of_equal_size_and_time(shelf):
+    before, seen = files_of(shelf).fingerprint, shelf.stat()
+    shelf.write_text(shelf.read_text().replace("wild", "tame"))
+    os.utime(shelf, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    assert shelf.stat().st_size == seen.st_size
+    assert files_of(shelf).fingerprint != before
 
 
 def test_the_fingerprint_of_a_folder_follows_its_files(tmp_path):

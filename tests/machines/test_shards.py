@@ -196,6 +196,7 @@ def test_an_index_without_documents(tmp_path):
     spread = SpreadIndex(Here(), tmp_path / "none")
     assert spread.search("w1") == spread.ask("w1 -w2", feedback="rm3") == []
     assert spread.search_many(["w1", ""]) == [[], []]
+    assert spread.search_many([]) == []
     assert spread.search_vector({"w1": 1.0}, every=True) == []
     assert len(spread) == 0
 

@@ -102,7 +102,7 @@ def like(
     )  # fmt: skip
     wish = Wish(k, everything, explain, to, weights, as_json)
     wish.require_possible()
-    if list_ and given != liking.Given():
+    if list_ and (given != liking.Given() or workers is not None or on is not None):
         raise Mistake("--list only lists: say the rest in another command")
     if index is not None or online:
         if name is not None or query is not None or list_:

@@ -77,6 +77,11 @@ def index(
     from classmark.workbench import index_folders, indexing
 
     if paths in ([CHECK], [MERGE]):
+        if dashboard or any(each is not None for each in (to, shards, workers, on)):
+            raise Mistake(
+                f"index {paths[0]} works on an index that is there, in this process: "
+                "leave --to, --shards, --workers, --on and --dashboard"
+            )
         found = _kept(paths[0], project, folder, memory)
     elif not paths:
         if to is not None or folder is not None:

@@ -19,6 +19,7 @@ from classmark.hierarchies.descending.pieces import Piece
 from classmark.hierarchies.finished import PIECES, Finished, write_pieces
 from classmark.hierarchies.lessons import Lessons, Nodes
 from classmark.hierarchies.training import Plan, Settings, learn_node, plan
+from classmark.problems import DamagedFolder
 from classmark.progress import track
 from classmark.solvers.sparse.store import bytes_in
 from classmark.spreading import Spreader
@@ -98,14 +99,25 @@ def learn_spread(
     room, given = _room(machines, nodes, settings)
     plans = [Lesson(at, plan(nodes, at, settings.base, room, given)) for at in left]
     folder = done.folder.absolute()
-    if not (folder / LESSONS).exists():
-        nodes.save(folder / LESSONS)
+    _save(nodes, folder / LESSONS)
     (folder / PIECES).mkdir(exist_ok=True)
-    tasks = batches(nodes, plans, settings.base, machines.workers)
+    tasks = batches(nodes, plans, settings.base, max(1, machines.workers))
     shared = [Classroom(folder, settings, room)]
     for _ in track(_done(machines, tasks, shared), "nodes", len(left)):
         pass
     done.look()
+
+
+def _save(nodes: Lessons, folder: Path) -> None:
+    """Write what nodes learn from, if it is not there and whole."""
+    if folder.exists():
+        try:
+            Lessons.open(folder)
+        except DamagedFolder:
+            shutil.rmtree(folder)
+        else:
+            return
+    nodes.save(folder)
 
 
 def _done(

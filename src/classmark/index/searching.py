@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -133,7 +133,7 @@ class Searcher:
         found = self.rank(queries, k, model, **parameters)
         ends = np.searchsorted(found.queries, np.arange(1, len(queries) + 1)).tolist()
         hits = self.hits(found.items, found.scores)
-        return [hits[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+        return [hits[a:b] for a, b in pairwise([0, *ends])]
 
     def search_vector(
         self,

@@ -16,8 +16,6 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from classmark.formats.text_files import existing
 from classmark.problems import Mistake, UnreadableFile
 
-_REMOTE = (OSError, ValueError, ImportError)
-
 
 class Found(NamedTuple):
     """A file (or a folder that is read as one): where, how large, and as of when.
@@ -49,18 +47,26 @@ def facts_of(address: str) -> Found:
     if is_remote(address):
         system, there = _system(address)
         with _telling(address):
-            return Found(address, int(system.info(there)["size"]), system.ukey(there))
+            size, stamp = system.info(there)["size"], system.ukey(there)
+        if size is None:
+            raise Mistake(f"{address}: its size is not told there: copy it here first")
+        return Found(address, int(size), stamp)
     path = Path(address)
     if not path.is_dir():
         seen = existing(path).stat()
-        return Found(address, seen.st_size, str(seen.st_mtime_ns))
+        return Found(address, seen.st_size, _stamp(seen))
     size, digest = 0, blake2b(digest_size=16)
     for file in sorted(each for each in path.rglob("*") if each.is_file()):
         seen = file.stat()
         size += seen.st_size
         name = os.fsencode(file.relative_to(path))
-        digest.update(b"%b\0%d\0%d\0" % (name, seen.st_size, seen.st_mtime_ns))
+        digest.update(b"%b\0%d\0%b\0" % (name, seen.st_size, _stamp(seen).encode()))
     return Found(address, size, digest.hexdigest())
+
+
+def _stamp(seen: os.stat_result) -> str:
+    """When a file was written; who copies one may set that, but not the other time."""
+    return f"{seen.st_mtime_ns} {seen.st_ctime_ns}"
 
 
 @contextmanager
@@ -134,7 +140,7 @@ def _telling(address: str) -> Iterator[None]:
         raise UnreadableFile(
             address, None, "no such file: give the path of a file"
         ) from error
-    except _REMOTE as error:
+    except Exception as error:
         raise UnreadableFile(
             address,
             None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,7 +95,7 @@ class SpreadSearcher:
         found = self.rank(queries, k, model, **parameters)
         ends = np.searchsorted(found.queries, np.arange(1, len(queries) + 1)).tolist()
         hits = self.hits(found)
-        return [hits[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+        return [hits[a:b] for a, b in pairwise([0, *ends])]
 
     def search_vector(
         self, weights: Mapping[str, float], k: int = 10, *, every: bool = False

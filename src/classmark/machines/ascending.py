@@ -104,6 +104,8 @@ def ascended(
         if ascent.value <= value and ascent.gap >= before:
             break  # rounding allows no more
         ascent.join(found, tol)
+    else:
+        ascent.round(tol)  # objective and gap are of the last weights
     return ascent.solution(hinges)
 
 

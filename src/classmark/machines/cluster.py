@@ -8,7 +8,7 @@ was doing is done again by another.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import uuid4
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TRIES = 5  # of a round whose data were lost with the workers that had them
+LARGE = {"distributed.admin.large-graph-warning-threshold": "1TB"}  # no warning
 
 
 class Machines:
@@ -51,9 +52,13 @@ class Machines:
         require_dask()
         from distributed import Client
 
-        cluster = started(workers, memory, dashboard=dashboard)
-        client = Client(cluster, set_as_default=False, direct_to_workers=True)
-        found = cls(client, cluster)
+        with ExitStack() as undone:
+            cluster = started(workers, memory, dashboard=dashboard)
+            undone.callback(ended, cluster)
+            client = Client(cluster, set_as_default=False, direct_to_workers=True)
+            undone.callback(client.close)
+            found = cls(client, cluster)
+            undone.pop_all()
         found.dashboard = cluster.dashboard_link if dashboard else None
         return found
 
@@ -190,12 +195,14 @@ class Machines:
     @contextmanager
     def _telling(self, *, final: bool) -> Iterator[None]:
         """Say what was lost; data that were lost with their workers are sent again."""
+        from dask import config
         from distributed.client import FutureCancelledError
         from distributed.comm.core import CommClosedError
         from distributed.scheduler import KilledWorker
 
         try:
-            yield
+            with config.set(LARGE):
+                yield
         except KilledWorker as problem:
             raise Mistake(
                 "workers died again and again over one task, most likely for want of "

@@ -17,6 +17,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol
 
+from classmark import __version__
 from classmark.index.building import Setup
 from classmark.index.filling import fill_index
 from classmark.index.ids import TwinIds
@@ -133,7 +134,7 @@ class Building:
         """What the tasks share."""
         setup, to = self.setup, self.to.absolute()
         facts = [str(setup.analyzer), setup.fields, setup.positions]
-        text = json.dumps([self.inputs.fingerprint, *facts])
+        text = json.dumps([__version__, self.inputs.fingerprint, *facts])
         name = blake2b(text.encode(), digest_size=12).hexdigest()
         memory = memory_for(setup.memory, self.machines.memory)
         here = replace(setup, memory=memory)

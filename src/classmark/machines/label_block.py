@@ -44,14 +44,17 @@ class Learned(NamedTuple):
 
 
 def keep_documents(folder: Path, rows: Rows, levels: Rows) -> None:
-    """Write what all blocks learn from; nothing where it is there."""
+    """Write what all blocks learn from; nothing where it is there and whole."""
+    place = folder / "documents"
+    if _is_whole(place, DOCUMENTS):
+        return
     arrays = {
         f"{name}_{part}": getattr(each, part)
         for name, each in (("rows", rows), ("levels", levels))
         for part in ("starts", "columns", "values")
     }
     widths = {"rows": rows.width, "levels": levels.width}
-    _keep(folder / "documents", DOCUMENTS, arrays, widths)
+    _keep(place, DOCUMENTS, arrays, widths)
 
 
 def learn_block(span: Span, folder: str, parameters: dict[str, Any]) -> None:
@@ -70,15 +73,7 @@ def learn_block(span: Span, folder: str, parameters: dict[str, Any]) -> None:
 
 def is_learned(span: Span, folder: str) -> bool:
     """Whether a block is there and whole; what is damaged is removed."""
-    place = _place(folder, span)
-    if not place.exists():
-        return False
-    try:
-        open_folder(place, BLOCK, VERSION)
-    except DamagedFolder:
-        shutil.rmtree(place)
-        return False
-    return True
+    return _is_whole(_place(folder, span), BLOCK)
 
 
 def opened(spans: Sequence[Span], folder: str) -> list[Learned]:
@@ -171,6 +166,18 @@ def _sparse(ranker: PreferenceRanker) -> tuple[NDArray[Any], ...]:
 
 def _place(folder: str, span: Span) -> Path:
     return Path(folder) / "block-{:08d}-{:08d}".format(*span)
+
+
+def _is_whole(place: Path, format_: str) -> bool:
+    """Whether a folder is there and whole; what is damaged is removed."""
+    if not place.exists():
+        return False
+    try:
+        open_folder(place, format_, VERSION)
+    except DamagedFolder:
+        shutil.rmtree(place)
+        return False
+    return True
 
 
 def _keep(

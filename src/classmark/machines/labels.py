@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -71,14 +72,15 @@ def fit_blocks(
         (low, min(low + size, levels.width)) for low in range(0, levels.width, size)
     ]
     parameters = ranker.get_params(deep=False) | {"n_jobs": 1}
-    working = _claimed(folder, _fingerprint(rows, levels, parameters, size))
-    if machines is not None:
-        machines.require_folder(working)
-    keep_documents(working, rows, levels)
-    left = [span for span in spans if not is_learned(span, str(working))]
-    with nullcontext() if machines is None else spread_by(machines):
-        spread(learn_block, left, [str(working), parameters], "blocks of labels")
-    return _settled(ranker, spans, str(working))
+    with _alone(folder):
+        working = _claimed(folder, _fingerprint(rows, levels, parameters, size))
+        if machines is not None:
+            machines.require_folder(working)
+        keep_documents(working, rows, levels)
+        left = [span for span in spans if not is_learned(span, str(working))]
+        with nullcontext() if machines is None else spread_by(machines):
+            spread(learn_block, left, [str(working), parameters], "blocks of labels")
+        return _settled(ranker, spans, str(working))
 
 
 def has_blocks(ranker: Any) -> TypeGuard[PreferenceRanker]:
@@ -134,9 +136,25 @@ def block_size(
     return most
 
 
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let nobody else learn in the folder: whoever begins removes what others left."""
+    import fcntl
+
+    make_folder(folder)
+    with (folder / ".lock").open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Mistake(
+                f"{folder}: another training is at work here: wait for its end, or "
+                "give another folder"
+            ) from None
+        yield
+
+
 def _claimed(folder: Path, name: str) -> Path:
     """The working folder of this task; those of others are removed."""
-    make_folder(folder)
     for other in folder.glob("labels-*"):
         if other.name != name:
             shutil.rmtree(other)

@@ -177,7 +177,7 @@ def _files(given: str, format_: str | None) -> Iterable[tuple[str, str]]:
         return [(str(Path(given).absolute()), format_ or guess_format(given))]
     found = files_at(given)
     if is_remote(given) or not Path(given).is_dir():
-        return [(each, format_ or _format(each)) for each in found]
+        return [(each, _format(each, format_)) for each in found]
     cut = [
         (each, name)
         for each in found
@@ -191,11 +191,11 @@ def _files(given: str, format_: str | None) -> Iterable[tuple[str, str]]:
     return cut
 
 
-def _format(address: str) -> str:
+def _format(address: str, format_: str | None) -> str:
     if not is_remote(address):
-        return guess_format(address)
-    name = _by_name(address)
-    if name is None or (name == "jsonl" and _is_compressed(address)):
+        return format_ or guess_format(address)
+    name = format_ or _by_name(address)
+    if name not in CUT or (name == "jsonl" and _is_compressed(address)):
         raise Mistake(
             f"{address}: from there, plain JSONL and Parquet are read (say which with "
             "--format, format=, if the name does not): copy other files here first"

@@ -91,11 +91,12 @@ class Indexed(NamedTuple):
 
 
 def shares(size: int, parts: int) -> list[tuple[int, int]]:
-    """Part numbers into ranges as equal as can be, none of them empty.
+    """Part numbers into ranges as equal as can be, at least one, none of them empty.
 
     >>> shares(5, 2), shares(1, 3)
     ([(0, 2), (2, 5)], [(0, 1)])
     """
+    parts = max(1, parts)
     cuts = [size * at // parts for at in range(parts + 1)]
     return [(first, last) for first, last in pairwise(cuts) if last > first]
 
@@ -108,5 +109,5 @@ def of_index(index: Index, field: str, parts: int) -> Sequence[Indexed]:
     return [
         Indexed(str(index.path.absolute()), index.generation, field, at, first, last)
         for at, size in enumerate(segments)
-        for first, last in shares(size, max(1, round(parts * size / total)))
+        for first, last in shares(size, round(parts * size / total))
     ]

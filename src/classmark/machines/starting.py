@@ -7,6 +7,7 @@ occasion (on a shared machine other users reach loopback, too), and shows no das
 from __future__ import annotations
 
 import re
+import signal
 import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from classmark.problems import MissingExtra, Mistake
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
+    from distributed.security import Security
 
 ADDRESS = re.compile(r"(dask|tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.\-]+):(\d{1,5})")
 LOOPBACK = "127.0.0.1"
@@ -48,17 +50,33 @@ def connected(on: str) -> Client:
     """Connect to a scheduler; certificates are those of Dask's configuration."""
     require_dask()
     from distributed import Client
-    from distributed.security import Security
 
     address = scheduler_address(on)
-    security = Security() if address.startswith("tls") else None
+    security = _certified(on) if address.startswith("tls") else None
     try:
         return Client(address, security=security, timeout=SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as problem:
         raise Mistake(
-            f"no scheduler answers at {on}: start one there (dask scheduler), and name "
-            f"certificates for tls:// (docs, Machines): {problem}"
+            f"no scheduler answers at {on}: start one there (dask scheduler); one with "
+            f"certificates answers at tls:// alone, to its own: {problem}"
         ) from problem
+
+
+def _certified(on: str) -> Security:
+    """Refuse TLS without certificates before Dask does: it waits for itself then."""
+    from distributed.security import Security
+
+    security, found, why = Security(), None, "none are"
+    try:
+        found = security.get_connection_args("client").get("ssl_context")
+    except OSError as problem:
+        why = str(problem)
+    if found is None:
+        raise Mistake(
+            f"{on} needs certificates that Dask's configuration names (docs, Machines, "
+            f"TLS): {why}"
+        )
+    return security
 
 
 def started(
@@ -81,8 +99,11 @@ def started(
         "distributed.scheduler.work-stealing": False,  # what is held stays
         "distributed.scheduler.active-memory-manager.start": False,
         "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "1s",  # 20 ms cost every worker 2 %
+        "distributed.admin.tick.limit": "1m",
+        "distributed.admin.system-monitor.interval": "5s",
+        "distributed.worker.preload": [__name__],  # dask_setup
         "distributed.comm.timeouts.connect": "10s",  # to a worker that is gone
-        "distributed.admin.large-graph-warning-threshold": "1GB",
     }
     if not dashboard:
         quiet["distributed.scheduler.http.routes"] = []
@@ -99,6 +120,11 @@ def started(
             memory_limit="auto" if memory is None else memory,
             silence_logs=50,
         )
+
+
+def dask_setup(_: object) -> None:
+    """Let a worker that was started here leave ctrl-C to the command: it is ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def ended(cluster: LocalCluster) -> None:

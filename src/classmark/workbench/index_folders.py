@@ -19,7 +19,7 @@ from classmark.index.documents import entries
 from classmark.index.filling import fill_index
 from classmark.index.segments import Segment
 from classmark.index.sharding import build_segments, require_shards
-from classmark.index.snapshots import Snapshot
+from classmark.index.snapshots import PARTS, Snapshot
 from classmark.links.graph import anchors
 from classmark.machines.addresses import is_remote
 from classmark.machines.partitions import (
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from classmark.machines.cluster import Machines
 
 ANCHOR, SOURCE, MEMORY = "anchor", "source.json", "512MB"
+#: Folders that a project has for itself.
+OF_PROJECTS = ("index", "indexed", "live", "models", "rankers", "reports")
 
 
 def index_file(  # noqa: PLR0913 (what a command is asked)
@@ -60,6 +62,11 @@ def index_file(  # noqa: PLR0913 (what a command is asked)
     The index is the same, byte by byte, whoever makes it.
     """
     require_shards(shards)
+    if (to.absolute().parent / SETTINGS_FILE).is_file() and to.name in OF_PROJECTS:
+        raise Mistake(
+            f"{to} belongs to the project there: choose another folder, or import the "
+            "file into the project and index that"
+        )
     if to.exists() and (not to.is_dir() or _holds_something_else(to)):
         raise Mistake(f"{to} is there and is no index: choose another folder")
     require_writable(to)
@@ -166,6 +173,8 @@ def require_writable(folder: Path) -> None:
     """Refuse a folder in which this user may write nothing, or make none."""
     way = [folder.absolute(), *folder.absolute().parents]
     there = next(path for path in way if path.exists())
+    if not there.is_dir():
+        raise Mistake(f"{there} is no folder: choose another place for {folder}")
     if not os.access(there, os.W_OK | os.X_OK):
         raise Mistake(
             f"{there} may not be written by you: choose another folder, or have the "
@@ -185,10 +194,6 @@ def with_anchor(document: Document, said: Mapping[str, str]) -> Document:
 def _holds_something_else(folder: Path) -> bool:
     if Generations(folder).current() is not None:
         return False
-    begun = (
-        "segment-*",
-        ".segment-*",
-        ".parts-*",
-        ".lock",
-    )  # by a build that did not end
+    # by a build that did not end
+    begun = ("segment-*", ".segment-*", f"{PARTS}*", ".lock")
     return any(not any(map(path.match, begun)) for path in folder.iterdir())

@@ -131,7 +131,10 @@ def _fill(
 
 def _has_shards(folder: Path, shards: int | None) -> bool:
     """Say whether an index has as many segments as are wanted, if that was said."""
-    return shards is None or len(open_snapshot(folder).parts) == shards
+    if shards is None:
+        return True
+    found = open_snapshot(folder)
+    return len(found.parts) == min(shards, found.n_items)
 
 
 def merge_project_index(project: Project, memory: str = MEMORY) -> Table:

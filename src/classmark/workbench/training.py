@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -34,6 +33,7 @@ from classmark.workbench.strategies import (
     told,
 )
 from classmark.workbench.views import Revoted, Trained
+from classmark.workbench.working_folder import WorkingFolder
 
 if TYPE_CHECKING:
     from classmark.machines.cluster import Machines
@@ -95,24 +95,30 @@ def train(
     """
     settings = settings or project.settings.learning
     moment = Moment(project.store)
-    working = project.models.folder / WORKING
-    with nullcontext() if machines is None else spread_by(machines):
+    working = WorkingFolder(project.models.folder / WORKING)
+    bringing = nullcontext() if machines is None else spread_by(machines)
+    with working, bringing:
         fitted = fit_at(project, moment, settings, select=select, working=working)
-    known = Known(moment.numbers())
-    facts = {"documents": len(fitted.ids), "seconds": fitted.seconds}
-    folder = save_model(project.models, fitted.model, fitted.beside, known, facts)
-    used = asdict(fitted.settings)
-    project.store.note_event(
-        TRAINED, whoami(), model=folder.name, learner=settings.learner,
-        upto=moment.upto, settings=used,
-    )  # fmt: skip
-    project.models.put_in_service(folder)
-    project.models.drop_old(KEPT_MODELS)
-    shutil.rmtree(working, ignore_errors=True)
-    origin = Origin(folder.name, used)
+        folder = _kept(project, fitted, moment)
+        working.remove()
+    origin = Origin(folder.name, asdict(fitted.settings))
     if learner := from_model(project, fitted.model, fitted.ids, moment, origin):
         learner.save()
     return _told(folder.name, settings, fitted, live=learner is not None)
+
+
+def _kept(project: Project, fitted: Fitted, moment: Moment) -> Path:
+    """Save a model and put it in service; its folder."""
+    known = Known(moment.numbers())
+    facts = {"documents": len(fitted.ids), "seconds": fitted.seconds}
+    folder = save_model(project.models, fitted.model, fitted.beside, known, facts)
+    project.store.note_event(
+        TRAINED, whoami(), model=folder.name, learner=fitted.settings.learner,
+        upto=moment.upto, settings=asdict(fitted.settings),
+    )  # fmt: skip
+    project.models.put_in_service(folder)
+    project.models.drop_old(KEPT_MODELS)
+    return folder
 
 
 def _told(
@@ -163,11 +169,11 @@ def fit_at(
     settings: LearningSettings,
     *,
     select: bool = False,
-    working: Path | None = None,
+    working: WorkingFolder | None = None,
 ) -> Fitted:
     """Learn from what the log said at a moment.
 
-    working : a folder that keeps what is finished while it goes on.
+    working : where what is finished is kept while it goes on.
     """
     require(settings)
     records = to_learn_from(moment.records(), new_ranker(settings))
@@ -180,7 +186,7 @@ def fit_at(
     collection = collected(project, records, settings.grades, categories)
     started = time.perf_counter()
     task = task_of(collection, categories)
-    place = None if working is None else _place(working, task, settings)
+    place = None if working is None else working.claim(_name(task, settings))
     vectorizer = new_vectorizer(project, settings)
     found = fit(task, vectorizer, settings, select=select, working=place)
     beside, rare = learn_beside(found, task, settings, place)
@@ -206,17 +212,13 @@ def _written_out(
     return used if price is None else replace(used, C=price)
 
 
-def _place(working: Path, task: Task, settings: LearningSettings) -> Path:
-    """Where this very training keeps what is finished; what others left is removed."""
+def _name(task: Task, settings: LearningSettings) -> str:
+    """What this very training is called, and no other."""
     digest = blake2b(repr(sorted(asdict(settings).items())).encode(), digest_size=8)
     digest.update(repr(task.tree.edges).encode())
     for text, labels in zip(task.collection.texts, task.collection.labels, strict=True):
         digest.update(f"{len(text)} {text} {labels}".encode())
-    name = digest.hexdigest()
-    for other in working.iterdir() if working.is_dir() else ():
-        if other.name != name:
-            shutil.rmtree(other)
-    return working / name
+    return digest.hexdigest()
 
 
 def changed(project: Project, said: dict[str, Any]) -> LearningSettings:

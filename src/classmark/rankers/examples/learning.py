@@ -60,7 +60,12 @@ class Learned(NamedTuple):
             if X.width != len(self.weights):
                 raise Mistake(f"X has {X.width} columns: give {len(self.weights)}")
             return products([X]).product(self.weights)
-        if self.kernel is None or self.support is None or not isinstance(X, Rows):
+        if not isinstance(X, Rows):
+            raise Mistake(
+                "X: a kernel needs rows at hand: score some at a time (X.take(rows)), "
+                "or use the linear one"
+            )
+        if self.kernel is None or self.support is None:
             raise TypeError("a query without weights has support documents")
         alike = self.kernel(X.to_scipy(), self.support.to_scipy())
         return np.asarray(alike @ self.coefficients)

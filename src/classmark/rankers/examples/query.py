@@ -141,8 +141,10 @@ class ExampleQuery(Estimator):
 
     def rank(self, X: Any, k: int | None = None) -> NDArray[np.int64]:
         """The numbers of the documents, best first, ties by number; the best ``k``."""
-        if isinstance(X, Collection) and k is not None and hasattr(self, "coef_"):
-            return X.top(self.coef_, k)[0]
+        self._require_fitted()
+        weights = self._learned.weights
+        if isinstance(X, Collection) and k is not None and weights is not None:
+            return X.top(weights, k)[0]
         scores = self.decision_function(X)
         order = np.argsort(-scores, kind="stable")
         return order if k is None else order[:k]

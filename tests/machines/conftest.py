@@ -18,12 +18,22 @@ def started():
     with ExitStack() as stack:
 
         def start(workers):
+            if workers in found and not _whole(found[workers], workers):
+                del found[workers]  # Dask did not bring a killed worker back
             if workers not in found:
                 found[workers] = stack.enter_context(Machines.local(workers))
-            found[workers].client.wait_for_workers(workers, timeout=60)
+                assert _whole(found[workers], workers, 60)
             return found[workers]
 
         yield start
+
+
+def _whole(machines, workers, seconds=15):
+    try:
+        machines.client.wait_for_workers(workers, timeout=seconds)
+    except TimeoutError:
+        return False
+    return True
 
 
 @pytest.fixture

@@ -233,3 +233,9 @@ def test_what_was_started_ends_when_nothing_comes_of_it(monkeypatch):
         Machines.local(1)
     left = set(psutil.Process().children(recursive=True)) - before
     assert not [each for each in left if "spawn_main" in " ".join(each.cmdline())]
+
+
+def test_the_dashboard_is_asked_for_and_needs_its_package(monkeypatch):
+    monkeypatch.setattr(starting, "find_spec", lambda _: None)
+    with pytest.raises(Mistake, match="the dashboard needs bokeh: pip install bokeh"):
+        Machines.local(1, dashboard=True)

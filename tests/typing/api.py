@@ -35,7 +35,10 @@ smaller: cm.Taxonomy = cm.prune_taxonomy(tree, X, ["b", "b"], policy="bound")
 report = cm.taxonomy_report(tree, X, ["b", "b"])
 rare = cm.RareCategoryReranker(crammer, delta=0.1, ratio=2.0, votes=5)
 placed = cm.TaxonomyRanker(tree, ["b"]).fit(X, [[0], [0]])
-with cm.Machines.local(2, memory=10**9) as machines:
+
+
+def spread_over(machines: cm.Machines) -> list[str]:
+    """Two lines of work over machines."""
     counted: dict[int, int] = dict(machines.spread(len, [[1], [2, 3]]))
     with cm.SpreadIndex(machines, "index") as spread_index:
-        answers: list[str] = [hit.id for hit in spread_index.search("bees", k=3)]
+        return [hit.id for hit in spread_index.search("bees", k=len(counted))]

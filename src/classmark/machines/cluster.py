@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TRIES = 5  # of a round whose data were lost with the workers that had them
-LARGE = {"distributed.admin.large-graph-warning-threshold": "1TB"}  # no warning
+MANNERS = {
+    "distributed.admin.large-graph-warning-threshold": "1TB",  # no warning
+    "distributed.comm.timeouts.connect": "5s",  # to a worker that is gone: not 30
+}
 
 
 class Machines:
@@ -201,7 +204,7 @@ class Machines:
         from distributed.scheduler import KilledWorker
 
         try:
-            with config.set(LARGE):
+            with config.set(MANNERS):
                 yield
         except KilledWorker as problem:
             raise Mistake(

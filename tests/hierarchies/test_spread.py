@@ -128,8 +128,14 @@ def test_a_node_waits_for_room_on_its_worker(tmp_path):
 
 
 def test_one_that_needs_more_than_all_sits_alone(tmp_path):
-    with Classroom(tmp_path, SETTINGS, 10.0).seat(11.0):
-        pass
+    room, sat = Classroom(tmp_path, SETTINGS, 10.0), threading.Event()
+
+    def alone():
+        with room.seat(11.0):
+            sat.set()
+
+    threading.Thread(target=alone, daemon=True).start()
+    assert sat.wait(5), "it waits for room that there will never be"
 
 
 def test_spread_is_what_is_learned_here(tmp_path):

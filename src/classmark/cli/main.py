@@ -30,93 +30,116 @@ from classmark.cli import (
     taxonomies,
     training,
 )
+from classmark.cli.groups import group
 from classmark.problems import Mistake
 from classmark.progress import shown_by
 
 UsageError: Any = typer.BadParameter.__base__
 
-app = typer.Typer(
-    name="classmark",
-    help="Put texts in their place: rank categories, find by example, search.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+taxonomy = group(
+    "Show, bring in, write or change the taxonomy.",
+    {
+        "show": taxonomies.show,
+        "import": taxonomies.import_,
+        "export": taxonomies.export,
+        "add": taxonomies.add,
+        "rename": taxonomies.rename,
+        "describe": taxonomies.describe,
+        "merge": taxonomies.merge,
+        "split": taxonomies.split,
+        "move": taxonomies.move,
+        "retire": taxonomies.retire,
+        "report": branches.report,
+        "prune": branches.prune,
+        "propose": proposing.propose,
+        "accept": proposing.accept,
+    },
 )
-taxonomy = typer.Typer(help="Show, bring in, write or change the taxonomy.")
-data = typer.Typer(help="Known public collections.")
-rank = typer.Typer(help="Learn how answers are to be ordered.")
-users = typer.Typer(help="Who may log in, and as what.")
-tokens = typer.Typer(help="Keys for programs that use the calls.")
-screen = typer.Typer(help="Read until a share of the relevant documents is found.")
-app.command()(commands.init)
-app.command("import")(commands.import_)
-app.command()(commands.export)
-app.add_typer(taxonomy, name="taxonomy")
-taxonomy.command()(taxonomies.show)
-taxonomy.command("import")(taxonomies.import_)
-taxonomy.command()(taxonomies.export)
-taxonomy.command()(taxonomies.add)
-taxonomy.command()(taxonomies.rename)
-taxonomy.command()(taxonomies.describe)
-taxonomy.command()(taxonomies.merge)
-taxonomy.command()(taxonomies.split)
-taxonomy.command()(taxonomies.move)
-taxonomy.command()(taxonomies.retire)
-taxonomy.command()(branches.report)
-taxonomy.command()(branches.prune)
-taxonomy.command()(proposing.propose)
-taxonomy.command()(proposing.accept)
-app.command()(training.train)
-app.command()(training.evaluate)
-app.command()(streaming.stream)
-app.command()(commands.suggest)
-app.command()(placing.place)
-app.command()(searching.index)
-app.command()(searching.search)
-app.command()(clicking.click)
-app.command()(searching.tune)
-app.command()(liking.like)
-app.add_typer(rank, name="rank")
-rank.command()(ranking.features)
-rank.command()(ranking.train)
-rank.command()(ranking.evaluate)
-rank.command()(ranking.use)
-rank.command()(ranking.report)
-app.add_typer(screen, name="screen")
-screen.command()(screening.start)
-screen.command("next")(screening.next_)
-screen.command()(screening.mark)
-screen.command()(screening.status)
-screen.command()(screening.export)
-screen.command()(screening.simulate)
-app.command()(links.pagerank)
-app.command()(decisions.decide)
-app.command()(decisions.undo)
-app.command()(decisions.history)
-app.command()(decisions.queue)
-app.command()(decisions.rebuild)
-app.command()(progress.progress)
-app.command()(progress.agreement)
-app.add_typer(data, name="data")
-data.command("list")(commands.data_list)
-data.command("path")(commands.data_path)
-data.command("get")(commands.data_get)
-app.command()(commands.reproduce)
-app.command()(commands.demo)
-app.command()(commands.info)
-app.command()(backup.backup)
-app.command()(backup.restore)
-app.command()(serving.serve)
-app.add_typer(users, name="users")
-users.command("add")(serving.users_add)
-users.command("list")(serving.users_list)
-users.command("role")(serving.users_role)
-users.command("password")(serving.users_password)
-users.command("remove")(serving.users_remove)
-app.add_typer(tokens, name="tokens")
-tokens.command("add")(serving.tokens_add)
-tokens.command("list")(serving.tokens_list)
-tokens.command("revoke")(serving.tokens_revoke)
+rank = group(
+    "Learn how answers are to be ordered.",
+    {
+        "features": ranking.features,
+        "train": ranking.train,
+        "evaluate": ranking.evaluate,
+        "use": ranking.use,
+        "report": ranking.report,
+    },
+)
+screen = group(
+    "Read until a share of the relevant documents is found.",
+    {
+        "start": screening.start,
+        "next": screening.next_,
+        "mark": screening.mark,
+        "status": screening.status,
+        "export": screening.export,
+        "simulate": screening.simulate,
+    },
+)
+data = group(
+    "Known public collections.",
+    {
+        "list": commands.data_list,
+        "path": commands.data_path,
+        "get": commands.data_get,
+    },
+)
+users = group(
+    "Who may log in, and as what.",
+    {
+        "add": serving.users_add,
+        "list": serving.users_list,
+        "role": serving.users_role,
+        "password": serving.users_password,
+        "remove": serving.users_remove,
+    },
+)
+tokens = group(
+    "Keys for programs that use the calls.",
+    {
+        "add": serving.tokens_add,
+        "list": serving.tokens_list,
+        "revoke": serving.tokens_revoke,
+    },
+)
+app = group(
+    "Put texts in their place: rank categories, find by example, search.",
+    {
+        "init": commands.init,
+        "import": commands.import_,
+        "export": commands.export,
+        "train": training.train,
+        "evaluate": training.evaluate,
+        "stream": streaming.stream,
+        "suggest": commands.suggest,
+        "place": placing.place,
+        "index": searching.index,
+        "search": searching.search,
+        "click": clicking.click,
+        "tune": searching.tune,
+        "like": liking.like,
+        "pagerank": links.pagerank,
+        "decide": decisions.decide,
+        "undo": decisions.undo,
+        "history": decisions.history,
+        "queue": decisions.queue,
+        "rebuild": decisions.rebuild,
+        "progress": progress.progress,
+        "agreement": progress.agreement,
+        "reproduce": commands.reproduce,
+        "demo": commands.demo,
+        "info": commands.info,
+        "backup": backup.backup,
+        "restore": backup.restore,
+        "serve": serving.serve,
+        "taxonomy": taxonomy,
+        "rank": rank,
+        "screen": screen,
+        "data": data,
+        "users": users,
+        "tokens": tokens,
+    },
+)
 
 
 def _version(wanted: bool) -> None:

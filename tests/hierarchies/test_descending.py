@@ -13,6 +13,7 @@ from classmark.taxonomy.tree import Taxonomy
 from oracles import descending as slow
 
 WIDTH = 12
+BASES = ("svm", "naive-bayes")
 
 
 def graph(rng, *, several_parents):
@@ -43,98 +44,99 @@ def documents(rng, n=8):
     return rows_from(dense)
 
 
-CASES = [
-    (seed, several, base)
-    for seed in range(6)
-    for several in (False, True)
-    for base in ("svm", "naive-bayes")
-]
+@pytest.fixture(
+    params=[(several, base) for several in (False, True) for base in BASES], ids=str
+)
+def cases(request):
+    """Six drawn trees (or graphs): each with its shape, model and documents."""
+    several, base = request.param
+    drawn = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        tree = graph(rng, several_parents=several)
+        shape, trained = model_on(tree, rng, base)
+        drawn.append((f"seed {seed}", tree, shape, trained, documents(rng)))
+    return drawn
 
 
-@pytest.fixture(params=CASES, ids=str)
-def case(request):
-    seed, several, base = request.param
-    rng = np.random.default_rng(seed)
-    tree = graph(rng, several_parents=several)
-    shape, trained = model_on(tree, rng, base)
-    return tree, shape, trained, documents(rng)
+def both_ways(name, rows, width, *arguments):
+    """Run a kernel and its oracle; return the hits and the scores of each."""
+    answers = []
+    for room in (fast, slow):
+        hits = np.zeros((len(rows), width), np.int64)
+        scores = np.zeros((len(rows), width))
+        getattr(room, name)(
+            rows.starts, rows.columns, rows.values, *arguments, hits, scores
+        )
+        answers.append((hits, scores))
+    return answers
 
 
-def test_parents_come_before_daughters(case):
-    _, shape, _, _ = case
-    inner = [code + len(shape) for code in shape.codes if code < 0]
-    owner = np.repeat(np.arange(len(shape)), np.diff(shape.starts))
-    above = owner[shape.codes < 0]
-    assert (above < np.array(inner)).all()
-    assert set(inner) == set(range(1, len(shape)))
+def test_parents_come_before_daughters(cases):
+    for seed, _, shape, _, _ in cases:
+        inner = [code + len(shape) for code in shape.codes if code < 0]
+        owner = np.repeat(np.arange(len(shape)), np.diff(shape.starts))
+        above = owner[shape.codes < 0]
+        assert (above < np.array(inner)).all(), seed
+        assert set(inner) == set(range(1, len(shape))), seed
 
 
-def test_node_scores(case):
-    _, shape, trained, rows = case
-    for at in range(len(shape)):
-        for i in range(len(rows)):
-            ours, theirs = np.zeros((2, shape.widest))
-            count = fast.node_scores(at, *rows.row(i), trained.arrays, ours)
-            assert count == slow.node_scores(at, *rows.row(i), trained.arrays, theirs)
-            np.testing.assert_allclose(ours, theirs, atol=1e-12)
+def test_node_scores(cases):
+    for seed, _, shape, trained, rows in cases:
+        for at in range(len(shape)):
+            for i in range(len(rows)):
+                ours, theirs = np.zeros((2, shape.widest))
+                count = fast.node_scores(at, *rows.row(i), trained.arrays, ours)
+                again = slow.node_scores(at, *rows.row(i), trained.arrays, theirs)
+                assert count == again, (seed, at, i)
+                np.testing.assert_allclose(ours, theirs, atol=1e-12, err_msg=seed)
 
 
 @pytest.mark.parametrize("beam", [1, 2, 3, 50])
-def test_descend(case, beam):
-    _, shape, trained, rows = case
-    both = []
-    for descend in (fast.descend, slow.descend):
-        found = np.zeros((len(rows), beam), np.int64)
-        scores = np.zeros((len(rows), beam))
-        descend(
-            rows.starts, rows.columns, rows.values, trained.arrays, 1.5, beam,
-            shape.widest, found, scores,
-        )  # fmt: skip
-        both.append((found, scores))
-    assert np.array_equal(both[0][0], both[1][0])
-    np.testing.assert_allclose(both[0][1], both[1][1], atol=1e-12)
+def test_descend(cases, beam):
+    for seed, _, shape, trained, rows in cases:
+        ours, theirs = both_ways(
+            "descend", rows, beam, trained.arrays, 1.5, beam, shape.widest
+        )
+        np.testing.assert_array_equal(ours[0], theirs[0], err_msg=seed)
+        np.testing.assert_allclose(ours[1], theirs[1], atol=1e-12, err_msg=seed)
 
 
 @pytest.mark.parametrize(("most", "ratio"), [(1, -np.inf), (4, -np.inf), (30, -0.7)])
-def test_best_first(case, most, ratio):
-    tree, _, trained, rows = case
-    both = []
-    for best_first in (fast.best_first, slow.best_first):
-        found = np.zeros((len(rows), most), np.int64)
-        scores = np.zeros((len(rows), most))
-        best_first(
-            rows.starts, rows.columns, rows.values, trained.arrays, 1.5, ratio,
-            len(tree.leaves), found, scores,
-        )  # fmt: skip
-        both.append((found, scores))
-    assert np.array_equal(both[0][0], both[1][0])
-    np.testing.assert_allclose(both[0][1], both[1][1], atol=1e-12)
+def test_best_first(cases, most, ratio):
+    for seed, tree, _, trained, rows in cases:
+        ours, theirs = both_ways(
+            "best_first", rows, most, trained.arrays, 1.5, ratio, len(tree.leaves)
+        )
+        np.testing.assert_array_equal(ours[0], theirs[0], err_msg=seed)
+        np.testing.assert_allclose(ours[1], theirs[1], atol=1e-12, err_msg=seed)
 
 
 @pytest.mark.parametrize("margins", [False, True])
-def test_all_leaves(case, margins):
-    tree, _, trained, rows = case
-    ours, theirs = np.zeros((2, len(rows), len(tree.leaves)))
-    for all_leaves, out in ((fast.all_leaves, ours), (slow.all_leaves, theirs)):
-        all_leaves(
-            rows.starts, rows.columns, rows.values, trained.arrays, 1.5, margins, out
-        )
-    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+def test_all_leaves(cases, margins):
+    for seed, tree, _, trained, rows in cases:
+        ours, theirs = np.zeros((2, len(rows), len(tree.leaves)))
+        for all_leaves, out in ((fast.all_leaves, ours), (slow.all_leaves, theirs)):
+            all_leaves(
+                rows.starts, rows.columns, rows.values, trained.arrays, 1.5, margins,
+                out,
+            )  # fmt: skip
+        np.testing.assert_allclose(ours, theirs, atol=1e-12, err_msg=seed)
 
 
-def test_a_beam_wide_enough_finds_the_best_of_all_paths(case):
-    tree, shape, trained, rows = case
-    wide, best = np.zeros((2, len(rows), len(tree)), np.int64)
-    scores = np.zeros((len(rows), len(tree)))
-    fast.descend(
-        rows.starts, rows.columns, rows.values, trained.arrays, 1.0, len(tree),
-        shape.widest, wide, scores,
-    )  # fmt: skip
-    fast.best_first(
-        rows.starts, rows.columns, rows.values, trained.arrays, 1.0, -np.inf,
-        len(tree.leaves), best, scores,
-    )  # fmt: skip
-    assert np.array_equal(wide, best)
+def test_a_beam_wide_enough_finds_the_best_of_all_paths(cases):
+    for seed, tree, shape, trained, rows in cases:
+        wide, best = np.zeros((2, len(rows), len(tree)), np.int64)
+        scores = np.zeros((len(rows), len(tree)))
+        fast.descend(
+            rows.starts, rows.columns, rows.values, trained.arrays, 1.0, len(tree),
+            shape.widest, wide, scores,
+        )  # fmt: skip
+        fast.best_first(
+            rows.starts, rows.columns, rows.values, trained.arrays, 1.0, -np.inf,
+            len(tree.leaves), best, scores,
+        )  # fmt: skip
+        np.testing.assert_array_equal(wide, best, err_msg=seed)
 
 
 def test_ties_go_to_the_lower_number():

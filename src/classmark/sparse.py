@@ -77,10 +77,10 @@ def rows_from(X: ArrayLike | csr_array | csr_matrix, *, name: str = "X") -> Rows
     >>> rows_from([[0.0, 2.0], [1.0, 0.0]]).columns.tolist()
     [1, 0]
     """
-    from scipy import sparse
-
     if isinstance(X, Rows):
         return X
+    from scipy import sparse
+
     if not sparse.issparse(X):
         dense = np.asarray(X)
         if dense.ndim != 2:

@@ -59,7 +59,7 @@ def test_above_is_what_a_walk_upwards_finds():
         Taxonomy([], nodes=[1]),
     ):
         places = places_of(tree, [])
-        found = places.above.toarray()
+        found = places.above.to_scipy().toarray()
         assert found.shape == (len(places.leaves), places.size)
         for at, name in enumerate(tree.leaves):
             wanted = {*tree.numbers([name, *tree.ancestors(name)]), places.root}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +33,8 @@ from classmark.hierarchies.ways import (
 )
 from classmark.problems import Mistake
 from classmark.progress import track
+from classmark.sparse import Rows, take
 from classmark.taxonomy.tree import Dummy, Taxonomy
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 CELLS = 1 << 22  # probabilities held together
 SHARES = np.arange(1, 100) / 100  # precisions whose thresholds are kept
@@ -236,10 +234,10 @@ class BackOff(Estimator):
         return places_of(self.taxonomy, [self.classes_])
 
     @cached_property
-    def _below(self) -> csr_matrix:
+    def _below(self) -> Rows:
         """1 where a class is a node or below it, shape (classes, nodes)."""
         place = {name: at for at, name in enumerate(self._places.named)}
-        return self._places.above[[place[name] for name in self.classes_]]
+        return take(self._places.above, [place[name] for name in self.classes_])
 
     def _ways(self, scores: Any) -> Ways:
         """The ways down, with how sure each step is."""

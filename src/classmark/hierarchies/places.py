@@ -90,7 +90,7 @@ class Places:
         return np.array([v for v in order if len(self.daughters(v))], np.int64)
 
     @cached_property
-    def above(self) -> csr_matrix:
+    def above(self) -> Rows:
         """1 where node v is leaf ``at`` or above it, over all parents.
 
         Shape (leaves, size).
@@ -100,7 +100,9 @@ class Places:
             found.append(leaves * self.size + nodes)
             leaves, nodes = self._one_up(leaves, nodes)
         cells = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
-        return _ones(cells // self.size, cells % self.size, len(self.leaves), self.size)
+        starts = np.searchsorted(cells, np.arange(len(self.leaves) + 1) * self.size)
+        nodes = (cells % self.size).astype(np.uint32)
+        return Rows(starts, nodes, np.ones(len(nodes)), self.size)
 
     @cached_property
     def sizes(self) -> Numbers:
@@ -109,7 +111,7 @@ class Places:
 
     def nodes_of(self) -> csr_matrix:
         """1 where a document belongs to a node or below it, shape (n, size)."""
-        found: csr_matrix = (self.documents.to_scipy() @ self.above).tocsr()
+        found: csr_matrix = (self.documents.to_scipy() @ self.above.to_scipy()).tocsr()
         found.data[:] = 1.0
         return found
 
@@ -132,15 +134,6 @@ class Places:
             lists.append(np.empty(0, np.int64))
         starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
         return starts, np.concatenate(lists).astype(np.int64)
-
-
-def _ones(rows: Numbers, columns: Numbers, height: int, width: int) -> csr_matrix:
-    from scipy.sparse import csr_matrix
-
-    starts = np.searchsorted(rows, np.arange(height + 1))
-    parts: Any = (np.ones(len(columns)), columns, starts)
-    found: csr_matrix = csr_matrix(parts, shape=(height, width))
-    return found
 
 
 def places_of(taxonomy: Taxonomy, y: Iterable[Any]) -> Places:

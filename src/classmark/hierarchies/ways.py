@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,8 @@ from classmark.hierarchies.places import Places
 from classmark.hierarchies.posterior import posterior
 from classmark.problems import Mistake
 from classmark.ranking import top
+from classmark.sparse import Rows
 from classmark.taxonomy.tree import Dummy, Taxonomy
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -88,8 +86,16 @@ class Ground(NamedTuple):
     sizes : (classes,), how many documents each has.
     """
 
-    below: csr_matrix
+    below: Rows
     sizes: Numbers
+
+    def sums(self, of_classes: Floats) -> Floats:
+        """Σ over the classes below each node; (…, classes) in, (…, nodes) out."""
+        class_of = np.repeat(np.arange(len(self.below)), np.diff(self.below.starts))
+        nodes, width = self.below.columns, self.below.width
+        lines = of_classes.reshape(-1, of_classes.shape[-1])
+        found = [np.bincount(nodes, line[class_of], width) for line in lines]
+        return np.array(found).reshape(*of_classes.shape[:-1], width)
 
 
 def ways_down(places: Places, ground: Ground, scores: Floats, scale: float) -> Ways:
@@ -99,12 +105,10 @@ def ways_down(places: Places, ground: Ground, scores: Floats, scale: float) -> W
     and at others; whether it is a leaf, how many classes and documents are below it,
     how deep it is; of the document the best score, its lead and the entropy.
     """
-    below = ground.below
     classes = posterior(scores, scale)
-    views = [np.asarray(classes @ below)]
-    views += [np.asarray(posterior(scores, scale * part) @ below) for part in OTHERS]
-    many = np.asarray(below.sum(axis=0)).ravel()
-    sizes = np.asarray(ground.sizes @ below).ravel()
+    views = [ground.sums(classes)]
+    views += [ground.sums(posterior(scores, scale * part)) for part in OTHERS]
+    many, sizes = ground.sums(np.ones(len(ground.below))), ground.sums(ground.sizes)
     of_document = _of_documents(scores, classes, scale)
     at = np.full(len(scores), places.root, np.int64)
     every = np.arange(len(at))
@@ -112,7 +116,7 @@ def ways_down(places: Places, ground: Ground, scores: Floats, scale: float) -> W
     steps: list[Floats] = []
     features: list[Floats] = []
     while not nodes or (at >= 0).any():
-        here = np.where(many[at] < below.shape[0], views[0][every, at], np.inf)
+        here = np.where(many[at] < len(ground.below), views[0][every, at], np.inf)
         nodes.append(at)
         steps.append(np.where(at >= 0, here, -np.inf))
         daughters = _further(places, views[0], at)

@@ -128,7 +128,7 @@ class TextRanker:
 
     def scores(self, texts: Iterable[str]) -> NDArray[np.float64]:
         """Scores of all categories, shape (texts, categories)."""
-        return self.ranker.decision_function(self.vectorizer.transform(texts))
+        return self.ranker.decision_function(self.vectorizer.rows(texts))
 
     def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""

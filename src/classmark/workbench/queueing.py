@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from classmark.formats.record import Record
 from classmark.problems import Mistake
 from classmark.progress import track
+from classmark.sparse import Rows, rows_from, take
 from classmark.workbench.sharing import held
 from classmark.workbench.views import Cell, Table
 
@@ -114,16 +115,19 @@ def best_two(scores: Numbers) -> tuple[Places, Places]:
 def cosines(X: Any, centre: Any) -> Numbers:
     """⟨x, c⟩ / (‖x‖ ‖c‖) for each sparse row x of X and the one row c; 0 for no terms.
 
-    >>> from scipy.sparse import csr_matrix
-    >>> X = csr_matrix([[2.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
-    >>> cosines(X, X[:1]).round(3).tolist()
+    X : rows, or a sparse matrix;  centre : the same, no wider.
+
+    >>> cosines([[2.0, 0.0], [0.0, 0.0], [1.0, 1.0]], [[2.0, 0.0]]).round(3).tolist()
     [1.0, 0.0, 0.707]
     """
-    products = np.asarray((X @ centre.T).todense(), float).ravel()
-    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1), float)).ravel()
-    length = float(np.sqrt(centre.multiply(centre).sum()))
-    scale = lengths * length
-    found: Numbers = np.zeros(len(products))
+    rows, (columns, values) = rows_from(X), rows_from(centre).row(0)
+    wide = np.zeros(rows.width)
+    wide[columns] = values
+    row_of = np.repeat(np.arange(len(rows)), np.diff(rows.starts))
+    own = rows.values.astype(np.float64)
+    products = np.bincount(row_of, own * wide[rows.columns], len(rows))
+    scale = np.sqrt(np.bincount(row_of, own * own, len(rows)) * (wide @ wide))
+    found: Numbers = np.zeros(len(rows))
     np.divide(products, scale, out=found, where=scale > 0)
     return found
 
@@ -170,12 +174,12 @@ def _similar(
     ids: list[str] = []
     values = [np.zeros(0)]
     with held(model):
-        centre = model.vectorizer.transform(texts)
+        centre = model.vectorizer.rows(texts)
     for block, texts in _blocks(project, model, project.store.undecided()):
         ids += block
         with held(model):
-            X = model.vectorizer.transform(texts)
-        values.append(cosines(X, _widened(centre, X.shape[1])))
+            X = model.vectorizer.rows(texts)
+        values.append(cosines(X, centre))
     found = np.concatenate(values)
     places = [i for i in likely_first(found).tolist() if ids[i] != near.id]
     rows: list[dict[str, Cell]] = [
@@ -195,7 +199,7 @@ def _last_decided(project: Project) -> str:
     return str(found[0])
 
 
-def two_best(model: TextRanker, texts: Sequence[str]) -> tuple[Any, Places, Numbers]:
+def two_best(model: TextRanker, texts: Sequence[str]) -> tuple[Rows, Places, Numbers]:
     """Rows of weighted terms, the best category of each, and how high it is.
 
     The last, shape (n, 4): the calibrated probability, or else the score, of the best
@@ -205,7 +209,7 @@ def two_best(model: TextRanker, texts: Sequence[str]) -> tuple[Any, Places, Numb
     from classmark.workbench.models import TopDownTextRanker
 
     with held(model):
-        X = model.vectorizer.transform(texts)
+        X = model.vectorizer.rows(texts)
         if isinstance(model, TopDownTextRanker):
             return X, *_on_the_way(model, X)
         scores = model.ranker.decision_function(X)
@@ -220,10 +224,10 @@ def two_best(model: TextRanker, texts: Sequence[str]) -> tuple[Any, Places, Numb
     return X, ranked[first], np.hstack([shown[rows, pair], scores[rows, pair]])
 
 
-def _on_the_way(model: TopDownTextRanker, X: Any) -> tuple[Places, Numbers]:
-    columns, values = np.full(X.shape[0], -1), np.zeros((X.shape[0], 4))
-    for at in range(X.shape[0]):
-        found = model.ranker.best(X[at], 2)
+def _on_the_way(model: TopDownTextRanker, X: Rows) -> tuple[Places, Numbers]:
+    columns, values = np.full(len(X), -1), np.zeros((len(X), 4))
+    for at in range(len(X)):
+        found = model.ranker.best(take(X, [at]), 2)
         if not found:
             continue
         scores = np.array([score for _, score in (*found, found[-1])][:2])
@@ -231,13 +235,6 @@ def _on_the_way(model: TopDownTextRanker, X: Any) -> tuple[Places, Numbers]:
         columns[at] = found[0][0]
         values[at] = *(scores if likely is None else likely[:, 0]), *scores
     return columns, values
-
-
-def _widened(row: Any, width: int) -> Any:
-    """The row with columns for words that came since."""
-    from scipy.sparse import csr_matrix
-
-    return csr_matrix((row.data, row.indices, row.indptr), shape=(1, width))
 
 
 def _blocks(

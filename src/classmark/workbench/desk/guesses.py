@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from classmark.corpus.document import Document
 from classmark.formats.record import Record
+from classmark.sparse import Rows, stack, take
 from classmark.workbench.collecting import text_of
 from classmark.workbench.queueing import cosines, two_best
 
@@ -53,7 +54,7 @@ class Guesses:
         self._desk = desk
         self._lock = Lock()
         self._found: dict[str, Guess] = {}
-        self._rows: dict[str, Any] = {}
+        self._rows: dict[str, Rows] = {}
         self._orders: dict[str, list[str]] = {}
 
     def __len__(self) -> int:
@@ -110,7 +111,7 @@ class Guesses:
         names, is_calibrated = model.categories, model.calibrator is not None
         with self._lock:
             for at, document in enumerate(documents):
-                self._rows[document.id] = X[at]
+                self._rows[document.id] = take(X, [at])
                 if best[at] < 0:
                     continue
                 likely, next_likely, score, _ = heights[at].tolist()
@@ -135,7 +136,7 @@ class Guesses:
             ids, rows = list(self._rows), list(self._rows.values())
         if not ids:
             return []
-        found = cosines(_stacked(rows, centre.shape[1]), centre)
+        found = cosines(stack([centre, *rows]), centre)[1:]
         return [ids[i] for i in np.argsort(-found, kind="stable") if ids[i] != near]
 
     def _last(self) -> str | None:
@@ -153,14 +154,3 @@ def _documents(project: Project, ids: Sequence[str]) -> list[Document]:
         tuple(ids),
     )
     return [Document(id_, json.loads(fields)) for id_, fields in rows]
-
-
-def _stacked(rows: Sequence[Any], width: int) -> Any:
-    """Rows of one matrix; those made before words came are widened."""
-    from scipy.sparse import csr_matrix, vstack
-
-    wide = [
-        csr_matrix((row.data, row.indices, row.indptr), shape=(1, width))
-        for row in rows
-    ]
-    return vstack(wide, "csr")

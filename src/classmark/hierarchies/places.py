@@ -101,8 +101,8 @@ class Places:
             leaves, nodes = self._one_up(leaves, nodes)
         cells = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
         starts = np.searchsorted(cells, np.arange(len(self.leaves) + 1) * self.size)
-        nodes = (cells % self.size).astype(np.uint32)
-        return Rows(starts, nodes, np.ones(len(nodes)), self.size)
+        columns = (cells % self.size).astype(np.uint32)
+        return Rows(starts, columns, np.ones(len(columns)), self.size)
 
     @cached_property
     def sizes(self) -> Numbers:

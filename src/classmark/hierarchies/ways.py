@@ -89,13 +89,14 @@ class Ground(NamedTuple):
     below: Rows
     sizes: Numbers
 
-    def sums(self, of_classes: Floats) -> Floats:
+    def sums(self, of_classes: NDArray[Any]) -> Floats:
         """Σ over the classes below each node; (…, classes) in, (…, nodes) out."""
         class_of = np.repeat(np.arange(len(self.below)), np.diff(self.below.starts))
         nodes, width = self.below.columns, self.below.width
         lines = of_classes.reshape(-1, of_classes.shape[-1])
         found = [np.bincount(nodes, line[class_of], width) for line in lines]
-        return np.array(found).reshape(*of_classes.shape[:-1], width)
+        sums: Floats = np.array(found, np.float64)
+        return sums.reshape(*of_classes.shape[:-1], width)
 
 
 def ways_down(places: Places, ground: Ground, scores: Floats, scale: float) -> Ways:

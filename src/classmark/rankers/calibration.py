@@ -8,10 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.corpus.splits import folds
 from classmark.estimator import Estimator
 from classmark.judgments.labels import labels_from
-from classmark.measures import calibration_error
 from classmark.preferences.levels import is_graphs
 from classmark.problems import Mistake
 from classmark.rankers.isotonic import along, isotonic
@@ -124,6 +122,8 @@ def held_out_scores(
     categories is large, only some documents of each fold are scored.
     """
     rows = rows_from(X)
+    from classmark.corpus.splits import folds
+
     labels = labels_from(Y, len(rows))
     parts = some_asked(list(folds(len(rows), n_folds, random_state=0)), labels)
     fresh = type(ranker)(**ranker.get_params(deep=False))
@@ -165,6 +165,9 @@ def crossed_calibration_error(
 
     The scores are to be held-out ones.
     """
+    from classmark.corpus.splits import folds
+    from classmark.measures import calibration_error
+
     labels = labels_from(Y, len(scores), scores.shape[1])
     found = np.empty(scores.shape)
     for train, test in folds(len(scores), n_folds, random_state=0):

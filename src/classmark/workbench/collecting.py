@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from classmark.experiments.evaluate import LabelledTexts
 from classmark.rankers.preference import PreferenceRanker
 from classmark.taxonomy.category import ACTIVE, Category, taxonomy_of
 from classmark.workbench.supervising import spoken_of, taught, teaches
 
 if TYPE_CHECKING:
+    from classmark.experiments.evaluate import LabelledTexts
     from classmark.formats.record import Record
     from classmark.rankers.linear import LinearRanker
     from classmark.workbench.judged import Judged
@@ -58,6 +58,8 @@ def collected(
     categories: Sequence[Category] | None = None,
 ) -> LabelledTexts:
     """Texts and label numbers; every leaf is a category, and every label in use."""
+    from classmark.experiments.evaluate import LabelledTexts
+
     known = project.store.categories() if categories is None else categories
     used = {name for record in records for name in spoken_of(record)}
     leaves = set(taxonomy_of(known).leaves)

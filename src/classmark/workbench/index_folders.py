@@ -138,7 +138,7 @@ def _write_source(to: Path, given: Given, format_: str | None) -> None:
     (to / SOURCE).write_text(json.dumps(source) + "\n", encoding="utf-8")
 
 
-def open_index(folder: Path, memory: str = "1GB") -> Index:
+def open_index(folder: Path, memory: str | int = "1GB") -> Index:
     """Open the index in a folder of its own, or say how to make one."""
     if (folder / SETTINGS_FILE).is_file():
         raise Mistake(f"{folder} is a project: name it with --project {folder}")

@@ -148,9 +148,12 @@ def merge_project_index(project: Project, memory: str = MEMORY) -> Table:
     return merged
 
 
-def open_project_index(project: Project) -> Index:
-    """Open the index of a project, or say how to make one."""
-    return Index.open(index_folder(project))
+def open_project_index(project: Project, memory: str | int = "1GB") -> Index:
+    """Open the index of a project, or say how to make one.
+
+    memory : where the postings of a field, decoded, fit it, they are kept decoded.
+    """
+    return Index.open(index_folder(project), memory)
 
 
 def index_folder(project: Project) -> Path:

@@ -10,10 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.hierarchies.backing_off import BackOff
-from classmark.hierarchies.by_label import NodeRanker, TopDownRanker
-from classmark.hierarchies.top_down import TopDownClassifier
-from classmark.hierarchies.voted import VotedRanker, Votes
 from classmark.judgments.labels import labels_from
 from classmark.rankers.calibration import Calibrator
 from classmark.rankers.text import LEARNERS, Suggestion, TextRanker
@@ -29,6 +25,9 @@ from classmark.weighting.vectorizer import Vectorizer
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from classmark.hierarchies.backing_off import BackOff
+    from classmark.hierarchies.by_label import TopDownRanker
+    from classmark.hierarchies.voted import Votes
     from classmark.storage import Generations, Saved
     from classmark.workbench.project import Project
     from classmark.workbench.store import Store
@@ -37,8 +36,7 @@ FORMAT, VERSION = "classmark top-down text ranker", 1
 VOTING, PLACING = "classmark votes", "classmark places"
 KNOWING = "classmark categories"
 NODES, VOTES, PLACES, KNOWN = "nodes", "votes", "places", "known"
-HowToPlace = tuple[BackOff, Callable[[str], str]]
-KINDS = LEARNERS | {"node": NodeRanker}
+HowToPlace = tuple["BackOff", Callable[[str], str]]
 
 
 class WayCalibrator(Calibrator):
@@ -103,6 +101,9 @@ class TopDownTextRanker(TextRanker):
     @classmethod
     def open(cls, folder: Path, *_: Any) -> TopDownTextRanker:
         """Open a saved folder; its nodes stay on disk until they are come by."""
+        from classmark.hierarchies.by_label import TopDownRanker
+        from classmark.hierarchies.top_down import TopDownClassifier
+
         saved = open_folder(folder, FORMAT, VERSION)
 
         def part(prefix: str) -> dict[str, NDArray[Any]]:
@@ -196,7 +197,9 @@ def open_model(folder: Path) -> TextRanker:
     """Open a generation as what it is: by weights, or top-down."""
     if (folder / NODES).is_dir():
         return TopDownTextRanker.open(folder)
-    return TextRanker.open(folder, KINDS)
+    from classmark.hierarchies.by_label import NodeRanker
+
+    return TextRanker.open(folder, LEARNERS | {"node": NodeRanker})
 
 
 def check_model(folder: Path) -> None:
@@ -212,6 +215,8 @@ def with_votes(project: Project, model: TextRanker) -> TextRanker:
     saved = _beside(project, VOTES, VOTING)
     if saved is None:
         return model
+    from classmark.hierarchies.voted import Votes
+
     votes = Votes.from_arrays(saved.arrays, saved.settings["how"])
     now = known_then(project).present(project.store)
     column = {id_: at for at, id_ in enumerate(saved.settings["columns"])}
@@ -224,6 +229,8 @@ def voted(model: TextRanker, votes: Votes, numbers: Sequence[int]) -> TextRanker
 
     All scores are looked at then, also those of a model that goes down a tree.
     """
+    from classmark.hierarchies.voted import VotedRanker
+
     ranker = VotedRanker(model.ranker, votes, numbers)
     found = TextRanker(model.vectorizer, ranker, model.categories)
     found.calibrator = model.calibrator
@@ -238,6 +245,8 @@ def how_to_place(project: Project) -> HowToPlace | None:
     saved = _beside(project, PLACES, PLACING)
     if saved is None:
         return None
+    from classmark.hierarchies.backing_off import BackOff
+
     back_off = BackOff.from_arrays(saved.arrays, saved.settings["how"])
     return back_off, known_then(project).present(project.store)
 

@@ -21,10 +21,13 @@ class Searchable:
     """One generation of a project's index, its rankers, and what links say.
 
     Threads may share it, each with a project of its own.
+
+    memory : where the postings of a field, decoded, fit it, they are kept decoded; 0,
+    for one query, reads the lists of its words and no others.
     """
 
-    def __init__(self, project: Project) -> None:
-        self.index = open_project_index(project)
+    def __init__(self, project: Project, memory: str | int = "1GB") -> None:
+        self.index = open_project_index(project, memory)
         self._opening = Lock()
         self._rankers: dict[int, Reranker] = {}
         self._chances: tuple[NDArray[np.float64] | None] | None = None

@@ -74,10 +74,10 @@ def search_in(
 ) -> Found:
     """Search the documents of a project, in the order of a ranker if one orders.
 
-    held : what was opened before; None: it is opened now.  machines : who searches, if
-    not this process; the answers are the same.
+    held : what was opened before; None: it is opened now, for this query.  machines :
+    who searches, if not this process; the answers are the same.
     """
-    held = held or Searchable(project)
+    held = held or Searchable(project, memory=0)
     index, ordered = held.index, ranker_for(project, held, query, wish)
     if ordered is None:
         prior = None if wish.prior is None else _links_prior(project, held, wish.prior)
@@ -112,7 +112,7 @@ def search_index(
         raise Mistake("--prior needs the links of a project: import the file into one")
     if wish.ranker is not None:
         raise Mistake("--ranker needs the rankers of a project: import the file there")
-    index = open_index(folder)
+    index = open_index(folder, memory=0)
     with _searching(index, machines) as opened:
         hits, parts = _searched(opened, query, wish, None)
     documents, note = _read_again(folder, {hit.id for hit in hits})

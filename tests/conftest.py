@@ -7,12 +7,22 @@ from uuid import uuid4
 import pytest
 from hypothesis import settings
 
+import selection
+
 # The first call of a kernel compiles it: no example has a deadline.
 # In CI the examples are the same every time; at the desk they are new ones.
-settings.register_profile(
-    "classmark", deadline=None, derandomize=bool(os.environ.get("CI"))
-)
-settings.load_profile("classmark")
+PROFILE = settings(deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("quick", PROFILE, max_examples=25)
+settings.register_profile("full", PROFILE, max_examples=60)
+settings.register_profile("promises", PROFILE, max_examples=200)
+
+
+def pytest_configure(config):
+    """Choose the tests, and how many examples of each property are drawn."""
+    config.pluginmanager.register(selection)
+    quick = config.option.markexpr == selection.QUICK
+    promises = os.environ.get("CLASSMARK_PROMISES") == "full"
+    settings.load_profile("promises" if promises else "quick" if quick else "full")
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +66,7 @@ def postgres_store(postgres, monkeypatch):
     return lambda: StoreSettings(postgres, f"t{uuid4().hex}")
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.full)])
 def any_store(request):
     """Return a function that names a place for a store: a file, then PostgreSQL."""
     from classmark.workbench.settings import StoreSettings

@@ -2,8 +2,14 @@
 
 import json
 import os
+import shutil
 
 import pytest
+
+from classmark.workbench.importing import import_documents
+from classmark.workbench.indexing import index_project
+from classmark.workbench.project import Project, create
+from classmark.workbench.settings import Settings
 
 ROWS = [
     {"id": "1", "title": "Bees", "body": "They hum.", "links": [["2", "honey"]]},
@@ -19,14 +25,24 @@ def no_waiting_for_the_disk(monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A project of three documents with its index, queries and judgments beside it."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "notes.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
+    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, QUERIES)))
+    (folder / "qrels.tsv").write_text(QRELS)
+    create(folder / "web", Settings("web"))
+    with Project(folder / "web") as project:
+        import_documents(project, folder / "notes.jsonl")
+        index_project(project, positions=True)
+    return folder
+
+
 @pytest.fixture
-def web(run, tmp_path):
-    (tmp_path / "notes.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
-    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, QUERIES)))
-    (tmp_path / "qrels.tsv").write_text(QRELS)
-    assert run("init", "web")[0] == 0
-    assert run("import", "notes.jsonl", "-p", "web")[0] == 0
-    assert run("index", "-p", "web", "--positions")[0] == 0
+def web(run, made, tmp_path):
+    """The command line in a copy of that folder."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return run
 
 

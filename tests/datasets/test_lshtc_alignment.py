@@ -167,7 +167,6 @@ def test_pages_in_another_order_are_refused(folder):
         load("lshtc", path=folder, split="crawl")
 
 
-@pytest.mark.data
 @pytest.mark.usefixtures("data")
 def test_words_of_the_dry_run(monkeypatch):
     kept = []

@@ -4,8 +4,6 @@ import pytest
 
 from classmark.datasets import load
 
-pytestmark = pytest.mark.data
-
 
 def sizes(found):
     return len(found.train), len(found.test), len(found.label_names)

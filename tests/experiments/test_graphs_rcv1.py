@@ -36,7 +36,6 @@ def test_claims_follow_the_numbers():
     )
 
 
-@pytest.mark.data
 def test_the_collection_has_the_papers_labels_and_about_its_edges(data):
     loaded = collection(data)
     assert loaded.X.shape == (2316, 3200)

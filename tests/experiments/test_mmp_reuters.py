@@ -161,7 +161,6 @@ def test_panels_are_drawn(tmp_path):
     assert (tmp_path / "one.png").read_bytes()[:4] == b"\x89PNG"
 
 
-@pytest.mark.data
 def test_the_collection_has_the_papers_size(data):
     documents = collection(data)
     assert (len(documents.texts), len(documents.topics)) == (10_789, 90)

@@ -44,7 +44,6 @@ def test_shares_are_the_chances_where_they_never_change():
     assert shown_shares(other, even) == pytest.approx([2 / 3, 1 / 3])
 
 
-@pytest.mark.data
 def test_the_open_bandit_logs_agree(data):
     table = off_policy(data)
     assert len(table.rows) == 3 * 2 * 3

@@ -88,7 +88,6 @@ def test_the_c_that_learns_is_chosen_over_the_one_that_does_not():
     assert trained(small(), "dom", (None,), ([1e-6, 10.0], 3)).C == 10.0
 
 
-@pytest.mark.data
 def test_the_collection_has_the_papers_numbers(data):
     split = collection(data)
     assert len(split.labels) == split.X.shape[0] == 7775

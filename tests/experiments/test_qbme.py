@@ -288,7 +288,6 @@ def test_margins_are_against_the_best_other():
     assert margin.error == pytest.approx(0.1)
 
 
-@pytest.mark.data
 def test_the_tasks_have_the_published_sizes(data):
     found = {make.__name__: make(data) for make in (news20, reuters, siam)}
     assert len(found["news20"].topics) == 20

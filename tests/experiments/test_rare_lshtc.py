@@ -129,7 +129,6 @@ def test_a_set_has_only_columns_and_documents_that_say_something(monkeypatch):
         hierarchical_set("toy")
 
 
-@pytest.mark.data
 def test_the_dry_run_is_as_published(data):
     here = hierarchical_set("lshtc1-dryrun", data)
     size = rare.size_of(here)

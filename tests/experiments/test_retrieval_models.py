@@ -160,7 +160,6 @@ def test_plots_are_drawn(tmp_path):
     assert "Dots" in (tmp_path / "b.svg").read_text()
 
 
-@pytest.mark.data
 def test_cacm_without_a_sweep(data):
     """The whole reproduction takes minutes; the defaults on one collection do not."""
     table = compare([load("cacm", data)], grids={}, longer={})

@@ -137,7 +137,6 @@ def test_the_judge_takes_the_nearest_of_several_categories():
     assert 0 < t <= 1
 
 
-@pytest.mark.data
 @pytest.mark.parametrize(("name", "sizes"), [("lshtc1-dryrun", (4463, 1860))])
 def test_a_collection_comes_as_unit_rows(name, sizes, data):
     found = load_tree_set(name, data)

@@ -97,7 +97,6 @@ def test_what_cannot_be_written_is_refused(tmp_path):
         write_subjects([Subject("u", "a\tb")], tmp_path / "a.tsv")
 
 
-@pytest.mark.data
 def test_makupalat(data, tmp_path):
     folder = data / "annif-makupalat"
     sizes, classes = [], set()

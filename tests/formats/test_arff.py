@@ -153,7 +153,6 @@ def test_what_cannot_be_written(tmp_path):
     assert unquoted('"a') == '"a'
 
 
-@pytest.mark.data
 @pytest.mark.parametrize(
     ("folder", "stem", "shape", "labels", "parts"),
     [

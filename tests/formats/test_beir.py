@@ -89,7 +89,6 @@ def test_empty_files_are_refused(tmp_path):
         list(read_nfcorpus(tmp_path / "a.docs"))
 
 
-@pytest.mark.data
 def test_nfcorpus_becomes_a_beir_folder(data, tmp_path):
     folder = data / "nfcorpus"
     documents = list(read_nfcorpus(folder / "dev.docs"))
@@ -104,7 +103,6 @@ def test_nfcorpus_becomes_a_beir_folder(data, tmp_path):
     assert list(read_beir_judgments(tmp_path, "dev")) == judged
 
 
-@pytest.mark.data
 def test_nfcorpus_train_files(data):
     folder = data / "nfcorpus"
     with pytest.raises(UnreadableFile, match="empty"):

@@ -75,7 +75,6 @@ def test_links_out_of_the_folder_are_refused(tmp_path):
         list(read_text_folder(tmp_path / "in"))
 
 
-@pytest.mark.data
 def test_the_newsgroups_as_folders(data, tmp_path):
     counts = {}
     for part in ("test", "train"):

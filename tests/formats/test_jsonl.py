@@ -84,7 +84,6 @@ def test_grades_must_be_finite_to_be_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.data
 @pytest.mark.parametrize(("part", "count"), [("train", 11_314), ("test", 7_532)])
 def test_newsgroups_as_jsonl(data, part, count):
     path = data / "20newsgroups-bydate" / f"20news-bydate-{part}.jsonl"
@@ -104,7 +103,6 @@ def read_jsonl_with_groups(path):
         yield record_from(row, Keys(labels="group"), Place(str(path), line))
 
 
-@pytest.mark.data
 def test_packages_as_jsonl(data):
     records = list(
         read_jsonl(

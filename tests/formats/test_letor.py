@@ -77,7 +77,6 @@ def test_what_cannot_be_written(tmp_path):
         write_letor(JudgedRows(rows, np.ones(1), ("",), ("a",)), tmp_path / "x")
 
 
-@pytest.mark.data
 def test_letor_sets(data):
     counts = []
     for part in range(1, 5):

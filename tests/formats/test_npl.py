@@ -48,7 +48,6 @@ def test_bad_judgments_are_named(tmp_path):
         list(read_npl_judgments(tmp_path / "a"))
 
 
-@pytest.mark.data
 def test_vaswani_agrees_with_its_trec_form(data):
     folder = data / "npl-vaswani"
     own = {r.id: r.document.text for r in read_npl(folder / "doc-text")}

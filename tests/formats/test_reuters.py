@@ -82,7 +82,6 @@ def test_a_folder_without_stories_is_refused(tmp_path):
         list(read_reuters(tmp_path))
 
 
-@pytest.mark.data
 def test_the_real_collection_has_its_published_sizes(data):
     parts = {"train": [], "test": [], None: []}
     for record in read_reuters(data / "reuters-21578"):

@@ -72,7 +72,6 @@ def test_bad_judgments_are_named(tmp_path, row):
         list(read_smart_judgments(tmp_path / "a.rel"))
 
 
-@pytest.mark.data
 @pytest.mark.parametrize(
     ("documents", "queries", "judgments", "sizes"),
     [
@@ -93,7 +92,6 @@ def test_real_collections(data, request, documents, queries, judgments, sizes):
     assert {j.document for j in judged} <= ids
 
 
-@pytest.mark.data
 def test_cranfield_agrees_with_its_trec_form(data):
     """Relevant or not, that is: the TREC form keeps no codes."""
     own = gather(read_smart_judgments(data / "cranfield" / "cranqrel"))
@@ -109,7 +107,6 @@ def relevant(judged):
     }
 
 
-@pytest.mark.data
 def test_cacm_has_categories_and_citations(data):
     records = list(read_smart(data / "cacm" / "cacm.all"))
     assert sum(bool(record.labels) for record in records) == 1_425

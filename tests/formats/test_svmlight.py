@@ -176,7 +176,6 @@ def test_five_megabytes_are_quick(tmp_path):
     assert found.rows.nnz == 400_000
 
 
-@pytest.mark.data
 @pytest.mark.parametrize(
     ("name", "rows", "columns", "without"),
     [("cooking", 10_491, 577, 134), ("cs", 9_270, 635, 36)],

@@ -189,7 +189,6 @@ def test_names(tmp_path):
             write_names(bad, path)
 
 
-@pytest.mark.data
 def test_real_trees(data):
     topics = read_categories(data / "rcv1-v2-topics" / "hiagm-rcv1.taxonomy")
     assert len(topics) == 104

@@ -142,7 +142,6 @@ def test_topics_without_a_number_are_named(tmp_path, text):
         list(read_trec_topics(tmp_path / "a.topics"))
 
 
-@pytest.mark.data
 def test_label_file_of_rcv1(data):
     path = data / "rcv1-v2-topics" / "rcv1-v2.topics.qrels"
     documents, topics, count = set(), set(), 0

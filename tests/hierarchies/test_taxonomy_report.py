@@ -143,7 +143,6 @@ def test_the_strategy_follows_errors_chance_and_memory(ratio, p, weights, strate
     assert ("errs more often than flat" in why) == np.isinf(ratio)
 
 
-@pytest.mark.data
 def test_the_dry_run_of_lshtc_is_described(data):
     from classmark.datasets import load
 

@@ -171,7 +171,6 @@ class Sampler(threading.Thread):
             time.sleep(0.002)
 
 
-@pytest.mark.data
 def test_the_memory_is_a_hard_cap(data, tmp_path):
     import json
 

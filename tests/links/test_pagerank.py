@@ -150,7 +150,6 @@ def test_mistakes_are_named(arguments, said):
         pagerank(**({"A": [[0, 1], [1, 0]]} | arguments))
 
 
-@pytest.mark.data
 @pytest.mark.parametrize(
     ("name", "pages", "first"),
     [

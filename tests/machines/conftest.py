@@ -48,12 +48,6 @@ def four(started):
     return started(4)
 
 
-@pytest.fixture(params=["two", "four"])
-def machines(request):
-    """Two workers, then four."""
-    return request.getfixturevalue(request.param)
-
-
 class Killing:
     """Kills one worker of some machines, as soon as a moment has come."""
 

@@ -187,9 +187,9 @@ def test_another_width_is_refused():
         U.ascend(P, hinges, duals=hinges.boxes)
 
 
-def test_workers_find_it_too(machines):
+def test_workers_find_it_too(two):
     sources = [Made(i, n, WIDTH, 20, 5) for i, n in enumerate([700, 0, 500])]
-    spread, here = SpreadRows(machines, sources), Here(parts_of([700, 0, 500]))
+    spread, here = SpreadRows(two, sources), Here(parts_of([700, 0, 500]))
     P = made_rows(EXAMPLES)
     all_ = given(P, here.rows)
     for method, C in (("balanced", 1.0), ("balanced", 30.0), ("two-class", 5000.0)):

@@ -20,9 +20,9 @@ from classmark.spreading import spread, spread_by
 from machines_scheduling import certificate, running
 
 
-def test_spread_gives_every_task_once_with_what_is_shared(machines):
+def test_spread_gives_every_task_once_with_what_is_shared(two):
     shared = np.arange(5.0)
-    found = dict(machines.spread(lambda task, x: task * x.sum(), range(20), [shared]))
+    found = dict(two.spread(lambda task, x: task * x.sum(), range(20), [shared]))
     assert found == {n: n * 10.0 for n in range(20)}
 
 
@@ -45,16 +45,16 @@ def test_long_tasks_given_first_begin_first(two):
     assert begun[0] <= sorted(begun.values())[3]
 
 
-def test_what_is_held_stays_where_it_is(machines):
+def test_what_is_held_stays_where_it_is(two):
     def make(task):
         return task, os.getpid(), np.zeros(4_000_000)
 
-    held = machines.hold(make, list(range(8)))
-    first = machines.ask(lambda thing, add: (*thing[:2], add), held, [5])
-    again = machines.ask(lambda thing, add: (*thing[:2], add), held, [6])
+    held = two.hold(make, list(range(8)))
+    first = two.ask(lambda thing, add: (*thing[:2], add), held, [5])
+    again = two.ask(lambda thing, add: (*thing[:2], add), held, [6])
     assert [number for number, _, _ in first] == list(range(8))
     assert [line[:2] for line in first] == [line[:2] for line in again]
-    assert len({pid for _, pid, _ in first}) == machines.workers
+    assert len({pid for _, pid, _ in first}) == two.workers
 
 
 def test_nothing_is_said_of_large_things_that_are_shared(two):

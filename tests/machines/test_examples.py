@@ -65,8 +65,8 @@ def test_every_method_learns_the_same(spread, here, method, C):
 
 
 @pytest.mark.parametrize("method", ["auto", "balanced"])
-def test_it_learns_again_and_takes_back(machines, here, method):
-    spread = SpreadRows(machines, PARTS)
+def test_it_learns_again_and_takes_back(two, here, method):
+    spread = SpreadRows(two, PARTS)
     P, more, N = take(here, KNOWN[:4]), take(here, KNOWN[4:]), take(here, REJECTED)
     queries = [ExampleQuery(method).fit(P, U, known=KNOWN[:4]) for U in (here, spread)]
     before = queries[1].coef_.copy()
@@ -149,14 +149,14 @@ def close(one, other, tol=0.05):
         )
 
 
-def test_like_gives_the_same_ranking_over_machines(machines, project):
+def test_like_gives_the_same_ranking_over_machines(two, project):
     given = Given(examples=("d0,d1,d2,d3",), no=("d70",))
     one = like(project, given, "one", 10)
-    other = like(project, given, "other", 10, machines=machines)
+    other = like(project, given, "other", 10, machines=two)
     close(one, other)
     assert [e.id for e in one.found[:5]] == [e.id for e in other.found[:5]]
     assert one.found[0].why.keys() == other.found[0].why.keys()
-    again = like(project, Given(yes=("d5",)), "other", 5, machines=machines)
+    again = like(project, Given(yes=("d5",)), "other", 5, machines=two)
     assert again.yes == 1
 
 
@@ -204,12 +204,12 @@ def index(tmp_path_factory, texts):
 
 
 @pytest.mark.parametrize("method", ["auto", "balanced", "precision@k"])
-def test_an_index_is_learned_over_as_its_rows_are(machines, index, method):
+def test_an_index_is_learned_over_as_its_rows_are(two, index, method):
     from classmark.index.plans import Prepared
     from classmark.index.unit_vectors import vectors_of
 
     given = Given(examples=("d0,d1,d2",), yes=("d4",), no=("d80",), method=method)
-    found = like_in_index(index.path, given, 6, machines=machines)
+    found = like_in_index(index.path, given, 6, machines=two)
     assert found.search == "index"
     assert found.documents == 113
     field = Prepared(index.field())

@@ -55,14 +55,14 @@ Y = np.array([[c in own for c in range(K)] for own in LABELS]) * 1.0
 
 
 @pytest.fixture
-def spreading(machines):
-    """Inside, machines do what is spread; how often they were asked is counted."""
+def spreading(two):
+    """Inside, two workers do what is spread; the sizes of the requests are noted."""
     asked = []
 
     class Counted:
         def spread(self, work, tasks, shared):
             asked.append(len(tasks))
-            return machines.spread(work, tasks, shared)
+            return two.spread(work, tasks, shared)
 
     with spread_by(Counted()):
         yield asked

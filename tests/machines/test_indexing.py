@@ -81,8 +81,8 @@ def both(given, tmp_path, machines, **options):
 
 @pytest.mark.parametrize("positions", [False, True])
 @pytest.mark.parametrize("shards", [None, 3])
-def test_a_file_is_indexed_as_here(shelf, tmp_path, machines, positions, shards):
-    index = both(shelf, tmp_path, machines, positions=positions, shards=shards)
+def test_a_file_is_indexed_as_here(shelf, tmp_path, two, positions, shards):
+    index = both(shelf, tmp_path, two, positions=positions, shards=shards)
     assert len(index) == 200
     assert list(index.ids()) == [f"d{n}" for n in range(200)]
     assert index.check().segments == (shards or 1)
@@ -98,7 +98,7 @@ def test_shards_answer_as_one(shelf, tmp_path, two):
         assert many.search(query, 20) == one.search(query, 20)
 
 
-def test_lines_of_all_kinds(tmp_path, machines):
+def test_lines_of_all_kinds(tmp_path, two):
     path = tmp_path / "odd.jsonl"
     lines = [
         json.dumps({"id": f"é{n}", f"f{n % 5}": words(n, 40)}, ensure_ascii=False)
@@ -109,7 +109,7 @@ def test_lines_of_all_kinds(tmp_path, machines):
         "".join(line + ends[n % 4] for n, line in enumerate(lines)) + '{"id": "last"}'
     )
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
-    index = both(path, tmp_path, machines)
+    index = both(path, tmp_path, two)
     assert len(index) == 121
     assert index.fields == ["f0", "f1", "f2", "f3", "f4"]
 
@@ -136,7 +136,7 @@ def test_several_files_parquet_and_addresses(tmp_path, two):
     assert contents(tmp_path / "listed") == contents(tmp_path / "here")
 
 
-def test_what_links_say_is_indexed_with_documents(tmp_path, machines):
+def test_what_links_say_is_indexed_with_documents(tmp_path, two):
     path = tmp_path / "web.jsonl"
     found = [
         Record(
@@ -146,7 +146,7 @@ def test_what_links_say_is_indexed_with_documents(tmp_path, machines):
         for n in range(150)
     ]
     write_jsonl(found, path)
-    index = both(path, tmp_path, machines, shards=2)
+    index = both(path, tmp_path, two, shards=2)
     assert index.fields == ["text", "anchor"]
     assert len(index.search("anchor", 200, fields={"anchor": 1.0})) == 150
     assert index.generation == 1
@@ -313,7 +313,7 @@ def test_a_damaged_part_is_made_again(shelf, tmp_path, two, monkeypatch):
     both(shelf, tmp_path, two)
 
 
-def test_a_killed_worker_changes_nothing(tmp_path, machines, killing):
+def test_a_killed_worker_changes_nothing(tmp_path, two, killing):
     path = tmp_path / "f.jsonl"
     write_jsonl(rows(900), path)
     there = tmp_path / "there"
@@ -321,8 +321,8 @@ def test_a_killed_worker_changes_nothing(tmp_path, machines, killing):
     def moment():
         return any(there.glob(".parts-*/plain-??????"))
 
-    with killing(machines, moment) as one:
-        both(path, tmp_path, machines)
+    with killing(two, moment) as one:
+        both(path, tmp_path, two)
     assert one.killed
 
 
@@ -366,9 +366,9 @@ def project_in(folder, **settings):
 
 
 @pytest.mark.parametrize("shards", [None, 3])
-def test_a_project_is_indexed_as_here(tmp_path, machines, shards):
+def test_a_project_is_indexed_as_here(tmp_path, two, shards):
     said = []
-    for name, by in (("here", None), ("there", machines)):
+    for name, by in (("here", None), ("there", two)):
         with project_in(tmp_path / name) as project:
             fill(project)
             said.append(index_project(project, machines=by, shards=shards).rows)

@@ -92,11 +92,12 @@ def test_every_document_counts_for_or_against(tmp_path):
     assert found.thresholds_[label] == alone.thresholds_[0]
 
 
-def test_machines_change_no_bit(machines, tmp_path):
+def test_two_workers_or_four_change_no_bit(two, four, tmp_path):
     X, Y = made_up(np.float32)
     here = fit_blocks(None, PreferenceRanker("svm"), X, Y, tmp_path / "here", 5)
-    there = fit_blocks(machines, PreferenceRanker("svm"), X, Y, tmp_path / "there", 5)
-    same(here, there)
+    for name, machines in (("two", two), ("four", four)):
+        there = fit_blocks(machines, PreferenceRanker("svm"), X, Y, tmp_path / name, 5)
+        same(here, there)
 
 
 def test_a_worker_killed_among_the_blocks(killing, tmp_path):

@@ -91,13 +91,13 @@ class Watched:
 
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize("base", BASES)
-def test_every_tree_and_base_is_learned_as_here(machines, tmp_path, tree, base):
+def test_every_tree_and_base_is_learned_as_here(two, tmp_path, tree, base):
     X, y = documents(TREES[tree], kind=np.float32 if base == "svm" else np.float64)
 
     def make(folder):
         return TopDownClassifier(TREES[tree], base, drop=0.01, folder=folder)
 
-    here, there = both(machines, tmp_path, make, X, y)
+    here, there = both(two, tmp_path, make, X, y)
     assert here == there
     assert "weight.npy" in here
     alone = TopDownClassifier(TREES[tree], base, drop=0.01).fit(X, y)

@@ -28,8 +28,8 @@ def here():
     return stack([made_rows(part) for part in PARTS])
 
 
-def test_scores_are_those_of_rows_at_hand_bit_for_bit(machines, here):
-    spread = SpreadRows(machines, PARTS)
+def test_scores_are_those_of_rows_at_hand_bit_for_bit(two, here):
+    spread = SpreadRows(two, PARTS)
     weights = np.random.default_rng(0).normal(size=WIDTH)
     assert np.array_equal(spread.product(weights), linear([here]).product(weights))
 

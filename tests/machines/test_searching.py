@@ -33,26 +33,26 @@ def no_waiting_for_the_disk():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Six segments: more than two workers, or four; some documents deleted."""
+    """Six segments, so that a worker has several; some documents are deleted."""
     documents = collection(1, 90)
     edges, gone = [1, 20, 33, 60, 61], ["d4", "d20", "d61", "d88"]
     return cut(tmp_path_factory.mktemp("cut") / "index", documents, edges, gone)
 
 
-def test_every_model_answers_as_one_index(machines, folder):
+def test_every_model_answers_as_one_index(two, folder):
     index = Index.open(folder)
-    with SpreadIndex(machines, folder) as spread:
+    with SpreadIndex(two, folder) as spread:
         for model in MODELS:
             found = spread.search_many(QUERIES, 12, model)
             assert found == index.search_many(QUERIES, 12, model)
             assert spread.search("w0 w4", 5, model) == index.search("w0 w4", 5, model)
 
 
-def test_every_way_to_ask(machines, folder):
+def test_every_way_to_ask(two, folder):
     index = Index.open(folder)
     prior = log_prior(np.linspace(0.1, 1.0, 90))
     weights = {"w0": -1.0, "w3": 0.25, "w9": 2.0}
-    with SpreadIndex(machines, folder) as spread:
+    with SpreadIndex(two, folder) as spread:
         for query in ('"w1 w2" -w7', "NOT w0", "#or(w1 #not(w2))", "w5 w6"):
             assert spread.ask(query) == index.ask(query)
         for feedback in ("rm3", "rocchio", "information"):
@@ -81,21 +81,21 @@ def test_what_a_worker_finds_wrong_comes_back_as_it_is(two, folder):
         assert spread.search("w1")
 
 
-def test_a_worker_killed_between_rounds(machines, folder, killing):
+def test_a_worker_killed_between_rounds(two, folder, killing):
     index = Index.open(folder)
-    with SpreadIndex(machines, folder) as spread:
+    with SpreadIndex(two, folder) as spread:
         before = spread.search_many(QUERIES)
-        with killing(machines, lambda: True) as one:
+        with killing(two, lambda: True) as one:
             pass
         assert one.killed
         assert spread.search_many(QUERIES) == before == index.search_many(QUERIES)
         assert spread.ask("w5", feedback="rm3") == index.ask("w5", feedback="rm3")
 
 
-def test_a_worker_killed_during_rounds(machines, folder, killing):
+def test_a_worker_killed_during_rounds(two, folder, killing):
     index, found = Index.open(folder), []
-    with SpreadIndex(machines, folder) as spread:
-        with killing(machines, lambda: len(found) > 3) as one:
+    with SpreadIndex(two, folder) as spread:
+        with killing(two, lambda: len(found) > 3) as one:
             while not one.killed or len(found) < 20:
                 found.append(spread.search_many(QUERIES))
         expected = index.search_many(QUERIES)

@@ -15,6 +15,8 @@ from workbench.live_projects import TEXTS, new_project, teach_all
 DECIDING = """
 from pathlib import Path
 from classmark.rankers.live import load_kernels
+from classmark.taxonomy.category import Category
+from classmark.workbench import categories
 from classmark.workbench.deciding import Decision
 from classmark.workbench.desk.deciding import decide_on, undo_for
 from classmark.workbench.desk.desk import Desk
@@ -23,30 +25,66 @@ load_kernels()
 
 def work(path, seed):
     desk = Desk(Path(path))
+    names = ("bees", "bread", "candles")
     for turn in range(10**6):
-        name = ("bees", "bread", "candles")[(seed + turn) % 3]
+        yes, no = names[(seed + turn) % 3], names[(seed + turn + 1) % 3]
         document = ("b1", "d1", "c1")[turn % 3]
-        saved = decide_on(desk, document, Decision((name,)), {}, "ann", None)
+        decision = Decision((yes,), reject=(no,))
+        saved = decide_on(desk, document, decision, {}, "ann", None)
         print("saved", saved.number, flush=True)
         if turn % 5 == 4:
             print("saved", undo_for(desk, "ann").number, flush=True)
+        if turn % 3 == 2:
+            with desk.writing() as project:
+                done = categories.add(project, Category(f"new{turn}"))
+            print("saved", done.numbers[-1], flush=True)
 """
-BUILDING = """
-import os
-from classmark.index.directory import Index
+MARKING = """
+from pathlib import Path
+from classmark.workbench.project import Project
+from classmark.workbench.searches import Mark, add_marks, begin_search, undo_marks
 
 def work(path, seed):
-    documents = [(f"d{n}", f"bee hive w{n % 7}") for n in range(40)]
-    Index.build(path, documents)
-    print("built", 1, flush=True)
+    with Project(Path(path)) as project:
+        search = begin_search(project.store, f"s{seed}")
+        for _ in range(10**6):
+            both = [Mark("b1", "yes", "likely", 1, 0.5), Mark("b1", "no")]
+            print(search.number, *add_marks(project.store, search, both), flush=True)
+            undo_marks(project.store, search)
+"""
+INDEXING = """
+import os
+from tempfile import TemporaryDirectory
+from classmark.index import updating
+from classmark.index.directory import Index
+
+updating.FANOUT = 2
+os.fsync = lambda descriptor: None  # a kill loses nothing that was written
+
+with TemporaryDirectory() as warm:
+    index = Index.build(warm, [("a", "bee"), ("b", "wasp")])
+    index.replace([("a", "hive"), ("c", "hive")])
+    index.commit().merge()
+
+def work(path, seed):
+    merging = "background" if seed % 2 else "commit"
+    Index.build(path, [(f"d{n}", f"bee hive w{n % 7}") for n in range(20)])
+    print("committed", 1, flush=True)
+    index = Index.open(path, merging=merging)
     for turn in range(10**6):
-        index = Index.build(path, documents[turn % 9 :])
-        print("built", index.generation, flush=True)
-        index = Index.open(path)
-        index.replace([(f"d{turn % 50}", "wasp")])
+        names = [f"d{(seed + turn + n) % 40}" for n in range(9)]
+        index.replace([(name, f"bee w{turn}") for name in names])
+        index.delete(list(index.ids())[:1])
         index.commit()
-        print("built", index.generation, flush=True)
-        index.close()
+        print("committed", index.generation, flush=True)
+        if turn % 5 == 4:
+            index.merge()
+            print("committed", index.generation, flush=True)
+        if turn % 7 == 6:
+            index.close()
+            Index.build(path, [(name, "bee again") for name in index.ids()])
+            index = Index.open(path, merging=merging)
+            print("committed", index.generation, flush=True)
 """
 
 
@@ -59,52 +97,87 @@ def decided(tmp_path_factory):
 
 
 def test_no_acknowledged_decision_is_lost(decided, tmp_path, promised):
-    told = 0
+    """Decisions, undone ones and new categories; each decision whole or not at all."""
+    acknowledged = 0
     with workers(DECIDING) as process:
-        for seed in range(promised(30, 500)):
-            rng = np.random.default_rng(seed)
-            folder = tmp_path / "shelf"
-            shutil.copytree(decided, folder)
-            seconds = rng.uniform(0.0, 0.05)
-            said = killed(process, folder, seed, seed % 9, seconds)
-            numbers = [int(line.split()[1]) for line in said]
-            told += len(numbers)
+        for seed in range(promised(20, 500)):
+            folder = shutil.copytree(decided, tmp_path / "shelf")
+            seconds = np.random.default_rng(seed).uniform(0.0, 0.05)
+            lines = killed(process, folder, seed, seed % 9, seconds)
+            acknowledged += len(lines)
             with Project(folder) as project:
-                found = {n for (n,) in project.store.run("SELECT seq FROM judgments")}
-                assert found >= set(numbers)
+                log = list(project.store.log())
+                numbers = {int(line.split()[1]) for line in lines}
+                assert {entry.seq for entry in log} >= numbers
+                new = [e for e in log if e.document and not e.undoes][len(TEXTS) :]
+                assert len(new) % 2 == 0, "a decision is stored whole"
                 info(project, check=True)
             if seed % 10 == 0:
                 with Desk(folder) as desk:
                     assert desk.model() is not None
             shutil.rmtree(folder)
-    assert told > 30
+    assert acknowledged > 30
+
+
+def test_no_acknowledged_mark_is_lost(decided, tmp_path, promised):
+    """Marks of one step are stored together."""
+    acknowledged = 0
+    folder = shutil.copytree(decided, tmp_path / "shelf")
+    with workers(MARKING) as process:
+        for seed in range(promised(8, 100)):
+            seconds = np.random.default_rng(seed).uniform(0.0, 0.05)
+            lines = killed(process, folder, seed, 1 + seed % 5, seconds)
+            acknowledged += len(lines)
+            with Project(folder) as project:
+                steps = project.store.run(
+                    "SELECT search, min(seq), max(seq) FROM marks WHERE act <> 'undo' "
+                    "GROUP BY step HAVING count(*) = 2"
+                ).fetchall()
+                assert {tuple(map(int, line.split())) for line in lines} <= set(steps)
+                (marks,) = project.store.run(
+                    "SELECT count(*) FROM marks WHERE act <> 'undo'"
+                ).fetchone()
+                assert marks == 2 * len(steps)
+                info(project, check=True)
+    assert acknowledged > 8
 
 
 def test_an_index_opens_at_its_last_commit(tmp_path, promised):
-    """The first commit is among the moments: then there is none, or a whole one."""
-    told = before = 0
-    with workers(BUILDING) as process:
-        for seed in range(promised(30, 500)):
-            rng = np.random.default_rng(seed)
+    """The first commit is among the moments: then there is none, or a whole one.
+
+    Segments are merged by every commit, or in the background.
+    """
+    acknowledged = before = 0
+    with workers(INDEXING) as process:
+        for seed in range(promised(40, 500)):
             folder = tmp_path / "index"
-            first = seed % 3 == 0
-            lines = 0 if first else seed % 7
-            seconds = rng.uniform(0.0, 0.03)
-            said = killed(process, folder, seed, lines, seconds)
-            generations = [int(line.split()[1]) for line in said]
-            told += len(generations)
+            lines = 0 if seed % 3 == 0 else seed % 12
+            seconds = np.random.default_rng(seed).uniform(0.0, 0.03)
+            answers = killed(process, folder, seed, lines, seconds)
+            generations = [int(line.split()[1]) for line in answers]
+            acknowledged += len(generations)
             if (folder / "CURRENT").exists():
-                opened = Index.open(folder)
-                assert opened.generation >= max(generations, default=1)
-                assert opened.check().documents == len(opened)
-                opened.close()
+                require_whole(folder, max(generations, default=1))
             else:
                 assert not generations
                 before += 1
                 assert len(Index.build(folder, [("a", "bee")])) == 1
             shutil.rmtree(folder)
-    assert told > 30
+    assert acknowledged > 30
     assert before
+
+
+def require_whole(folder, generation):
+    """The index is at that generation or later, sound, and can be changed."""
+    with Index.open(folder) as index:
+        assert index.generation >= generation
+        assert index.check().documents == len(index) == len(list(index.ids()))
+        index.replace([("after", "wasp")])
+        index.commit()
+        assert [hit.id for hit in index.search("wasp")] == ["after"]
+        assert not list(folder.glob(".*.writing"))
+        assert not list(folder.glob("merging/*segment*"))
+        assert len(list(folder.glob("segment-*"))) == index.check().segments
 
 
 def test_the_worker_decides_on_every_kind_of_document():

@@ -191,7 +191,6 @@ def test_a_text_ranker_keeps_its_probabilities(library, tmp_path):
     assert chances[0] > 0.3
 
 
-@pytest.mark.data
 def test_on_reuters_promises_come_true(data):
     reuters = load("reuters-21578", path=data)
     numbers = [reuters.label_numbers(part) for part in (reuters.train, reuters.test)]

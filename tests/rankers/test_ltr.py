@@ -375,7 +375,6 @@ def test_trees_order_unseen_queries():
         ranker.decision_function(X[:, :1])
 
 
-@pytest.mark.data
 def test_the_objective_on_mq2008_is_liblinears(data):
     from sklearn.svm import LinearSVC
 

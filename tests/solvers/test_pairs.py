@@ -203,7 +203,6 @@ def peak(rows, queries):
     return most, len(pairs)
 
 
-@pytest.mark.slow
 def test_memory_grows_as_the_rows_do_not_as_the_pairs():
     hinges_of_pairs(*_compiled())
     small, few = peak(20_000, 4)

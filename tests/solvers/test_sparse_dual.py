@@ -240,7 +240,6 @@ def test_models_with_sparse_weights_save_open_and_explain(tmp_path):
     assert {term for term, _ in told[0].favour} == {"iron", "zinc"}
 
 
-@pytest.mark.data
 def test_on_a_web_directory_sparse_weights_rank_as_dense_ones(data):
     found = load("lshtc1-dryrun", data)
     used = np.flatnonzero(np.bincount(found.train.X.indices))

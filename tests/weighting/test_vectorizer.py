@@ -149,7 +149,6 @@ def test_a_few_texts_need_no_compiled_code():
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0  # noqa: S603
 
 
-@pytest.mark.data
 def test_on_20_newsgroups_same_matrix_and_several_times_as_fast(data):
     """A relaxed bound, for busy machines; docs/benchmarks.md has the measured one."""
     from importlib.util import module_from_spec, spec_from_file_location

@@ -137,7 +137,6 @@ def test_the_library_is_a_stream_in_the_order_of_its_ids():
     assert all(document.text for document in notes)
 
 
-@pytest.mark.data
 def test_numbered_ids_are_taken_as_numbers(data):
     notes = streaming.known_stream("reuters-21578", data)
     assert len(notes) == 12_902

@@ -6,7 +6,6 @@ from axe_playwright_python.sync_playwright import Axe
 from classmark.workbench.indexing import index_project
 from web.browser.pages import PAGES
 
-pytestmark = pytest.mark.browser
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 

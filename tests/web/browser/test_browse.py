@@ -4,8 +4,6 @@ import re
 
 import pytest
 
-pytestmark = pytest.mark.browser
-
 
 def press(page, *keys):
     for key in keys:

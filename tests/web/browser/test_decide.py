@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from classmark.workbench.desk.sheets import notes_on
 from web.browser.keyboard import (
     acts,
@@ -15,8 +13,6 @@ from web.browser.keyboard import (
     onward,
     press,
 )
-
-pytestmark = pytest.mark.browser
 
 NEXT = 0.150  # seconds from the key to the next document; make promises has the p95
 

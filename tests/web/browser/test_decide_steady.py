@@ -23,8 +23,6 @@ from web.browser.keyboard import (
     press,
 )
 
-pytestmark = pytest.mark.browser
-
 NEXT = 0.150  # seconds from the key to the next document; make promises has the p95
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-pytestmark = pytest.mark.browser
 FORGED = """<form method="post" action="{0}/settings/theme">
 <input name="theme" value="dark"><button>Win a prize</button></form>"""
 BY_HTMX = """() => {

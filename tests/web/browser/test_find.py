@@ -9,8 +9,6 @@ from classmark.workbench.desk import held, hunting
 from classmark.workbench.desk.deciding import decide_on
 from classmark.workbench.searches import standing_marks
 
-pytestmark = pytest.mark.browser
-
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'>"
 
 WORKING = (

@@ -18,7 +18,6 @@ from classmark.workbench.training import train
 from web.browser.conftest import serving
 from web.browser.pages import PAGES
 
-pytestmark = pytest.mark.browser
 ACTS = ["alert(1)", "confirm(1)", "document.title='taken'", "window.taken=1"]
 FORMS = [
     "<script>{}</script>",

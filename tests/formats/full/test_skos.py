@@ -111,7 +111,6 @@ def test_the_extra_is_named(tmp_path, monkeypatch):
         write_skos([], tmp_path / "v.ttl")
 
 
-@pytest.mark.data
 def test_finnish_library_classes(data):
     path = data / "annif-makupalat" / "ykl-skos-2021-12-01.ttl"
     found = read_skos(path, languages=("fi",))

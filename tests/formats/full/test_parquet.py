@@ -11,7 +11,7 @@ from classmark.formats.parquet import read_parquet, write_parquet
 from classmark.formats.record import Record
 from classmark.problems import MissingExtra, Mistake, UnreadableFile
 
-RECORDS = list(read_jsonl(Path(__file__).parent / "files" / "catalogue.jsonl"))
+RECORDS = list(read_jsonl(Path(__file__).parents[1] / "files" / "catalogue.jsonl"))
 
 
 def test_written_records_come_back(tmp_path):

@@ -125,7 +125,7 @@ PROMISES = (
         14,
         "hostile files are refused or read",
         "entity tricks at once; 1,000 random files per format and compression",
-        ("tests/formats/test_readers.py",),
+        ("tests/promises/test_hostile_files.py",),
     ),
     Promise(
         15,

@@ -79,7 +79,7 @@ def index_of(room, documents, gone=()):
     return index.commit()
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(fielded, trees, st.data())
 def test_a_query_describes_what_its_definition_says(room, documents, tree, data):
     ids = [document["id"] for document in documents]
@@ -97,7 +97,7 @@ def test_a_query_describes_what_its_definition_says(room, documents, tree, data)
     assert ask(index, str(tree), 1, "boolean") == hits[:1]
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(fielded, trees, st.sampled_from(sorted(MODELS)), st.integers(0, 5))
 def test_ranking_is_the_exhaustive_one_within_the_set(room, documents, tree, model, k):
     index = index_of(room, documents)

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.corpus.document import Document
@@ -38,7 +38,6 @@ def built(documents, folder, **options):
     return contents(segment.folder)
 
 
-@settings(max_examples=40)
 @given(st.one_of(plain, fielded), st.integers(1, 5), st.booleans())
 def test_the_number_of_blocks_does_not_change_a_byte(documents, block, positions):
     with TemporaryDirectory() as one, TemporaryDirectory() as many:
@@ -46,7 +45,6 @@ def test_the_number_of_blocks_does_not_change_a_byte(documents, block, positions
         assert built(documents, many, block=block, positions=positions) == whole
 
 
-@settings(max_examples=25)
 @given(plain, st.sampled_from([0, 10**9]))
 def test_an_index_holds_what_the_analyzer_says(documents, memory):
     with TemporaryDirectory() as folder:
@@ -69,7 +67,6 @@ def test_an_index_holds_what_the_analyzer_says(documents, memory):
         assert field.number("nothing") is None
 
 
-@settings(max_examples=25)
 @given(plain, st.integers(1, 4))
 def test_positions_are_those_of_the_tokens(documents, part):
     with TemporaryDirectory() as folder:

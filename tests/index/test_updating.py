@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.index import updating
@@ -95,7 +95,6 @@ def answers(index):
     ]
 
 
-@settings(max_examples=80)
 @given(changes, st.sampled_from([0, 10**9]), st.sampled_from(MERGING))
 def test_any_sequence_of_changes_equals_a_rebuild(acts, memory, merging):
     with (

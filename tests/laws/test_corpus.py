@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.corpus.table import TokenTable
@@ -12,7 +12,6 @@ TEXTS = st.lists(st.text() | st.text("aB1_ éß漢の\u0301'İΣ"), max_size=6)
 
 
 @given(TEXTS)
-@settings(deadline=None)
 def test_the_compiled_pass_equals_the_reference_path(texts):
     table = TokenTable()
     chunks = list(table.chunks(texts))
@@ -27,7 +26,6 @@ def test_the_compiled_pass_equals_the_reference_path(texts):
 
 
 @given(st.text(), st.text())
-@settings(deadline=None)
 def test_documents_do_not_touch(one, other):
     table = TokenTable()
     list(table.chunks([one, other]))

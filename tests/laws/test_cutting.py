@@ -52,7 +52,7 @@ def test_propositions_7_to_9_of_a_sample_that_is_like_the_relevant(
 
 @pytest.mark.parametrize("kind", ["precision-recall", "balanced", "precision@k"])
 @given(seed=st.integers(0, 2**32 - 1), stretch=st.floats(0.1, 10))
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 def test_the_slack_is_convex_and_its_planes_lie_below_it(kind, seed, stretch):
     rng = np.random.default_rng(seed)
     oracle = oracle_of(kind, 4, 7, k=5)
@@ -68,7 +68,7 @@ def test_the_slack_is_convex_and_its_planes_lie_below_it(kind, seed, stretch):
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_the_order_of_rows_does_not_matter(seed):
     rng = np.random.default_rng(seed)
     scores = rng.standard_normal(12) / 20

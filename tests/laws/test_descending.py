@@ -1,7 +1,7 @@
 """Laws of going down: whatever the tree, the documents and the labels."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.hierarchies.top_down import TopDownClassifier
@@ -26,7 +26,6 @@ def collections(draw):
 BASES = st.sampled_from(["svm", "logistic", "naive-bayes"])
 
 
-@settings(max_examples=40)
 @given(collections(), BASES)
 def test_a_ranking_is_every_leaf_once_by_probability(collection, base):
     tree, X, y = collection
@@ -39,7 +38,6 @@ def test_a_ranking_is_every_leaf_once_by_probability(collection, base):
         assert (ranked[1:] <= ranked[:-1]).all()
 
 
-@settings(max_examples=40)
 @given(collections(), BASES, st.integers(1, 6))
 def test_the_first_few_are_the_head_of_the_ranking(collection, base, top):
     tree, X, y = collection
@@ -50,7 +48,6 @@ def test_the_first_few_are_the_head_of_the_ranking(collection, base, top):
     assert model.set_params(beam=30).predict(X) == [line[0] for line in ranked]
 
 
-@settings(max_examples=40)
 @given(collections(), BASES)
 def test_categories_with_documents_come_before_those_without(collection, base):
     tree, X, y = collection
@@ -61,7 +58,6 @@ def test_categories_with_documents_come_before_those_without(collection, base):
         assert set(line[: len(seen)]) == seen
 
 
-@settings(max_examples=40)
 @given(collections(), st.sampled_from([1.0, 8.0, 100.0]))
 def test_a_greedy_descent_does_not_see_the_scale(collection, scale):
     tree, X, y = collection

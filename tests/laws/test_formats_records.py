@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.corpus.document import Document
@@ -43,7 +43,6 @@ anything = collections(
 
 
 @given(anything)
-@settings(deadline=None)
 def test_jsonl_is_lossless(tmp_path_factory, records):
     path = tmp_path_factory.mktemp("law") / "a.jsonl"
     write_jsonl(records, path)
@@ -66,7 +65,6 @@ flat = collections(
 
 
 @given(flat, st.sampled_from(["a.csv", "a.tsv", "a.csv.xz"]))
-@settings(deadline=None)
 def test_raw_tables_are_lossless(tmp_path_factory, records, name):
     path = tmp_path_factory.mktemp("law") / name
     write_delimited(records, path, raw=True)
@@ -82,7 +80,6 @@ plain_fields = collections(
 
 
 @given(plain_fields)
-@settings(deadline=None, max_examples=40)
 def test_parquet_is_lossless(tmp_path_factory, records):
     path = tmp_path_factory.mktemp("law") / "a.parquet"
     write_parquet(records, path)
@@ -90,7 +87,6 @@ def test_parquet_is_lossless(tmp_path_factory, records):
 
 
 @given(st.dictionaries(names, st.tuples(texts, texts), max_size=4))
-@settings(deadline=None, max_examples=40)
 def test_beir_is_lossless_for_titles_and_bodies(tmp_path_factory, parts):
     folder = tmp_path_factory.mktemp("law")
     records = [
@@ -107,7 +103,6 @@ def test_beir_is_lossless_for_titles_and_bodies(tmp_path_factory, parts):
 
 
 @given(st.dictionaries(words.filter(lambda w: w.strip(".")), filled, max_size=3))
-@settings(deadline=None, max_examples=40)
 def test_annif_folders_are_lossless(tmp_path_factory, parts):
     folder = tmp_path_factory.mktemp("law")
     records = [
@@ -125,7 +120,6 @@ rankings = st.dictionaries(words, st.dictionaries(words, grades, min_size=1))
 
 
 @given(rankings)
-@settings(deadline=None)
 def test_runs_are_lossless_and_sorted(tmp_path_factory, run):
     path = tmp_path_factory.mktemp("law") / "a.run"
     write_run(run, path)
@@ -138,7 +132,6 @@ def test_runs_are_lossless_and_sorted(tmp_path_factory, run):
 
 
 @given(st.lists(st.builds(Judgment, words, words, grades)))
-@settings(deadline=None)
 def test_qrels_are_lossless(tmp_path_factory, judged):
     path = tmp_path_factory.mktemp("law") / "a.qrels"
     write_qrels(judged, path)

@@ -158,7 +158,7 @@ def test_indented_round_trip(tmp_path, listed):
     assert read_indented(path) == found
 
 
-@settings(QUICK, max_examples=25)
+@settings(QUICK)
 @given(categories(most_parents=3), st.sampled_from([".ttl", ".rdf", ".nt"]))
 def test_skos_round_trip(tmp_path, listed, suffix):
     path = tmp_path / f"x{suffix}"
@@ -233,7 +233,7 @@ PIECES = st.lists(
 ).map(b"".join)
 
 
-@settings(QUICK, max_examples=150)
+@settings(QUICK)
 @given(PIECES)
 @pytest.mark.parametrize(
     ("reader", "suffix"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.solvers.hinge.ascent import ascend
@@ -42,7 +42,6 @@ def test_with_all_duals_at_their_bounds_weights_are_exactly_the_sum(drawn):
 
 
 @given(problems(), st.floats(0.1, 10.0))
-@settings(max_examples=40)
 def test_longer_rows_need_shorter_weights(drawn, scale):
     X, hinges = drawn
     one = ascend([rows_from(X)], hinges, **EXACT)
@@ -53,7 +52,6 @@ def test_longer_rows_need_shorter_weights(drawn, scale):
 
 
 @given(problems(), st.floats(0.1, 10.0))
-@settings(max_examples=40)
 def test_margins_and_boxes_scale_the_weights(drawn, scale):
     X, hinges = drawn
     one = ascend([rows_from(X)], hinges, **EXACT)
@@ -64,7 +62,6 @@ def test_margins_and_boxes_scale_the_weights(drawn, scale):
 
 
 @given(problems())
-@settings(max_examples=40)
 def test_a_hinge_is_two_of_half_its_box(drawn):
     X, hinges = drawn
     twice = Hinges(*(np.concatenate([part, part]) for part in hinges))
@@ -76,7 +73,6 @@ def test_a_hinge_is_two_of_half_its_box(drawn):
 
 
 @given(problems(), st.integers(0, 3), st.integers(0, 2**32 - 1))
-@settings(max_examples=40)
 def test_no_weights_are_better_than_the_dual_value_says(drawn, passes, seed):
     X, hinges = drawn
     found = ascend([rows_from(X)], hinges, passes=passes, tol=0.0)

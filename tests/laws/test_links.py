@@ -1,7 +1,7 @@
 """What holds of PageRank whatever the links."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.links.pagerank import METHODS, pagerank
@@ -26,7 +26,6 @@ def web(seed):
 
 
 @given(SEEDS, DAMPING, WAYS)
-@settings(max_examples=150)
 def test_it_is_the_distribution_that_a_step_leaves_as_it_is(seed, damping, method):
     A, v, _ = web(seed)
     x = pagerank(A, damping, v, method)
@@ -37,7 +36,6 @@ def test_it_is_the_distribution_that_a_step_leaves_as_it_is(seed, damping, metho
 
 
 @given(SEEDS, DAMPING)
-@settings(max_examples=60)
 def test_the_ways_agree(seed, damping):
     A, v, _ = web(seed)
     for teleport in (None, v):
@@ -47,7 +45,6 @@ def test_the_ways_agree(seed, damping):
 
 
 @given(SEEDS, WAYS)
-@settings(max_examples=60)
 def test_other_names_for_the_pages_change_only_the_names(seed, method):
     A, v, rng = web(seed)
     order = rng.permutation(len(A))
@@ -57,7 +54,6 @@ def test_other_names_for_the_pages_change_only_the_names(seed, method):
 
 
 @given(SEEDS, st.floats(0.1, 0.95))
-@settings(max_examples=40)
 def test_personal_ranks_add_up_where_every_page_has_links(seed, damping):
     """With every page linked x is linear in the teleport vector."""
     A, v, rng = web(seed)

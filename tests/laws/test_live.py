@@ -4,7 +4,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark import PreferenceGraph, PreferenceRanker
@@ -103,7 +103,6 @@ class Acts:
 
 
 @given(SEEDS, MAPPINGS, st.lists(st.sampled_from(KINDS), min_size=1, unique=True))
-@settings(max_examples=150)
 def test_weights_are_what_the_duals_say_and_these_stay_feasible(seed, mapping, kinds):
     acts = Acts(np.random.default_rng(seed), mapping, kinds)
     with mock.patch.object(shelf, "WASTE", 2):
@@ -120,7 +119,6 @@ def test_weights_are_what_the_duals_say_and_these_stay_feasible(seed, mapping, k
 
 
 @given(SEEDS, MAPPINGS, st.lists(st.sampled_from(KINDS), min_size=1, unique=True))
-@settings(max_examples=60)
 def test_visits_and_acts_are_the_same_every_time(seed, mapping, kinds):
     runs = []
     for _ in range(2):
@@ -160,7 +158,6 @@ def meets(live, best, rest, mapping):
 
 
 @given(SEEDS, MAPPINGS, st.sampled_from([np.float32, np.float64]))
-@settings(max_examples=40)
 def test_closed_and_opened_again_it_goes_on_bit_by_bit(seed, mapping, dtype):
     acts = Acts(np.random.default_rng(seed), mapping, KINDS, dtype)
     for _ in range(25):
@@ -180,7 +177,6 @@ def test_closed_and_opened_again_it_goes_on_bit_by_bit(seed, mapping, dtype):
 
 
 @given(SEEDS, MAPPINGS, st.lists(st.sampled_from(KINDS), min_size=1, unique=True))
-@settings(max_examples=60)
 def test_many_visits_meet_the_batch_and_forget_as_if_never_seen(seed, mapping, kinds):
     X, graphs, words = stream(seed, kinds)
     C = 0.7
@@ -198,7 +194,6 @@ def test_many_visits_meet_the_batch_and_forget_as_if_never_seen(seed, mapping, k
 
 
 @given(SEEDS, MAPPINGS, st.sampled_from(KINDS))
-@settings(max_examples=60)
 def test_what_was_learned_last_can_be_taken_back(seed, mapping, kind):
     rng = np.random.default_rng(seed)
     live = from_nothing(mapping, 0.7, np.float64)
@@ -218,7 +213,6 @@ def test_what_was_learned_last_can_be_taken_back(seed, mapping, kind):
 
 
 @given(SEEDS, MAPPINGS, st.sampled_from([1, 2]), st.sampled_from([KINDS, *PURE]))
-@settings(max_examples=40)
 def test_a_batch_goes_on_as_it_was(seed, mapping, threads, kinds):
     X, graphs, words = stream(seed, kinds)
     ranker = PreferenceRanker(mapping, 0.7, 1e-4, n_jobs=threads).fit(X, graphs)
@@ -236,7 +230,6 @@ def test_a_batch_goes_on_as_it_was(seed, mapping, threads, kinds):
 
 
 @given(SEEDS, MAPPINGS)
-@settings(max_examples=40)
 def test_a_merged_label_has_the_scores_of_both(seed, mapping):
     """Exactly so where every document has one label and no group is full of both."""
     rng = np.random.default_rng(seed)
@@ -258,7 +251,6 @@ def test_a_merged_label_has_the_scores_of_both(seed, mapping):
 
 
 @given(SEEDS, MAPPINGS, st.lists(st.sampled_from(KINDS[:3]), min_size=1, unique=True))
-@settings(max_examples=40)
 def test_documents_moved_to_a_new_label_take_what_they_taught_along(
     seed, mapping, kinds
 ):

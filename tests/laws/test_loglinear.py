@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.losses.errors import ranking_error
@@ -27,7 +27,6 @@ def graph_of(rng, k):
     return PreferenceGraph(k, turned)
 
 
-@settings(max_examples=60)
 @given(SEEDS, KINDS, st.booleans(), st.sampled_from([None, 0.3, 10.0]))
 def test_theorem_1_at_every_iteration(seed, name, signed, C):
     """Each update lowers the loss by (1/ρ) Σ (√W+ − √W−)² at least; so it never rises.

@@ -1,7 +1,7 @@
 """What holds of the on-line rankers whatever the documents and labels."""
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from classmark.rankers.mmp import MMP
@@ -26,7 +26,6 @@ def separable(rng, n, d, k):
 
 
 @given(SEEDS, LOSSES, st.integers(2, 6), st.integers(1, 8))
-@settings(max_examples=100)
 def test_losses_stay_under_the_bounds_of_the_paper(seed, loss, k, passes):
     """Σ loss1 ≤ 2R²/γ², Σ loss2 ≤ k R²/γ², Σ loss3 ≤ k/(k−1) · R²/γ²; here R = 1."""
     X, Y, margin = separable(np.random.default_rng(seed), 60, 2, k)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.index.models.catalog import MODELS
@@ -61,7 +61,6 @@ def prunable(prepared, plan, terms):
     return plan.way and (asked.terms[1] >= 0).all()
 
 
-@settings(max_examples=60)
 @given(
     seeds,
     choices(),
@@ -82,7 +81,6 @@ def test_pruned_is_exhaustive_to_the_last_bit(seed, choice, k, n, deleted, prior
     assert ranked == sorted(ranked)
 
 
-@settings(max_examples=60)
 @given(seeds, choices(), st.integers(0, 30), st.booleans())
 def test_search_is_the_papers_ranking(seed, choice, k, deleted):
     rng = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.links import kernels
@@ -26,7 +26,6 @@ def web(seed, weighted):
 
 
 @given(SEEDS, st.booleans())
-@settings(max_examples=60)
 def test_links_are_turned_round(seed, weighted):
     rows = rows_from(web(seed, weighted)[0])
     values = rows.values if weighted else np.empty(0)
@@ -42,7 +41,6 @@ def test_links_are_turned_round(seed, weighted):
 
 
 @given(SEEDS)
-@settings(max_examples=60)
 def test_rows_are_shared_out(seed):
     A = web(seed, weighted=True)[0]
     rows = rows_from(A)
@@ -61,7 +59,6 @@ def test_no_weight_is_too_large_or_too_small_to_share_out(huge):
 
 
 @given(SEEDS, st.booleans())
-@settings(max_examples=60)
 def test_a_pass_follows_the_links(seed, weighted):
     A, v, x, damping = web(seed, weighted)
     links = incoming_links(A)
@@ -75,7 +72,6 @@ def test_a_pass_follows_the_links(seed, weighted):
 
 
 @given(SEEDS, st.booleans())
-@settings(max_examples=60)
 def test_a_sweep_solves_each_equation_in_turn(seed, weighted):
     A, v, x, damping = web(seed, weighted)
     links = incoming_links(A)

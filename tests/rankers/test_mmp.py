@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
@@ -82,7 +82,6 @@ def test_new_words_and_labels_begin_with_nothing(learner, how):
 
 
 @given(SEEDS, LOSSES)
-@settings(max_examples=25)
 def test_average_is_the_mean_of_the_prototypes_after_each_round(seed, loss):
     X, Y = problem(seed)
     ranker, along = MMP(loss), []
@@ -95,7 +94,6 @@ def test_average_is_the_mean_of_the_prototypes_after_each_round(seed, loss):
 
 
 @given(SEEDS, st.booleans(), st.booleans())
-@settings(max_examples=25)
 def test_votes_are_the_rankings_of_the_prototypes_after_each_round(seed, mmp, poly):
     """Whole numbers: every sum is exact, so that ties are ties both ways."""
     X, Y = problem(seed, whole=True)
@@ -111,7 +109,6 @@ def test_votes_are_the_rankings_of_the_prototypes_after_each_round(seed, mmp, po
 
 
 @given(SEEDS, st.sampled_from(LEARNERS), st.booleans())
-@settings(max_examples=40)
 def test_the_linear_kernel_is_no_kernel(seed, learner, average):
     X, Y = problem(seed)
     plain = clone(learner).set_params(average=average).fit(X, Y)
@@ -123,7 +120,6 @@ def test_the_linear_kernel_is_no_kernel(seed, learner, average):
 
 
 @given(SEEDS, st.sampled_from(LEARNERS))
-@settings(max_examples=25)
 def test_a_budget_for_all_is_no_budget(seed, learner):
     X, Y = problem(seed)
     free = clone(learner).set_params(kernel="rbf", passes=2).fit(X, Y)

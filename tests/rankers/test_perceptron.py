@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import Perceptron
 
@@ -22,7 +22,6 @@ def problem(seed, n=12, d=6, k=4):
 
 
 @given(SEEDS)
-@settings(max_examples=25)
 def test_average_is_the_mean_of_the_prototypes_after_each_round(seed):
     X, Y = problem(seed)
     ranker, along = CategoryPerceptron(), []
@@ -35,7 +34,6 @@ def test_average_is_the_mean_of_the_prototypes_after_each_round(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=25)
 def test_mistakes_stay_under_the_bound_on_separable_data(seed):
     """Novikoff: at most (R/γ)² mistakes per topic, however many passes."""
     rng = np.random.default_rng(seed)
@@ -58,7 +56,6 @@ def test_mistakes_stay_under_the_bound_on_separable_data(seed):
 
 
 @given(SEEDS, st.integers(1, 3))
-@settings(max_examples=25)
 def test_one_label_is_scikit_learns_perceptron(seed, passes):
     """Both go through the documents in order and count a score of 0 as a mistake."""
     X, Y = problem(seed, n=30, k=1)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.losses.loglinear import loss_from
@@ -40,7 +40,6 @@ def slowly(X, graphs, name, W):
     return down, up, rho
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(NAMES))
 def test_weights_of_edges_are_those_of_the_paper(seed, name):
     X, graphs = problem(seed)

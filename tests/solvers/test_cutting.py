@@ -44,7 +44,7 @@ def hinges(sizes, boxes, margins):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("C", [0.5, 100.0])
 @given(seed=SEEDS)
-@settings(deadline=None, max_examples=4)
+@settings(max_examples=4)
 def test_planes_reach_the_optimum_over_all_labellings(kind, C, seed):
     parts, X = problem(seed, 3, 4, 4)
     scale = literal_scale(3, 4)
@@ -106,7 +106,7 @@ def test_the_ascent_of_precision_meets_the_planes(scaled, C, examples):
 
 
 @given(seed=SEEDS, C=st.sampled_from([0.5, 20.0, 500.0]))
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_the_ascent_of_precision_reaches_the_optimum_over_all_labellings(seed, C):
     parts, X = problem(seed, 3, 4, 4)
     found = ascend_precision(parts, C, tol=1e-6)

@@ -28,7 +28,7 @@ def some_scores(rng, n, size):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scaled", SCALES)
 @given(seed=SEEDS)
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 def test_an_oracle_finds_the_worst_of_all_labellings(kind, scaled, seed):
     rng = np.random.default_rng(seed)
     examples, others = rng.integers(1, 5, 2)
@@ -45,7 +45,7 @@ def test_an_oracle_finds_the_worst_of_all_labellings(kind, scaled, seed):
 
 
 @given(seed=SEEDS)
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_the_walk_finds_the_worst_of_all_tables(seed):
     rng = np.random.default_rng(seed)
     examples, others = (int(n) for n in rng.integers(1, 40, 2))
@@ -58,7 +58,7 @@ def test_the_walk_finds_the_worst_of_all_tables(seed):
 
 
 @given(seed=SEEDS)
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_worst_table(seed):
     rng = np.random.default_rng(seed)
     sizes, a, b = rng.integers(0, 8, 2), int(rng.integers(0, 4)), int(rng.integers(4))
@@ -115,7 +115,7 @@ def test_products_are_those_of_the_parts_stacked():
 
 
 @given(seed=SEEDS)
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 def test_maximise_dual(seed):
     rng = np.random.default_rng(seed)
     k, total = int(rng.integers(1, 9)), float(rng.uniform(0.1, 5))

@@ -51,7 +51,7 @@ def explicit(X, Y, mapping, C=0.7):
 
 @pytest.mark.parametrize("mapping", MAPPINGS)
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=4)
+@settings(max_examples=4)
 def test_an_implicit_pass_is_the_slow_one(mapping, seed):
     X, Y = problem(seed)
     X[~X.any(axis=1), 0] = 1.0  # empty documents have a test of their own
@@ -74,7 +74,7 @@ def test_an_implicit_pass_is_the_slow_one(mapping, seed):
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 def test_an_explicit_pass_is_the_slow_one(seed):
     X, Y = problem(seed)
     fast, groups = explicit(X, Y, "dom")
@@ -100,7 +100,7 @@ def _spread(groups, alpha):
 
 @pytest.mark.parametrize("mapping", list(NAMES))
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 def test_implicit_and_explicit_meet_at_the_optimum_of_a_general_qp(mapping, seed):
     X, Y = problem(seed, n=5, d=3)
     short = ascend(implicit(X, Y, mapping), 1e-6, 5000)

@@ -22,7 +22,6 @@ def state(seed, k=5, rows=None):
 
 
 @given(SEEDS)
-@settings(deadline=None)
 def test_threshold_solves_its_equation(seed):
     rng = np.random.default_rng(seed)
     z, cap = rng.standard_normal(6) * 3, float(rng.uniform(0.01, 3))
@@ -51,7 +50,7 @@ def compare(name, learn, f, a, rest, position=0):
 
 
 @given(SEEDS, st.booleans())
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 def test_a_label_over_all_below_it(seed, learn):
     f, a, level, q, cap = state(seed)
     r = int(np.argmax(level))
@@ -74,7 +73,7 @@ def test_a_label_over_all_below_it(seed, learn):
 
 
 @given(SEEDS, st.booleans())
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 def test_all_labels_over_one(seed, learn):
     f, _, level, q, cap = state(seed)
     above = np.flatnonzero(level > 0).astype(np.uint32)
@@ -89,7 +88,7 @@ def test_all_labels_over_one(seed, learn):
 
 
 @given(SEEDS, st.booleans())
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 def test_each_pair_alone(seed, learn):
     f, a, level, q, cap = state(seed)
     r = int(np.argmax(level))
@@ -98,7 +97,6 @@ def test_each_pair_alone(seed, learn):
 
 
 @given(SEEDS, st.booleans())
-@settings(deadline=None)
 def test_each_label_against_its_threshold(seed, learn):
     f, a, level, q, _ = state(seed)
     cap = np.random.default_rng(seed).uniform(0.5, 2, 5)
@@ -106,7 +104,7 @@ def test_each_label_against_its_threshold(seed, learn):
 
 
 @given(SEEDS, st.booleans())
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 def test_any_edges(seed, learn):
     rng = np.random.default_rng(seed)
     pairs = np.array([(u, v) for u in range(4) for v in range(4) if u < v])

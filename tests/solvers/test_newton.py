@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -16,7 +16,6 @@ def objective(w, X, y, c):
     return 0.5 * w @ w + float((c * margins**2).sum())
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 6))
 def test_it_finds_the_minimum(seed, n, width):
     random = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.judgments.labels import labels_from
@@ -118,7 +118,6 @@ def test_votes_are_those_of_every_prototype(seed, updates):
     assert np.allclose(points, expected)
 
 
-@settings(max_examples=30)
 @given(SEEDS, RULES, st.booleans(), st.booleans())
 def test_words_may_come_one_by_one(seed, rule, average, with_kernel):
     """A stream whose words come when they are first used, or all at once."""

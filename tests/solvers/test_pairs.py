@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
@@ -52,7 +52,6 @@ def listed(given_, shares, table):
 SIZES = st.tuples(st.integers(1, 4), st.integers(2, 9), st.integers(2, 40))
 
 
-@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.booleans(), SIZES, st.sampled_from([0.01, 0.4, 1.5]))
 def test_kernels_price_as_pairs_one_by_one_do(seed, weighted, sizes, width):
     queries, grades, rows = sizes
@@ -78,7 +77,6 @@ def test_kernels_price_as_pairs_one_by_one_do(seed, weighted, sizes, width):
     np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from([0.05, 0.4, 1.5]))
 def test_the_second_derivative_is_that_of_pairs_one_by_one(seed, weighted, width):
     given_, pairs, *_, random = graded(seed, weighted)
@@ -91,7 +89,6 @@ def test_the_second_derivative_is_that_of_pairs_one_by_one(seed, weighted, width
 
 
 @given(st.integers(0, 10**6), st.booleans())
-@settings(max_examples=40)
 def test_joins_cover_every_pair_once(seed, weighted):
     given_, pairs, shares, table, random = graded(seed, weighted, rows=30)
     all_ = listed(given_, shares, table)
@@ -133,7 +130,6 @@ def test_a_sample_is_of_pairs_as_probable_as_they_count(weighted):
     np.testing.assert_allclose(seen, counts / counts.sum(), atol=0.015)
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from([0.01, 0.3, 10.0, 100.0]))
 def test_the_optimum_is_that_of_liblinear_on_listed_pairs(seed, weighted, C):
     from sklearn.svm import LinearSVC

@@ -15,7 +15,6 @@ def pool(size=400):
 
 
 @given(st.lists(st.integers(0, 40), max_size=12))
-@settings(deadline=None, max_examples=30)
 def test_room_is_kept_until_it_is_too_small(sizes):
     slot, (_, alpha, used) = np.zeros(3, np.uint32), pool()
     for m in sizes:
@@ -28,7 +27,7 @@ def test_room_is_kept_until_it_is_too_small(sizes):
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_what_is_stored_is_loaded_and_survives_compaction(seed):
     rng = np.random.default_rng(seed)
     slots, (label, alpha, used) = np.zeros((5, 3), np.uint32), pool()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import approx_fprime, minimize
@@ -23,7 +23,6 @@ def documents_of(seed, name, n=12, d=5, k=4):
     return Documents(rows_from(X), loss_from(graphs, name))
 
 
-@settings(max_examples=25)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from(NAMES),
@@ -42,7 +41,6 @@ def test_the_optimum_is_scipys(seed, name, kind):
     assert np.allclose(ours.weights.ravel(), theirs.x, atol=1e-5)
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["l2", "natural"]))
 def test_slopes_are_numerical_slopes(seed, kind):
     objective = Objective(documents_of(seed, "domination"), 0.7, kind)

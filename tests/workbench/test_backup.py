@@ -8,7 +8,7 @@ from threading import Event, Thread
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -219,7 +219,6 @@ def test_zips_that_are_no_backups_are_refused(tmp_path, folder):
         assert not other.exists()
 
 
-@settings(max_examples=30)
 @given(st.floats(allow_nan=False), st.text(st.characters(codec="utf-8")))
 def test_any_number_and_text_comes_back(tmp_path_factory, number, text):
     folder = tmp_path_factory.mktemp("law")

@@ -3,7 +3,7 @@
 import sqlite3
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.corpus.document import Document
@@ -105,7 +105,6 @@ def test_undo_takes_back_step_after_step_and_redo_brings_them_again(store):
         redo_marks(store, search, "eve")
 
 
-@settings(deadline=None, max_examples=30)
 @given(
     st.lists(
         st.one_of(

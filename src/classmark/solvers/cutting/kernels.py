@@ -129,7 +129,8 @@ def margins_of(table: Any, n: int, scale: Any) -> Any:
 def _curvature(table: Any, n: int, scale: Any, C: float, of: int) -> Any:
     """How fast a margin falls while its own dual rises; of : 0 examples, 1 others."""
     total, count = max(table[0] + table[1], 1.0), scale[1 + of]
-    return 2.0 * scale[0] * table[1 - of] ** 2 / (n * total**3 * C * count * count)
+    others, cube = table[1 - of] * table[1 - of], total * total * total
+    return 2.0 * scale[0] * others / (n * cube * C * count * count)
 
 
 @compiled

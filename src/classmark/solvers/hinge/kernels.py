@@ -44,7 +44,8 @@ def survey(
     rows, signs, boxes, margins = hinges
     norm, cost, gap = 0.0, 0.0, 0.0
     for j in range(len(w)):
-        norm += (w[j] - center[j]) ** 2
+        apart = w[j] - center[j]
+        norm += apart * apart
     for i in range(len(rows)):
         g = 0.0
         if boxes[i] > 0.0:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.scores.kernels import scores_of
+from classmark.scores.kernels import fill, scores_of
 
 
 @compiled
@@ -44,7 +44,7 @@ def products(
     columns: Any, values: Any, starts: Any, items: Any, weights: Any, out: Any
 ) -> None:
     """out_i = ⟨x, row i⟩ for all rows, by the lists of the terms of x."""
-    out[:] = 0.0
+    fill(out, 0.0)
     for j in range(len(columns)):
         value = values[j]
         for p in range(starts[columns[j]], starts[columns[j] + 1]):
@@ -64,7 +64,10 @@ def chain(D: Any, sizes: Any, ward: bool, left: Any, right: Any, heights: Any) -
     depth = 0
     for m in range(n - 1):
         if depth == 0:
-            path[0] = np.argmax(sizes > 0)
+            first = 0
+            while sizes[first] <= 0:
+                first += 1
+            path[0] = first
             depth = 1
         while True:
             x = path[depth - 1]

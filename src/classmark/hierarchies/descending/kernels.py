@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
+from classmark.scores.kernels import fill
 
 
 @compiled
@@ -271,9 +272,9 @@ def all_leaves(
     reach, sisters = np.empty(n_inner), np.empty(len(model[1]))
     for i in range(len(starts) - 1):
         row = slice(starts[i], starts[i + 1])
-        reach[:] = -np.inf
+        fill(reach, -np.inf)
         reach[0] = np.inf if margins else 0.0
-        out[i] = -np.inf
+        fill(out[i], -np.inf)
         for at in range(n_inner):
             count = node_scores(at, columns[row], values[row], model, sisters)
             if margins:

@@ -49,7 +49,8 @@ def _get(words: Any, at: Any, width: Any) -> Any:
 @compiled
 def _best_width(values: Any, n: int, tally: Any) -> tuple[int, int, int]:
     """Return the width that costs least, the largest, and how many are wider."""
-    tally[:] = 0
+    for width in range(len(tally)):
+        tally[width] = 0
     for i in range(n):
         tally[_length(values[i])] += 1
     most = 56

@@ -257,6 +257,7 @@ def select_all(
         size = push(out_items, out_scores, size, d, s + 0.0)
         if size == k:
             full, bar = True, out_scores[0]
-    acc[:] = UNTOUCHED
+    for d in range(len(acc)):
+        acc[d] = UNTOUCHED
     sort_heap(out_items, out_scores, size)
     return size

@@ -177,7 +177,8 @@ def arrange(places: Any, weights: Any, limit: int, keys: Any, kept: Any) -> int:
     firsts = np.empty(DIGITS + 1, np.int64)
     shift = 0
     while limit >> shift > 0:
-        firsts[:] = 0
+        for digit in range(DIGITS + 1):
+            firsts[digit] = 0
         for i in range(n):
             firsts[((keys[0, i] >> shift) & (DIGITS - 1)) + 1] += 1
         for digit in range(DIGITS):
@@ -187,7 +188,8 @@ def arrange(places: Any, weights: Any, limit: int, keys: Any, kept: Any) -> int:
             at = firsts[digit]
             keys[1, at], kept[1, at] = keys[0, i], kept[0, i]
             firsts[digit] += 1
-        keys[0, :n], kept[0, :n] = keys[1, :n], kept[1, :n]
+        for i in range(n):
+            keys[0, i], kept[0, i] = keys[1, i], kept[1, i]
         shift += 11
     return n
 

@@ -126,6 +126,13 @@ def _move(r: int, hidden: Any, q: float, m: int, total: float, work: Any) -> Any
 
 
 @compiled
+def _restore(f: Any, hidden: Any, scores: Any) -> None:
+    """Give the hidden labels their scores again."""
+    for j in range(len(hidden)):
+        f[hidden[j]] = scores[j]
+
+
+@compiled
 def visit_active(
     r: int, hidden: Any, q: float, cap: float, m: int, work: Any, n: int, draws: Any,
     least: float, learn: bool,
@@ -140,12 +147,14 @@ def visit_active(
     f, place, a, z = work[0], work[4], work[5], work[6]
     k = len(f) - 1
     others = k - len(hidden)
-    mine, kept = f[r], f[hidden]
-    f[hidden] = -np.inf
+    mine, scores = f[r], np.empty(len(hidden), f.dtype)
+    for j in range(len(hidden)):
+        scores[j] = f[hidden[j]]
+        f[hidden[j]] = -np.inf
     worst, f[k] = _survey(f, touched=work[3], n=n, hidden=hidden)
     slack = max(0.0, 1.0 - mine + worst)
     if not learn or others == 0 or q == 0.0 or (slack == 0.0 and m == 0):
-        f[hidden] = kept
+        _restore(f, hidden, scores)
         if learn and others > 0 and q == 0.0:
             place[0], a[0], m = k, cap, 1
         return slack, m, n, 0.0
@@ -153,7 +162,7 @@ def visit_active(
     wide = q * (1.0 + np.sqrt(m + MOST + FEW + 1) / others) if rest else q
     end, n = _choose(m, mine, wide, cap, rest, work, n, draws, least)
     total = step_group(a, z, end, cap)
-    f[hidden] = kept
+    _restore(f, hidden, scores)
     shift = _move(r, hidden, q, end, total, work)
     m = 0
     for j in range(end):

@@ -70,7 +70,7 @@ def ascend(
     started = time.perf_counter()
     trace: list[tuple[float, float, float]] = []
     passes, rest = 0, 0
-    order = np.arange(problem.n_documents, dtype=np.uint32)
+    order = np.arange(problem.n_documents)
     for passes in track(range(1, max_passes + 1), "passes", max_passes):
         random.shuffle(order)
         seen = problem.learn(order)

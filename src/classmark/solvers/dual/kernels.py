@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.scores.kernels import add_to_rows, scores_of, square
+from classmark.scores.kernels import add_to_rows, fill, scores_of, square
 from classmark.solvers.groups.kernels import (
     visit_dis,
     visit_dme,
@@ -93,12 +93,21 @@ def _visit_document(
         return cost
     cap, lowest = _mean_cap(caps, above, level), _lowest(f, above)
     for s in range(len(f)):
-        if level[s] >= 0.0 and (1.0 - lowest + f[s] > 0.0 or a[:, s].any()):
+        if level[s] >= 0.0 and (1.0 - lowest + f[s] > 0.0 or _has_dual(a, s)):
             cost += cap * visit_dme(
                 a, f, delta, level, above, s, q, cap, z, duals, learn
             )
             lowest = _lowest(f, above)
     return cost
+
+
+@compiled
+def _has_dual(a: Any, s: int) -> bool:
+    """Whether any listed label has a dual over label s."""
+    for j in range(len(a)):
+        if a[j, s] != 0.0:
+            return True
+    return False
 
 
 @compiled
@@ -117,7 +126,7 @@ def _lowest(f: Any, above: Any) -> Any:
     """The lowest score among the listed labels."""
     lowest = np.inf
     for j in range(len(above)):
-        lowest = min(lowest, f[above[j]])
+        lowest = min(lowest, np.float64(f[above[j]]))
     return lowest
 
 
@@ -164,7 +173,8 @@ def implicit_pass(
     f, delta, buffers = np.empty(k, W.dtype), np.zeros(k), np.empty((2, k + 1))
     level, place = np.zeros(k), np.empty(k + 1, np.uint32)
     a = np.zeros((max(1, widest), k))
-    level[absent] = -1.0
+    for j in range(len(absent)):
+        level[absent[j]] = -1.0
     for o in range(begin, len(order)):
         i = order[o]
         if learn and naps[i, 0] > 0:
@@ -176,7 +186,8 @@ def implicit_pass(
         if used[0] + most_room(len(codes), len(above), k) > len(label):
             return o
         scores_of(columns[row], values[row], W, f)
-        level[above] = levels[mine]
+        for j in range(len(above)):
+            level[above[j]] = levels[level_starts[i] + j]
         for j in range(len(absent)):
             f[absent[j]], level[absent[j]] = -np.inf, -1.0
         for part in range(len(codes)):
@@ -185,7 +196,8 @@ def implicit_pass(
                 level_starts[i], slots[part], label, alpha, used, buffers, place,
                 learn and q > 0.0,
             )  # fmt: skip
-        level[above] = 0.0
+        for j in range(len(above)):
+            level[above[j]] = 0.0
         costs[i] = cost
         if learn:
             _apply(columns[row], values[row], W, delta, place, naps[i])
@@ -203,7 +215,7 @@ def _apply(columns: Any, values: Any, W: Any, delta: Any, place: Any, nap: Any) 
             place[n] = s
             n += 1
     add_to_rows(columns, values, W, delta, place, n)
-    delta[:] = 0.0
+    fill(delta, 0.0)
     nap[1] = 0 if n else min(LONGEST_NAP, 2 * nap[1] + 1)
     nap[0] = nap[1]
 
@@ -279,8 +291,8 @@ def rebuild(
     for o in range(len(documents)):
         i = documents[o]
         coefficients(i, codes, level_starts, labels, slots, label, alpha, delta)
-        delta[:low] = 0.0
-        delta[high:] = 0.0
+        fill(delta[:low], 0.0)
+        fill(delta[high:], 0.0)
         row = slice(starts[i], starts[i + 1])
         _apply(columns[row], values[row], W, delta, place, nap)
 
@@ -290,7 +302,7 @@ def square_and_dot(w: Any, places: Any, known: Any) -> Any:
     """‖w‖² and ⟨w, w₀⟩, w₀ having the values ``known`` in ``places``."""
     square, dot = 0.0, 0.0
     for j in range(len(w)):
-        square += float(w[j]) * float(w[j])
+        square += np.float64(w[j] * w[j])
     for t in range(len(places)):
         dot += w[places[t]] * known[t]
     return square, dot

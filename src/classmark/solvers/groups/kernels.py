@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
+from classmark.scores.kernels import kth_largest
 
 MOST = 32  # labels that one visit takes into a group
 LEAST = 1e-9  # what a group must be allowed for a step
@@ -64,13 +65,13 @@ def visit_dom(
     may add others. Return the slack before it, and how many there are now. The end of
     z, which no candidate can reach, keeps the scores of the hidden.
     """
-    mine, worst, held = f[r], -np.inf, 0.0
+    mine, worst, held = np.float64(f[r]), -np.inf, 0.0
     last = len(z) - 1
     for j in range(len(hidden)):
         z[last - j] = f[hidden[j]]
         f[hidden[j]] = -np.inf
     for s in range(len(f)):
-        worst = max(worst, f[s])
+        worst = max(worst, np.float64(f[s]))
     for j in range(m):
         held += a[j]
     slack = max(0.0, 1.0 - mine + worst)
@@ -116,8 +117,10 @@ def _keep_largest(f: Any, place: Any, held: int, m: int) -> int:
     """Of the labels place[held:m] keep the MOST with the largest scores."""
     if m - held <= MOST:
         return m
-    scores = f[place[held:m]]
-    least = np.partition(scores, len(scores) - MOST)[len(scores) - MOST]
+    scores = np.empty(m - held, f.dtype)
+    for j in range(held, m):
+        scores[j - held] = f[place[j]]
+    least = kth_largest(scores, m - held, MOST)
     ties = MOST
     for j in range(len(scores)):
         ties -= scores[j] > least
@@ -152,7 +155,7 @@ def visit_dme(
     for j in range(len(above)):
         if level[above[j]] > level[s]:
             held += a[j, s]
-            worst = min(worst, f[above[j]])
+            worst = min(worst, np.float64(f[above[j]]))
         else:
             cap -= a[j, s]  # of a label that is not compared any more: it stays
     slack = max(0.0, 1.0 - worst + f[s])
@@ -161,7 +164,7 @@ def visit_dme(
     m = 0
     for j in range(len(above)):
         if level[above[j]] > level[s]:
-            z[m] = held + a[j, s] + (1.0 - f[above[j]] + f[s]) / q
+            z[m] = held + a[j, s] + (1.0 - np.float64(f[above[j]]) + f[s]) / q
             duals[m] = a[j, s]
             m += 1
     total = step_group(duals, z, m, cap)
@@ -185,7 +188,7 @@ def visit_dis(
     slack = 0.0
     for s in range(len(f)):
         if 0.0 <= level[s] < level[r]:
-            gap = 1.0 - f[r] + f[s]
+            gap = 1.0 - np.float64(f[r]) + f[s]
             slack += max(0.0, gap)
             if learn and (gap > 0.0 or a[s] > 0.0):
                 change = min(cap, max(0.0, a[s] + gap / (2.0 * q))) - a[s]
@@ -205,7 +208,7 @@ def visit_svm(
     cost = 0.0
     for c in range(len(f)):
         sign = 1.0 if level[c] > 0 else -1.0
-        gap = 1.0 - sign * f[c]
+        gap = 1.0 - sign * np.float64(f[c])
         cost += cap[c] * max(0.0, gap)
         if learn and (gap > 0.0 or a[c] > 0.0):
             change = min(cap[c], max(0.0, a[c] + gap / q)) - a[c]
@@ -230,7 +233,7 @@ def visit_edges(
     spare, slack = cap, 0.0
     for e in range(len(a)):
         spare -= a[e]
-        slack = max(slack, 1.0 - f[winners[e]] + f[losers[e]])
+        slack = max(slack, 1.0 - np.float64(f[winners[e]]) + f[losers[e]])
     if not learn:
         return slack
     for _ in range(200 + 4 * len(a)):
@@ -238,7 +241,7 @@ def visit_edges(
         if spare > 0.0:
             low = 0.0
         for e in range(len(a)):
-            gap = 1.0 - f[winners[e]] + f[losers[e]]
+            gap = 1.0 - np.float64(f[winners[e]]) + f[losers[e]]
             if gap > high:
                 up, high = e, gap
             if a[e] > 0.0 and gap < low:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.scores.kernels import add_to_rows, scores_of
+from classmark.scores.kernels import add_to_rows, fill, scores_of, sort_by
 
 PERCEPTRON, ERRORS, ONE, PAIRS = 0, 1, 2, 3  # the rule; of MMP: what divides the counts
 DENSE = 8  # from k / DENSE changed labels on, whole rows are added
@@ -31,20 +31,34 @@ def count_errors(f: Any, relevant: Any, counts: Any) -> int:
         reached += f[s] >= lowest
     if reached == m:
         return 0
-    order = np.argsort(f[relevant])
-    ordered, passed = f[relevant][order], np.zeros(m, np.int64)
-    counts[:] = 0
-    counts[relevant] = -1
+    ordered, passed = relevant.copy(), np.zeros(m, np.int64)
+    sort_by(f, ordered, m)
+    fill(counts, 0)
+    for p in range(m):
+        counts[relevant[p]] = -1
     for s in range(len(f)):
         if f[s] >= lowest and counts[s] == 0:
-            counts[s] = np.searchsorted(ordered, f[s], "right")
+            counts[s] = _reached(f, ordered, s)
             passed[counts[s] - 1] += 1
     above, errors = 0, 0
     for p in range(m - 1, -1, -1):
         above += passed[p]
         errors += above
-        counts[relevant[order[p]]] = above
+        counts[ordered[p]] = above
     return errors
+
+
+@compiled
+def _reached(f: Any, ordered: Any, s: int) -> int:
+    """How many of the labels, by rising score, have no higher score than s."""
+    low, high = 0, len(ordered)
+    while low < high:
+        middle = (low + high) // 2
+        if f[ordered[middle]] <= f[s]:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @compiled
@@ -65,7 +79,7 @@ def steps_of(
     elif errors == 0:
         return 0
     c = pairs if rule == PAIRS else errors if rule == ERRORS else 1
-    tau[:] = -1.0
+    fill(tau, -1.0)
     for p in range(m):
         tau[relevant[p]] = 1.0
     n = 0
@@ -97,6 +111,7 @@ def online_pass(
     W − U / rounds: one more addition per update, none per round; or no rows: not kept.
     """
     f, tau = np.empty(W.shape[1], W.dtype), np.zeros(W.shape[1], W.dtype)
+    late = np.empty_like(tau)
     changed, counts = np.empty(k + 1, np.uint32), np.empty(k, np.int64)
     moved = 0
     for i in range(len(starts) - 1):
@@ -107,7 +122,9 @@ def online_pass(
         if n > 0:
             _add(columns[row], values[row], W, tau, changed, n)
             if len(U) > 0:
-                _add(columns[row], values[row], U, (t + i) * tau, changed, n)
+                for r in range(len(tau)):
+                    late[r] = (t + i) * tau[r]
+                _add(columns[row], values[row], U, late, changed, n)
         moved += n
     return moved
 
@@ -141,19 +158,26 @@ def support_pass(
     known = len(T) - n
     f, tau = np.empty(k), np.zeros(k)
     changed, counts = np.empty(k + 1, np.uint32), np.empty(k, np.int64)
-    held = np.sum(rounds >= 0)
+    held = 0
+    for s in range(len(rounds)):
+        held += rounds[s] >= 0
     for i in range(n):
-        f[:] = 0.0
+        fill(f, 0.0)
         for s in range(known + i):
             if rounds[s] >= 0:
-                f += similar[i, s] * T[s]
+                for r in range(k):
+                    f[r] += similar[i, s] * T[s, r]
         relevant = labels[label_starts[i] : label_starts[i + 1]]
         if steps_of(rule, f, relevant, tau, changed, counts, losses[i]) == 0:
             continue
         new = known + i
-        T[new], rounds[new] = tau, t + i
+        size = 0.0
+        for r in range(k):
+            T[new, r] = tau[r]
+            size += tau[r] * tau[r]
+        rounds[new] = t + i
         graded = rule in (ONE, PAIRS)
-        sizes[new] = np.sum(tau * tau) * similar[i, new] if graded else 0.0
+        sizes[new] = size * similar[i, new] if graded else 0.0
         held += 1
         if held > budget:
             _drop_smallest(rounds[: new + 1], sizes)
@@ -183,7 +207,8 @@ def vote_pass(similar: Any, T: Any, survived: Any, points: Any) -> None:
         f, order = np.zeros(k), np.arange(k)
         for s in range(len(T) + 1):
             if s > 0:
-                f += similar[i, s - 1] * T[s - 1]
+                for r in range(k):
+                    f[r] += similar[i, s - 1] * T[s - 1, r]
                 _mend(order, f)
             for p in range(k):
                 points[i, order[p]] += survived[s] * (k - 1 - p)

@@ -69,7 +69,7 @@ class GradedPairs:
             self.prices = self.prices * table[level[:, 0], level[:, 1]]
         self.runs, self.counts = runs, np.ascontiguousarray(counts, np.float64)
         depths = 1 + max((join[0] for join in listed), default=0)
-        self.orders = np.empty((depths, len(counts)), np.uint32)
+        self.orders = np.tile(np.arange(len(counts), dtype=np.uint32), (depths, 1))
 
     def __len__(self) -> int:
         below = self.joins[:, 2] - self.joins[:, 1]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
+from classmark.scores.kernels import fill, sort_by
 
 
 @compiled
@@ -34,15 +35,14 @@ def _merge(scores: Any, first: Any, second: Any, out: Any) -> None:
 def arrange(scores: Any, runs: Any, joins: Any, orders: Any) -> None:
     """Sort the rows of every run by score; at each further depth the joined sides.
 
-    runs : bounds of runs of rows of one query and grade;  orders : uint32, (depths, n).
+    runs : bounds of runs of rows of one query and grade;  orders : uint32, (depths, n);
+    orders[0] comes with the rows of each run in any order, best in that of last time.
     """
     for r in range(len(runs) - 1):
-        low, high = runs[r], runs[r + 1]
-        place = np.argsort(scores[low:high])
-        for k in range(high - low):
-            orders[0, low + k] = low + place[k]
+        sort_by(scores, orders[0, runs[r] : runs[r + 1]], runs[r + 1] - runs[r])
     for depth in range(1, len(orders)):
-        orders[depth] = orders[depth - 1]
+        for k in range(orders.shape[1]):
+            orders[depth, k] = orders[depth - 1, k]
     for m in range(len(joins)):
         depth, low, middle, _, high = joins[m]
         if depth + 1 < len(orders):
@@ -52,7 +52,8 @@ def arrange(scores: Any, runs: Any, joins: Any, orders: Any) -> None:
                 orders[depth + 1, low:high],
             )  # fmt: skip
             for deeper in range(depth + 2, len(orders)):
-                orders[deeper, low:high] = orders[depth + 1, low:high]
+                for k in range(low, high):
+                    orders[deeper, k] = orders[depth + 1, k]
 
 
 @compiled
@@ -122,7 +123,7 @@ def price(
     Return Σ hinge, Σ smoothed hinge, Σ slope, over all pairs.
     """
     sums = np.zeros(3)
-    out[:] = 0.0
+    fill(out, 0.0)
     for m in range(len(joins)):
         depth, a, b, c, d = joins[m]
         lower, upper = orders[depth, a:b], orders[depth, c:d]
@@ -169,7 +170,7 @@ def bend(
     x: Any, out: Any,
 ) -> None:  # fmt: skip
     """Write the second derivative of Σ smoothed hinge times x, shape (n,)."""
-    out[:] = 0.0
+    fill(out, 0.0)
     for m in range(len(joins)):
         depth, a, b, c, d = joins[m]
         lower, upper = orders[depth, a:b], orders[depth, c:d]
@@ -183,7 +184,7 @@ def log_linear(scores: Any, joins: Any, prices: Any, counts: Any, out: Any) -> A
     Every pair is looked at, none is kept.
     """
     loss = 0.0
-    out[:] = 0.0
+    fill(out, 0.0)
     for m in range(len(joins)):
         _, a, b, c, d = joins[m]
         for i in range(c, d):

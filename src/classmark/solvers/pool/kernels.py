@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
+from classmark.scores.kernels import fill
 
 
 @compiled
@@ -71,7 +72,7 @@ def compact(order: Any, slots: Any, label: Any, alpha: Any) -> int:
             alpha[used + t] = alpha[first + t]
         slot[0], slot[2] = used, count
         used += int(count)
-    alpha[used:] = 0.0
+    fill(alpha[used:], 0.0)
     return used
 
 

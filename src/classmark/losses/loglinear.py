@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.losses.layers import Prices, price_layers
 from classmark.preferences.decompose import NAMES, Decomposition, decompose
 from classmark.preferences.graph import PreferenceGraph
 from classmark.preferences.levels import checked_graphs, is_graphs, levels_from
@@ -17,20 +18,6 @@ from classmark.progress import track
 from classmark.sparse import Rows
 
 Numbers = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """What some documents cost, and where their violated edges end and start.
-
-    losses : shape (n,), (1/s_i) Σ_k price of group k;  into, out_of : shape (n, k), the
-    q/s of the edges that end (start) in each label. The slope of the losses in the
-    scores is into − out_of.
-    """
-
-    losses: Numbers
-    into: Numbers
-    out_of: Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +55,16 @@ class LogLinearLoss:
 
     def prices(self, scores: Numbers, first: int = 0) -> Prices:
         """Price the documents from number ``first`` on, one for each row of scores."""
-        from classmark.losses.kernels import price_groups, price_layers
-
-        part = slice(first, first + len(scores) + 1)
-        found = Prices(
-            np.zeros(len(scores)), np.zeros_like(scores), np.zeros_like(scores)
-        )
-        out = (found.into, found.out_of, found.losses)
-        if self.layers.nnz:
-            rows = self.layers
-            levels = (rows.starts[part], rows.columns, rows.values)
-            price_layers(self.kind, *levels, scores, *out)
+        prices = price_layers(self.kind, self.layers, scores, first)
         if len(self.listed.inits):
+            from classmark.losses.kernels import price_groups
+
             edges = self.listed
+            starts = edges.starts[first : first + len(scores) + 1]
             groups = (edges.group_starts, edges.inits, edges.terms, edges.log_weights)
-            price_groups(edges.starts[part], *groups, scores, *out)
-        return found
+            out = (prices.into, prices.out_of, prices.losses)
+            price_groups(starts, *groups, scores, *out)
+        return prices
 
 
 def loss_from(

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.losses.loglinear import LogLinearLoss, Prices
+from classmark.losses.layers import Prices
+from classmark.losses.loglinear import LogLinearLoss
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows

@@ -1,8 +1,9 @@
 """Which tests ``make test`` runs, and which only ``make test-all``: the mark ``full``.
 
-A test is full by its folder (``FOLDERS``), or because it asks for the public data sets
-or for PostgreSQL. With ``-m "not full"`` those folders are not even imported: what they
-need (Dask, a browser, Schemathesis …) need not be installed. Registered by conftest.py.
+A test is full by its folder (``FOLDERS``), because it asks for the public data sets or
+for PostgreSQL, or because it needs the package of an extra (the mark ``needs``). With
+``-m "not full"`` those folders are not even imported: what they need (Dask, a browser,
+Schemathesis …) need not be installed. Registered by conftest.py.
 """
 
 from importlib.util import find_spec
@@ -17,8 +18,9 @@ QUICK = "not full"
 FOLDERS = {"browser", "full", "kills", "laws", "machines", "promises"}
 FIXTURES = {"data", "postgres"}
 
-# Modules of src that cannot be imported without a package.
-NEEDS = {
+# Examples of docstrings, and modules of src, that need a package.
+EXAMPLES = {"classmark.text.stems.lemmas": "simplemma"}
+MODULES = {
     "src/classmark/machines": "distributed",
     "src/classmark/workbench/postgres.py": "psycopg",
     "src/classmark/workbench/postgres_errors.py": "psycopg",
@@ -34,7 +36,7 @@ def pytest_ignore_collect(collection_path, config):
     """Leave out what is not selected, and what lacks its package."""
     if not collection_path.is_relative_to(ROOT):
         return None
-    package = NEEDS.get(collection_path.relative_to(ROOT).as_posix())
+    package = MODULES.get(collection_path.relative_to(ROOT).as_posix())
     if package is not None and find_spec(package) is None:
         return True
     if config.option.markexpr == QUICK and is_full(collection_path):
@@ -49,5 +51,20 @@ def pytest_collection_modifyitems(items):
         fixtures = set(getattr(item, "fixturenames", ()))
         if "data" in fixtures:
             item.add_marker(pytest.mark.data)
-        if is_full(item.path) or not FIXTURES.isdisjoint(fixtures):
+        packages = packages_of(item)
+        for package in packages:
+            if find_spec(package) is None:
+                item.add_marker(pytest.mark.skip(reason=f"needs {package}"))
+        if (
+            packages
+            or is_full(item.path)
+            or not FIXTURES.isdisjoint(fixtures)
+            or item.get_closest_marker("data")
+        ):
             item.add_marker(pytest.mark.full)
+
+
+def packages_of(item):
+    """The packages of extras that a test needs."""
+    marked = [mark.args[0] for mark in item.iter_markers("needs")]
+    return marked + [EXAMPLES[name] for name in [item.name] if name in EXAMPLES]

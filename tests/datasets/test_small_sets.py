@@ -264,6 +264,7 @@ def test_pypi(tmp_path):
     )
 
 
+@pytest.mark.needs("rdflib")
 def test_makupalat(tmp_path):
     turtle = (
         "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n"

@@ -117,12 +117,18 @@ def test_records_keep_theirs_in_jsonl(tmp_path):
     assert list(read_jsonl(tmp_path / "d.jsonl")) == [record]
 
 
-def test_tables_of_documents_refuse_them(tmp_path):
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [
+        (write_delimited, "d.csv"),
+        pytest.param(write_parquet, "d.parquet", marks=pytest.mark.needs("pyarrow")),
+    ],
+)
+def test_tables_of_documents_refuse_them(tmp_path, write, name):
     record = Record(Document("d", {"text": "x"}), preferences={("b", "a"): 1.0})
-    for write, name in ((write_delimited, "d.csv"), (write_parquet, "d.parquet")):
-        with pytest.raises(Mistake, match="record 'd' has preferences"):
-            write([record], tmp_path / name)
-        assert not (tmp_path / name).exists()
+    with pytest.raises(Mistake, match="record 'd' has preferences"):
+        write([record], tmp_path / name)
+    assert not (tmp_path / name).exists()
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_every_flipped_byte_is_found(folder, promised):
     sizes = np.array([path.stat().st_size for path, _ in places], float)
     assert len(places) > 40
     rng = np.random.default_rng(5)
-    rounds = promised(400, 10_000)
+    rounds = promised(200, 10_000)
     chosen = rng.choice(len(places), rounds, p=(sizes + 50) / (sizes + 50).sum())
     chosen[: len(places)] = np.arange(min(len(places), rounds))[:rounds]
     for at in chosen:

@@ -85,12 +85,12 @@ def losses(tape, read, tmp_path, schedules, without=""):
 
 
 @pytest.mark.parametrize("work", WORK)
-def test_the_recorder_sees_everything(tapes, work, tmp_path):
+def test_the_recorder_sees_everything(tapes, work, tmp_path, promised):
     """Were all written at once, the disk is as the folder was left."""
     tape = tapes[work]
     last = len(tape.looks) - 1
     assert len(tape.looks) > 50
-    for seed in range(400):
+    for seed in range(promised(100, 400)):
         folder = tmp_path / f"{seed}"
         after_failure(tape, last, np.random.default_rng(seed), folder)
         assert WORK[work][1](folder) == tape.promised
@@ -98,7 +98,7 @@ def test_the_recorder_sees_everything(tapes, work, tmp_path):
 
 @pytest.mark.parametrize("work", WORK)
 def test_no_schedule_loses_what_was_promised(tapes, work, tmp_path, promised):
-    schedules = promised(200, 1000)
+    schedules = promised(100, 1000)
     assert sum(losses(tapes[work], WORK[work][1], tmp_path, schedules)) == 0
 
 

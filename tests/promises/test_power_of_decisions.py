@@ -71,7 +71,7 @@ def _kept(folder):
 
 
 def test_no_acknowledged_decision_is_lost(said, tmp_path, promised):
-    found = list(outcomes(said, tmp_path, promised(300, 2000)))
+    found = list(outcomes(said, tmp_path, promised(200, 2000)))
     assert all(kept >= told for told, kept in found)
     assert len({told for told, _ in found}) > DECISIONS // 2
 

@@ -357,8 +357,8 @@ def test_trees_that_are_not_installed_are_asked_for(monkeypatch):
         LambdaMART().fit([[0.0], [1.0]], [0, 1], [0, 0])
 
 
+@pytest.mark.needs("lightgbm")
 def test_trees_order_unseen_queries():
-    pytest.importorskip("lightgbm", reason="the extra 'trees' is not installed")
     X, y, qid = problem(0, rows=600)
     ranker = LambdaMART(n_estimators=30, min_data_in_leaf=5).fit(X, y, qid)
     copy = type(ranker)(**ranker.get_params()).fit(X, y, qid)

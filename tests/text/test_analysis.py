@@ -29,6 +29,7 @@ def test_porter_and_snowball_differ_where_they_should():
     assert Analyzer(stem="snowball")("generously dying") == ["generous", "die"]
 
 
+@pytest.mark.needs("simplemma")
 def test_lemmas():
     assert Analyzer(stem="lemma")("The geese went") == ["goose", "go"]
     assert Analyzer("german", stem="lemma")("Häuser") == ["haus"]

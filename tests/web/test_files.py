@@ -118,11 +118,15 @@ def test_downloads(client, desk):
     jsonl = client.get("/files/get/documents.jsonl")
     assert jsonl.headers["content-disposition"].startswith("attachment")
     assert jsonl.text.count("\n") == 48
-    assert "bees" in client.get("/files/get/taxonomy.ttl").text
     assert client.get("/files/get/backup.jsonl").status_code == 200
     assert client.get("/files/get/store.sqlite").status_code == 400
     assert client.get("/files/get/..%2Fclassmark.toml").status_code in (400, 404)
     assert not list((desk.folder / "exports").iterdir())
+
+
+@pytest.mark.needs("rdflib")
+def test_the_taxonomy_is_downloaded_as_skos(client):
+    assert "bees" in client.get("/files/get/taxonomy.ttl").text
 
 
 def test_the_index_is_brought_up_to_date_from_here(client, desk):

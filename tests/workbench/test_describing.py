@@ -71,13 +71,16 @@ def test_a_split_keeps_the_guideline_of_the_new_one(project):
     assert project.store.categories()[2].guideline == "Six legs?"
 
 
+RDF = pytest.mark.needs("rdflib")
+
+
 @pytest.mark.parametrize(
     ("write", "read", "name"),
     [
         (write_category_csv, read_category_csv, "tree.csv"),
         (write_category_csv, read_category_csv, "tree.tsv"),
-        (write_skos, read_skos, "tree.ttl"),
-        (write_skos, read_skos, "tree.rdf"),
+        pytest.param(write_skos, read_skos, "tree.ttl", marks=RDF),
+        pytest.param(write_skos, read_skos, "tree.rdf", marks=RDF),
     ],
 )
 def test_files_keep_the_guideline(tmp_path, write, read, name):

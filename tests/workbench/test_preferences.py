@@ -136,7 +136,13 @@ def test_every_learner_and_the_evaluation_go_on(project):
         train(project, LearningSettings(cost="svm"))
 
 
-@pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.tsv", "out.parquet"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("out.jsonl", "out.csv", "out.tsv"),
+        pytest.param("out.parquet", marks=pytest.mark.needs("pyarrow")),
+    ],
+)
 def test_an_export_imports_again(project, tmp_path, name):
     said = [prefer("wax", "candles", "bees", 0.5), prefer("mead", "bread", "bees")]
     project.store.judge(said, "eve")

@@ -157,6 +157,7 @@ SKOS = b"""@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 """
 
 
+@pytest.mark.needs("rdflib")
 def test_taxonomies(desk):
     upload = send(desk, "mills.ttl", SKOS)
     shown = files.preview(desk, upload.token)

@@ -127,6 +127,12 @@ def open_folder(folder: Path, format_: str, version: int) -> Saved:
     return Saved(format_, manifest["version"], arrays, manifest["settings"])
 
 
+def saved_settings(folder: Path) -> dict[str, Any]:
+    """The settings of a saved folder, whose arrays are not looked at."""
+    settings: dict[str, Any] = _read_manifest(folder)["settings"]
+    return settings
+
+
 def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Strings as one run of UTF-8 bytes and the offsets between them.
 

@@ -29,6 +29,11 @@ from classmark.workbench.log import Act, Entry, Log, now
 
 __all__ = ["Act", "Entry", "Store"]
 
+UNDECIDED = (
+    "FROM documents WHERE id NOT IN (SELECT document FROM labels) "
+    "AND id NOT IN (SELECT document FROM aside)"
+)
+
 
 class Store(Log):
     """The project's database; a context manager that closes it."""
@@ -81,13 +86,14 @@ class Store(Log):
             **sorted_out(self.standing(id_).get(id_, {})),
         )
 
+    def waiting(self) -> int:
+        """How many documents ``undecided`` gives."""
+        (count,) = self.run(f"SELECT count(*) {UNDECIDED}").fetchone()
+        return int(count)
+
     def undecided(self) -> Iterator[Document]:
         """Documents without a label that are not set aside, in order of arrival."""
-        for id_, fields in self.run(
-            "SELECT id, fields FROM documents "
-            "WHERE id NOT IN (SELECT document FROM labels) "
-            "AND id NOT IN (SELECT document FROM aside) ORDER BY number"
-        ):
+        for id_, fields in self.run(f"SELECT id, fields {UNDECIDED} ORDER BY number"):
             yield Document(id_, json.loads(fields))
 
     def ids(self) -> set[str]:

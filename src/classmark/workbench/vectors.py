@@ -21,6 +21,7 @@ from classmark.storage import (
     open_folder,
     pack_strings,
     save,
+    saved_settings,
     unpack_strings,
 )
 from classmark.text.tokens import fold
@@ -108,6 +109,14 @@ def kept_collection(project: Project) -> Collection | None:
     """The vectors that were made before; None where documents changed since."""
     current = Generations(project.folder / FOLDER).current()
     return None if current is None else _opened(current, state_of(project))
+
+
+def are_kept(project: Project) -> bool:
+    """Whether the vectors were made before, of the documents there are now."""
+    current = Generations(project.folder / FOLDER).current()
+    if current is None:
+        return False
+    return bool(saved_settings(current).get("state") == state_of(project))
 
 
 def words_behind(text: str, analyzer: Analyzer) -> dict[str, str]:

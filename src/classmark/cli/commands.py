@@ -115,11 +115,15 @@ def suggest(
     from classmark.cli.output import show_place, show_suggestions
     from classmark.workbench import suggesting
     from classmark.workbench.placing import place_if_any
+    from classmark.workbench.small_work import kernels_for
 
     with open_project(project) as opened:
         wanted = suggesting.wanted_text(opened, path, text, document)
-        found = suggesting.suggest(opened, wanted, top, min_probability=min_probability)
-        put = None if as_json else place_if_any(opened, wanted)
+        with kernels_for(opened, text=wanted):
+            found = suggesting.suggest(
+                opened, wanted, top, min_probability=min_probability
+            )
+            put = None if as_json else place_if_any(opened, wanted)
     show_suggestions(found, as_json=as_json)
     show_place(put)
 

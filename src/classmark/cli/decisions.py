@@ -47,8 +47,9 @@ def decide(
     from classmark.cli.output import show_logged
     from classmark.workbench import deciding
     from classmark.workbench.learning import and_learn
+    from classmark.workbench.small_work import kernels_for
 
-    with open_project(project) as opened:
+    with open_project(project) as opened, kernels_for(opened, 2):
         said = deciding.Decision(
             tuple(assign or ()),
             tuple(primary or ()),
@@ -79,8 +80,9 @@ def undo(
     from classmark.cli.output import show_logged
     from classmark.workbench import undoing
     from classmark.workbench.learning import and_learn
+    from classmark.workbench.small_work import kernels_for
 
-    with open_project(project) as opened:
+    with open_project(project) as opened, kernels_for(opened, 2):
         show_logged(and_learn(opened, undoing.undo(opened, number)), as_json=as_json)
 
 
@@ -119,14 +121,18 @@ def queue(
 ) -> None:
     """List the documents to decide next."""
     from classmark.cli.output import show_table
-    from classmark.workbench import grouping, queueing
+    from classmark.workbench import queueing
+    from classmark.workbench.small_work import kernels_for
 
     with open_project(project) as opened:
         if group:
+            from classmark.workbench import grouping
+
             found = grouping.grouped_queue(opened, order, top, to, alike)
             found = found if as_json else grouping.shortened(found)
         else:
-            found = queueing.queue(opened, order, top, to)
+            with kernels_for(opened, opened.store.waiting()):
+                found = queueing.queue(opened, order, top, to)
     show_table(found, as_json=as_json)
 
 

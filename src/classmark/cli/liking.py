@@ -94,6 +94,7 @@ def like(
     """Find more documents like some examples; say yes or no, and it learns again."""
     from classmark.cli.output import show_table
     from classmark.workbench import liking
+    from classmark.workbench.small_work import kernels_to_learn
 
     given = liking.Given(
         tuple(examples or ()), tuple(file or ()), category,
@@ -126,7 +127,9 @@ def like(
                 _show(found, wish)
                 return
             _require_document(opened, explain)
-            _answer(liking.open_liking(opened, given, name, machines=machines), wish)
+            with kernels_to_learn(opened, method):
+                asked = liking.open_liking(opened, given, name, machines=machines)
+                _answer(asked, wish)
 
 
 def _require_document(project: Project, id_: str | None) -> None:

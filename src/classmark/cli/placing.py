@@ -26,8 +26,12 @@ def place(
     """Put documents at a leaf, higher up, or leave them to the expert."""
     from classmark.cli.output import in_percent, show_table
     from classmark.workbench.placing import place as found_places
+    from classmark.workbench.small_work import kernels_for
 
-    with open_project(project) as opened:
+    with (
+        open_project(project) as opened,
+        kernels_for(opened, len(documents or ()) or top or opened.store.waiting()),
+    ):
         found = found_places(opened, documents or (), precision, top)
     if not as_json:
         rows = [

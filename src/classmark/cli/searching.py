@@ -162,6 +162,7 @@ def search(
 ) -> None:
     """Find documents, best first, with the words that match."""
     from classmark.workbench import searching
+    from classmark.workbench.small_work import kernels_for
 
     if folder is not None and project != HERE:
         raise Mistake("--project and --index: give one of them")
@@ -184,7 +185,11 @@ def search(
             with machines_for(workers, on) as machines:
                 found = searching.search_index(folder, query, wish, machines=machines)
         else:
-            with open_project(project) as opened, machines_for(workers, on) as machines:
+            with (
+                open_project(project) as opened,
+                kernels_for(opened, 0),
+                machines_for(workers, on) as machines,
+            ):
                 found = searching.search_in(opened, query, wish, machines=machines)
                 number = logged(opened, query, found, wish.model, log=log)
     except searching.MalformedQuery as problem:

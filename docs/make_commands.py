@@ -11,8 +11,10 @@ from classmark.cli.main import app
 
 HEAD = """# Commands
 
-Every command that prints a table takes `--json`. A user's mistake is one line on
-standard error and exit code 2. The project is the current directory, `--project DIR`,
+Every command that prints a table takes `--json`. Tables fit the terminal, or 100
+columns where the output is not one: what does not fit is named below the table, and
+`--all` shows every column and whole texts. A user's mistake is one line on standard
+error and exit code 2. The project is the current directory, `--project DIR`,
 or the environment variable `CLASSMARK_PROJECT`.
 """
 

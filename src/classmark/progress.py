@@ -31,6 +31,13 @@ def track(items: Iterable[T], what: str, total: int | None = None) -> Iterable[T
 
 
 @contextmanager
+def working(what: str) -> Iterator[None]:
+    """Report a piece of work that has no parts to count."""
+    for _ in track((None,), what):
+        yield
+
+
+@contextmanager
 def shown_by(display: Display) -> Iterator[None]:
     """Use ``display`` for everything tracked inside."""
     token = _display.set(display)

@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AsJson, Where, open_project
+from classmark.cli.commands import HERE, AllColumns, AsJson, Where, open_project
 
 
-def report(project: Where = HERE, as_json: AsJson = False) -> None:
+def report(
+    project: Where = HERE, everything: AllColumns = False, as_json: AsJson = False
+) -> None:
     """Say what the taxonomy is like, and whether flat or top-down suits it."""
     from classmark.cli.output import say, show_json, show_table
     from classmark.workbench.taxonomy_report import report_taxonomy
@@ -19,7 +21,7 @@ def report(project: Where = HERE, as_json: AsJson = False) -> None:
     if as_json:
         show_json({**found.facts, "plot": found.plot})
         return
-    show_table(found.table)
+    show_table(found.table, everything=everything)
     if found.plot is not None:
         say(f"  plot: {found.plot}\n")
 
@@ -38,13 +40,14 @@ def prune(
         str, typer.Option(help="At the nodes: svm, logistic or naive-bayes.")
     ] = "svm",
     project: Where = HERE,
+    everything: AllColumns = False,
     as_json: AsJson = False,
 ) -> None:
     """Try a classifier without some inner nodes; the taxonomy stays as it is.
 
     train --strategy pruned trains a classifier on such a tree, by [learning] policy.
     """
-    from classmark.cli.output import say, show_json, show_table
+    from classmark.cli.output import show_json, show_table, tell
     from classmark.workbench.taxonomy_report import try_pruning
 
     with open_project(project) as opened:
@@ -52,6 +55,6 @@ def prune(
     if as_json:
         show_json(found.facts)
         return
-    show_table(found.table)
+    show_table(found.table, everything=everything)
     for gone in found.facts["removed"]:
-        say(f"  {gone['category']}: {gone['why']}")
+        tell(f"{gone['category']}: {gone['why']}", "  ", "    ")

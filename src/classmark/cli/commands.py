@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+AllColumns = Annotated[
+    bool, typer.Option("--all", help="Show every column, and texts in full.")
+]
 Where = Annotated[
     Path,
     typer.Option("--project", "-p", envvar="CLASSMARK_PROJECT", help="The project."),
@@ -142,12 +145,13 @@ def reproduce(
         Path | None,
         typer.Option("--json", help="Write all values here, the plot beside it."),
     ] = None,
+    everything: AllColumns = False,
 ) -> None:
     """Compute a published result again, and say which of its claims hold."""
     from classmark.cli.output import show_reproduced
     from classmark.workbench.reproducing import reproduce_result
 
-    show_reproduced(reproduce_result(name, data, facts))
+    show_reproduced(reproduce_result(name, data, facts), everything=everything)
 
 
 def demo(
@@ -169,12 +173,12 @@ def demo(
     run(folder, serve=serve, as_json=as_json)
 
 
-def data_list(as_json: AsJson = False) -> None:
+def data_list(everything: AllColumns = False, as_json: AsJson = False) -> None:
     """List the known public collections."""
     from classmark.cli.output import show_table
     from classmark.workbench.collections import list_collections
 
-    show_table(list_collections(), as_json=as_json)
+    show_table(list_collections(), as_json=as_json, everything=everything)
 
 
 def data_path(

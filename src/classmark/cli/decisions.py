@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AsJson, Where, open_project
+from classmark.cli.commands import HERE, AllColumns, AsJson, Where, open_project
 
-BRIEF = ("number", "who", "document", "act", "category", "other", "state", "note")
 Names = list[str] | None
 Alike = Annotated[
     float, typer.Option(help="With --group: the least mean cosine within a group.")
@@ -90,6 +88,7 @@ def history(
     document: Annotated[str | None, typer.Option(help="Only of this document.")] = None,
     top: Annotated[int, typer.Option("-n", help="How many lines.")] = 20,
     project: Where = HERE,
+    everything: AllColumns = False,
     as_json: AsJson = False,
 ) -> None:
     """List what was decided, newest first, with the numbers that undo takes."""
@@ -98,10 +97,7 @@ def history(
 
     with open_project(project) as opened:
         found = looking.history(opened, document, top)
-    if not as_json:
-        rows = [{name: row[name] for name in BRIEF} for row in found.rows]
-        found = replace(found, rows=rows)
-    show_table(found, as_json=as_json)
+    show_table(found, as_json=as_json, everything=everything)
 
 
 def queue(
@@ -117,6 +113,7 @@ def queue(
     ] = False,
     alike: Alike = 0.8,
     project: Where = HERE,
+    everything: AllColumns = False,
     as_json: AsJson = False,
 ) -> None:
     """List the documents to decide next."""
@@ -133,7 +130,7 @@ def queue(
         else:
             with kernels_for(opened, opened.store.waiting()):
                 found = queueing.queue(opened, order, top, to)
-    show_table(found, as_json=as_json)
+    show_table(found, as_json=as_json, everything=everything)
 
 
 def rebuild(project: Where = HERE, as_json: AsJson = False) -> None:

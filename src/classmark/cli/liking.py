@@ -13,14 +13,13 @@ from classmark.cli.machines import On, Workers, machines_for
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from classmark.machines.cluster import Machines
     from classmark.workbench import liking
     from classmark.workbench.liking import Likes, Liking, Reasons
     from classmark.workbench.project import Project
 
 Ids = list[str] | None
+FORM = "+.2g"  # of what a term adds to a score
 
 
 def like(
@@ -117,7 +116,8 @@ def like(
         raise Mistake("--query ranks by a file: it goes with -k, --all and --to")
     with open_project(project) as opened:
         if list_:
-            show_table(liking.list_likes(opened), as_json=as_json)
+            table = liking.list_likes(opened)
+            show_table(table, as_json=as_json, everything=everything)
             return
         with machines_for(workers, on) as machines:
             if query is not None:
@@ -210,7 +210,7 @@ def _show(found: Likes, wish: Wish) -> None:
 
 def show_likes(likes: Likes, *, as_json: bool = False) -> None:
     """Print what was found, and the query."""
-    from classmark.cli.output import say, show_json
+    from classmark.cli.output import BELOW, parts_of, say, show_json, tell
 
     if as_json:
         show_json(asdict(likes))
@@ -220,14 +220,17 @@ def show_likes(likes: Likes, *, as_json: bool = False) -> None:
     if likes.examples or likes.yes:
         said = f"{likes.examples} examples, {likes.yes} yes, {likes.no} no"
         learned += f", from {said}"
-    say(f"{likes.search}: {likes.documents:,} documents ranked by {learned}")
-    say(f"  query: {_parts(likes.query)} ({likes.nonzero:,} terms)\n")
+    tell(f"{likes.search}: {likes.documents:,} documents ranked by {learned}")
+    query = parts_of(likes.query, FORM)
+    tell(f"query: {query} ({likes.nonzero:,} terms)\n", "  ")
     for each in likes.found:
         mark = f"  [{each.mark}]" if each.mark else ""
-        say(f"{each.rank:3}. {each.title}  ({each.id})  {each.score:.4g}{mark}")
-        say(f"       {_parts(each.why)}")
+        answer = f"{each.title}  ({each.id})  {each.score:.4g}{mark}"
+        tell(answer, f"{each.rank:3}. ", BELOW)
+        tell(parts_of(each.why, FORM), BELOW)
     for note in likes.notes:
-        say(f"\n  {note}")
+        say()
+        tell(note, "  ")
 
 
 def show_reasons(reasons: Reasons, *, as_json: bool = False) -> None:
@@ -243,7 +246,3 @@ def show_reasons(reasons: Reasons, *, as_json: bool = False) -> None:
     title = f"{reasons.title}  ({reasons.id})  {reasons.score:.4g}"
     rows = [part._asdict() for part in reasons.parts]
     show_table(Table(title, rows, "the score is the sum of the parts"))
-
-
-def _parts(parts: Mapping[str, float]) -> str:
-    return "  ".join(f"{word} {part:+.2g}" for word, part in parts.items()) or "–"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AsJson, Where, open_project
+from classmark.cli.commands import HERE, AllColumns, AsJson, Where, open_project
 
 
 def pagerank(
@@ -27,6 +27,7 @@ def pagerank(
     ] = None,
     method: Annotated[str, typer.Option(help="power, gauss-seidel or eigen")] = "power",
     top: Annotated[int, typer.Option("-n", help="How many pages.")] = 20,
+    everything: AllColumns = False,
     as_json: AsJson = False,
 ) -> None:
     """Rank documents by the links that lead to them."""
@@ -35,8 +36,9 @@ def pagerank(
 
     reader = ranking_links.Reader(damping, tuple(personalise or ()), method)
     if path is not None:
-        show_table(ranking_links.rank_edges(path, reader, top), as_json=as_json)
+        found = ranking_links.rank_edges(path, reader, top)
+        show_table(found, as_json=as_json, everything=everything)
         return
     with open_project(project) as opened:
         found = ranking_links.rank_documents(opened, reader, top)
-    show_table(found, as_json=as_json)
+    show_table(found, as_json=as_json, everything=everything)

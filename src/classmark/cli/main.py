@@ -182,7 +182,7 @@ def _refuse(problem: str) -> NoReturn:
 def _progress() -> AbstractContextManager[None]:
     if not sys.stderr.isatty():
         return nullcontext()
-    from classmark.cli.output import Bars
+    from classmark.cli.bars import Bars
 
     return shown_by(Bars())
 

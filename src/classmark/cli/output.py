@@ -1,13 +1,14 @@
-"""How results are printed: tables for people, JSON for programs, bars for patience."""
+"""How results are printed: tables and sentences for people, JSON for programs."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import sys
-import time
-from collections.abc import Iterable, Iterator, Sized
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeVar
+import textwrap
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
 
 from classmark.workbench.views import (
     Cell,
@@ -21,10 +22,14 @@ from classmark.workbench.views import (
 )
 
 if TYPE_CHECKING:
+    from classmark.cli.tables import Shown
     from classmark.workbench.reproducing import Reproduced
 
-T = TypeVar("T")
-PATIENCE = 1.0  # seconds before a progress bar appears
+WIDTH = 100  # columns where the output is not a terminal, and most of a sentence's line
+NARROWEST = 40  # columns below which nothing is made narrower
+REMEDY = "--all or --json"
+BELOW = " " * 7  # before what is said of an answer, below its number
+JOINED = "\N{NO-BREAK SPACE}"  # between words that stay in one line
 
 
 def say(text: str = "") -> None:
@@ -32,26 +37,86 @@ def say(text: str = "") -> None:
     sys.stdout.write(f"{text}\n")
 
 
+def screen_width() -> int:
+    """Columns of the terminal (or as COLUMNS says); 100 where there is none."""
+    return max(NARROWEST, shutil.get_terminal_size((WIDTH, 24)).columns)
+
+
+def tell(text: str, first: str = "", then: str | None = None) -> None:
+    """Print sentences in lines that fit; a word or a path is never parted.
+
+    first : what the first line begins with;  then : the others, as deep if not given.
+    """
+    then = " " * len(first) if then is None else then
+    for paragraph in text.split("\n"):
+        lines = textwrap.wrap(
+            paragraph,
+            min(screen_width(), WIDTH),
+            initial_indent=first,
+            subsequent_indent=then,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in lines or [""]:
+            say(line.replace(JOINED, " "))
+        first = then
+
+
 def show_json(value: Any) -> None:
     """Print JSON."""
     say(json.dumps(value, ensure_ascii=False, indent=1, default=str))
 
 
-def show_table(table: Table, *, as_json: bool = False) -> None:
-    """Print a table, or its rows as JSON."""
+def show_table(
+    table: Table,
+    *,
+    as_json: bool = False,
+    everything: bool = False,
+    remedy: str = REMEDY,
+) -> None:
+    """Print a table in lines that fit, or its rows as JSON.
+
+    everything : every column, with whole texts;  remedy : what to type for that.
+    """
     if as_json:
         show_json(list(table.rows))
         return
-    from rich.console import Console
+    from classmark.cli.tables import columns_of, lay_out
 
-    from classmark.cli.tables import grid_of, side_by_side
+    tell(table.title)
+    shown = lay_out(table, screen_width(), everything=everything)
+    for line in ["", *shown.lines] if shown.lines else []:
+        say(line)
+    notes = [table.note] if table.note else []
+    if everything:
+        named = [column for column in columns_of(table) if column.meaning]
+        notes += [f"{column.name}: {column.meaning}" for column in named]
+    elif left_out := _left_out(table, shown):
+        notes.append(f"{left_out}: {remedy}")
+    if notes:
+        say()
+    for note in notes:
+        tell(note, "  ")
+    say()
 
-    say(table.title)
-    console = Console(width=None if sys.stdout.isatty() else 160)
-    for names in side_by_side(table.rows, console.width):
-        console.print(grid_of(table.rows, names))
-    if table.note:
-        say(f"  {table.note}\n")
+
+def _left_out(table: Table, shown: Shown) -> str:
+    """What a table does not show, in a few words."""
+    from classmark.cli.tables import columns_of, heading_of
+
+    parts = []
+    if shown.left_out:
+        names = ", ".join(heading_of(each) for each in shown.left_out)
+        columns = "column" if len(shown.left_out) == 1 else "columns"
+        parts.append(
+            f"{len(shown.left_out)} {columns} left out ({' '.join(names.split())})"
+        )
+    more = sum(not column.brief for column in columns_of(table))
+    if more:
+        parts.append(f"{more} more {table.plural}")
+    if shown.cut:
+        parts.append("texts that end in … go on")
+    return ", ".join(parts)
 
 
 def show_suggestions(found: list[Explained], *, as_json: bool = False) -> None:
@@ -63,10 +128,10 @@ def show_suggestions(found: list[Explained], *, as_json: bool = False) -> None:
         say("left to the expert: no category is as likely as was asked for")
     for suggestion in found:
         path = " › ".join(suggestion.path)
-        say(f"{suggestion.rank:3}. {path}  ({suggestion.category})")
-        say(f"       {_likely(suggestion)}, score {suggestion.score:.3f}")
-        say(f"       for:     {_terms(suggestion.favour)}")
-        say(f"       against: {_terms(suggestion.against)}")
+        tell(f"{path}  ({suggestion.category})", f"{suggestion.rank:3}. ", BELOW)
+        tell(f"{_likely(suggestion)}, score {suggestion.score:.3f}", BELOW)
+        tell(parts_of(suggestion.favour), f"{BELOW}for:     ")
+        tell(parts_of(suggestion.against), f"{BELOW}against: ")
 
 
 def show_place(place: Place | None) -> None:
@@ -75,11 +140,11 @@ def show_place(place: Place | None) -> None:
         return
     chance = in_percent(place.probability)
     if place.category is None:
-        say(f"place: left to the expert (the likeliest branch: {chance})")
+        tell(f"place: left to the expert (the likeliest branch: {chance})")
         return
     where = f"{' › '.join(place.path)}  ({place.category})"
     kind = "" if place.kind == "leaf" else ", and none below it for sure"
-    say(f"place: {where}, {chance} likely{kind}")
+    tell(f"place: {where}, {chance} likely{kind}", then=BELOW)
 
 
 def show_trained(trained: Trained, *, as_json: bool = False) -> None:
@@ -109,7 +174,7 @@ def _why(trained: Trained) -> str:
         said += "; decisions are kept in the log and learned at the next train"
         said += f" ({trained.later})"
     if trained.rare is not None:
-        said += f"\n  {_rare(trained.rare)}"
+        said += f"\n{_rare(trained.rare)}"
     return said
 
 
@@ -124,7 +189,13 @@ def _rare(found: Revoted) -> str:
     )
 
 
-def show_evaluated(evaluated: Evaluated, *, as_json: bool = False) -> None:
+def show_evaluated(
+    evaluated: Evaluated,
+    *,
+    as_json: bool = False,
+    everything: bool = False,
+    remedy: str = REMEDY,
+) -> None:
     """Print measures per learner and the plot's file."""
     if as_json:
         files = {"plot": str(evaluated.plot)}
@@ -132,11 +203,14 @@ def show_evaluated(evaluated: Evaluated, *, as_json: bool = False) -> None:
             files["rare"] = str(evaluated.rare)
         show_json({"rows": evaluated.table.rows} | files)
         return
-    show_table(evaluated.table)
-    say(f"  plot: {evaluated.plot}")
+    table = evaluated.table
+    notes = [table.note] if table.note else []
+    notes.append(f"plot: {evaluated.plot}")
     if evaluated.rare is not None:
-        say(f"  plot of how often categories are right and chosen: {evaluated.rare}")
-    say()
+        what = "plot of how often categories are right and chosen"
+        notes.append(f"{what}: {evaluated.rare}")
+    table = replace(table, note="\n".join(notes))
+    show_table(table, everything=everything, remedy=remedy)
 
 
 def show_logged(logged: Logged, *, as_json: bool = False) -> None:
@@ -146,11 +220,11 @@ def show_logged(logged: Logged, *, as_json: bool = False) -> None:
         return
     first, *more = logged.numbers
     what = f"act {first}" if not more else f"acts {first} to {max(more)}"
-    say(f"saved as {what}: {logged.said}")
+    tell(f"saved as {what}: {logged.said}")
     learned = logged.learned
     if learned is None:
         if logged.later:
-            say(logged.later)
+            tell(logged.later)
         return
     if learned.documents:
         many = _documents(learned.documents)
@@ -163,11 +237,11 @@ def _documents(count: int) -> str:
     return "1 document" if count == 1 else f"{count} documents"
 
 
-def show_reproduced(found: Reproduced) -> None:
+def show_reproduced(found: Reproduced, *, everything: bool = False) -> None:
     """Print the measures, which claims hold, and the files written."""
-    show_table(found.table)
+    show_table(found.table, everything=everything)
     for claim in found.claims:
-        say(f"  {claim}")
+        tell(str(claim), "  ", "    ")
     say(f"\n  values: {found.facts}\n  plot: {found.plot}\n")
 
 
@@ -191,54 +265,11 @@ def in_percent(chance: float) -> str:
     return f"{bound}{percent} %"
 
 
-def _terms(parts: Any) -> str:
-    return "  ".join(f"{term} {part:+.3f}" for term, part in parts.items()) or "–"
+def parts_of(parts: Mapping[str, float], form: str = "+.3f") -> str:
+    """What each term adds to a score; a term and its part stay in one line.
 
-
-class Bars:
-    """Progress bars on standard error, for work that takes longer than a moment."""
-
-    def track(self, items: Iterable[T], what: str, total: int | None) -> Iterator[T]:
-        """Yield the items; after a second show how far we are."""
-        if total is None and isinstance(items, Sized):
-            total = len(items)
-        started, bar, task, done = time.monotonic(), None, None, 0
-        try:
-            for item in items:
-                yield item
-                done += 1
-                if bar is None and time.monotonic() - started > PATIENCE:
-                    bar = _bar()
-                    task = bar.add_task(what, total=total)
-                if bar is not None and task is not None:
-                    bar.update(task, completed=done)
-        finally:
-            if bar is not None:
-                bar.stop()
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    return Console(stderr=True)
-
-
-def _bar() -> Any:
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=_console(),
-        transient=True,
-    )
-    bar.start()
-    return bar
+    >>> parts_of({"hives": 0.122}).replace(JOINED, " ")
+    'hives +0.122'
+    """
+    pairs = (f"{term}{JOINED}{part:{form}}" for term, part in parts.items())
+    return "  ".join(pairs) or "–"

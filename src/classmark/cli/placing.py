@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AsJson, Where, open_project
+from classmark.cli.commands import HERE, AllColumns, AsJson, Where, open_project
 
 
 def place(
@@ -21,6 +21,7 @@ def place(
     top: Annotated[
         int, typer.Option("-n", help="Of those waiting so many; 0 for all.")
     ] = 20,
+    everything: AllColumns = False,
     as_json: AsJson = False,
 ) -> None:
     """Put documents at a leaf, higher up, or leave them to the expert."""
@@ -39,4 +40,4 @@ def place(
             for row in map(dict, found.rows)
         ]
         found = replace(found, rows=rows)
-    show_table(found, as_json=as_json)
+    show_table(found, as_json=as_json, everything=everything)

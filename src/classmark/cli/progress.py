@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from classmark.cli.commands import HERE, AsJson
+from classmark.cli.commands import HERE, AllColumns, AsJson
 
 if TYPE_CHECKING:
     from classmark.workbench.desk.agreement import Agreed, Disagreement
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 Folder = Annotated[Path, typer.Argument(metavar="[DIR]", help="The project.")]
 
 
-def progress(folder: Folder = HERE, as_json: AsJson = False) -> None:
+def progress(
+    folder: Folder = HERE, everything: AllColumns = False, as_json: AsJson = False
+) -> None:
     """Say how far the work is, whether suggestions get better, and whether to stop."""
-    from classmark.cli.output import say, show_json, show_table
+    from classmark.cli.output import say, show_json, show_table, tell
     from classmark.workbench.desk.desk import Desk
     from classmark.workbench.desk.progress import progress as found_in
 
@@ -31,19 +33,20 @@ def progress(folder: Folder = HERE, as_json: AsJson = False) -> None:
         show_json(without_nan(asdict(found) | more))
         return
     for line in _told(found):
-        say(line)
+        tell(line)
     if found.steps:
         say()
-        show_table(_steps(found))
+        show_table(_steps(found), everything=everything)
 
 
 def agreement(
     folder: Folder = HERE,
     top: Annotated[int, typer.Option("-n", min=0, help="Disagreements shown.")] = 20,
+    everything: AllColumns = False,
     as_json: AsJson = False,
 ) -> None:
     """Say how far people agree, and on which documents they differ."""
-    from classmark.cli.output import say, show_json, show_table
+    from classmark.cli.output import show_json, show_table, tell
     from classmark.workbench.desk.agreement import agreement as found_in
     from classmark.workbench.desk.agreement import disagreements
     from classmark.workbench.desk.desk import Desk
@@ -55,12 +58,13 @@ def agreement(
         show_json(without_nan(asdict(found)) | {"disagreements": documents})
         return
     if not found.documents:
-        say("no document was read by two people yet: decide on one that another has")
+        tell("no document was read by two people yet: decide on one that another has")
         return
-    say(_alphas(found))
-    show_table(_pairs(found))
+    tell(_alphas(found))
+    show_table(_pairs(found), everything=everything)
     if differing and top:
-        show_table(_differing(differing[-top:], len(differing)))
+        table = _differing(differing[-top:], len(differing))
+        show_table(table, everything=everything)
 
 
 def without_nan(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AsJson, Where, open_project
+from classmark.cli.commands import HERE, AllColumns, AsJson, Where, open_project
 
 Node = Annotated[str, typer.Argument(metavar="NODE", help="The category's id.")]
 
@@ -21,6 +21,7 @@ def propose(
         str, typer.Option(help="kmeans, mixture or agglomerative")
     ] = "kmeans",
     project: Where = HERE,
+    everything: AllColumns = False,
     as_json: AsJson = False,
 ) -> None:
     """Propose daughters of a category, from the documents in it."""
@@ -32,7 +33,7 @@ def propose(
     if as_json:
         show_json([asdict(proposal) for proposal in found])
     else:
-        show_table(proposing.as_table(node, found))
+        show_table(proposing.as_table(node, found), everything=everything)
 
 
 def accept(

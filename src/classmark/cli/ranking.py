@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AsJson, Where, open_project
+from classmark.cli.commands import HERE, AllColumns, AsJson, Where, open_project
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def features(
     project: Where = HERE,
     dataset: Known = None,
     data: Data = None,
+    everything: AllColumns = False,
     as_json: AsJson = False,
 ) -> None:
     """Write features of judged queries' candidates as a LETOR (svmlight) file."""
@@ -41,7 +42,8 @@ def features(
 
     given = _judgments(queries, qrels, dataset, data)
     with open_project(project) as opened:
-        show_table(write_features(opened, given, to), as_json=as_json)
+        table = write_features(opened, given, to)
+    show_table(table, as_json=as_json, everything=everything)
 
 
 def train(
@@ -89,10 +91,11 @@ def train(
     force: Annotated[
         bool, typer.Option("--force", help="Into service even if not surely better.")
     ] = False,
+    everything: AllColumns = False,
     as_json: AsJson = False,
 ) -> None:
     """Learn to rank; a ranker surely better on held-out queries goes into service."""
-    from classmark.cli.output import say, show_json, show_table
+    from classmark.cli.output import say, show_json, show_table, tell
     from classmark.workbench.ranking import Training, train_ranker
     from classmark.workbench.ranking_files import learn_file
 
@@ -105,15 +108,17 @@ def train(
         raise Mistake("--clicks, --letor and judgments: learn from one of them")
     wish = Training(learner, measure, share, seed, prices, said, propensities, force)
     if letor is not None:
-        show_table(learn_file(letor, wish), as_json=as_json)
+        table = learn_file(letor, wish)
+        show_table(table, as_json=as_json, everything=everything)
         return
     with open_project(project) as opened:
         found = train_ranker(opened, given, wish)
     if as_json:
-        show_json(asdict(found))
+        show_json(asdict(found) | {"table": found.table.facts()})
         return
-    show_table(found.table)
-    say(f"  {found.said}\n  report: {found.page}")
+    show_table(found.table, everything=everything)
+    tell(found.said, "  ")
+    say(f"  report: {found.page}")
 
 
 def evaluate(
@@ -123,6 +128,7 @@ def evaluate(
     project: Where = HERE,
     dataset: Known = None,
     data: Data = None,
+    everything: AllColumns = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure rankers on judged queries that none of them learned from."""
@@ -131,7 +137,8 @@ def evaluate(
 
     given = _judgments(queries, qrels, dataset, data)
     with open_project(project) as opened:
-        show_table(evaluate_ranker(opened, given, number), as_json=as_json)
+        table = evaluate_ranker(opened, given, number)
+    show_table(table, as_json=as_json, everything=everything)
 
 
 def use(
@@ -141,11 +148,11 @@ def use(
     project: Where = HERE,
 ) -> None:
     """Put a ranker into service, or none: the model alone orders then."""
-    from classmark.cli.output import say
+    from classmark.cli.output import tell
     from classmark.workbench.rankers import use_ranker
 
     with open_project(project) as opened:
-        say(use_ranker(opened, number))
+        tell(use_ranker(opened, number))
 
 
 def report(
@@ -153,6 +160,7 @@ def report(
         int | None, typer.Argument(metavar="[N]", help="A ranker; else all.")
     ] = None,
     project: Where = HERE,
+    everything: AllColumns = False,
     as_json: AsJson = False,
 ) -> None:
     """List the rankers; or show one's wins and losses, and write its page."""
@@ -161,11 +169,11 @@ def report(
 
     with open_project(project) as opened:
         if number is None:
-            show_table(list_rankers(opened), as_json=as_json)
-            return
-        table, page = report_ranker(opened, number)
-    show_table(table, as_json=as_json)
-    if not as_json:
+            table, page = list_rankers(opened), None
+        else:
+            table, page = report_ranker(opened, number)
+    show_table(table, as_json=as_json, everything=everything)
+    if page is not None and not as_json:
         say(f"  report: {page}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AsJson, Where, open_project
+from classmark.cli.commands import HERE, AllColumns, AsJson, Where, open_project
 
 if TYPE_CHECKING:
     from classmark.workbench.screening import Status
@@ -71,7 +71,7 @@ def next_(
     as_json: AsJson = False,
 ) -> None:
     """Show the documents to read next: the likely ones, then random draws."""
-    from classmark.cli.output import say, show_json
+    from classmark.cli.output import BELOW, say, show_json, tell
     from classmark.workbench import screening
 
     with open_project(project) as opened:
@@ -83,7 +83,8 @@ def next_(
         say("every document is read")
     for each in found:
         score = "" if each.score is None else f"  {each.score:.3f}"
-        say(f"{each.rank:3}. {each.title}  ({each.id})  {each.origin}{score}")
+        shown = f"{each.title}  ({each.id})  {each.origin}{score}"
+        tell(shown, f"{each.rank:3}. ", BELOW)
 
 
 def mark(
@@ -98,7 +99,7 @@ def mark(
     as_json: AsJson = False,
 ) -> None:
     """Say which documents are relevant; the last word on a document holds."""
-    from classmark.cli.output import say
+    from classmark.cli.output import tell
     from classmark.problems import Mistake
     from classmark.workbench import screening
 
@@ -109,7 +110,7 @@ def mark(
             back, status = screening.undo(opened, name)
             if not as_json:
                 told = ", ".join(f"{mark.act} {mark.document}" for mark in back)
-                say(f"taken back: {told}")
+                tell(f"taken back: {told}")
         else:
             status = screening.mark(
                 opened, name, {"yes": yes or [], "no": no or [], "skip": skip or []}
@@ -134,7 +135,8 @@ def status(
 
     with open_project(project) as opened:
         if everything:
-            show_table(screening.list_screenings(opened), as_json=as_json)
+            table = screening.list_screenings(opened)
+            show_table(table, as_json=as_json, everything=True)
             return
         found = screening.status(opened, name)
         show_status(found, as_json=as_json)
@@ -176,6 +178,7 @@ def simulate(
     batch: BatchSize = 50,
     share: Share = 0.1,
     patience: Patience = 1.0,
+    everything: AllColumns = False,
     as_json: AsJson = False,
 ) -> None:
     """Try a screening out on a category whose documents are known."""
@@ -185,12 +188,12 @@ def simulate(
     rule = screening.Rule(target, error, batch, share, patience)
     with open_project(project) as opened:
         found = screened.try_out(opened, category, rule, runs, seed)
-    show_evaluated(found, as_json=as_json)
+    show_evaluated(found, as_json=as_json, everything=everything)
 
 
 def show_status(found: Status, *, as_json: bool = False) -> None:
     """Print where a screening stands."""
-    from classmark.cli.output import say, show_json
+    from classmark.cli.output import show_json, tell
     from classmark.workbench.screened import words
 
     if as_json:
@@ -199,6 +202,6 @@ def show_status(found: Status, *, as_json: bool = False) -> None:
         progress["remaining"] = None if left is None else left._asdict()
         show_json({"screening": found.search, "later": found.later} | progress)
         return
-    say(f"{found.search}")
+    tell(found.search)
     for line in words(found):
-        say(f"  {line}")
+        tell(line, "  ")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from classmark.cli.commands import HERE, AsJson, Format, Where, open_project
+from classmark.cli.commands import HERE, AllColumns, AsJson, Format, Where, open_project
 from classmark.cli.machines import Dashboard, On, Workers, machines_for
 from classmark.problems import Mistake
 
@@ -224,7 +224,7 @@ def show_found(
     """Print what was found; impression : its number in the log, if it is there."""
     from dataclasses import asdict
 
-    from classmark.cli.output import say, show_json
+    from classmark.cli.output import BELOW, say, show_json, tell
 
     if as_json:
         said = {} if impression is None else {"impression": impression}
@@ -233,24 +233,27 @@ def show_found(
     if not found.answers:
         say("nothing was found")
     for answer in found.answers:
-        say(f"{answer.rank:3}. {answer.title}  ({answer.id})  {answer.score:.4f}")
+        shown = f"{answer.title}  ({answer.id})  {answer.score:.4f}"
+        tell(shown, f"{answer.rank:3}. ", BELOW)
         if answer.snippet:
-            say(f"       {answer.snippet}")
+            tell(answer.snippet, BELOW)
         if answer.parts:
-            say(f"       = {_parts(answer.parts)}")
-    if found.note:
-        say(f"\n  {found.note}")
+            tell(_parts(answer.parts), f"{BELOW}= ")
+    notes = [found.note] if found.note else []
     if impression is not None:
-        say(f"\n  logged: classmark click {impression} ID says what you opened")
+        notes.append(f"logged: classmark click {impression} ID says what you opened")
+    for note in notes:
+        say()
+        tell(note, "  ")
 
 
 def _parts(parts: Mapping[str, float]) -> str:
     """The parts of a score, the first of very many, and what the others add."""
+    from classmark.cli.output import parts_of
+
     first, rest = list(parts.items())[:MOST], list(parts.values())[MOST:]
-    shown = [f"{term} {part:+.4f}" for term, part in first]
-    if rest:
-        shown.append(f"({len(rest)} others) {sum(rest):+.4f}")
-    return "  ".join(shown)
+    others = {f"({len(rest)} others)": sum(rest)} if rest else {}
+    return parts_of(dict(first) | others, "+.4f")
 
 
 def tune(
@@ -281,6 +284,7 @@ def tune(
     ] = None,
     workers: Workers = None,
     on: On = None,
+    everything: AllColumns = False,
     as_json: AsJson = False,
 ) -> None:
     """Try values of a model's parameters on judged queries, and say which is best."""
@@ -294,4 +298,4 @@ def tune(
         asking = tuning.judged_in(opened, folder, judgments, machines=machines)
         with asking as asked:
             found, _ = tuning.tune(asked, wish, plot)
-    show_evaluated(found, as_json=as_json)
+    show_evaluated(found, as_json=as_json, everything=everything)

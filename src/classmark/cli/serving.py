@@ -12,6 +12,9 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The project.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The user's name.")]
 Role = Annotated[str, typer.Option(help="reader, classifier or admin.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AllColumns = Annotated[
+    bool, typer.Option("--all", help="Show every column, and texts in full.")
+]
 
 
 def serve(
@@ -70,7 +73,9 @@ def users_add(folder: Folder, name: Name, role: Role = "classifier") -> None:
     say(f"{user.name} may log in, as {user.role}")
 
 
-def users_list(folder: Folder, as_json: AsJson = False) -> None:
+def users_list(
+    folder: Folder, everything: AllColumns = False, as_json: AsJson = False
+) -> None:
     """List the users."""
     from classmark.cli.commands import open_project
     from classmark.cli.output import show_table
@@ -87,7 +92,8 @@ def users_list(folder: Folder, as_json: AsJson = False) -> None:
             }
             for user in users(project.store)
         ]
-    show_table(Table("Users", rows, "" if rows else "none yet"), as_json=as_json)
+    table = Table("Users", rows, "" if rows else "none yet")
+    show_table(table, as_json=as_json, everything=everything)
 
 
 def users_role(folder: Folder, name: Name, role: Role) -> None:
@@ -142,7 +148,9 @@ def tokens_add(
     say(f"token {id_} acts as {name}, {role}; its secret, shown only now:\n{secret}")
 
 
-def tokens_list(folder: Folder, as_json: AsJson = False) -> None:
+def tokens_list(
+    folder: Folder, everything: AllColumns = False, as_json: AsJson = False
+) -> None:
     """List the tokens, without their secrets."""
     from classmark.cli.commands import open_project
     from classmark.cli.output import show_table
@@ -162,7 +170,8 @@ def tokens_list(folder: Folder, as_json: AsJson = False) -> None:
             }
             for token in tokens(project.store)
         ]
-    show_table(Table("Tokens", rows, "" if rows else "none yet"), as_json=as_json)
+    table = Table("Tokens", rows, "" if rows else "none yet")
+    show_table(table, as_json=as_json, everything=everything)
 
 
 def tokens_revoke(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from classmark.cli.commands import Format
+from classmark.cli.commands import AllColumns, Format
 from classmark.problems import Mistake
 
 
@@ -45,6 +45,7 @@ def stream(
     facts: Annotated[
         Path | None, typer.Option("--json", help="Write all values here.")
     ] = None,
+    everything: AllColumns = False,
 ) -> None:
     """Rank each document, then learn it: what a learner does from nothing."""
     from classmark.cli.output import say, show_table
@@ -68,7 +69,7 @@ def stream(
         told = streaming.read_stream(path, format_)
     source = str(dataset) if path is None else path.name
     found = streaming.stream(source, told, setting, order, plot)
-    show_table(found.table)
+    show_table(found.table, everything=everything)
     if facts is not None:
         streaming.write_facts(found, facts)
         say(f"  values: {facts}")

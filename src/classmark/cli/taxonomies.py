@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AsJson, Format, Where, open_project
+from classmark.cli.commands import HERE, AllColumns, AsJson, Format, Where, open_project
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The category's id.")]
 Label = Annotated[str, typer.Option(help="What people call it.")]
@@ -19,6 +19,7 @@ Guideline = Annotated[str, typer.Option(help="How experts decide what belongs th
 def show(
     below: Annotated[str | None, typer.Argument(help="Only below this id.")] = None,
     project: Where = HERE,
+    everything: AllColumns = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the tree of categories, with their documents."""
@@ -26,7 +27,8 @@ def show(
     from classmark.workbench.looking import show_taxonomy
 
     with open_project(project) as opened:
-        show_table(show_taxonomy(opened, below), as_json=as_json)
+        table = show_taxonomy(opened, below)
+    show_table(table, as_json=as_json, everything=everything)
 
 
 def import_(

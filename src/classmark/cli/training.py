@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AsJson, Where, open_project
+from classmark.cli.commands import HERE, AllColumns, AsJson, Where, open_project
 from classmark.cli.machines import Dashboard, On, Workers, machines_for
 
 Base = Annotated[
@@ -89,6 +89,7 @@ def evaluate(
     workers: Workers = None,
     on: On = None,
     dashboard: Dashboard = False,
+    everything: AllColumns = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure learners on documents they have not seen, and plot it."""
@@ -114,4 +115,4 @@ def evaluate(
             each = [replace(settings, strategy=name) for name in names]
             require_effect(opened, each, said)
             found = evaluating.evaluate_strategies(opened, names, settings, folds)
-    show_evaluated(found, as_json=as_json)
+    show_evaluated(found, as_json=as_json, everything=everything)

@@ -56,7 +56,8 @@ class Evaluation:
     mean over the categories with 10 documents to learn from, or fewer.
     wanted : the labels of the documents tested, in the order they were;  assigned : the
     best categories of each, as many as it has labels;  priors : shape (categories,),
-    what share of the labels trained on each category has.
+    what share of the labels trained on each category has;  seconds : what learning and
+    scoring took.
     """
 
     measures: dict[str, float]
@@ -124,22 +125,22 @@ def _fold_asked(
     task: tuple[str, int],
     given: tuple[LabelledTexts, list[Split], dict[str, Learn]],
 ) -> tuple[float, Answered]:
-    """Learn from one fold and ask about the rest; how long it learned, what it said."""
+    """Learn from one fold and score the rest; how long that took, and the answers."""
     (name, at), (collection, parts, learners) = task, given
     train, test = parts[at]
     started = time.perf_counter()
     model = learners[name](train)
-    seconds = time.perf_counter() - started
     labels = collection.labels
     categories = len(collection.categories)
     sizes = [len(part) for _, part in parts]
-    return seconds, ask(
+    answered = ask(
         model,
         [collection.texts[i] for i in test],
         [labels[i] for i in test],
         counted([labels[i] for i in train], categories),
         slice(sum(sizes[:at]), None, sampling(categories, sum(sizes))),
     )
+    return time.perf_counter() - started, answered
 
 
 def _evaluation(

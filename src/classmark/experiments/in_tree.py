@@ -41,17 +41,21 @@ def in_tree(
     best = [line[0] for line in found.assigned]
     nearest = _nearest(best, found.wanted, above)
     counts = np.bincount(best, minlength=len(categories))
-    named = classification(
-        found.wanted, found.assigned, NAMED, n_labels=len(categories)
-    )
     return {
         "tree_error": tree_induced_error(nearest, best, above),
         "hierarchical_f1": hierarchical_f(found.wanted, found.assigned, above)["f1"],
-        "detected": int(named["detected"]),
         "accuracy_bound": accuracy_bound(found.priors, counts),
+        RARE: found.measures.get(RARE),
+    } | of_assigned(found, len(categories))
+
+
+def of_assigned(found: Evaluation, categories: int) -> dict[str, float | None]:
+    """How right the best categories are, as many as a document has, without a tree."""
+    named = classification(found.wanted, found.assigned, NAMED, n_labels=categories)
+    return {
+        "detected": int(named["detected"]),
         "micro_f1": named["F1(micro)"],
         "macro_f1": named["F1(macro)"],
-        RARE: found.measures.get(RARE),
     }
 
 

@@ -16,7 +16,7 @@ from classmark.corpus.splits import folds
 from classmark.experiments.answers import FEW
 from classmark.experiments.answers import RARE as RECALL
 from classmark.experiments.evaluate import Evaluation, Split, evaluate_each
-from classmark.experiments.in_tree import in_tree
+from classmark.experiments.in_tree import in_tree, of_assigned
 from classmark.measures import macro_t_test, micro_sign_test
 from classmark.problems import Mistake
 from classmark.rankers.text import LEARNERS
@@ -24,7 +24,7 @@ from classmark.workbench.collecting import TEST, collected, labelled, part_of
 from classmark.workbench.fitting import Task, fit, new_ranker, new_vectorizer, task_of
 from classmark.workbench.held_out import voting
 from classmark.workbench.strategies import LEARNER, PLAIN, has_tree, require
-from classmark.workbench.views import Cell, Evaluated, Table
+from classmark.workbench.views import Cell, Column, Evaluated, Table
 
 if TYPE_CHECKING:
     from classmark.formats.record import Record
@@ -39,6 +39,39 @@ SHOWN = (
 )  # fmt: skip
 COMPARED = ("one_error", "average_precision", "coverage", "max_f1")
 RARE = " + rare"
+BEST = "of the best categories, as many as are right"
+COLUMNS = (
+    Column("learner"),
+    Column("strategy"),
+    Column("one_error", "wrong at\nthe top", ".1%", "least"),
+    Column("average_precision", "average\nprecision", ".3f", "greatest"),
+    Column("looked_at", "looked at until\nall are found", ".1f", "least"),
+    Column("micro_f1", "micro-F1", ".3f", "greatest", BEST),
+    Column("macro_f1", "macro-F1", ".3f", "greatest", BEST),
+    Column("seconds", format=".1f", meaning="of training and scoring"),
+    Column(
+        "sign_p", "p of the\nsign test", ".3f", meaning="micro sign test with the first"
+    ),
+    Column(
+        "t_p", "p of the\nt-test", ".3f", meaning="macro t-test over the categories' F1"
+    ),
+    Column("coverage", meaning="looked at until all are found, less 1", brief=False),
+    *(Column(name, brief=False) for name in SHOWN[3:]),
+    Column("hierarchical_f1", meaning=BEST, brief=False),
+    Column(
+        "tree_error",
+        meaning="edges from the best category to the nearest right one",
+        brief=False,
+    ),
+    Column("accuracy_bound", brief=False),
+    Column("detected", meaning="categories assigned to some document", brief=False),
+    Column(
+        RECALL,
+        meaning=f"mean over categories learned from {FEW} documents or fewer",
+        brief=False,
+    ),
+    Column("tested", meaning="documents", brief=False),
+)
 
 
 def evaluate_project(
@@ -106,7 +139,8 @@ def _measured(
     drawn = (
         _draw_induced(project, found) if any(s.rare for s in said.values()) else None
     )
-    return Evaluated(Table("Evaluation", rows, _note(how, what, task)), plot, drawn)
+    table = Table("Evaluation", rows, how, COLUMNS, "measures")
+    return Evaluated(table, plot, drawn)
 
 
 def _draw_induced(project: Project, found: dict[str, Evaluation]) -> Path:
@@ -151,11 +185,14 @@ def _rows(what: str, found: dict[str, Evaluation], task: Task) -> list[dict[str,
         shown = SHOWN if what == "learner" else COMPARED
         row: dict[str, Cell] = {what: name}
         row |= {measure: result.measures.get(measure) for measure in shown}
+        row["looked_at"] = result.measures["coverage"] + 1
         if has_tree(task.tree):
             row |= in_tree(result, task.tree, names)
+        else:
+            row |= of_assigned(result, len(names))
         if what == "strategy":
-            row |= _against(first, result) | {"seconds": result.seconds}
-        rows.append(row | {"tested": result.tested})
+            row |= _against(first, result)
+        rows.append(row | {"seconds": result.seconds, "tested": result.tested})
     return rows
 
 
@@ -169,22 +206,6 @@ def _against(first: Evaluation, other: Evaluation) -> dict[str, Cell]:
         "sign_p": micro_sign_test(*sets).p_value,
         "t_p": macro_t_test(*sets).p_value if several else None,
     }
-
-
-def _note(how: str, what: str, task: Task) -> str:
-    if has_tree(task.tree):
-        how += (
-            "; tree_error: edges from the best category to the nearest right one; "
-            "hierarchical_f1, detected, micro_f1, macro_f1: of the best categories, as "
-            f"many as are right; {RECALL}: mean over categories learned from {FEW} "
-            "documents or fewer"
-        )
-    if what == "strategy":
-        how += (
-            "; against the first, sign_p: micro sign test, t_p: macro t-test over the "
-            "F1 of the categories"
-        )
-    return how
 
 
 def _splits(records: Sequence[Record], n_folds: int | None) -> tuple[list[Split], str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from classmark.problems import Mistake
 from classmark.taxonomy.category import taxonomy_of
-from classmark.workbench.views import Cell, Table
+from classmark.workbench.views import Cell, Column, Table
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -23,6 +23,8 @@ LEFT JOIN categories AS o ON o.number = j.other
 WHERE document = ?1 OR ?1 IS NULL
 ORDER BY j.seq DESC LIMIT ?2
 """
+ACTS = ("number", "who", "document", "act", "category", "other", "state", "note")
+DETAILS = ("at", "undoes", "within", "grade", "model", "rank", "score")
 
 
 def info(project: Project, *, check: bool = False) -> Table:
@@ -44,7 +46,7 @@ def info(project: Project, *, check: bool = False) -> Table:
     note = ""
     if check:
         note = _checked(project)
-    return Table("Project", rows, note)
+    return Table("Project", rows, note, [Column("what"), Column("value", wrap=True)])
 
 
 def _in_service(project: Project) -> list[dict[str, Cell]]:
@@ -121,7 +123,10 @@ def history(project: Project, document: str | None = None, top: int = 20) -> Tab
     rows: list[dict[str, Cell]] = [
         dict(zip(columns, row, strict=True)) for row in found
     ]
-    return Table("History", rows, "newest first; undo any with classmark undo NUMBER")
+    shown = [Column(name) for name in ACTS]
+    shown += [Column(name, brief=False) for name in DETAILS]
+    note = "newest first; undo any with classmark undo NUMBER"
+    return Table("History", rows, note, shown)
 
 
 def _depth_first(tree: Any, root: Any) -> list[Any]:

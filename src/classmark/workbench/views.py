@@ -10,12 +10,41 @@ Cell = str | int | float | None
 
 
 @dataclass(frozen=True, slots=True)
+class Column:
+    """How people see a column of a table; programs see its key and plain values.
+
+    name : its key in the rows;  heading : in plain words, the key if empty;  format :
+    of its numbers, as in ".1%";  best : "least" or "greatest", the value to mark;
+    meaning : a few words for those who ask for every column;  brief : whether it is
+    shown to the others;  wrap : whether long texts go on in the next line, uncut.
+    """
+
+    name: str
+    heading: str = ""
+    format: str = ""
+    best: str = ""
+    meaning: str = ""
+    brief: bool = True
+    wrap: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under a title; every row has the same keys, the columns."""
+    """Rows under a title; every row has the same keys, the columns.
+
+    columns : how some of them are shown, the most important first; those it does not
+    name come after them, as they are;  plural : what the columns are.
+    """
 
     title: str
     rows: Sequence[Mapping[str, Cell]]
     note: str = ""
+    columns: Sequence[Column] = ()
+    plural: str = "columns"
+
+    def facts(self) -> dict[str, object]:
+        """What a program reads of it: how people see the columns is left out."""
+        return {"title": self.title, "rows": list(self.rows), "note": self.note}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,11 @@
 """The command line as its users meet it."""
 
-import io
 import json
-import re
 import resource
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from rich.console import Console
-
-from classmark.cli import output
-from classmark.progress import shown_by, track
-
-DOCS = Path(__file__).parents[2] / "docs"
 
 ROWS = [
     {"id": "1", "text": "honey in the hive", "labels": ["bees"]},
@@ -54,7 +45,20 @@ def test_evaluate_prints_measures_and_the_plots_file(run, shelf):
     assert code == 0
     assert {"one_error", "average_precision", "coverage"} <= found["rows"][0].keys()
     assert found["plot"].endswith("evaluation.svg")
-    assert "average_precision" in run("evaluate", "-p", shelf, "--folds", "2")[1]
+    row = found["rows"][0]
+    assert row["looked_at"] == row["coverage"] + 1
+    assert {"micro_f1", "macro_f1", "seconds", "loss1"} <= row.keys()
+
+
+def test_evaluate_shows_what_people_decide_by_and_the_rest_with_all(run, shelf):
+    words = ("evaluate", "-p", shelf, "--folds", "2", "--learner", "rocchio")
+    brief, full = run(*words)[1], run(*words, "--all")[1]
+    assert "the top  precision    all are found  micro-F1  macro-F1  seconds" in brief
+    assert "8 more measures: --all or --json" in brief
+    assert "loss2" not in brief
+    assert "loss2" in full
+    assert "coverage: looked at until all are found, less 1" in full
+    assert "more measures" not in full
 
 
 @pytest.mark.parametrize(
@@ -130,42 +134,6 @@ def test_help_and_version_are_no_mistake(run):
     assert run("--help")[0] == 0
     assert run("train", "--help")[0] == 0
     assert run("--version")[1].startswith("classmark 0.")
-
-
-def test_bars_show_how_far_long_work_is_and_yield_everything(monkeypatch):
-    screen = io.StringIO()
-    terminal = Console(file=screen, force_terminal=True, width=80)
-    monkeypatch.setattr(output, "_console", lambda: terminal)
-    with shown_by(output.Bars()):
-        assert list(track(range(3), "quick work")) == [0, 1, 2]
-    assert screen.getvalue() == "", "work that takes no time shows no bar"
-    monkeypatch.setattr(output, "PATIENCE", -1.0)
-    with shown_by(output.Bars()):
-        assert list(track(range(3), "long work")) == [0, 1, 2]
-    assert "long work" in screen.getvalue()
-
-
-def test_the_demo_runs_twice_in_one_folder(run, tmp_path):
-    code, out, _ = run("demo", "--no-serve", "--dir", tmp_path / "library")
-    assert code == 0
-    assert "nature.animals.insects" in out
-    assert "for:" in out
-    assert (tmp_path / "library" / "reports" / "evaluation.svg").exists()
-    code, out, _ = run("demo", "--no-serve", "--dir", tmp_path / "library", "--json")
-    steps = json.loads(out)
-    assert code == 0
-    rows = {row["learner"]: row for row in steps[2]["table"]["rows"]}
-    assert 0.05 <= rows["rocchio"]["one_error"] <= 0.30
-    assert rows["plm"]["average_precision"] >= rows["rocchio"]["average_precision"]
-    page = (DOCS / "library.md").read_text()
-    written = re.findall(r"^\| `(\w+)`[^|]*\|([^|]+)\|([^|]+)\|", page, re.MULTILINE)
-    assert {name for name, *_ in written} == set(rows)
-    for name, wrong, precision in written:
-        assert float(wrong) == pytest.approx(rows[name]["one_error"], abs=6e-4)
-        assert float(precision) == pytest.approx(
-            rows[name]["average_precision"], abs=6e-4
-        )
-    assert steps[3]["model"] == "000002"
 
 
 def cpu_seconds(code):

@@ -12,6 +12,8 @@ from classmark.datasets.library import (
     library_records,
     unseen_note,
 )
+from classmark.problems import Mistake
+from classmark.progress import working
 from classmark.workbench.evaluating import evaluate_project
 from classmark.workbench.importing import import_records, put_taxonomy
 from classmark.workbench.project import Project, create
@@ -32,17 +34,42 @@ class Unseen:
 
 
 def demonstrate(folder: Path) -> Iterator[Table | Trained | Evaluated | Unseen]:
-    """Import, evaluate, train and suggest; yield what each step found.
+    """Import, evaluate, train and suggest; yield what each step gives.
 
-    The new arrivals come in last: nobody has classified them, they wait.
+    The new arrivals come in last: nobody has classified them, they wait. In a folder
+    that holds the demo already, all of it is done again.
     """
     if not (folder / FILE).exists():
-        create(folder, Settings(NAME))
+        _create(folder)
     with Project(folder) as project:
+        _require_demo(project)
         yield put_taxonomy(project, library_categories(), "the embedded taxonomy")
         yield import_records(project, library_records(), "the embedded catalogue")
-        yield evaluate_project(project)
-        yield train(project)
+        with working("measuring learners"):
+            evaluated = evaluate_project(project)
+        yield evaluated
+        with working("training"):
+            trained = train(project)
+        yield trained
         yield import_records(project, library_arrivals(), "the new arrivals")
         note = unseen_note()
-        yield Unseen(note, suggest(project, note))
+        with working("suggesting"):
+            suggestions = suggest(project, note)
+        yield Unseen(note, suggestions)
+
+
+def _create(folder: Path) -> None:
+    if folder.is_dir() and any(folder.iterdir()):
+        raise Mistake(
+            f"{folder} has files of its own: name an empty or a new folder with --dir"
+        )
+    create(folder, Settings(NAME))
+
+
+def _require_demo(project: Project) -> None:
+    """Refuse a project of somebody's own: the demo would mix its catalogue in."""
+    if project.settings.name != NAME:
+        raise Mistake(
+            f"{project.folder} holds the project {project.settings.name!r}: name "
+            "another folder for the demo with --dir"
+        )

@@ -17,6 +17,7 @@ from classmark.workbench.desk.deciding import Conflict
 from classmark.workbench.desk.held import BeingRead
 
 VERSION = "/api/v1"
+REFERENCE = "#/components/schemas/{model}"
 Documented = dict[int | str, dict[str, Any]]
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -40,22 +41,35 @@ class Refused(BaseModel):
     error: Refusal
 
 
-def _as_said(status: str) -> dict[str, Any]:
-    return {"model": Refused, "description": status}
+def refusal(status: str) -> dict[str, Any]:
+    """An answer that is documented as ``Refused``.
+
+    It refers to the schema: a ``model`` here would be compiled anew for every call and
+    every status, nine hundred times before the server listens.
+    """
+    schema = {"$ref": REFERENCE.format(model=Refused.__name__)}
+    return {"description": status, "content": {"application/json": {"schema": schema}}}
+
+
+def schemas_of_refusals() -> dict[str, Any]:
+    """What ``refusal`` refers to, by name."""
+    schema = Refused.model_json_schema(mode="serialization", ref_template=REFERENCE)
+    inner: dict[str, Any] = schema.pop("$defs")
+    return inner | {Refused.__name__: schema}
 
 
 ALWAYS: Documented = {
-    400: _as_said("the call cannot be understood, or the project refuses it"),
-    401: _as_said("no token, or one that is unknown, withdrawn or too old"),
-    403: _as_said("the token's role does not allow this"),
-    408: _as_said("nothing was sent for too long"),
-    413: _as_said("the body is too large"),
-    414: _as_said("the address is too long"),
-    431: _as_said("the headers are too long"),
-    503: _as_said("the project's store or disk cannot be used at the moment"),
+    400: refusal("the call cannot be understood, or the project refuses it"),
+    401: refusal("no token, or one that is unknown, withdrawn or too old"),
+    403: refusal("the token's role does not allow this"),
+    408: refusal("nothing was sent for too long"),
+    413: refusal("the body is too large"),
+    414: refusal("the address is too long"),
+    431: refusal("the headers are too long"),
+    503: refusal("the project's store or disk cannot be used at the moment"),
 }
-MISSING: Documented = {404: _as_said("what the call names is not there")}
-CONFLICT: Documented = {409: _as_said("somebody else said something meanwhile")}
+MISSING: Documented = {404: refusal("what the call names is not there")}
+CONFLICT: Documented = {409: refusal("somebody else said something meanwhile")}
 
 
 class Call(APIRoute):

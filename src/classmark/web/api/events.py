@@ -14,7 +14,7 @@ from typing import Annotated
 from fastapi import Query, Request
 from fastapi.responses import StreamingResponse
 
-from classmark.web.api.calls import Documented, Refused, calls
+from classmark.web.api.calls import Documented, calls, refusal
 from classmark.web.guard.refusing import Refused as NotLetIn
 from classmark.web.people import OpenDesk, Reader
 from classmark.workbench.desk.desk import Desk
@@ -26,7 +26,7 @@ EACH, ALL = 20, 200  # lines open at once: of one person, of everybody
 Seconds = Annotated[float, Query(ge=0, le=3600, description="how long to listen")]
 STREAM: Documented = {
     200: {"content": {"text/event-stream": {}}, "description": "events"},
-    429: {"model": Refused, "description": f"more than {EACH} lines are open already"},
+    429: refusal(f"more than {EACH} lines are open already"),
 }
 TOO_MANY = "Too many of your pages listen already: close some."
 

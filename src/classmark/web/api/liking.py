@@ -9,7 +9,7 @@ from fastapi.responses import FileResponse
 from pydantic import Field
 from starlette.background import BackgroundTask
 
-from classmark.web.api.calls import MISSING, Documented, Refused, calls, or_missing
+from classmark.web.api.calls import MISSING, Documented, calls, or_missing, refusal
 from classmark.web.api.deciding import Ids
 from classmark.web.api.exchange import BYTES, FILE
 from classmark.web.api.naming import require_document
@@ -32,9 +32,7 @@ from classmark.workbench.screening import Rule
 
 router = calls("like")
 SearchNumber = Annotated[int, Path(ge=0, le=LARGEST)]
-READING: Documented = {
-    409: {"model": Refused, "description": "the documents are still being read"}
-}
+READING: Documented = {409: refusal("the documents are still being read")}
 THERE: Documented = MISSING | READING
 Mark = Literal["example", "yes", "no", "skip"]
 Ending = Annotated[

@@ -10,7 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from classmark.web.api.calls import calls
+from classmark.web.api.calls import calls, schemas_of_refusals
 from classmark.web.api.shapes import Answer
 from classmark.web.people import OpenDesk, Reader
 from classmark.workbench.desk.desk import Desk
@@ -97,8 +97,10 @@ def _description(app: FastAPI) -> dict[str, Any]:
         for call in calls_at.values():
             call["responses"].pop("422", None)
             call["security"] = [{"token": []}]
+    schemas = told["components"]["schemas"] | schemas_of_refusals()
     for unused in ("HTTPValidationError", "ValidationError"):
-        told["components"]["schemas"].pop(unused, None)
+        schemas.pop(unused, None)
+    told["components"]["schemas"] = dict(sorted(schemas.items()))
     told["components"]["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer"}
     }

@@ -8,7 +8,7 @@ from fastapi import Request, Response
 from pydantic import Field
 
 from classmark.problems import Mistake
-from classmark.web.api.calls import MISSING, Documented, Missing, Refused, calls
+from classmark.web.api.calls import MISSING, Documented, Missing, calls, refusal
 from classmark.web.api.shapes import Answer, Body, Id, InPath
 from classmark.web.api.tokens import Role
 from classmark.web.guard.passwords import fits, hash_password
@@ -19,7 +19,7 @@ from classmark.workbench.desk.desk import Desk
 from classmark.workbench.store import Store
 
 router = calls("users")
-TRIES: Documented = {429: {"model": Refused, "description": "too many were wrong"}}
+TRIES: Documented = {429: refusal("too many were wrong")}
 Password = Annotated[str, Field(min_length=12, max_length=1024)]
 
 

@@ -129,14 +129,6 @@ def test_nothing_to_count(monkeypatch, size):
     assert list(count_blocks([], ANALYZER, GrowingVocabulary())) == []
 
 
-@pytest.mark.usefixtures("compiled_always")
-def test_every_code_point_between_letters():
-    text = " ".join(f"a{chr(point)}B" for point in range(0x110000))
-    plain = Analyzer(stop=False, stem=False)
-    counted = count([text], plain)
-    assert as_dicts(counted.rows, counted.vocabulary.terms) == expected([text], plain)
-
-
 @pytest.mark.parametrize(
     ("texts", "message"),
     [

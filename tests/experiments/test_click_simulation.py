@@ -1,18 +1,12 @@
 """Clicks of a known user: the log, what is learned from it, and the whole table."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from classmark.datasets import load
 from classmark.experiments import click_simulation as clicks
 from classmark.experiments.click_log import simulate_clicks, with_order
-from classmark.experiments.click_report import clicks_report
 from classmark.experiments.click_users import User
 from classmark.experiments.click_world import Candidates, World
-from classmark.experiments.off_policy import Table as Policies
 from classmark.judgments.clicks import click_preferences
 
 GRADES = [np.array([1, 0] * 10), np.array([0, 1] * 10), np.zeros(12, int)]
@@ -104,17 +98,3 @@ def test_the_truth_is_learned_where_it_is_among_the_features():
     theta = log.propensities()["click model"]
     learned = world.learn(log.preferences("clicked-over-skipped", theta))
     assert world.ndcg(learned).mean() > 0.95
-
-
-def test_the_whole_table_on_the_embedded_corpus(tmp_path):
-    table = clicks.simulated([load("library")], (3_000, 6_000), ("bm25",), 1)
-    assert len(table.rows) == 3 + 5 * 3
-    assert all(len(row.ndcg) == 2 for row in table.rows)
-    assert all(0 <= value <= 1 for row in table.rows for value in row.ndcg)
-    report = clicks_report(table, Policies([], []))
-    assert report.rows[0]["method"] == clicks.SERVICE
-    assert len(report.rows[1]["library, bm25"].split()) == 2
-    assert any("is best of 15 ways" in claim for claim in report.claims)
-    json.dumps(report.facts)
-    report.draw(tmp_path / "clicks.svg")
-    assert "skip-above" in Path(tmp_path / "clicks.svg").read_text()

@@ -5,19 +5,9 @@ import os
 import numpy as np
 import pytest
 
-from classmark.datasets import load
 from classmark.experiments.candidates import Block, Candidates, candidates_of
 from classmark.experiments.ranker_learners import NAMES, Learner, learner_of
 from classmark.experiments.ranker_learning import Preferred, fit_preferred
-from classmark.experiments.ranker_report import service_report
-from classmark.experiments.ranker_service import (
-    ALONE,
-    BEST,
-    LEARNED,
-    LONGER,
-    ONE_TEXT,
-    compare_on,
-)
 from classmark.experiments.ranker_training import (
     choose_price,
     compare,
@@ -168,20 +158,3 @@ def test_a_block_keeps_some_features(found):
     block = found.blocks["1"].only([3, 0])
     assert isinstance(block, Block)
     np.testing.assert_array_equal(block.raw, found.blocks["1"].raw[:, [3, 0]])
-
-
-def test_a_learned_ranker_beats_the_best_single_model_on_the_library(tmp_path):
-    learner = Learner("ranking-svm", learner_of("ranking-svm").make, (0.001,))
-    table = compare_on([load("library")], learner, seeds=(0,))
-    rows = {row.method: row for row in table.rows}
-    assert set(rows) == {LEARNED, BEST, ONE_TEXT, LONGER, ALONE}
-    assert table.sizes == {"library": (18, 18)}
-    for key in ("ndcg@10", "map"):
-        assert rows[LEARNED].measures[key] > rows[BEST].measures[key]
-        assert rows[BEST].chance[key] < 0.05
-        assert rows[LEARNED].measures[key] > rows[ONE_TEXT].measures[key]
-    assert len(table.claims) == 8
-    report = service_report(table)
-    assert [row["order"] for row in report.rows] == list(rows)
-    report.draw(tmp_path / "plot.svg")
-    assert "learned without feedback" in (tmp_path / "plot.svg").read_text()

@@ -5,7 +5,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.corpus import counts as counting
 from classmark.corpus.table import TokenTable
+from classmark.text.analysis import Analyzer
 from classmark.text.tokens import words
 
 TEXTS = st.lists(st.text() | st.text("aB1_ éß漢の\u0301'İΣ"), max_size=6)
@@ -30,3 +32,14 @@ def test_documents_do_not_touch(one, other):
     table = TokenTable()
     list(table.chunks([one, other]))
     assert table.tokens() == list(dict.fromkeys([*words(one), *words(other)]))
+
+
+def test_every_code_point_between_letters(monkeypatch):
+    monkeypatch.setattr(counting, "SMALL", 0)
+    text = " ".join(f"a{chr(point)}B" for point in range(0x110000))
+    analyzer = Analyzer(stop=False, stem=False)
+    counted = counting.count([text], analyzer)
+    columns, values = counted.rows.row(0)
+    terms = [counted.vocabulary.terms[column] for column in columns.tolist()]
+    counts = dict(zip(terms, values.tolist(), strict=True))
+    assert counts == Counter(analyzer(text))

@@ -15,7 +15,7 @@ from classmark.workbench.importing import import_records
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 
-PAGE = (Path(__file__).parent.parent / "docs" / "rank.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "rank.md").read_text()
 
 
 def blocks(kind):

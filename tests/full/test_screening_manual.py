@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parent.parent / "docs" / "screening.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "screening.md").read_text()
 
 
 def test_the_commands_run(monkeypatch, capsys, tmp_path):

@@ -14,7 +14,7 @@ from classmark.workbench.importing import import_records, put_taxonomy
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 
-PAGE = (Path(__file__).parent.parent / "docs" / "like.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "like.md").read_text()
 
 
 def blocks(kind):

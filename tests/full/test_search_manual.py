@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parent.parent / "docs" / "search.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "search.md").read_text()
 
 
 @pytest.fixture(autouse=True)

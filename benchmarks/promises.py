@@ -119,6 +119,7 @@ PROMISES = (
             "tests/formats/test_archive.py",
             "tests/workbench/desk/test_desk_files.py",
             "tests/web/test_files.py",
+            "tests/web/full/test_uploads.py",
         ),
     ),
     Promise(

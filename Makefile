@@ -1,4 +1,4 @@
-# Classmark in nine words. Every verb sets the environment up first.
+# What a newcomer needs; every verb installs what it needs first.
 SHELL := /bin/bash
 .ONESHELL:
 .SHELLFLAGS := -euo pipefail -c
@@ -7,58 +7,73 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
 DEMO ?= library
 WORKERS ?= auto
+export PYTHON VENV
+unexport PYTHONDONTWRITEBYTECODE # what is imported once is read faster ever after
 
-.PHONY: help demo test check docs bench promises serve clean lock
+RUN := $(VENV)/.run
+TEST := $(VENV)/.test
+DEV := $(VENV)/.dev
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
 
-help: ## what can be made
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+.PHONY: help demo serve test test-rest test-all check docs bench promises lock clean
 
-$(READY): requirements/dev.lock pyproject.toml
-	@if command -v uv >/dev/null; then
-	  [ -x $(BIN)/python ] || uv venv --quiet --python $(PYTHON) $(VENV)
-	  VIRTUAL_ENV=$(abspath $(VENV)) uv pip install --quiet --require-hashes -r requirements/dev.lock
-	  VIRTUAL_ENV=$(abspath $(VENV)) uv pip install --quiet --no-deps --no-build-isolation --editable .
-	else
-	  [ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	fi
-	@touch $(READY)
+help: ## what can be made, and how long it takes
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 11
 
-demo: $(READY) ## import, train, evaluate and suggest on the embedded library; then the workbench
+$(RUN) $(TEST) $(DEV): $(VENV)/.%: requirements/%.lock
+	@requirements/install $*
+
+demo: $(RUN) ## the main job on the embedded library, then the workbench (a minute; ten seconds the next time)
 	@if [ -t 1 ] && [ -z "$${CI:-}" ]; then serve=--serve; else serve=--no-serve; fi
 	$(BIN)/classmark demo $$serve --dir $(DEMO)
 
-test: $(READY) ## all tests (those marked data need CLASSMARK_DATA)
-	$(BIN)/python -m pytest -q -n $(WORKERS)
+serve: $(RUN) ## the workbench over the demo's project (two seconds)
+	@$(BIN)/classmark serve $(DEMO)
 
-check: $(READY) ## style, types, architecture, spelling
-	$(BIN)/ruff format --check .
+test: $(TEST) ## the tests of every room, the README's examples, a walk through every page and command (three minutes)
+	@$(BIN)/python -m classmark.compiling all
+	$(PYTEST) -m "not full"
+
+test-rest: $(DEV) ## what make test leaves out: browser, PostgreSQL, machines, promises, laws, data sets (ten minutes)
+	@$(BIN)/python -m classmark.compiling all
+	$(PYTEST) -m full
+	echo "the kernels once more as plain Python: errors have line numbers, and both arithmetics agree"
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "not slow and not data" \
+	  tests/corpus tests/losses tests/measures tests/solvers tests/text tests/rankers/test_preference.py
+
+test-all: test test-rest ## both (a quarter of an hour; tests marked data need CLASSMARK_DATA)
+
+check: $(DEV) ## style, types, architecture, spelling, the wheel (a minute)
+	@$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell src tests docs benchmarks *.md
 	$(BIN)/validate-pyproject pyproject.toml
+	$(BIN)/hatchling build -t wheel -d $(VENV)/wheel >/dev/null
 
-docs: $(READY) ## the manual, as HTML in docs/_build
-	$(BIN)/sphinx-build -q -W -b html docs docs/_build
+docs: $(DEV) ## the manual, as HTML in docs/_build (half a minute)
+	@$(BIN)/sphinx-build -q -W -b html docs docs/_build
 
-bench: $(READY) ## the benchmarks of docs/benchmarks.md (need CLASSMARK_DATA)
+bench: $(DEV) ## the benchmarks of docs/benchmarks.md (hours; they need CLASSMARK_DATA)
 	@[ -n "$${CLASSMARK_DATA:-}" ] || { echo "bench needs the public data sets: set CLASSMARK_DATA to their folder (docs/datasets.md)"; exit 2; }
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script; done
 
-promises: $(READY) ## what is promised of reliability, in full; figures in docs/promises.md
-	$(BIN)/python benchmarks/promises.py
-
-serve: $(READY) ## the workbench over the demo project
-	$(BIN)/classmark serve $(DEMO)
+promises: $(DEV) ## what is promised of reliability, in full; figures in docs/promises.md (an hour)
+	@$(BIN)/python benchmarks/promises.py
 
 lock: ## resolve the versions anew (needs uv)
-	uv pip compile pyproject.toml --extra dev --extra docs --universal --python-version 3.11 \
-	  --no-emit-index-url --no-header --no-annotate --generate-hashes --quiet --upgrade -o requirements/dev.lock
+	@compile() {
+	  uv pip compile pyproject.toml "$${@:2}" --universal --python-version 3.11 --no-emit-index-url --no-header \
+	    --no-annotate --generate-hashes --quiet --upgrade -o requirements/$$1.lock
+	}
+	compile dev --extra dev --extra docs
+	grep -E '^[a-z0-9]' requirements/dev.lock | sed 's/ \\$$//' > requirements/pins.txt
+	compile test --extra test -c requirements/pins.txt
+	compile run -c requirements/pins.txt
+	rm requirements/pins.txt
 
 clean: ## remove what make made
 	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

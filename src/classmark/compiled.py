@@ -1,17 +1,17 @@
-"""The one door to numba: kernels are compiled when first called, and cached on disk.
+"""Kernels: functions over arrays that are compiled when first called, and cached.
 
-A *kernel* is a Python function over arrays. Called from Python it is machine code, made
-by the first call and cached between processes; called by another kernel it is a part of
-that kernel's machine code, without a wrapper, an optimisation or a cache entry of its
-own. numba is imported by the first call that needs machine code.
+Called from Python a kernel is machine code, made by the first call and cached on disk;
+called by another kernel it is a part of that kernel's machine code. numba is imported
+by the first call that needs machine code (``classmark.machine_code``).
 
-``kernels.json`` lists the argument types of every kernel that Python calls. A call with
-other types is an error, so that nothing is compiled twice by accident, and everything
-can be compiled ahead (``classmark.compiling``).
+``kernels.json`` declares the argument types of every kernel that Python calls. A call
+with another dtype is an error, so that nothing is compiled twice by accident, and all
+can be compiled ahead (``classmark.compiling``). A kernel that is not declared is only
+ever a part: called from Python, by a test, it runs as it stands.
 
-numba's cache sees changes of the decorated function's own file only; a kernel that
-calls a formula of another file would go on with the old formula. So the cache folder is
-named by a digest of all ``kernels.py`` and ``formulas.py`` of the package.
+numba's cache sees changes of a kernel's own file only; a kernel that calls a formula of
+another file would go on with the old formula. So the cache folder is named by a digest
+of all ``kernels.py`` and ``formulas.py`` of the package.
 """
 
 from __future__ import annotations
@@ -30,9 +30,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent
 DECLARED = PACKAGE / "kernels.json"
-RECORD = "CLASSMARK_RECORD_KERNELS"  # a file that gains each signature compiled
-OPTIONS = {"nopython": True, "nogil": True, "boundscheck": False}
-PART = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 _running = SimpleNamespace(plain=os.environ.get("NUMBA_DISABLE_JIT", "0") != "0")
 
@@ -59,12 +56,17 @@ def plain_kernels() -> Iterator[None]:
         _running.plain = before
 
 
+def is_plain() -> bool:
+    """Whether kernels run as plain Python."""
+    return bool(_running.plain)
+
+
 @functools.cache
 def cache_folder() -> Path:
     """Where compiled kernels are kept: one folder per state of the kernel sources."""
-    sources = sorted([*PACKAGE.rglob("kernels.py"), *PACKAGE.rglob("formulas.py")])
+    sources = [*PACKAGE.rglob("kernels.py"), *PACKAGE.rglob("formulas.py")]
     digest = hashlib.blake2b(digest_size=8)
-    for source in (*sources, Path(__file__)):
+    for source in (*sorted(sources), PACKAGE / "machine_code.py"):
         digest.update(str(source.relative_to(PACKAGE)).encode())
         digest.update(source.read_bytes())
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
@@ -72,10 +74,10 @@ def cache_folder() -> Path:
 
 
 @functools.cache
-def declared_types() -> dict[str, list[str]]:
-    """The types of the arguments that each kernel may be called with, by its name."""
-    types: dict[str, list[str]] = json.loads(DECLARED.read_text())
-    return types
+def declared() -> dict[str, Any]:
+    """What ``kernels.json`` says: types of each kernel, and which the demo calls."""
+    declaration: dict[str, Any] = json.loads(DECLARED.read_text())
+    return declaration
 
 
 class Kernel:
@@ -87,19 +89,25 @@ class Kernel:
         self.name = f"{plain.__module__.removeprefix('classmark.')}.{plain.__name__}"
 
     def __call__(self, *args: Any) -> Any:
-        if _running.plain:
-            return self.plain(*args)
-        return self.door(*args)
+        """Run the machine code, or the function where kernels are plain."""
+        return (self.plain if _running.plain else self.door)(*args)
 
     @functools.cached_property
     def door(self) -> Any:
-        """The machine code as Python calls it."""
-        return _numba().Door(self)
+        """The machine code as Python calls it; of a mere part, the function."""
+        types = declared()["types"].get(self.name)
+        if types is None:
+            return self.plain
+        from classmark.machine_code import Door
+
+        return Door(self.name, self.linked(), types, cache_folder())
 
     @functools.cached_property
     def part(self) -> Any:
         """The machine code as another kernel calls it."""
-        return _numba().Part(self)
+        from classmark.machine_code import Part
+
+        return Part(self.linked())
 
     def linked(self) -> FunctionType:
         """The function, with the kernels it calls as parts of its machine code."""
@@ -112,105 +120,3 @@ class Kernel:
             plain.__code__, names, plain.__name__, plain.__defaults__
         )
         return functools.update_wrapper(function, plain)
-
-
-@functools.cache
-def _numba() -> SimpleNamespace:
-    """What a kernel needs of numba, which is imported here and nowhere else."""
-    from numba.core import config, types
-    from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import Compiler
-    from numba.core.registry import CPUDispatcher
-
-    class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
-        """Code to be linked into a kernel, which optimises it together with its own."""
-
-        codegen = SimpleNamespace(set_env=lambda _name, _environment: None)
-
-        def _optimize_final_module(self) -> None:
-            """Leave that to the kernel."""
-
-        def _finalize_final_module(self) -> None:
-            self._finalize_dynamic_globals()
-            self._finalized = True
-
-    class PartCompiler(Compiler):  # type: ignore[misc]
-        def __init__(self, typing: Any, target: Any, _library: Any, *rest: Any) -> None:
-            library = PartLibrary(target.codegen(), "part")
-            super().__init__(typing, target, library, *rest)
-
-    class Part(CPUDispatcher):  # type: ignore[misc]
-        """A kernel within another: whole numbers come as int64, literals are numbers.
-
-        So one call with 0, one with a column of type uint32 and one with a count all
-        use the same code.
-        """
-
-        def __init__(self, kernel: Kernel) -> None:
-            super().__init__(
-                kernel.linked(), targetoptions=dict(PART), pipeline_class=PartCompiler
-            )
-            annotations = kernel.plain.__annotations__.values()
-            self.whole = [annotation in {"int", int} for annotation in annotations]
-
-        def get_call_template(self, args: Any, kws: Any) -> Any:
-            plain = [types.unliteral(a) for a in args]
-            for at, whole in enumerate(self.whole[: len(plain)]):
-                if whole and isinstance(plain[at], types.Integer):
-                    plain[at] = types.int64
-            return super().get_call_template(plain, kws)
-
-    class Door(CPUDispatcher):  # type: ignore[misc]
-        """A kernel that Python calls, with the types that are declared for it."""
-
-        def __init__(self, kernel: Kernel) -> None:
-            super().__init__(kernel.linked(), targetoptions=dict(OPTIONS))
-            self.kernel = kernel
-            before, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder())
-            try:
-                self.enable_caching()
-            finally:
-                config.CACHE_DIR = before
-
-        def compile(self, sig: Any) -> Any:
-            _check(self.kernel.name, tuple(sig))
-            return super().compile(sig)
-
-    return SimpleNamespace(Door=Door, Part=Part)
-
-
-def _check(name: str, signature: tuple[Any, ...]) -> None:
-    """Refuse types that are not declared for the kernel ``name``."""
-    types = " ".join(type_name(t) for t in signature)
-    if record := os.environ.get(RECORD):
-        with Path(record).open("a") as file:
-            file.write(json.dumps([name, types]) + "\n")
-    elif DECLARED.exists() and types not in declared_types().get(name, ()):
-        raise TypeError(
-            f"the kernel {name} is called with arguments of the types\n  {types}\n"
-            f"and {DECLARED.name} declares\n  "
-            + "\n  ".join(declared_types().get(name, ["nothing"]))
-        )
-
-
-def type_name(type_: Any) -> str:
-    """Name a numba type in a word: ``f4[,]`` is a table of float32, ``!`` read only.
-
-    A layout other than C is named, too: ``i8[,]A``.
-    """
-    from numba.core import types
-
-    if isinstance(type_, types.Array):
-        layout = "" if type_.layout == "C" else type_.layout
-        shape = "[" + "," * (type_.ndim - 1) + "]"
-        return type_name(type_.dtype) + shape + layout + "!" * (not type_.mutable)
-    if isinstance(type_, types.BaseTuple):
-        cls = getattr(type_, "instance_class", None)
-        name = f"{cls.__module__}.{cls.__qualname__}" if cls else ""
-        return f"{name}({' '.join(type_name(t) for t in type_)})"
-    if isinstance(type_, types.Boolean):
-        return "b1"
-    if isinstance(type_, types.Number):
-        kind = "f" if isinstance(type_, types.Float) else "i" if type_.signed else "u"
-        return f"{kind}{type_.bitwidth // 8}"
-    return str(type_)

@@ -67,7 +67,7 @@ def test_the_dual_rises_and_stays_below(several):
     rows, labels = _documents(several)
     problem, last = OddsDual(rows, labels, 3.0), -np.inf
     for _ in range(12):
-        problem.learn(np.arange(len(rows), dtype=np.uint32))
+        problem.learn(np.arange(len(rows)))
         half, dual = problem.values()
         assert last <= dual <= half + problem.cost() + 1e-9
         last = dual

@@ -72,7 +72,7 @@ def _problem(arrays: Mapping[str, NDArray[Any]], mapping: str) -> ImplicitDual:
     parts = ("starts", "columns", "values")
     rows = Rows(*(arrays[f"words_{p}"] for p in parts), weights.shape[0])  # type: ignore[call-arg, arg-type]
     levels = Rows(*(arrays[f"levels_{p}"] for p in parts), weights.shape[1])  # type: ignore[call-arg, arg-type]
-    problem = ImplicitDual(rows, levels, mapping, Caps(*[arrays["caps"]] * 2))
+    problem = ImplicitDual(rows, levels, mapping, Caps(*[np.array(arrays["caps"])] * 2))
     problem.W = weights
     problem.slots = np.array(arrays["slots"])
     problem.naps, problem.costs = np.array(arrays["naps"]), np.array(arrays["costs"])

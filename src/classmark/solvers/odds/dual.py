@@ -40,13 +40,13 @@ class OddsDual:
         others = 1.0 + self.labels.width - np.repeat(sizes, sizes)
         self.entropy[silent] = np.log(others[silent])
 
-    def learn(self, order: NDArray[np.uint32]) -> float:
+    def learn(self, order: NDArray[np.int64]) -> float:
         """One pass; return the cost as it was seen on the way."""
         return self._visit(order, learn=True)
 
     def cost(self) -> float:
         """Σ cap · loss at the present weights."""
-        return self._visit(np.arange(self.n_documents, dtype=np.uint32), learn=False)
+        return self._visit(np.arange(self.n_documents), learn=False)
 
     def settle(self) -> None:
         """One thread, so W is what the duals stand for."""
@@ -57,7 +57,7 @@ class OddsDual:
         half = 0.5 * float(flat @ flat)
         return half, float(self.caps @ self.entropy) - half
 
-    def _visit(self, order: NDArray[np.uint32], *, learn: bool) -> float:
+    def _visit(self, order: NDArray[np.int64], *, learn: bool) -> float:
         from classmark.solvers.odds.kernels import odds_pass
 
         rows, labels = self.rows, self.labels

@@ -1,0 +1,162 @@
+"""The one module that imports numba: kernels as machine code.
+
+A *door* is a kernel that Python calls: optimised, with a wrapper, cached on disk. A
+*part* is a kernel within another: it is linked into the door's code and optimised with
+it, once; numba by itself would optimise, emit, wrap and cache each part of a chain, and
+its callers again with all their parts, at a cost that grows with the chain's square.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from numba.core import config, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.registry import CPUDispatcher
+
+from classmark.progress import working
+
+OPTIONS = {"nopython": True, "nogil": True, "boundscheck": False}
+NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """Code to be linked into a door, which optimises it together with its own."""
+
+    codegen = SimpleNamespace(set_env=lambda _name, _environment: None)
+
+    def _optimize_final_module(self) -> None:
+        """Leave that to the door."""
+
+    def _finalize_final_module(self) -> None:
+        """Emit nothing."""
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class PartCompiler(Compiler):  # type: ignore[misc]
+    """numba's compiler, into a ``PartLibrary``."""
+
+    def __init__(self, typing: Any, target: Any, _library: Any, *rest: Any) -> None:
+        super().__init__(typing, target, PartLibrary(target.codegen(), "part"), *rest)
+
+
+class Part(CPUDispatcher):  # type: ignore[misc]
+    """A kernel within another: literals are numbers, whole numbers come as int64.
+
+    So calls with 0, with a column of type uint32 and with a count use the same code.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(
+            function, targetoptions=OPTIONS | NO_WRAPPERS, pipeline_class=PartCompiler
+        )
+        self.is_whole = [a in {"int", int} for a in function.__annotations__.values()]
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Choose the code for arguments of the types ``args``."""
+        plain = [types.unliteral(a) for a in args]
+        for at, whole in enumerate(self.is_whole[: len(plain)]):
+            if whole and isinstance(plain[at], types.Integer):
+                plain[at] = types.int64
+        return super().get_call_template(plain, kws)
+
+
+class Door(CPUDispatcher):  # type: ignore[misc]
+    """A kernel that Python calls, with the types that are declared for it."""
+
+    def __init__(
+        self, name: str, function: Callable[..., Any], declared: list[str], cache: Path
+    ) -> None:
+        super().__init__(function, targetoptions=dict(OPTIONS))
+        self.kernel, self.declared = name, declared
+        before, config.CACHE_DIR = config.CACHE_DIR, str(cache)
+        try:
+            self.enable_caching()
+        finally:
+            config.CACHE_DIR = before
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for arguments of the types ``sig``, or read it from the cache."""
+        self.check(sig)
+        with working(f"compiling {self.kernel}, once per version"):
+            return super().compile(sig)
+
+    def check(self, sig: Any) -> None:
+        """Refuse dtypes that are not declared."""
+        asked = " ".join(type_name(t) for t in sig)
+        if _dtypes(asked) not in map(_dtypes, self.declared):
+            raise TypeError(
+                f"the kernel {self.kernel} is called with the types\n  {asked}\n"
+                "but kernels.json declares\n  " + "\n  ".join(self.declared)
+            )
+
+
+def _dtypes(names: str) -> str:
+    """The types without what an array's owner decides: read only, layout."""
+    return names.replace("!", "").replace("]A", "]").replace("]F", "]")
+
+
+def type_name(type_: Any) -> str:
+    """Name a numba type in a word: ``f4[,]`` is a table of float32, ``!`` read only.
+
+    A layout other than C is named, too: ``i8[,]A``.
+    """
+    if isinstance(type_, types.Array):
+        layout = "" if type_.layout == "C" else type_.layout
+        shape = "[" + "," * (type_.ndim - 1) + "]"
+        return type_name(type_.dtype) + shape + layout + "!" * (not type_.mutable)
+    if isinstance(type_, types.BaseTuple):
+        cls = getattr(type_, "instance_class", None)
+        name = f"{cls.__module__}.{cls.__qualname__}" if cls else ""
+        return f"{name}({' '.join(type_name(t) for t in type_)})"
+    if isinstance(type_, types.Boolean):
+        return "b1"
+    if isinstance(type_, types.Number):
+        kind = "f" if isinstance(type_, types.Float) else "i" if type_.signed else "u"
+        return f"{kind}{type_.bitwidth // 8}"
+    return str(type_)
+
+
+def parse_types(names: str) -> list[Any]:
+    """Read the types that ``type_name`` has named.
+
+    >>> parse_types("f4[,] (i8 u1[]!)")[0]
+    Array(float32, 2, 'C', False, aligned=True)
+    """
+    return list(_parsed(iter(names.replace("(", " ( ").replace(")", " ) ").split())))
+
+
+def _parsed(words: Iterator[str]) -> Iterator[Any]:
+    """Yield the types up to the end of the words, or of the tuple."""
+    cls = None
+    for word in words:
+        if word == ")":
+            return
+        if word == "(":
+            parts = tuple(_parsed(words))
+            yield types.NamedTuple(parts, cls) if cls else types.Tuple(parts)
+            cls = None
+        elif "." in word:
+            room, _, name = word.rpartition(".")
+            cls = getattr(import_module(room), name)
+        else:
+            yield _type(word)
+
+
+def _type(word: str) -> Any:
+    """Read one type that is not a tuple."""
+    if "[" in word:
+        dtype, _, rest = word.partition("[")
+        shape, _, flags = rest.partition("]")
+        layout, dims = flags.rstrip("!") or "C", shape.count(",") + 1
+        return types.Array(_type(dtype), dims, layout, readonly=flags.endswith("!"))
+    if word == "b1":
+        return types.boolean
+    kind = {"i": "int", "u": "uint", "f": "float"}[word[0]]
+    return getattr(types, f"{kind}{8 * int(word[1:])}")

@@ -32,7 +32,8 @@ def test_what_to_type_next_works(run, demo, library, monkeypatch):
     monkeypatch.chdir(library.parent)
     _, out = demo
     typed = re.findall(r"^  classmark (.*)$", out, re.MULTILINE)
-    assert len(typed) == 3
+    assert len(typed) == 4
+    assert typed.pop() == "serve library"
     for line in typed:
         assert run(*shlex.split(line))[::2] == (0, "")
 
@@ -116,4 +117,4 @@ def test_the_address_is_the_last_line(run, library, monkeypatch):
     code, out, _ = run("demo", "--dir", library)
     assert code == 0
     assert "What to type next, in another terminal:" in out
-    assert out.strip().splitlines()[-1].endswith("at http://127.0.0.1:8000/?code=1")
+    assert out.strip().splitlines()[-1] == "  http://127.0.0.1:8000/?code=1"

@@ -100,10 +100,10 @@ def test_what_is_not_shown_is_counted(capsys, monkeypatch):
     columns = [Column("loss1", meaning="the first of them", brief=False)]
     table = Table("Evaluation", rows, "a note", columns, "measures")
     out = shown(capsys, monkeypatch, table, remedy="classmark evaluate --all")
-    assert "a note\n  1 more measures: classmark evaluate --all\n" in out
+    assert "a note\n  1 more measure: classmark evaluate --all\n" in out
     out = shown(capsys, monkeypatch, table, everything=True)
     assert "loss1: the first of them" in out
-    assert "more measures" not in out
+    assert "more measure" not in out
 
 
 @pytest.mark.parametrize(("best", "value"), [("least", "0.5000"), ("greatest", "0.7")])
@@ -123,6 +123,8 @@ def test_sentences_are_wrapped_and_paths_are_not_parted(capsys, monkeypatch):
     path = "/very/long/" + "folder/" * 12 + "plot.svg"
     output.tell(f"a sentence of some length, and then the plot: {path} there", "  ")
     assert path in capsys.readouterr().out
+    output.tell("x" * 53 + " and 92 % likely")
+    assert "and\n92 % likely" in capsys.readouterr().out
     output.tell(output.parts_of({f"term{i}": 0.5 for i in range(20)}), " = ")
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line) <= 60 for line in lines)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from classmark.cli.output import (
+    JOINED,
     in_percent,
     say,
     show_evaluated,
@@ -36,7 +37,9 @@ def run(folder: Path, *, serve: bool, as_json: bool) -> None:
     if serve:
         _serve(folder)
     else:
-        say(f"The workbench, in the browser: {story.command('serve', str(folder))}")
+        say(
+            f"The workbench, in the browser:\n\n  {story.command('serve', str(folder))}"
+        )
 
 
 class Story:
@@ -80,6 +83,7 @@ class Story:
         table = evaluated.table
         self.measures = {str(row["learner"]): row for row in table.rows}
         remedy = self.command("evaluate", "--all", "--project", str(self.folder))
+        remedy = remedy.replace(" ", JOINED)
         show_evaluated(
             replace(evaluated, table=replace(table, title=TITLE)), remedy=remedy
         )
@@ -162,8 +166,9 @@ def _serve(folder: Path) -> None:
     from classmark.web.serving import serve_project
 
     def say_address(text: str) -> None:
-        tell("The workbench is ready: open this address in a browser. Ctrl+C ends it.")
-        say(f"\n  {text}\n")
+        *_, address = text.split()
+        tell("The workbench is ready. Open this address in a browser; Ctrl+C ends it:")
+        say(f"\n  {address}\n")
         sys.stdout.flush()
 
     serve_project(folder, "127.0.0.1", 8000, say_address, or_free=True)

@@ -50,7 +50,7 @@ def tell(text: str, first: str = "", then: str | None = None) -> None:
     then = " " * len(first) if then is None else then
     for paragraph in text.split("\n"):
         lines = textwrap.wrap(
-            paragraph,
+            paragraph.replace(" %", f"{JOINED}%"),
             min(screen_width(), WIDTH),
             initial_indent=first,
             subsequent_indent=then,
@@ -113,7 +113,8 @@ def _left_out(table: Table, shown: Shown) -> str:
         )
     more = sum(not column.brief for column in columns_of(table))
     if more:
-        parts.append(f"{more} more {table.plural}")
+        things = table.plural.removesuffix("s") if more == 1 else table.plural
+        parts.append(f"{more} more {things}")
     if shown.cut:
         parts.append("texts that end in … go on")
     return ", ".join(parts)

@@ -239,10 +239,8 @@ def show_found(
             tell(answer.snippet, BELOW)
         if answer.parts:
             tell(_parts(answer.parts), f"{BELOW}= ")
-    notes = [found.note] if found.note else []
-    if impression is not None:
-        notes.append(f"logged: classmark click {impression} ID says what you opened")
-    for note in notes:
+    click = f"logged: classmark click {impression} ID says what you opened"
+    for note in filter(None, (found.note, "" if impression is None else click)):
         say()
         tell(note, "  ")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from classmark.problems import Mistake
 from classmark.taxonomy.category import taxonomy_of
-from classmark.workbench.views import Cell, Column, Table
+from classmark.workbench.views import FACTS, Cell, Column, Table
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -23,7 +23,7 @@ LEFT JOIN categories AS o ON o.number = j.other
 WHERE document = ?1 OR ?1 IS NULL
 ORDER BY j.seq DESC LIMIT ?2
 """
-ACTS = ("number", "who", "document", "act", "category", "other", "state", "note")
+ACTS = ("who", "document", "act", "category", "other", "state", "note")
 DETAILS = ("at", "undoes", "within", "grade", "model", "rank", "score")
 
 
@@ -46,7 +46,7 @@ def info(project: Project, *, check: bool = False) -> Table:
     note = ""
     if check:
         note = _checked(project)
-    return Table("Project", rows, note, [Column("what"), Column("value", wrap=True)])
+    return Table("Project", rows, note, FACTS)
 
 
 def _in_service(project: Project) -> list[dict[str, Cell]]:
@@ -123,7 +123,7 @@ def history(project: Project, document: str | None = None, top: int = 20) -> Tab
     rows: list[dict[str, Cell]] = [
         dict(zip(columns, row, strict=True)) for row in found
     ]
-    shown = [Column(name) for name in ACTS]
+    shown = [Column("number", format="d"), *map(Column, ACTS)]
     shown += [Column(name, brief=False) for name in DETAILS]
     note = "newest first; undo any with classmark undo NUMBER"
     return Table("History", rows, note, shown)

@@ -20,7 +20,7 @@ from classmark.problems import Mistake
 from classmark.sparse import rows_from
 from classmark.taxonomy.category import taxonomy_of
 from classmark.workbench.collecting import TEST, labelled, part_of, text_of
-from classmark.workbench.views import Cell, Table
+from classmark.workbench.views import FACTS, Cell, Table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -53,7 +53,7 @@ def report_taxonomy(project: Project) -> Reported:
         for row in report.rows()
         if row["what"] != WORDS["why"]
     ]
-    table = Table(f"Taxonomy of {project.settings.name}", rows, report.why)
+    table = Table(f"Taxonomy of {project.settings.name}", rows, report.why, FACTS)
     plot = None if X is None else _plotted(project, tree, X, y)
     return Reported(table, _facts(report), plot)
 
@@ -92,7 +92,7 @@ def try_pruning(
         "explained": found.explained,
     }
     rows: list[dict[str, Cell]] = found.rows()
-    note = "\n  ".join(filter(None, (found.said, found.explained)))
+    note = "\n".join(filter(None, (found.said, found.explained)))
     return Reported(Table(title, rows, note), facts)
 
 

@@ -28,6 +28,9 @@ class Column:
     wrap: bool = False
 
 
+FACTS = (Column("what"), Column("value", wrap=True))  # of a list of facts
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows under a title; every row has the same keys, the columns.

@@ -7,16 +7,15 @@ def order(scores):
     return sorted(range(len(scores)), key=lambda label: (-scores[label], label))
 
 
-def relevant_ranks(scores, starts, columns, ordered):
+def relevant_ranks(scores, starts, columns):
     ranks, above = [], []
     for i, row in enumerate(scores):
         relevant = set(columns[starts[i] : starts[i + 1]].tolist())
-        assert relevant == set(ordered[starts[i] : starts[i + 1]].tolist())
-        place = {label: r for r, label in enumerate(order(row.tolist()), 1)}
-        for y in ordered[starts[i] : starts[i + 1]].tolist():
-            ranks.append(place[y])
-            others = [s for s in range(len(row)) if s not in relevant]
-            above.append(sum(row[s] >= row[y] for s in others))
+        others = set(range(len(row))) - relevant
+        for rank, y in enumerate(order(row.tolist()), 1):
+            if y in relevant:
+                ranks.append(rank)
+                above.append(sum(row[s] >= row[y] for s in others))
     return np.array(ranks, np.int64), np.array(above, np.int64)
 
 

@@ -10,10 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
-from classmark.ranking import numbers
+from classmark.ranking import numbers, order
 from classmark.sparse import Rows
 
 Values = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+BLOCK = 1 << 18  # scores looked at together
+FEW = 64  # up to so many labels, counting for each is faster than sorting all scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +47,73 @@ def rank_relevant(scores: ArrayLike, Y: Any) -> RelevantRanks:
     >>> rank_relevant([[0.1, 0.9, 0.5]], [[0, 2]]).ranks.tolist()
     [2, 3]
     """
-    from classmark.measures.kernels import relevant_ranks
-
     table = numbers(scores)
     if table.ndim != 2:
         raise Mistake("scores has 1 dimension: give one row of label scores a document")
     n, k = table.shape
     labels = relevant(Y, n, k)
-    starts, columns = labels.starts, labels.columns
-    document = np.repeat(np.arange(n), np.diff(starts))
-    best_first = np.lexsort((columns, -table[document, columns], document))
-    table = np.ascontiguousarray(table)
-    ranks, above = relevant_ranks(table, starts, columns, columns[best_first])
-    return RelevantRanks(np.diff(starts), ranks, above, k)
+    ranks, above = relevant_ranks(table, labels.starts, labels.columns)
+    return RelevantRanks(np.diff(labels.starts), ranks, above, k)
+
+
+def relevant_ranks(
+    scores: NDArray[Any], starts: Counts, columns: NDArray[np.uint32]
+) -> tuple[Counts, Counts]:
+    """Rank of each relevant label, and how many irrelevant ones are not below it.
+
+    scores : (n, k);  starts : (n + 1,), columns : (m,), the relevant labels of each
+    document. Both results are (m,), best first in each document: the rank of y,
+    1 + #{j : s_j > s_y, or s_j = s_y and j < y}, and #{j irrelevant : s_j ≥ s_y}.
+    """
+    sizes, k = np.diff(starts), scores.shape[1]
+    document = np.repeat(np.arange(len(scores)), sizes)
+    ranks, reached = np.empty((2, len(columns)), np.int64)
+    few, step = np.flatnonzero(sizes[document] <= FEW), max(1, BLOCK // max(1, k))
+    for first in range(0, len(few), step):
+        part = few[first : first + step]
+        ranks[part], reached[part] = _by_counting(scores[document[part]], columns[part])
+    for i in np.flatnonzero(sizes > FEW):
+        own = slice(starts[i], starts[i + 1])
+        ranks[own], reached[own] = _by_sorting(scores[i], columns[own])
+    best_first = np.argsort(document * (k + 1) + ranks)
+    ranks, reached = ranks[best_first], reached[best_first]
+    tied = document * (k + 1) + reached  # the same for labels of one score
+    relevant_reached = np.searchsorted(tied, tied, side="right") - starts[document]
+    return ranks, reached - relevant_reached
+
+
+def _by_counting(
+    scores: NDArray[Any], labels: NDArray[np.uint32]
+) -> tuple[Counts, Counts]:
+    """Compare one label of each row with all: its rank, and #{j : s_j ≥ s_y}."""
+    own = scores[np.arange(len(scores)), labels][:, np.newaxis]
+    reached = _counted(scores >= own)
+    equal = scores == own
+    if np.count_nonzero(equal) == len(scores):
+        return reached, reached
+    tied = np.flatnonzero(_counted(equal) > 1)
+    behind = np.arange(scores.shape[1], dtype=np.uint32) > labels[tied, np.newaxis]
+    ranks = reached.copy()
+    ranks[tied] -= _counted(equal[tied] & behind)
+    return ranks, reached
+
+
+def _counted(true: NDArray[np.bool_]) -> Counts:
+    """How many are true in each row, in half the time of ``np.count_nonzero``."""
+    counts = true.view(np.uint8).sum(axis=1, dtype=np.uint32)
+    return np.asarray(counts, np.int64)
+
+
+def _by_sorting(
+    scores: NDArray[Any], labels: NDArray[np.uint32]
+) -> tuple[Counts, Counts]:
+    """Sort the scores of one document: its labels' ranks, and #{j : s_j ≥ s_y}."""
+    k = len(scores)
+    best_first = order(scores)
+    rank = np.empty(k, np.int64)
+    rank[best_first] = np.arange(1, k + 1)
+    rising = scores[best_first[::-1]]
+    return rank[labels], k - np.searchsorted(rising, scores[labels])
 
 
 def relevant(

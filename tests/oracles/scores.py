@@ -33,3 +33,15 @@ def shuffle(order, n, seed):
         other = k + seed * (n - k) // (2**31 - 1)
         order[k], order[other] = order[other], order[k]
     return seed
+
+
+def fill(out, value):
+    out[:] = value
+
+
+def sort_by(keys, order, n):
+    order[:n] = sorted(order[:n], key=lambda item: keys[item])
+
+
+def kth_largest(values, n, k):
+    return sorted(values[:n], reverse=True)[k - 1]

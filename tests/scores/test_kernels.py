@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from classmark.scores import kernels
 from oracles import scores as slow
@@ -32,3 +33,27 @@ def test_a_shuffle_keeps_what_is_there(seed, n):
     assert ours.tolist() == theirs
     assert sorted(theirs) == list(range(20))
     assert theirs[n:] == list(range(20))[n:]
+
+
+@given(arrays(np.float32, st.integers(1, 60), elements=st.sampled_from([-1, 0, 1, 7])))
+def test_sorting_by_keys(keys):
+    order, n = np.arange(len(keys), dtype=np.uint32), len(keys) - len(keys) // 3
+    slow_order = order.copy()
+    kernels.sort_by(keys, order, n)
+    slow.sort_by(keys, slow_order, n)
+    assert np.array_equal(keys[order], keys[slow_order])
+    assert sorted(order) == sorted(slow_order)
+
+
+@given(arrays(np.float32, st.integers(1, 60), elements=st.floats(width=32)), st.data())
+def test_the_kth_largest(values, data):
+    values = np.nan_to_num(values)
+    n = data.draw(st.integers(1, len(values)))
+    k = data.draw(st.integers(1, n))
+    assert kernels.kth_largest(values.copy(), n, k) == slow.kth_largest(values, n, k)
+
+
+def test_filling():
+    out = np.arange(3.0)
+    kernels.fill(out[1:], 7.0)
+    assert out.tolist() == [0.0, 7.0, 7.0]

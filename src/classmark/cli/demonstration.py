@@ -17,6 +17,7 @@ from classmark.cli.output import (
     show_json,
     tell,
 )
+from classmark.compiling import DEMO, compile_ahead
 from classmark.workbench.demo import NAME, Unseen, demonstrate
 from classmark.workbench.views import Cell, Evaluated, Explained, Table, Trained
 
@@ -29,6 +30,7 @@ def run(folder: Path, *, serve: bool, as_json: bool) -> None:
     if as_json:
         show_json([_facts(step) for step in demonstrate(folder)])
         return
+    compile_ahead(DEMO, say)
     story = Story(folder)
     for step in demonstrate(folder):
         story.show(step)

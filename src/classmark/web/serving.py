@@ -9,7 +9,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
@@ -89,20 +89,27 @@ def _serve(
     from classmark.workbench.desk.desk import Desk
 
     sys.setswitchinterval(SWITCH)
-    gc.disable()  # opening makes much that stays: it need not be looked through
-    try:
-        desk = Desk(folder, begin=False)
-    finally:
-        gc.freeze()
-        gc.enable()
-    with desk:
-        server = new_server(desk, doors, entrance)
+    with ExitStack() as opened:
+        with _nothing_collected():
+            desk = opened.enter_context(Desk(folder, begin=False))
+            server = new_server(desk, doors, entrance)
         warming = Thread(target=warm_up, args=(desk, server), name="warming")
         warming.start()
         say(f"Classmark serves {folder} at {address_of(host, doors, entrance)}")
         with _closing_on_request():
             server.run(sockets=[listening])
         warming.join()
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Opening makes much that stays: it need not be looked through, now or later."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @contextmanager

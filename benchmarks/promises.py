@@ -72,7 +72,7 @@ PROMISES = (
         6,
         "the model is what the log says",
         "rebuilt from the log: the same weights to the last bit",
-        ("tests/workbench/test_rebuilding.py",),
+        ("tests/workbench/full/test_rebuilding.py",),
     ),
     Promise(
         7,

@@ -225,7 +225,17 @@ def test_too_much_and_nothing_are_refused(desk, monkeypatch):
     assert not list((desk.folder / "uploads").iterdir())
 
 
-@pytest.mark.parametrize("name", [*files.DOWNLOADS, *files.BACKUPS])
+PACKAGES = {"documents.parquet": "pyarrow", "taxonomy.ttl": "rdflib"}
+
+
+def written_by_extras(name):
+    marks = [pytest.mark.needs(PACKAGES[name])] if name in PACKAGES else []
+    return pytest.param(name, marks=marks)
+
+
+@pytest.mark.parametrize(
+    "name", map(written_by_extras, [*files.DOWNLOADS, *files.BACKUPS])
+)
 def test_everything_can_be_taken_out(desk, name):
     with desk.writing() as project:
         decide(project, "bees-0", Decision(("bees",), over=(("bees", "bread"),)))

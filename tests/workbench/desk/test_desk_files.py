@@ -234,7 +234,7 @@ def written_by_extras(name):
 
 
 @pytest.mark.parametrize(
-    "name", map(written_by_extras, [*files.DOWNLOADS, *files.BACKUPS])
+    "name", [written_by_extras(each) for each in (*files.DOWNLOADS, *files.BACKUPS)]
 )
 def test_everything_can_be_taken_out(desk, name):
     with desk.writing() as project:

@@ -29,6 +29,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(reproduce, "plm_reuters", lambda _: curves)
 
 
+@pytest.mark.needs("matplotlib")
 @pytest.mark.usefixtures("quick")
 def test_measured_beside_published_claims_and_files(run, tmp_path):
     target = tmp_path / "out" / "graphs.json"

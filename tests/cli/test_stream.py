@@ -34,10 +34,10 @@ def test_a_file_is_replayed_plotted_and_kept(run, notes, tmp_path):
 
 
 def test_the_plot_goes_where_it_is_told(run, notes, tmp_path):
-    code, out, _ = run("stream", notes, "--learner", "mmp", "--plot", "curves.png")
+    code, out, _ = run("stream", notes, "--learner", "mmp", "--plot", "curves.svg")
     assert code == 0
-    assert "plot: curves.png" in out
-    assert (tmp_path / "curves.png").read_bytes()[:4] == b"\x89PNG"
+    assert "plot: curves.svg" in out
+    assert (tmp_path / "curves.svg").exists()
 
 
 def test_the_default_is_the_preference_ranker(run, notes):
@@ -57,6 +57,7 @@ def test_the_default_is_the_preference_ranker(run, notes):
         (["a.jsonl", "--format", "scroll"], "format='scroll' is not known"),
         (["a.jsonl", "--learner", "mmp", "--loss", "7"], "loss is 7"),
         (["a.jsonl", "--json", "facts.txt"], "ends in .json"),
+        (["a.jsonl", "--plot", "curves.png"], "curves.png: a plot is SVG: give a file"),
     ],
 )
 def test_mistakes_are_one_line(run, words, said, tmp_path):

@@ -76,6 +76,7 @@ def test_a_sure_difference_decides(table):
         )
 
 
+@pytest.mark.needs("matplotlib")
 def test_the_report_is_drawn_and_kept(table, tmp_path):
     report = ltr_report(table)
     assert [row["method"] for row in report.rows] == list(ONLY)

@@ -203,6 +203,7 @@ def test_tables_hold_every_method_beside_the_paper(table):
     assert set(qbme.DRAWN) <= set(labels)
 
 
+@pytest.mark.needs("matplotlib")
 def test_reports_show_one_table_or_two(table, task, tmp_path):
     report = reproduce.examples_report([table])
     assert report.rows[1]["prbep"].endswith("(0.6628)")

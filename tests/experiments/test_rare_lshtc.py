@@ -139,5 +139,5 @@ def test_the_dry_run_is_as_published(data):
 def test_a_voted_form_is_its_method_dashed():
     looks = rare_report_room._looks(["true", "a", "a + rare", "b", "b + rare"])  # noqa: SLF001 (what is drawn)
     assert looks["a"][0] == looks["a + rare"][0] != looks["b"][0]
-    assert [looks[name][1] for name in ("true", "a", "a + rare")] == ["-", "-", "--"]
+    assert [looks[name][1] for name in ("true", "a", "a + rare")] == ["", "", "6 4"]
     assert len({hue for hue, _ in looks.values()}) == 3

@@ -5,7 +5,8 @@ import pytest
 from classmark.datasets import load
 from classmark.datasets.dataset import Dataset
 from classmark.experiments import reproduce
-from classmark.experiments.figures import dot_panels, sweep_curve
+from classmark.experiments.figures import sweep_curve
+from classmark.experiments.paper_figures import dot_panels
 from classmark.experiments.retrieval_models import (
     GRIDS,
     LONGER,
@@ -151,10 +152,14 @@ def test_claims_name_the_best():
     ]
 
 
-def test_plots_are_drawn(tmp_path):
+def test_a_sweep_is_drawn(tmp_path):
     lines = {"k1 = 1": ([0, 0.5, 1], [0.1, 0.3, 0.2]), "k1 = 2": ([0, 1], [0.1, 0.1])}
     sweep_curve(lines, tmp_path / "a.svg", "A sweep", ("b", "map"))
     assert "k1 = 2" in (tmp_path / "a.svg").read_text()
+
+
+@pytest.mark.needs("matplotlib")
+def test_dots_are_drawn(tmp_path):
     panels = {"x": {"bm25": 0.3, "jm": 0.2}, "y": {"bm25": 0.1, "jm": 0.2}}
     dot_panels(panels, tmp_path / "b.svg", "Dots", "bm25")
     assert "Dots" in (tmp_path / "b.svg").read_text()

@@ -67,6 +67,7 @@ def test_every_strategy_is_tried_with_every_learner(table):
     assert by["svm", "FL"].removed == by["svm", "FH"].pruning == 0.0
 
 
+@pytest.mark.needs("matplotlib")
 def test_the_report_shows_all_and_draws(table, tmp_path):
     report = taxonomy_report(table)
     assert [row["strategy"] for row in report.rows] == list(STRATEGIES)

@@ -114,7 +114,7 @@ def test_a_stream_without_labels_is_refused(notes, tmp_path):
     [
         (Setting(("gravity",)), "file", None, None, "learner 'gravity'"),
         (Setting(("mmp",)), "alphabet", None, None, "order 'alphabet'"),
-        (Setting(("mmp",)), "file", "curve.doc", None, "ends in .svg or .png"),
+        (Setting(("mmp",)), "file", "curve.doc", None, "curve.doc: a plot is SVG"),
         (Setting(("mmp",)), "file", None, "facts.txt", "ends in .json"),
         (Setting(("mmp",), loss=4), "file", None, None, "loss is 4"),
         (Setting(("plm",), budget=-1.0), "file", None, None, "budget is -1"),

@@ -40,7 +40,7 @@ def stream(
     ] = None,
     order: Annotated[str, typer.Option(help="file or random")] = "file",
     plot: Annotated[
-        Path | None, typer.Option(help="The curves: .svg or .png; else in reports/.")
+        Path | None, typer.Option(help="The curves (.svg); else in reports/.")
     ] = None,
     facts: Annotated[
         Path | None, typer.Option("--json", help="Write all values here.")

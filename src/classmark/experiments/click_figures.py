@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from classmark.experiments.figures import HUES, INK, LINE, SOFT, STYLE
+from classmark.experiments.paper_figures import STYLE, save
+from classmark.figures import HUES, INK, LINE, SOFT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,9 +55,7 @@ def click_curves(
             figure.text(*place, f"— {name}", color=hue[name])
         ways = "— plain   - - propensities   ··· order kept"
         figure.text(0.52, 1 - (0.5 + 0.44) / height, ways, color=SOFT)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        facts = {"Date": None} if path.suffix == ".svg" else None
-        figure.savefig(path, bbox_inches="tight", dpi=150, metadata=facts)
+        save(figure, path)
 
 
 def _draw(

@@ -10,7 +10,8 @@ import numpy as np
 
 from classmark.experiments import ltr_mq2008 as ltr
 from classmark.experiments.click_report import Report
-from classmark.experiments.figures import HUES, LINE, STYLE
+from classmark.experiments.paper_figures import STYLE, save
+from classmark.figures import HUES, LINE
 
 
 def ltr_report(table: ltr.Table) -> Report:
@@ -57,6 +58,4 @@ def rank_bars(table: ltr.Table, path: Path, title: str) -> None:
         axes.set_xticks(ranks)
         axes.grid(axis="y", color=LINE, linewidth=0.6)
         axes.legend(frameon=False, labelcolor="linecolor", ncols=2, loc="lower right")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        facts = {"Date": None} if path.suffix == ".svg" else None
-        figure.savefig(path, bbox_inches="tight", dpi=150, metadata=facts)
+        save(figure, path)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from classmark.experiments.figures import HUES, LINE, STYLE
+from classmark.experiments.paper_figures import STYLE, save
+from classmark.figures import HUES, LINE
 
 
 def hardness_curves(
@@ -47,6 +48,4 @@ def hardness_curves(
             bbox_to_anchor=(0.5, -0.14),
             ncols=3,
         )
-        path.parent.mkdir(parents=True, exist_ok=True)
-        facts = {"Date": None} if path.suffix == ".svg" else None
-        figure.savefig(path, bbox_inches="tight", dpi=150, metadata=facts)
+        save(figure, path)

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from classmark.experiments.click_report import Report
-from classmark.experiments.figures import dot_panels
+from classmark.experiments.paper_figures import dot_panels
 from classmark.experiments.ranker_learning import LEARNED
 from classmark.experiments.ranker_service import LEARNER, Table
 from classmark.experiments.ranker_training import MEASURES, SURE

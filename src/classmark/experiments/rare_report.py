@@ -11,7 +11,8 @@ import numpy as np
 
 from classmark.experiments import rare_lshtc as rare
 from classmark.experiments.click_report import Report
-from classmark.experiments.figures import HUES, LINE, STYLE
+from classmark.experiments.figures import points_of
+from classmark.figures import HUES, Axis, Figure, Panel, Series, write_figure
 
 VOTED = " + rare"  # how the voted form of a method is called
 DRAWN = ("true", rare.CS, rare.FIXED)
@@ -62,32 +63,23 @@ def induced_curves(
     panels: Mapping[str, Mapping[str, list[int]]], path: Path, title: str
 ) -> None:
     """Draw the true and the induced distributions, share against rank, both log."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    down = -(-len(panels) // 2)
-    with rc_context(STYLE):
-        figure = Figure(figsize=(8.0, 3.2 * down + 0.4))
-        grid = figure.subplots(down, min(2, len(panels)), squeeze=False)
-        for axes in grid.flat[len(panels) :]:
-            axes.set_axis_off()
-        for axes, (name, lines) in zip(grid.flat, panels.items(), strict=False):
-            for method, counts in lines.items():
-                hue, dash = _looks(list(lines))[method]
-                shares = np.asarray(counts, float) / max(1, sum(counts))
-                ranks = np.arange(1, len(shares) + 1)
-                label = f"{method}: {len(shares)} categories"
-                axes.plot(ranks, shares, color=hue, linestyle=dash, label=label)
-            axes.set(xscale="log", yscale="log", title=name)
-            axes.set(xlabel="rank of the category", ylabel="share of the documents")
-            axes.minorticks_off()
-            axes.grid(color=LINE, linewidth=0.6)
-            axes.legend(frameon=False, labelcolor="linecolor", fontsize=8)
-        figure.suptitle(title, x=0.02, ha="left")
-        figure.tight_layout()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        facts = {"Date": None} if path.suffix == ".svg" else None
-        figure.savefig(path, bbox_inches="tight", dpi=150, metadata=facts)
+    axes = (
+        Axis("rank of the category", log=True, low=1),
+        Axis("share of the documents", log=True),
+    )
+    drawn = []
+    for name, lines in panels.items():
+        looks, series = _looks(list(lines)), []
+        for method, counts in lines.items():
+            shares = np.asarray(counts, float) / max(1, sum(counts))
+            points = points_of(range(1, len(counts) + 1), shares)
+            label = f"{method}: {len(counts)} categories"
+            series.append(
+                Series(label, points, looks[method][0], dash=looks[method][1])
+            )
+        drawn.append(Panel(series, *axes, name))
+    size = (672, 380) if len(drawn) == 1 else (400, 320)
+    write_figure(Figure(title, drawn, columns=2, size=size), path)
 
 
 def _looks(methods: list[str]) -> dict[str, tuple[str, str]]:
@@ -95,9 +87,9 @@ def _looks(methods: list[str]) -> dict[str, tuple[str, str]]:
     others = [hue for hue in HUES if hue != HUES[5]]
     plain = [name for name in methods[1:] if not name.endswith(VOTED)]
     hues = {name: others[at % len(others)] for at, name in enumerate(plain)}
-    found = {methods[0]: (HUES[5], "-")}
+    found = {methods[0]: (HUES[5], "")}
     for name in methods[1:]:
         base = name.removesuffix(VOTED)
-        dash = "-" if name == base else "--"
+        dash = "" if name == base else "6 4"
         found[name] = (hues.get(base, others[0]), dash)
     return found

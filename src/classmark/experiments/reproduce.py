@@ -14,16 +14,19 @@ from classmark.experiments import retrieval_models as models
 from classmark.experiments.click_report import clicks_report
 from classmark.experiments.click_simulation import click_simulation
 from classmark.experiments.figures import (
-    Panel,
-    dot_panels,
-    error_panels,
     learning_curves,
+    learning_panel,
     rank_curves,
 )
 from classmark.experiments.graphs_rcv1 import Table, graphs_rcv1
 from classmark.experiments.ltr_mq2008 import ltr_mq2008
 from classmark.experiments.ltr_report import ltr_report
 from classmark.experiments.off_policy import off_policy
+from classmark.experiments.paper_figures import (
+    dot_panels,
+    error_panels,
+    require_matplotlib,
+)
 from classmark.experiments.plm_reuters import RANKS, Curves, Row, plm_reuters
 from classmark.experiments.qbme_figures import hardness_curves
 from classmark.experiments.ranker_report import service_report
@@ -62,6 +65,8 @@ def reproduce(name: str, data: Path | None = None) -> Reproduction:
         raise Mistake(
             f"experiment {name!r} is not known: use {', '.join(sorted(EXPERIMENTS))}"
         )
+    if name not in DRAWN_AS_SVG:
+        require_matplotlib()
     return EXPERIMENTS[name](data)
 
 
@@ -138,7 +143,7 @@ def rounds_report(table: mmp.Table) -> Reproduction:
             cells[key] = f"{row.measures[key]:.3f}{beside}"
         rows.append(cells)
     panels = [
-        Panel(
+        learning_panel(
             f"{loss[:4]} {loss[4:]}",
             {name: (table.rounds, values) for name, values in curves.items()},
             log=loss != "loss1",
@@ -287,3 +292,4 @@ EXPERIMENTS: dict[str, Callable[[Path | None], Reproduction]] = {
     "retrieval-models": of_models,
     "taxonomy-lshtc": of_strategies,
 }
+DRAWN_AS_SVG = {"mmp-reuters", "plm-reuters", "rare-lshtc"}  # without matplotlib

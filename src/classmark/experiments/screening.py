@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.experiments.figures import HUES, INK, LINE, SOFT, STYLE, _save
+from classmark.experiments.figures import color_of, points_of
+from classmark.figures import LINE, SOFT, Axis, Figure, Panel, Series, write_figure
 from classmark.measures import documents_read, recall_curve
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -114,26 +115,20 @@ def draw_curves(
 
     curves : name → recall after 0, 1, … documents;  stops : name → share read, recall.
     """
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    with rc_context(STYLE):
-        figure = Figure()
-        axes = figure.subplots()
-        axes.axhline(target, color=LINE, linewidth=0.8)
-        axes.text(1.0, target - 0.02, f"target {target:.0%}", color=SOFT, va="top",
-                  ha="right", transform=axes.get_yaxis_transform())  # fmt: skip
-        axes.plot([0, 1], [0, 1], color=LINE, linestyle=":")
-        for hue, (name, curve) in zip(HUES * len(curves), curves.items(), strict=False):
-            values = np.asarray(curve, float)
-            axes.plot(np.arange(len(values)) / documents, values, color=hue, label=name)
-            if stops and name in stops:
-                axes.scatter(*stops[name], s=70, facecolor="none", color=hue, zorder=3)
-        axes.set(title=title, xlabel="share of the documents read", ylabel="recall")
-        axes.set(xlim=(0, 1), ylim=(0, 1.02))
-        axes.legend(frameon=False, labelcolor="linecolor", loc="lower right")
-        axes.title.set_color(INK)
-        _save(figure, path)
+    rings = stops or {}
+    goal = [(0.0, target), (1.0, target)]
+    series = [
+        Series("", [(0.0, 0.0), (1.0, 1.0)], LINE, dash="2 4"),
+        Series(f"target {target:.0%}", goal, SOFT, width=1.0),
+    ]
+    for number, (name, curve) in enumerate(curves.items()):
+        shares = np.arange(len(np.asarray(curve))) / documents
+        ring = [rings[name]] if name in rings else []
+        points = points_of(shares, curve)
+        series.append(Series(name, points, color_of(number), rings=ring))
+    x = Axis("share of the documents read", low=0, high=1)
+    panel = Panel(series, x, Axis("recall", low=0, high=1.02))
+    write_figure(Figure(title, [panel]), path)
 
 
 def mean_curve(found: list[Simulated], points: int = 400) -> NDArray[np.float64]:

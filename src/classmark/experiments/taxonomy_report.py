@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from classmark.experiments.click_report import Report
-from classmark.experiments.figures import HUES, INK, LINE, STYLE
+from classmark.experiments.paper_figures import STYLE, save
 from classmark.experiments.taxonomy_claims import SURE, by_strategy, claims
 from classmark.experiments.taxonomy_lshtc import STRATEGIES, Row, Table
+from classmark.figures import HUES, INK, LINE
 
 SHORT = {"svm": "SVM", "logistic": "MLR", "naive-bayes": "NB"}
 
@@ -84,6 +85,4 @@ def strategy_dots(table: Table, path: Path, title: str) -> None:
         panels[0].legend(frameon=False, labelcolor="linecolor")
         figure.suptitle(title, x=0.02, ha="left", color=INK)
         figure.tight_layout()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        facts = {"Date": None} if path.suffix == ".svg" else None
-        figure.savefig(path, bbox_inches="tight", dpi=150, metadata=facts)
+        save(figure, path)

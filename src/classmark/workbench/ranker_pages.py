@@ -7,14 +7,14 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from classmark.experiments.figures import HUES, INK, LINE, SOFT
+from classmark.figures import HUES, INK, LINE, PAPER, SOFT
 
 Facts = Mapping[str, Any]
 WIDTH, ROW, LEFT, RIGHT = 760, 22, 250, 70
 IMPORTANT = 20
 LEARNED, SERVED = "learned", "in service"
 STYLE = f"""
-body {{ font: 15px/1.5 system-ui, sans-serif; color: {INK}; background: #fbfaf7;
+body {{ font: 15px/1.5 system-ui, sans-serif; color: {INK}; background: {PAPER};
   max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }}
 h1, h2 {{ font-weight: 600; line-height: 1.2; }} h2 {{ margin-top: 2.5rem; }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}

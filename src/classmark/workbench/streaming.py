@@ -8,9 +8,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from classmark.experiments.figures import Panel, learning_curves
+from classmark.experiments.figures import learning_curves, learning_panel
 from classmark.experiments.running import RunningRocchio
 from classmark.experiments.stream import Follower, Replay
+from classmark.figures import require_svg
 from classmark.formats import read_records
 from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 LEARNERS = ("plm", "mmp", "perceptron", "rocchio")
 ORDERS = ("file", "random")
-DRAWN = (".svg", ".png")
 PLOT = Path("reports") / "stream.svg"
 PANELS = {
     "loss1": "loss 1",
@@ -114,8 +114,8 @@ def require(
         _warm_up(setting.make(learner))
     if order not in ORDERS:
         raise Mistake(f"order {order!r} is not known: use {' or '.join(ORDERS)}")
-    if plot is not None and plot.suffix not in DRAWN:
-        raise Mistake(f"--plot {plot}: give a file whose name ends in .svg or .png")
+    if plot is not None:
+        require_svg(plot)
     if facts is not None and facts.suffix != ".json":
         raise Mistake(f"--json {facts}: give a file whose name ends in .json")
 
@@ -236,7 +236,7 @@ def _warm_up(ranker: OnlineRanker) -> None:
 def draw(found: Mapping[str, Replay], plot: Path, title: str) -> None:
     """Draw the mean of each measure up to a document, a line a learner."""
     panels = [
-        Panel(
+        learning_panel(
             shown,
             {learner: one.curve(name) for learner, one in found.items()},
             log=name in DECADES,

@@ -135,8 +135,6 @@ def _plotted(
         return None
     title = f"{project.settings.name}: how sizes fall with rank"
     power_laws(drawn, path, title, ("rank", "documents, features"))
-    text = path.read_text(encoding="utf-8").replace(": slope -", ": slope −")
-    path.write_text(text, encoding="utf-8")
     return path
 
 

@@ -19,6 +19,7 @@ from classmark.experiments.tuning import (
     settings_of,
     sweep,
 )
+from classmark.figures import require_svg
 from classmark.formats import read_records
 from classmark.formats.judged import Judgment, gather
 from classmark.formats.text_files import lines
@@ -68,6 +69,8 @@ def tune(
     grid = grid_of(wish.parameters)
     if not grid:
         raise Mistake("no parameter to tune: give --parameter b=0:1:0.05")
+    path = plot or REPORTS / f"tune-{wish.model}-{'-'.join(grid)}.svg"
+    require_svg(path)
     trials = sweep(
         asked,
         wish.model,
@@ -86,7 +89,6 @@ def tune(
         rows,
         f"best: {said} ({wish.measure} {best.value:.4f})",
     )
-    path = plot or REPORTS / f"tune-{wish.model}-{'-'.join(grid)}.svg"
     names = (next(iter(grid)), wish.measure)
     sweep_curve(_curves(trials, grid), path, table.title, names)
     return Evaluated(table, path), best

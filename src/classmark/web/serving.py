@@ -96,9 +96,12 @@ def _serve(
         warming = Thread(target=warm_up, args=(desk, server), name="warming")
         warming.start()
         say(f"Classmark serves {folder} at {address_of(host, doors, entrance)}")
-        with _closing_on_request():
-            server.run(sockets=[listening])
-        warming.join()
+        try:
+            with _closing_on_request():
+                server.run(sockets=[listening])
+        finally:
+            server.should_exit = True  # also where it was stopped before it began
+            warming.join()
 
 
 @contextmanager

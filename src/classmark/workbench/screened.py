@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from classmark.experiments.screening import Simulated, draw_curves, simulate
-from classmark.measures import recall_curve
 from classmark.problems import Mistake
 from classmark.randomness import generator
 from classmark.rankers.reading import Progress, Rule
@@ -16,6 +14,7 @@ from classmark.workbench.vectors import collection_of
 from classmark.workbench.views import Cell, Evaluated, Table
 
 if TYPE_CHECKING:
+    from classmark.experiments.screening import Simulated
     from classmark.workbench.project import Project
     from classmark.workbench.screening import Status
 
@@ -70,6 +69,9 @@ def advice(progress: Progress) -> str:
 
 def draw_status(status: Status, folder: Path) -> Path:
     """Draw the recall by the estimate against the documents read."""
+    from classmark.experiments.screening import draw_curves
+    from classmark.measures import recall_curve
+
     progress, flags = status.progress, status.reading.relevant
     left = 0 if progress.remaining is None else progress.remaining.estimate
     if not flags.any():
@@ -90,6 +92,9 @@ def try_out(
     project: Project, category: str, rule: Rule, runs: int = 5, seed: int = 0
 ) -> Evaluated:
     """Screen for a category whose documents are known, each time from one of them."""
+    from classmark.experiments.screening import draw_curves, simulate
+    from classmark.measures import recall_curve
+
     if runs < 1:
         raise Mistake(f"runs is {runs}: make at least one")
     collection, store = collection_of(project), project.store

@@ -13,7 +13,6 @@ from classmark.web.api.shapes import LARGEST, Answer
 from classmark.web.people import Admin, Classifier, OpenDesk, Reader
 from classmark.workbench.desk.jobs import Job as Work
 from classmark.workbench.desk.works import start_work
-from classmark.workbench.rebuilding import rebuild as rebuild_model
 
 router = calls("work")
 JobNumber = Annotated[int, Path(ge=0, le=LARGEST)]
@@ -108,6 +107,8 @@ def shown(job: Work) -> Job:
 
 
 def _rebuilt(project: Any) -> str:
+    from classmark.workbench.rebuilding import rebuild as rebuild_model
+
     return told(rebuild_model(project))
 
 

@@ -119,4 +119,5 @@ class Kernel:
         function = FunctionType(
             plain.__code__, names, plain.__name__, plain.__defaults__
         )
-        return functools.update_wrapper(function, plain)
+        functools.update_wrapper(function, plain)
+        return function

@@ -98,8 +98,13 @@ class Door(CPUDispatcher):  # type: ignore[misc]
 
 
 def _dtypes(names: str) -> str:
-    """The types without what an array's owner decides: read only, layout."""
-    return names.replace("!", "").replace("]A", "]").replace("]F", "]")
+    """The types without what the owner of an array decides.
+
+    That is float32 or float64, read only or not, and the layout.
+    """
+    for owned, common in (("!", ""), ("]A", "]"), ("]F", "]"), ("f4", "f8")):
+        names = names.replace(owned, common)
+    return names
 
 
 def type_name(type_: Any) -> str:
@@ -108,9 +113,10 @@ def type_name(type_: Any) -> str:
     A layout other than C is named, too: ``i8[,]A``.
     """
     if isinstance(type_, types.Array):
-        layout = "" if type_.layout == "C" else type_.layout
-        shape = "[" + "," * (type_.ndim - 1) + "]"
-        return type_name(type_.dtype) + shape + layout + "!" * (not type_.mutable)
+        flags = ("" if type_.layout == "C" else type_.layout) + "!" * (
+            not type_.mutable
+        )
+        return f"{type_name(type_.dtype)}[{',' * (type_.ndim - 1)}]{flags}"
     if isinstance(type_, types.BaseTuple):
         cls = getattr(type_, "instance_class", None)
         name = f"{cls.__module__}.{cls.__qualname__}" if cls else ""

@@ -31,7 +31,7 @@ def _documents(several, n=50, seed=0):
 def test_a_pass_is_that_of_the_oracle(several, learn):
     rows, labels = _documents(several)
     fast = OddsDual(rows, labels, 2.0)
-    order = np.random.default_rng(1).permutation(len(rows)).astype(np.uint32)
+    order = np.random.default_rng(1).permutation(len(rows))
     fast.learn(order)
     obvious = copy.deepcopy(fast)
     for problem, room in ((fast, kernels), (obvious, slow)):

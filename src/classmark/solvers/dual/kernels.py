@@ -104,10 +104,10 @@ def _visit_document(
 @compiled
 def _has_dual(a: Any, s: int) -> bool:
     """Whether any listed label has a dual over label s."""
+    has = False
     for j in range(len(a)):
-        if a[j, s] != 0.0:
-            return True
-    return False
+        has = has or a[j, s] != 0.0
+    return has
 
 
 @compiled

@@ -34,7 +34,7 @@ serve: $(RUN) ## the workbench over the demo's project (two seconds)
 
 test: $(TEST) ## the tests of every room, the README's examples, a walk through every page and command (three minutes)
 	@$(BIN)/python -m classmark.compiling all
-	$(PYTEST) -m "not full"
+	$(PYTEST) -m "not full" --assert=plain || { $(BIN)/python -m pytest -q --lf; exit 1; } # what failed again, with values
 
 test-rest: $(DEV) ## what make test leaves out: browser, PostgreSQL, machines, promises, laws, data sets (ten minutes)
 	@$(BIN)/python -m classmark.compiling all

@@ -17,6 +17,7 @@ from classmark.compiled import cache_folder, declared, is_plain
 from classmark.progress import track
 
 DEMO, ALL = "demo", "all"
+HEAVY = {"index.finding.kernels", "solvers.dual.kernels", "solvers.sparse.kernels"}
 
 
 def compile_ahead(group: str, say: Callable[[str], None]) -> None:
@@ -31,21 +32,35 @@ def compile_ahead(group: str, say: Callable[[str], None]) -> None:
     if group == DEMO:
         kernels = {name: [types] for name, types in declared()[DEMO].items()}
     say(f"compiling {len(kernels)} kernels, once per version")
+    rooms: dict[str, list[str]] = {}
+    for name in kernels:
+        rooms.setdefault(name.rpartition(".")[0], []).append(name)
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
-        jobs = [pool.submit(compile_kernel, *kernel) for kernel in kernels.items()]
-        for job in track(as_completed(jobs), "kernels", len(jobs)):
+        jobs = [
+            pool.submit(compile_kernels, room, {n: kernels[n] for n in names})
+            for room, names in sorted(rooms.items(), key=_heaviest_first)
+        ]
+        for job in track(as_completed(jobs), "rooms of kernels", len(jobs)):
             job.result()
     done.touch()
 
 
-def compile_kernel(name: str, types: list[str]) -> None:
-    """Compile one kernel for arguments of these types, one signature after another."""
+def _heaviest_first(room: tuple[str, list[str]]) -> bool:
+    return room[0] not in HEAVY
+
+
+def compile_kernels(room: str, kernels: dict[str, list[str]]) -> None:
+    """Compile the kernels of one module, which share their parts.
+
+    kernels : by name, the types of the arguments, one signature after another.
+    """
     from classmark.machine_code import parse_types
 
-    room, _, function = name.rpartition(".")
-    door = getattr(import_module(f"classmark.{room}"), function).door
-    for signature in types:
-        door.compile(tuple(parse_types(signature)))
+    module = import_module(f"classmark.{room}")
+    for name, signatures in kernels.items():
+        door = getattr(module, name.rpartition(".")[2]).door
+        for signature in signatures:
+            door.compile(tuple(parse_types(signature)))
 
 
 def main() -> None:

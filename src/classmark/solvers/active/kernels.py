@@ -151,7 +151,7 @@ def visit_active(
     for j in range(len(hidden)):
         scores[j] = f[hidden[j]]
         f[hidden[j]] = -np.inf
-    worst, f[k] = _survey(f, touched=work[3], n=n, hidden=hidden)
+    worst, f[k] = _survey(f, work[3], n, hidden)
     slack = max(0.0, 1.0 - mine + worst)
     if not learn or others == 0 or q == 0.0 or (slack == 0.0 and m == 0):
         _restore(f, hidden, scores)

@@ -16,6 +16,7 @@ RUN := $(VENV)/.run
 TEST := $(VENV)/.test
 DEV := $(VENV)/.dev
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
+MEMORY := $(wildcard /dev/shm) # where there is one, quick tests write to memory, not to a disk
 
 .PHONY: help demo serve test test-rest test-all check docs bench promises lock clean
 
@@ -34,7 +35,7 @@ serve: $(RUN) ## the workbench over the demo's project (two seconds)
 
 test: $(TEST) ## the tests of every room, the README's examples, a walk through every page and command (three minutes)
 	@$(BIN)/python -m classmark.compiling all
-	$(PYTEST) -m "not full" --assert=plain || { $(BIN)/python -m pytest -q --lf; exit 1; } # what failed again, with values
+	$(if $(MEMORY),TMPDIR=$(MEMORY)) $(PYTEST) -m "not full" --assert=plain || { $(BIN)/python -m pytest -q --lf; exit 1; } # what failed again, with values
 
 test-rest: $(DEV) ## what make test leaves out: browser, PostgreSQL, machines, promises, laws, data sets (ten minutes)
 	@$(BIN)/python -m classmark.compiling all

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from importlib.metadata import version
 from typing import Annotated
 
 from fastapi import Form, Query, Response
 
+from classmark import __version__
 from classmark.problems import Mistake
 from classmark.web.api import annif_shapes as shapes
 from classmark.web.api.annif_shapes import (
@@ -135,4 +135,4 @@ def _id_of(text: str) -> str:
 
 
 def _version() -> str:
-    return version("classmark")
+    return __version__

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -10,6 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
+from classmark import __version__
 from classmark.web.api.calls import calls, schemas_of_refusals
 from classmark.web.api.shapes import Answer
 from classmark.web.people import OpenDesk, Reader
@@ -88,7 +88,7 @@ def described(app: FastAPI) -> dict[str, Any]:
 def _description(app: FastAPI) -> dict[str, Any]:
     told = get_openapi(
         title="Classmark",
-        version=version("classmark"),
+        version=__version__,
         description=ABOUT,
         routes=app.routes,
         tags=[{"name": "annif", "description": "Annif's calls, in its shapes"}],

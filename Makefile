@@ -41,7 +41,7 @@ test-rest: $(DEV) ## what make test leaves out: browser, PostgreSQL, machines, p
 	@$(BIN)/python -m classmark.compiling all
 	$(PYTEST) -m full
 	echo "the kernels once more as plain Python: errors have line numbers, and both arithmetics agree"
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "not full" \
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "not full" -k "not two_bytes_can_name and not memory_grows_as_the_rows_do_not_as_the_pairs" \
 	  tests/corpus tests/losses tests/measures tests/solvers tests/text tests/rankers/test_preference.py
 
 test-all: test test-rest ## both (a quarter of an hour; tests marked data need CLASSMARK_DATA)

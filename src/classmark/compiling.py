@@ -26,7 +26,7 @@ def compile_ahead(group: str, say: Callable[[str], None]) -> None:
     ``say`` gets one line before it begins.
     """
     done = cache_folder() / f"{group}.done"
-    if is_plain() or done.exists():
+    if is_plain() or done.exists() or (cache_folder() / f"{ALL}.done").exists():
         return
     kernels = declared()["types"]
     if group == DEMO:

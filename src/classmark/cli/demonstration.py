@@ -30,11 +30,10 @@ def run(folder: Path, *, serve: bool, as_json: bool) -> None:
     if as_json:
         show_json([_facts(step) for step in demonstrate(folder)])
         return
-    story, steps = Story(folder), demonstrate(folder)
-    story.show(next(steps))  # a folder that cannot be used is refused at once
-    compile_ahead(DEMO, say)
-    for step in steps:
+    story = Story(folder)
+    for step in demonstrate(folder):
         story.show(step)
+        compile_ahead(DEMO, say)  # once the folder has been accepted
         sys.stdout.flush()
     story.show_next(serving=serve)
     if serve:

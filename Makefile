@@ -35,7 +35,7 @@ serve: $(RUN) ## the workbench over the demo's project (two seconds)
 
 test: $(TEST) ## the tests of every room, the README's examples, a walk through every page and command (three minutes)
 	@$(BIN)/python -m classmark.compiling all
-	$(if $(MEMORY),TMPDIR=$(MEMORY)) $(PYTEST) -m "not full" --assert=plain || { $(BIN)/python -m pytest -q --lf; exit 1; } # what failed again, with values
+	$(if $(MEMORY),TMPDIR=$(MEMORY)) $(PYTEST) -m "not full" --assert=plain || { echo "once more what failed, with nothing beside it"; $(BIN)/python -m pytest -q --lf -m "not full"; }
 
 test-rest: $(DEV) ## what make test leaves out: browser, PostgreSQL, machines, promises, laws, data sets (ten minutes)
 	@$(BIN)/python -m classmark.compiling all

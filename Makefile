@@ -16,7 +16,8 @@ RUN := $(VENV)/.run
 TEST := $(VENV)/.test
 DEV := $(VENV)/.dev
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
-MEMORY := $(wildcard /dev/shm) # where there is one, quick tests write to memory, not to a disk
+# Where memory is a folder with room enough, tests write there and not to a disk.
+MEMORY := $(shell [ "$$(df --output=avail -k /dev/shm 2>/dev/null | tail -1)" -gt 4000000 ] 2>/dev/null && echo TMPDIR=/dev/shm)
 
 .PHONY: help demo serve test test-rest test-all check docs bench promises lock clean
 
@@ -35,7 +36,7 @@ serve: $(RUN) ## the workbench over the demo's project (two seconds)
 
 test: $(TEST) ## the tests of every room, the README's examples, a walk through every page and command (three minutes)
 	@$(BIN)/python -m classmark.compiling all
-	$(if $(MEMORY),TMPDIR=$(MEMORY)) $(PYTEST) -m "not full" --assert=plain || { echo "once more what failed, with nothing beside it"; $(BIN)/python -m pytest -q --lf -m "not full"; }
+	$(MEMORY) $(PYTEST) -m "not full" --assert=plain || { echo "once more what failed, with nothing beside it"; $(BIN)/python -m pytest -q --lf -m "not full"; }
 
 test-rest: $(DEV) ## what make test leaves out: browser, PostgreSQL, machines, promises, laws, data sets (ten minutes)
 	@$(BIN)/python -m classmark.compiling all
@@ -47,13 +48,14 @@ test-rest: $(DEV) ## what make test leaves out: browser, PostgreSQL, machines, p
 test-all: test test-rest ## both (a quarter of an hour; tests marked data need CLASSMARK_DATA)
 
 check: $(DEV) ## style, types, architecture, spelling, the wheel (a minute)
-	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy & types=$$!
+	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell src tests docs benchmarks *.md
 	$(BIN)/validate-pyproject pyproject.toml
 	$(BIN)/hatchling build -t wheel -d $(VENV)/wheel >/dev/null
+	wait $$types
 
 docs: $(DEV) ## the manual, as HTML in docs/_build (half a minute)
 	@$(BIN)/sphinx-build -q -W -b html docs docs/_build

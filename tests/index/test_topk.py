@@ -184,15 +184,15 @@ def test_finding_is_the_slow_way(way):
     found = []
     for room in (finding, slow_finding):
         acc, touched = np.full(300, -0.0), np.zeros(301, np.uint32)
-        out = np.zeros((2, 12), np.int64), np.zeros((2, 12))
-        starts, sizes = np.array([0, 4, 8]), np.zeros(2, np.int64)
-        many = (*shared, *rest, acc, touched, *out, sizes)
-        room.find_many(plan.model.code, starts, np.tile(query, 2), *many)
-        one = out[0][0].copy(), out[1][0].copy()
-        each = (*shared, *rest, acc, touched, *one)
-        assert room.find(plan.model.code, query, *each) == 12
-        np.testing.assert_array_equal(one[0], out[0][1])
+        out, sizes = (np.zeros(24, np.int64), np.zeros(24)), np.array([4, 4])
+        many = (*shared, *rest, acc, touched, *out)
+        assert room.find(plan.model.code, np.tile(query, 2), sizes, *many) == 12
         assert sizes.tolist() == [12, 12]
+        np.testing.assert_array_equal(out[0][:12], out[0][12:])
+        one = out[0][:12].copy(), out[1][:12].copy()
+        each = (*shared, *rest, acc, touched, *one)
+        assert room.find_one(plan.model.code, query, *each) == 12
+        np.testing.assert_array_equal(one[0], out[0][12:])
         found.append(out)
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_allclose(found[0][1], found[1][1])

@@ -32,7 +32,7 @@ def accumulate(code, world, query, data, acc):
         acc[d] += s
 
 
-def find(code, asked, items, counts, table, world, x, *rest):
+def find_one(code, asked, items, counts, table, world, x, *rest):
     _, _, alive, extra, _, _, _, _, _, out_items, out_scores = rest
     m = len(asked) // 2
     query = np.empty((m, 2), int), np.empty(m), np.empty(m)
@@ -42,11 +42,14 @@ def find(code, asked, items, counts, table, world, x, *rest):
     return best_of(scores, (alive, extra, scale, offset), out_items, out_scores)
 
 
-def find_many(code, starts, asked, *rest):
-    *shared, out_items, out_scores, sizes = rest
-    for q in range(len(sizes)):
-        one = asked[starts[q] : starts[q + 1]]
-        sizes[q] = find(code, one, *shared, out_items[q], out_scores[q])
+def find(code, asked, sizes, *rest):
+    *shared, items, scores = rest
+    ends, k = np.cumsum(sizes), len(items) // len(sizes)
+    for q, end in enumerate(ends):
+        best = slice(q * k, (q + 1) * k)
+        query = asked[end - sizes[q] : end]
+        sizes[q] = find_one(code, query, *shared, items[best], scores[best])
+    return sizes[-1]
 
 
 def parts_of(code, world, query, data, d, out):

@@ -171,7 +171,8 @@ class Merger:
             return self.newest.parts[found]
 
     def _merge(self, sources: tuple[Part, ...]) -> None:
-        lock = _lock(self.path / ASIDE)
+        with self.mutex:
+            lock = _lock(self.path / ASIDE)
         if lock is None:
             raise _Stopped  # another process merges
         folder, places = (

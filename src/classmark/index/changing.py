@@ -120,7 +120,7 @@ class Changeable(ABC):
                 base = self._merger.newest
                 self._changes = Changes(self.path, self._room, base)
                 self._merger.may_publish = False
-            clear(self.path)
+                clear(self.path)  # its lock must not seem another process's
         return self._changes
 
     def _end(self) -> None:

@@ -141,8 +141,8 @@ class Prepared:
     def queries(
         self, queries: Sequence[Terms]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Make many queries one array, and say where each starts."""
-        starts, asked = [0], list[float]()
+        """Make many queries one array; return how many numbers each has, and it."""
+        ends, asked = [0], list[float]()
         for terms in queries:
             if type(terms) is not list and isinstance(terms, Mapping):
                 asked.extend(self.asked(terms).tolist())
@@ -150,8 +150,8 @@ class Prepared:
                 wanted = self.tally(terms)
                 asked.extend(wanted)
                 asked.extend(wanted.values())
-            starts.append(len(asked))
-        return np.array(starts, np.int64), np.array(asked, np.float64)
+            ends.append(len(asked))
+        return np.diff(ends), np.array(asked, np.float64)
 
     def lists(self, query: Query) -> tuple[Lists, NDArray[np.int64]]:
         """Return decoded lists and, for each term of the query, which is its own."""

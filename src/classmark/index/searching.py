@@ -224,10 +224,13 @@ class Searcher:
         if prior is not None:
             extra, most = with_prior(plan, prior, field.query(terms))
         items, scores = np.empty(k, _INT), np.empty(k)
+        asked, *lists = field.located(terms)
         scratch = self.scratch()
         n = self._kernels.find(
             plan.model.code,
-            *field.located(terms),
+            asked,
+            np.array([len(asked)]),
+            *lists,
             plan.world,
             plan.x,
             field.blocks.max_counts,
@@ -252,14 +255,13 @@ class Searcher:
         queries: Sequence[Terms],
         k: int,
     ) -> Ranking:
-        starts, asked = field.queries(queries)
-        n = len(queries)
+        n, (sizes, asked) = len(queries), field.queries(queries)
         items, scores = np.empty((n, k), np.int64), np.empty((n, k))
-        sizes, scratch = np.zeros(n, np.int64), self.scratch()
-        self._kernels.find_many(
+        scratch = self.scratch()
+        self._kernels.find(
             plan.model.code,
-            starts,
             asked,
+            sizes,
             whole.items,
             whole.counts,
             field.table,
@@ -273,9 +275,8 @@ class Searcher:
             plan.peaks,
             plan.way,
             *scratch,
-            items,
-            scores,
-            sizes,
+            items.reshape(-1),
+            scores.reshape(-1),
         )
         self._scratch.append(scratch)
         kept = np.arange(k) < sizes[:, np.newaxis]

@@ -25,11 +25,11 @@ Origin = Literal["given", "likely", "random"]
 LIKE = "like"
 BEGINS = {LIKE: "classmark like --examples", "screen": "classmark screen start"}
 SEARCHES = """
-SELECT number, name, created, who, settings FROM searches AS s
+SELECT number, name, created, s.who, settings FROM searches AS s
+LEFT JOIN marks AS m
+ON m.seq = (SELECT seq FROM marks WHERE search = number ORDER BY seq DESC LIMIT 1)
 WHERE coalesce(json_extract(settings, '$.kind'), 'like') = ?
-ORDER BY max(created, coalesce(
-  (SELECT at FROM marks WHERE search = s.number ORDER BY seq DESC LIMIT 1), '')
-) DESC, number DESC
+ORDER BY max(created, coalesce(at, '')) DESC, coalesce(seq, 0) DESC, number DESC
 """
 LAST = """
 SELECT step FROM marks AS m

@@ -135,7 +135,7 @@ def _pruning_pays(a: Any, postings: int, last: int, k: int, n: int) -> bool:
 
 
 @compiled
-def find(
+def find_one(
     code: int,
     asked: Any,
     items: Any,
@@ -190,10 +190,10 @@ def find(
 
 
 @compiled
-def find_many(
+def find(
     code: int,
-    starts: Any,
     asked: Any,
+    sizes: Any,
     items: Any,
     counts: Any,
     table: Any,
@@ -210,13 +210,19 @@ def find_many(
     touched: Any,
     out_items: Any,
     out_scores: Any,
-    sizes: Any,
-) -> None:
-    """Find the best items of each query ``asked[starts[q] : starts[q + 1]]``."""
+) -> int:
+    """Find the best k items of each query; return how many the last query has.
+
+    asked : the queries as ``find_one`` takes them, one after another;  sizes : how many
+    numbers of ``asked`` are each query's, then how many items it has;  out_items,
+    out_scores : k for each query.
+    """
+    begin, k, n = 0, len(out_items) // max(1, len(sizes)), 0
     for q in range(len(sizes)):
-        sizes[q] = find(
+        end, low, high = begin + sizes[q], q * k, (q + 1) * k
+        n = find_one(
             code,
-            asked[starts[q] : starts[q + 1]],
+            asked[begin:end],
             items,
             counts,
             table,
@@ -231,9 +237,11 @@ def find_many(
             way,
             acc,
             touched,
-            out_items[q],
-            out_scores[q],
+            out_items[low:high],
+            out_scores[low:high],
         )
+        begin, sizes[q] = end, n
+    return n
 
 
 @compiled

@@ -214,7 +214,7 @@ def find_in_runs(
     m, size, n_items = len(places), 0, len(rule[0])
     at = np.empty((m, 2), np.int64)
     for i in range(m):
-        at[i] = edges[places[i]]
+        at[i, 0], at[i, 1] = edges[places[i], 0], edges[places[i], 1]
     for first in range(0, n_items, SPAN):
         part = acc[: min(SPAN, n_items - first)]
         for i in range(m):

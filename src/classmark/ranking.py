@@ -7,16 +7,17 @@ The rule, everywhere: the higher score first; among equal scores the lower item 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from classmark.arrays import Array, Ints
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 BLOCK = 1 << 22  # scores looked at together: what `top` needs in memory beside them
 
@@ -29,19 +30,19 @@ class Ranking:
     within a query by decreasing score, ties by increasing item.
     """
 
-    queries: NDArray[np.int64]
-    items: NDArray[np.int64]
-    scores: NDArray[Any]
+    queries: Ints
+    items: Ints
+    scores: Array
 
     def __len__(self) -> int:
         return len(self.items)
 
-    def of(self, query: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    def of(self, query: int) -> tuple[Ints, Array]:
         """Items of one query, best first, and their scores."""
         start, end = np.searchsorted(self.queries, [query, query + 1])
         return self.items[start:end], self.scores[start:end]
 
-    def ranks(self) -> NDArray[np.int64]:
+    def ranks(self) -> Ints:
         """Return the place of each item in its query, the first being 1.
 
         >>> rank([0, 0, 1], [4, 2, 4], [0.5, 0.9, 0.1]).ranks().tolist()
@@ -69,7 +70,7 @@ def rank(queries: ArrayLike, items: ArrayLike, scores: ArrayLike) -> Ranking:
     return Ranking(query[place], item[place], score[place])
 
 
-def order(scores: ArrayLike) -> NDArray[np.int64]:
+def order(scores: ArrayLike) -> Ints:
     """Return item numbers, best first, along the last axis: ties by number.
 
     scores : shape (k,) or (n, k).
@@ -80,7 +81,7 @@ def order(scores: ArrayLike) -> NDArray[np.int64]:
     return np.argsort(-numbers(scores), axis=-1, kind="stable")
 
 
-def top(scores: ArrayLike, k: int) -> NDArray[np.int64]:
+def top(scores: ArrayLike, k: int) -> Ints:
     """Return the ``k`` best item numbers of each row: ``order(scores)[..., :k]``.
 
     Exactly that, ties included, but only the best ``k`` are sorted: O(items) a row.
@@ -93,7 +94,7 @@ def top(scores: ArrayLike, k: int) -> NDArray[np.int64]:
         raise Mistake(f"k is {k}: give 0 or more")
     table = numbers(scores)
     if table.ndim == 1:
-        best: NDArray[np.int64] = top(table[np.newaxis], k)[0]
+        best: Ints = top(table[np.newaxis], k)[0]
         return best
     n, width = table.shape
     if k >= width or k == 0:
@@ -134,7 +135,7 @@ def merge(rankings: Sequence[Ranking], k: int | None = None) -> Ranking:
     return merged if k is None else cut(merged, k)
 
 
-def numbers(scores: ArrayLike, *, name: str = "scores") -> NDArray[Any]:
+def numbers(scores: ArrayLike, *, name: str = "scores") -> Array:
     """Scores as floats: float32 stays, the rest is float64; NaN has no place."""
     values = np.asarray(scores)
     if values.dtype != np.float32:
@@ -157,7 +158,7 @@ def _blocks(n: int, width: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, n, step))
 
 
-def _top_of(cost: NDArray[Any], k: int) -> NDArray[np.int64]:
+def _top_of(cost: Array, k: int) -> Ints:
     """Return the ``k`` lowest of each row, in order, ties by number."""
     limit = np.partition(cost, k - 1, axis=1)[:, k - 1 : k]
     chosen = cost <= limit

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from classmark.arrays import Array, Ints
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ class Rows:
     values : float32 or float64, shape (nnz,);  width : number of columns.
     """
 
-    starts: NDArray[np.int64]
+    starts: Ints
     columns: NDArray[np.uint32]
-    values: NDArray[Any]
+    values: Array
     width: int
 
     def __len__(self) -> int:
@@ -50,7 +51,7 @@ class Rows:
         """How many values are stored."""
         return int(self.starts[-1])
 
-    def row(self, i: int) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+    def row(self, i: int) -> tuple[NDArray[np.uint32], Array]:
         """Columns and values of row ``i``."""
         start, end = self.starts[i], self.starts[i + 1]
         return self.columns[start:end], self.values[start:end]

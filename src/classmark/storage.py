@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Ints
 from classmark.problems import DamagedFolder, Mistake
 
 MANIFEST = "manifest.json"
@@ -29,7 +30,7 @@ _HEADER, _SEAL = 128, 10  # bytes of the head of an array, of the foot of a mani
 _REMEDY = "restore the folder from a backup, or train or build it again"
 # numpy reads a header with ast, which Python 3.11 does not let two threads do at once
 _HEADERS = Lock()
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = Mapping[str, Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Saved:
 
     format: str
     version: int
-    arrays: dict[str, NDArray[Any]]
+    arrays: dict[str, Array]
     settings: dict[str, Any] = field(default_factory=dict)
 
 
@@ -76,11 +77,11 @@ class FolderWriter:
         self.files: dict[str, dict[str, int]] = {}
         self._open: dict[str, tuple[BinaryIO, np.dtype[Any]]] = {}
 
-    def put(self, name: str, array: NDArray[Any]) -> None:
+    def put(self, name: str, array: Array) -> None:
         """Write a whole array, of any shape."""
         self.files[name] = _write_array(self.beside, name, array)
 
-    def append(self, name: str, piece: NDArray[Any]) -> None:
+    def append(self, name: str, piece: Array) -> None:
         """Write the next piece of a flat array; the first one sets its type."""
         if name not in self._open:
             new: BinaryIO = (self.beside / f"{name}.npy").open("wb")
@@ -133,7 +134,7 @@ def saved_settings(folder: Path) -> dict[str, Any]:
     return settings
 
 
-def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], Ints]:
     """Strings as one run of UTF-8 bytes and the offsets between them.
 
     >>> pack_strings(["ab", "é"])[1].tolist()
@@ -145,7 +146,7 @@ def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.
     return np.frombuffer(b"".join(encoded), np.uint8), offsets
 
 
-def unpack_strings(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
+def unpack_strings(blob: NDArray[np.uint8], offsets: Ints) -> list[str]:
     """The strings that :func:`pack_strings` packed."""
     raw = blob.tobytes()
     ends = offsets.tolist()
@@ -207,7 +208,7 @@ class Generations:
                 shutil.rmtree(folder)
 
 
-def _write_array(folder: Path, name: str, array: NDArray[Any]) -> dict[str, int]:
+def _write_array(folder: Path, name: str, array: Array) -> dict[str, int]:
     path = folder / f"{name}.npy"
     with path.open("wb") as file:
         np.save(file, np.ascontiguousarray(array), allow_pickle=False)
@@ -234,14 +235,14 @@ def _completed(path: Path, file: BinaryIO, kind: np.dtype[Any]) -> dict[str, int
     return {"bytes": path.stat().st_size, "crc32": _crc32(path)}
 
 
-def let_go(array: NDArray[Any]) -> None:
+def let_go(array: Array) -> None:
     """Give the pages of a mapped array back; they are read again when touched."""
     held = getattr(array, "_mmap", None)
     if held is not None and hasattr(mmap, "MADV_DONTNEED"):
         held.madvise(mmap.MADV_DONTNEED)
 
 
-def _read_array(folder: Path, name: str, facts: Mapping[str, int]) -> NDArray[Any]:
+def _read_array(folder: Path, name: str, facts: Mapping[str, int]) -> Array:
     path = folder / f"{name}.npy"
     if not path.exists():
         raise DamagedFolder(f"{path} is missing: {_REMEDY}")

@@ -6,16 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from classmark.arrays import Floats, Ints
 from classmark.clusters.dendrogram import Dendrogram, dendrogram_of
 from classmark.clusters.kmeans import SphericalKMeans
 from classmark.clusters.parameters import require_numbers
-from classmark.clusters.rows import (
-    Labels,
-    Numbers,
-    require_count,
-    sums_of,
-    unit_rows,
-)
+from classmark.clusters.rows import require_count, sums_of, unit_rows
 from classmark.estimator import Estimator
 from classmark.problems import Mistake
 from classmark.randomness import Seed
@@ -75,10 +70,10 @@ class Agglomerative(Estimator):
         _, first, labels = np.unique(
             cut[self.groups_], return_index=True, return_inverse=True
         )
-        self.labels_: Labels = np.argsort(np.argsort(first))[labels]
+        self.labels_: Ints = np.argsort(np.argsort(first))[labels]
         return self
 
-    def fit_predict(self, X: Any, y: Any = None) -> Labels:
+    def fit_predict(self, X: Any, y: Any = None) -> Ints:
         """Cluster documents and return the cluster of each, shape (n,)."""
         return self.fit(X, y).labels_
 
@@ -103,7 +98,7 @@ class Agglomerative(Estimator):
         if self.n_clusters is not None:
             require_count("n_clusters", self.n_clusters, groups)
 
-    def _groups(self, rows: Rows) -> Labels:
+    def _groups(self, rows: Rows) -> Ints:
         if len(rows) <= self.limit or self.micro is None:
             return np.arange(len(rows))
         small = SphericalKMeans(
@@ -112,7 +107,7 @@ class Agglomerative(Estimator):
         return small.fit(rows).labels_
 
 
-def merged(rows: Rows, groups: Labels, linkage: str = "average") -> Dendrogram:
+def merged(rows: Rows, groups: Ints, linkage: str = "average") -> Dendrogram:
     """Merge groups of unit rows, numbered from 0, until one is left."""
     from classmark.clusters.kernels import chain
 
@@ -127,7 +122,7 @@ def merged(rows: Rows, groups: Labels, linkage: str = "average") -> Dendrogram:
     return dendrogram_of(left, right, np.sqrt(heights) if ward else heights, sizes)
 
 
-def _distances(rows: Rows, groups: Labels, sizes: Numbers, ward: bool) -> Any:
+def _distances(rows: Rows, groups: Ints, sizes: Floats, ward: bool) -> Any:
     """Distances of all groups, (n, n); of "ward", their squares."""
     n = len(sizes)
     if n == len(rows):

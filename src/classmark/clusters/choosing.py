@@ -8,16 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from classmark.arrays import Floats, Ints
 from classmark.clusters.kmeans import SphericalKMeans, meet
-from classmark.clusters.rows import (
-    Labels,
-    Numbers,
-    directions,
-    lengths_of,
-    squares,
-    sums_of,
-    unit_rows,
-)
+from classmark.clusters.rows import directions, lengths_of, squares, sums_of, unit_rows
 from classmark.problems import Mistake
 from classmark.randomness import Seed
 from classmark.sparse import Rows, take
@@ -81,7 +74,7 @@ def choose_n_clusters(
     return tried[int(np.argmax(worth))]
 
 
-def _to_the_rest(rows: Rows, own: Labels, sums: Any) -> Numbers:
+def _to_the_rest(rows: Rows, own: Ints, sums: Any) -> Floats:
     """Cosine of each row with the sum of its cluster without it."""
     dots = np.zeros(len(rows))
     for cluster in range(sums.shape[0]):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from classmark.clusters.rows import Labels, Numbers, require_count
+from classmark.arrays import Floats, Ints
+from classmark.clusters.rows import require_count
 from classmark.problems import Mistake
 
 
@@ -20,14 +20,14 @@ class Dendrogram:
     first groups.
     """
 
-    pairs: NDArray[np.int64]
-    heights: Numbers
-    sizes: Numbers
+    pairs: Ints
+    heights: Floats
+    sizes: Floats
 
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def cut(self, k: int) -> Labels:
+    def cut(self, k: int) -> Ints:
         """The clusters when k are left: numbers from 0 in order of first appearance.
 
         >>> pairs, heights = np.array([[0, 2], [1, 3]]), np.array([0.1, 0.9])
@@ -38,13 +38,13 @@ class Dendrogram:
         require_count("k", k, len(self))
         return self._after(len(self) - k)
 
-    def cut_at(self, height: float) -> Labels:
+    def cut_at(self, height: float) -> Ints:
         """The clusters when all merges up to a height are made."""
         if not height >= 0:
             raise Mistake(f"height is {height}: give a distance from 0 up")
         return self._after(int(np.searchsorted(self.heights, height, side="right")))
 
-    def _after(self, merges: int) -> Labels:
+    def _after(self, merges: int) -> Ints:
         n = len(self)
         parent = np.arange(n + merges)
         for made in range(merges):
@@ -58,7 +58,7 @@ class Dendrogram:
 
 
 def dendrogram_of(
-    left: NDArray[np.int64], right: NDArray[np.int64], heights: Numbers, sizes: Numbers
+    left: Ints, right: Ints, heights: Floats, sizes: Floats
 ) -> Dendrogram:
     """Put merges of slots in order of height; a merge is kept in its right slot."""
     n = len(sizes)
@@ -72,7 +72,7 @@ def dendrogram_of(
     return Dendrogram(pairs, heights[order], sizes)
 
 
-def _top(parent: NDArray[np.int64], node: int) -> int:
+def _top(parent: Ints, node: int) -> int:
     while parent[node] != node:
         parent[node] = parent[parent[node]]
         node = int(parent[node])

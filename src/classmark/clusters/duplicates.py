@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from classmark.arrays import Ints
 from classmark.clusters.agglomerative import Agglomerative
-from classmark.clusters.rows import Labels, unit_rows
+from classmark.clusters.rows import unit_rows
 from classmark.problems import Mistake
 from classmark.sparse import Rows, take, transpose
 
 ROUNDING = 1e-6  # of a cosine of float32 rows
 
 
-def near_duplicates(
-    X: Any, threshold: float = 0.8, *, linkage: str = "single"
-) -> Labels:
+def near_duplicates(X: Any, threshold: float = 0.8, *, linkage: str = "single") -> Ints:
     """The group of each document, (n,): numbers from 0 in order of first appearance.
 
     linkage "single": two documents with a cosine of ``threshold`` or more are in one
@@ -43,7 +42,7 @@ def near_duplicates(
     return np.argsort(np.argsort(first))[inverse]
 
 
-def _same(rows: Rows) -> Labels:
+def _same(rows: Rows) -> Ints:
     """For each row the first that is the same; one without terms is like no other."""
     known: dict[tuple[bytes, bytes], int] = {}
     found = np.arange(len(rows))
@@ -54,7 +53,7 @@ def _same(rows: Rows) -> Labels:
     return found
 
 
-def _linked(rows: Rows, threshold: float) -> Labels:
+def _linked(rows: Rows, threshold: float) -> Ints:
     """The first row of the group of each, by chains of pairs."""
     from classmark.clusters.kernels import link
 
@@ -83,7 +82,7 @@ def _rare_first(rows: Rows) -> Rows:
     return transpose(transpose(mixed))
 
 
-def _merged(rows: Rows, groups: Labels, height: float) -> Labels:
+def _merged(rows: Rows, groups: Ints, height: float) -> Ints:
     """Each group cut where its average linkage is above a height."""
     order = np.argsort(groups, kind="stable")
     cuts = np.flatnonzero(np.diff(groups[order])) + 1

@@ -6,10 +6,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from classmark.arrays import Floats, Ints
 from classmark.clusters.parameters import require_numbers
 from classmark.clusters.rows import (
-    Labels,
-    Numbers,
     Unit,
     directions,
     lengths_of,
@@ -30,15 +29,15 @@ BLOCK = 64  # centres met in one go: a dense array of (features, BLOCK)
 class Met(NamedTuple):
     """The number of the nearest centre of each row, its cosine, and the next one."""
 
-    which: Labels
-    best: Numbers
-    second: Numbers
+    which: Ints
+    best: Floats
+    second: Floats
 
 
 class Fitted(NamedTuple):
     """One start, come to its end: unit centres (k, features), sparse."""
 
-    labels: Labels
+    labels: Ints
     centers: Any
     trace: list[float]
 
@@ -97,11 +96,11 @@ class SphericalKMeans(Estimator):
         self.n_features_in_ = unit.width
         return self
 
-    def fit_predict(self, X: Any, y: Any = None) -> Labels:
+    def fit_predict(self, X: Any, y: Any = None) -> Ints:
         """Cluster documents and return the cluster of each, shape (n,)."""
         return self.fit(X, y).labels_
 
-    def predict(self, X: Any) -> Labels:
+    def predict(self, X: Any) -> Ints:
         """The nearest centre of each document, shape (n,)."""
         self._require_fitted()
         unit = unit_rows(X)
@@ -155,7 +154,7 @@ def meet(rows: Rows, centers: Any) -> Met:
     return met
 
 
-def filled(met: Met, k: int) -> Labels:
+def filled(met: Met, k: int) -> Ints:
     """The labels met; a centre without documents takes one that fits its own least."""
     labels, fits = met.which.copy(), met.best.copy()
     sizes = np.bincount(labels, minlength=k)

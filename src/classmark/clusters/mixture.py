@@ -5,25 +5,23 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.clusters.kmeans import SphericalKMeans
 from classmark.clusters.parameters import require_numbers
-from classmark.clusters.rows import Labels, Numbers, require_count
+from classmark.clusters.rows import require_count
 from classmark.estimator import Estimator
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.randomness import Seed, generator
 from classmark.sparse import Rows, rows_from
 
-Matrix = NDArray[np.float64]
-
 
 class _Model(NamedTuple):
     """Log of the weights, (k,), and of the terms' chances, (features, k)."""
 
-    weights: Numbers
-    terms: Matrix
+    weights: Floats
+    terms: Floats
 
 
 class SoftMixture(Estimator):
@@ -84,14 +82,14 @@ class SoftMixture(Estimator):
         self.log_posterior_, self.n_iter_ = best, len(self.trace_)
         self.weights_, self.log_terms_ = np.exp(self._model.weights), self._model.terms
         self.n_features_in_ = rows.width
-        self.labels_: Labels = _expected(rows, self._model)[0].argmax(axis=1)
+        self.labels_: Ints = _expected(rows, self._model)[0].argmax(axis=1)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None) -> Labels:
+    def fit_predict(self, X: Any, y: Any = None) -> Ints:
         """Cluster documents and return the likeliest component of each, shape (n,)."""
         return self.fit(X, y).labels_
 
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: Any) -> Floats:
         """How much each document belongs to each component, (n, k); rows sum to 1."""
         return _expected(self._asked(X), self._model)[0]
 
@@ -100,9 +98,9 @@ class SoftMixture(Estimator):
         rows = self._asked(X)
         return _expected(rows, self._model)[1] / len(rows)
 
-    def predict(self, X: Any) -> Labels:
+    def predict(self, X: Any) -> Ints:
         """The likeliest component of each document, shape (n,)."""
-        found: Labels = self.predict_proba(X).argmax(axis=1)
+        found: Ints = self.predict_proba(X).argmax(axis=1)
         return found
 
     def _asked(self, X: Any) -> Rows:
@@ -150,7 +148,7 @@ class SoftMixture(Estimator):
         return model, trace
 
 
-def _expected(rows: Rows, model: _Model) -> tuple[Matrix, float]:
+def _expected(rows: Rows, model: _Model) -> tuple[Floats, float]:
     """How much each document belongs to each component, and the log likelihood."""
     joint = rows.to_scipy() @ model.terms + model.weights
     highest = joint.max(axis=1, keepdims=True)
@@ -159,7 +157,7 @@ def _expected(rows: Rows, model: _Model) -> tuple[Matrix, float]:
     return parts / total, float((np.log(total) + highest).sum())
 
 
-def _maximised(rows: Rows, belongs: Matrix, alpha: float) -> _Model:
+def _maximised(rows: Rows, belongs: Floats, alpha: float) -> _Model:
     """The weights and the terms' chances that fit best what belongs where."""
     terms = rows.to_scipy().T @ belongs + alpha
     sizes = np.maximum(belongs.sum(axis=0), 1e-300)

@@ -6,13 +6,10 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 from classmark.sparse import Rows, keep_columns, rows_from
-
-Labels = NDArray[np.int64]
-Numbers = NDArray[np.float64]
 
 
 class Unit(NamedTuple):
@@ -22,7 +19,7 @@ class Unit(NamedTuple):
     """
 
     rows: Rows
-    used: NDArray[np.int64]
+    used: Ints
     width: int
 
 
@@ -45,15 +42,15 @@ def unit_rows(X: Any) -> Unit:
     return Unit(keep_columns(scaled, used), used, rows.width)
 
 
-def squares(rows: Rows) -> Numbers:
+def squares(rows: Rows) -> Floats:
     """‖x‖² of each row."""
     owner = np.repeat(np.arange(len(rows)), np.diff(rows.starts))
     values = rows.values.astype(np.float64)
-    found: Numbers = np.bincount(owner, values * values, len(rows)).astype(np.float64)
+    found: Floats = np.bincount(owner, values * values, len(rows)).astype(np.float64)
     return found
 
 
-def sums_of(rows: Rows, labels: Labels, k: int) -> Any:
+def sums_of(rows: Rows, labels: Ints, k: int) -> Any:
     """The sum of the rows of each cluster, a sparse matrix (k, width) of float64."""
     from scipy.sparse import csr_matrix
 
@@ -62,13 +59,13 @@ def sums_of(rows: Rows, labels: Labels, k: int) -> Any:
     return members @ rows.to_scipy()
 
 
-def lengths_of(matrix: Any) -> Numbers:
+def lengths_of(matrix: Any) -> Floats:
     """‖row‖ of a sparse matrix."""
-    found: Numbers = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    found: Floats = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
     return found
 
 
-def scaled(matrix: Any, factors: Numbers) -> Any:
+def scaled(matrix: Any, factors: Floats) -> Any:
     """Each row of a sparse matrix times its factor."""
     made = matrix.copy()
     made.data *= np.repeat(factors, np.diff(matrix.indptr))

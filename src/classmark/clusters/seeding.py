@@ -6,13 +6,14 @@ from math import log
 
 import numpy as np
 
-from classmark.clusters.rows import Labels, Numbers, squares
+from classmark.arrays import Floats, Ints
+from classmark.clusters.rows import squares
 from classmark.sparse import Rows, transpose
 
 MANY = 100  # clusters, from which on one document is tried at each step
 
 
-def spread_documents(rows: Rows, k: int, rng: np.random.Generator) -> Labels:
+def spread_documents(rows: Rows, k: int, rng: np.random.Generator) -> Ints:
     """Numbers of k documents, by k-means++ on the cosine [ArthurVassilvitskii07].
 
     Each is drawn with chances as 1 − (greatest cosine to those before it), which is
@@ -24,7 +25,7 @@ def spread_documents(rows: Rows, k: int, rng: np.random.Generator) -> Labels:
     lists = transpose(rows)
     met = np.zeros(len(rows), rows.values.dtype)
 
-    def left_after(document: int, far: Numbers) -> Numbers:
+    def left_after(document: int, far: Floats) -> Floats:
         columns, values = rows.row(document)
         products(columns, values, lists.starts, lists.columns, lists.values, met)
         return np.minimum(far, np.maximum(1.0 - met, 0.0))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.corpus.ordering import join_terms, order_terms
 from classmark.corpus.pages import zeros
 from classmark.corpus.statistics import Statistics, statistics
@@ -130,7 +130,7 @@ def _count_slowly(
 
 
 def _renumbered(
-    chunks: list[Chunk], number: NDArray[np.int64], width: int
+    chunks: list[Chunk], number: Ints, width: int
 ) -> tuple[Rows, Statistics]:
     """Turn chunks of token counts into rows of term counts; the chunks are consumed."""
     from classmark.corpus.kernels import (

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.compiled import compiled
 from classmark.text.kernels import LONG, lower_word, mix
 
@@ -61,7 +62,7 @@ def number_tokens(
     offsets: NDArray[np.uint64],
     arena: NDArray[np.uint8],
     held: NDArray[np.uint64],
-    state: NDArray[np.int64],
+    state: Ints,
 ) -> bool:
     """Put the number of each token in the place of its key; say whether all have one.
 
@@ -97,12 +98,12 @@ def number_tokens(
 @compiled
 def count_tokens(
     tokens: NDArray[np.uint64],
-    firsts: NDArray[np.int64],
+    firsts: Ints,
     last: NDArray[np.uint64],
     columns: NDArray[np.uint32],
     counts: NDArray[np.uint8],
-    rows: NDArray[np.int64],
-    state: NDArray[np.int64],
+    rows: Ints,
+    state: Ints,
 ) -> None:
     """Count the tokens of each document, those from ``firsts[d]`` to ``firsts[d + 1]``.
 
@@ -143,13 +144,13 @@ def fill_slots(known: NDArray[np.uint64], slots: NDArray[np.uint32]) -> None:
 
 @compiled
 def scatter_by_term(
-    rows: NDArray[np.int64],
+    rows: Ints,
     columns: NDArray[np.uint32],
     counts: NDArray[np.uint8],
     number: NDArray[np.uint32],
     heads: NDArray[np.uint32],
     postings: NDArray[np.uint64],
-    starts: NDArray[np.int64],
+    starts: Ints,
 ) -> None:
     """List (document, count) under each term; ``number`` maps tokens to terms.
 
@@ -182,11 +183,11 @@ def scatter_by_term(
 def gather_by_document(
     heads: NDArray[np.uint32],
     postings: NDArray[np.uint64],
-    stops: NDArray[np.int64],
+    stops: Ints,
     columns: NDArray[np.uint32],
     counts: NDArray[np.float32],
-    frequency: NDArray[np.int64],
-    total: NDArray[np.int64],
+    frequency: Ints,
+    total: Ints,
 ) -> None:
     """Turn lists by term into rows with increasing columns; equal entries add up.
 
@@ -212,8 +213,8 @@ def gather_by_document(
 
 @compiled
 def close_gaps(
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
+    starts: Ints,
+    stops: Ints,
     columns: NDArray[np.uint32],
     counts: NDArray[np.float32],
 ) -> None:

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Ints
 from classmark.corpus.vocabulary import Vocabulary
 
 _WORD = 8
@@ -18,7 +19,7 @@ def join_terms(terms: list[str]) -> bytes:
     return "\n".join([*terms, ""]).encode()
 
 
-def order_terms(joined: list[bytes]) -> tuple[Vocabulary, NDArray[np.int64]]:
+def order_terms(joined: list[bytes]) -> tuple[Vocabulary, Ints]:
     """Make the vocabulary of joined terms, with the number of each (-1 for "").
 
     The same as ``sorted`` of the set, but most terms are told apart by their first
@@ -46,7 +47,7 @@ def order_terms(joined: list[bytes]) -> tuple[Vocabulary, NDArray[np.int64]]:
 
 def _sorted(
     blob: NDArray[np.uint8], starts: NDArray[np.uint32], sizes: NDArray[np.uint32]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+) -> tuple[Ints, Bools]:
     """Sort the terms that are not empty; say which are the same as the one before."""
     which = np.flatnonzero(sizes)
     prefixes = [_prefixes(blob, starts, sizes, skip)[which] for skip in (0, _WORD)]
@@ -97,8 +98,8 @@ def _part_long(
     blob: NDArray[np.uint8],
     starts: NDArray[np.uint32],
     sizes: NDArray[np.uint32],
-    order: NDArray[np.int64],
-    same: NDArray[np.bool_],
+    order: Ints,
+    same: Bools,
 ) -> None:
     """Sort, in place, the runs that agree in sixteen bytes but may differ after."""
     run = np.cumsum(~same) - 1

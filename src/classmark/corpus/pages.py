@@ -7,15 +7,16 @@ mapping of its own for each array keeps the peak at what is really held.
 from __future__ import annotations
 
 import mmap
-from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
+
+from classmark.arrays import Array
 
 _LARGE = 1 << 21
 
 
-def zeros(shape: int | tuple[int, ...], kind: DTypeLike) -> NDArray[Any]:
+def zeros(shape: int | tuple[int, ...], kind: DTypeLike) -> Array:
     """Return an array of zeros in its own pages, which cost nothing until touched.
 
     >>> zeros((2, 2), np.uint8).tolist()

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.problems import Mistake
 from classmark.randomness import Seed, generator
 
-Indices = NDArray[np.int64]
 
-
-def train_test(
-    n: int, test: float = 0.25, random_state: Seed = 0
-) -> tuple[Indices, Indices]:
+def train_test(n: int, test: float = 0.25, random_state: Seed = 0) -> tuple[Ints, Ints]:
     """Part n documents at random; return the sorted numbers of both parts.
 
     test : the fraction asked, rounded to whole documents, at least one on each side.
@@ -33,9 +29,7 @@ def train_test(
     return np.sort(order[size:]), np.sort(order[:size])
 
 
-def folds(
-    n: int, k: int = 5, random_state: Seed = 0
-) -> Iterator[tuple[Indices, Indices]]:
+def folds(n: int, k: int = 5, random_state: Seed = 0) -> Iterator[tuple[Ints, Ints]]:
     """Part n documents into k folds; yield (the others, the fold) for each.
 
     >>> [ask.tolist() for _, ask in folds(5, k=2, random_state=1)]
@@ -47,7 +41,7 @@ def folds(
     return _parted(order, k)
 
 
-def _parted(order: Indices, k: int) -> Iterator[tuple[Indices, Indices]]:
+def _parted(order: Ints, k: int) -> Iterator[tuple[Ints, Ints]]:
     for part in np.array_split(order, k):
         others = np.ones(len(order), np.bool_)
         others[part] = False

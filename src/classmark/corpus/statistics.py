@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.sparse import Rows
 
 _BLOCK = 1 << 18
@@ -32,8 +32,8 @@ class Statistics:
     documents: int
     tokens: int
     postings: int
-    document_frequency: NDArray[np.int64]
-    collection_frequency: NDArray[np.int64]
+    document_frequency: Ints
+    collection_frequency: Ints
 
     @property
     def average_length(self) -> float:
@@ -74,17 +74,17 @@ def statistics(counts: Rows) -> Statistics:
     )
 
 
-def lengths(counts: Rows) -> NDArray[np.float64]:
+def lengths(counts: Rows) -> Floats:
     """Return the number of tokens of each document, shape (n,)."""
     owner = np.repeat(np.arange(len(counts)), np.diff(counts.starts))
     sums = np.bincount(owner, counts.values, minlength=len(counts))
     return sums.astype(np.float64, copy=False)
 
 
-def unique_counts(counts: Rows) -> NDArray[np.int64]:
+def unique_counts(counts: Rows) -> Ints:
     """Return the number of different terms of each document, shape (n,)."""
     return np.diff(counts.starts)
 
 
-def _padded(values: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+def _padded(values: Ints, width: int) -> Ints:
     return np.pad(values, (0, width - len(values)))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Bools, Ints
 from classmark.corpus.pages import zeros
 from classmark.problems import Mistake
 from classmark.text.tokens import fold, kinds
@@ -31,7 +31,7 @@ class Chunk:
     (entries,).
     """
 
-    starts: NDArray[np.int64]
+    starts: Ints
     columns: NDArray[np.uint32]
     counts: NDArray[np.uint8]
 
@@ -45,8 +45,8 @@ class Batch:
     """
 
     buffer: NDArray[np.uint8]
-    ends: NDArray[np.int64]
-    plain: NDArray[np.bool_]
+    ends: Ints
+    plain: Bools
 
 
 class TokenTable:
@@ -95,7 +95,7 @@ class TokenTable:
         """Count documents; yield their counts, about a million entries at a time."""
         from classmark.corpus.kernels import BASE, ENTRIES
 
-        stops: list[NDArray[np.int64]] = []
+        stops: list[Ints] = []
         columns, counts = np.empty(0, np.uint32), np.empty(0, np.uint8)
         for batch in map(_encoded, _batches(texts)):
             used, most = int(self._state[ENTRIES]), len(batch.buffer) // 2 + 1
@@ -140,7 +140,7 @@ class TokenTable:
 
     def _count(
         self, batch: Batch, columns: NDArray[np.uint32], counts: NDArray[np.uint8]
-    ) -> NDArray[np.int64]:
+    ) -> Ints:
         """Count one batch into the chunk; return where its documents end there."""
         from classmark.corpus.kernels import ENTRIES, count_tokens
 
@@ -172,7 +172,7 @@ class TokenTable:
         ):
             self._grow()
 
-    def _find(self, batch: Batch) -> NDArray[np.int64]:
+    def _find(self, batch: Batch) -> Ints:
         """Find the tokens of a batch; return the first of each document."""
         from classmark.text.kernels import find_tokens
 
@@ -214,7 +214,7 @@ def _words(buffer: NDArray[np.uint8]) -> NDArray[np.uint64]:
     return np.ndarray(len(buffer) - 7, np.uint64, buffer, strides=(1,))
 
 
-def _longer(array: NDArray[Any], used: int) -> NDArray[Any]:
+def _longer(array: Array, used: int) -> Array:
     longer = zeros(2 * len(array), array.dtype)
     longer[:used] = array[:used]
     return longer
@@ -262,7 +262,7 @@ def _folded(text: str) -> str:
 
 
 def _chunk(
-    stops: list[NDArray[np.int64]],
+    stops: list[Ints],
     columns: NDArray[np.uint32],
     counts: NDArray[np.uint8],
 ) -> Chunk:

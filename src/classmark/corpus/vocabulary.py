@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import islice, pairwise
 from operator import lt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Ints
 from classmark.problems import Mistake
 
 
@@ -62,7 +62,7 @@ class Vocabulary:
         """The number of each term."""
         return {term: number for number, term in enumerate(self.terms)}
 
-    def numbers(self, terms: Sequence[str]) -> NDArray[np.int64]:
+    def numbers(self, terms: Sequence[str]) -> Ints:
         """Return the number of each term, -1 where it is unknown."""
         number = self.number
         found = (number.get(term, -1) for term in terms)
@@ -72,7 +72,7 @@ class Vocabulary:
         """Return the vocabulary of some of the terms."""
         return Vocabulary.of(self.terms[number] for number in numbers)
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> dict[str, Array]:
         """Return the terms as one run of UTF-8 bytes, and where each ends in it.
 
         terms : uint8;  term_ends : int64, shape (number of terms,).
@@ -82,9 +82,7 @@ class Vocabulary:
         return {"terms": self.blob[~closing], "term_ends": ends.astype(np.int64)}
 
     @classmethod
-    def from_arrays(
-        cls, terms: NDArray[np.uint8], term_ends: NDArray[np.int64]
-    ) -> Vocabulary:
+    def from_arrays(cls, terms: NDArray[np.uint8], term_ends: Ints) -> Vocabulary:
         """Read back what ``to_arrays`` gave."""
         vocabulary = cls(np.insert(terms, term_ends, ord("\n")).astype(np.uint8))
         listed = vocabulary.terms
@@ -112,7 +110,7 @@ class GrowingVocabulary:
     def __len__(self) -> int:
         return len(self.number)
 
-    def numbers(self, terms: Sequence[str]) -> NDArray[np.int64]:
+    def numbers(self, terms: Sequence[str]) -> Ints:
         """Return the number of each term, a new one where it is new, -1 for ""."""
         number = self.number
         found = (number.setdefault(t, len(number)) if t else -1 for t in terms)
@@ -126,12 +124,12 @@ class GrowingVocabulary:
         """
         return _ClosedVocabulary(self)
 
-    def freeze(self) -> tuple[Vocabulary, NDArray[np.int64]]:
+    def freeze(self) -> tuple[Vocabulary, Ints]:
         """Sort: return the vocabulary and, for each old number, the new one."""
         vocabulary = Vocabulary.of(self.number)
         return vocabulary, vocabulary.numbers(list(self.number))
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> dict[str, Array]:
         """Return the terms as ``Vocabulary.to_arrays`` does, in the order they came."""
         encoded = [term.encode() for term in self.number]
         ends = np.cumsum([len(term) for term in encoded], dtype=np.int64)
@@ -142,7 +140,7 @@ class GrowingVocabulary:
 
     @classmethod
     def from_arrays(
-        cls, terms: NDArray[np.uint8], term_ends: NDArray[np.int64]
+        cls, terms: NDArray[np.uint8], term_ends: Ints
     ) -> GrowingVocabulary:
         """Read back what ``to_arrays`` gave."""
         raw = terms.tobytes()
@@ -160,7 +158,7 @@ class _ClosedVocabulary(GrowingVocabulary):
         super().__init__()
         self.number = of.number
 
-    def numbers(self, terms: Sequence[str]) -> NDArray[np.int64]:
+    def numbers(self, terms: Sequence[str]) -> Ints:
         """Return the number of each term, -1 where it is unknown."""
         number = self.number
         found = (number.get(term, -1) for term in terms)

@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
+from classmark.arrays import Floats, Ints
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
     from scipy.sparse import csr_matrix
 
     from classmark.corpus.document import Document
@@ -43,10 +43,10 @@ class Impressions:
     clicks : 0 or 1;  propensities : the probability with which it was shown there.
     """
 
-    items: NDArray[np.int64]
-    positions: NDArray[np.int64]
-    clicks: NDArray[np.int64]
-    propensities: NDArray[np.float64]
+    items: Ints
+    positions: Ints
+    clicks: Ints
+    propensities: Floats
 
     def __len__(self) -> int:
         return len(self.items)
@@ -66,7 +66,7 @@ class Part:
     labels: list[list[str]] = field(default_factory=list)
     X: csr_matrix | None = None
     qids: list[str] | None = None
-    grades: NDArray[np.float64] | None = None
+    grades: Floats | None = None
     sessions: list[Session] | None = None
     impressions: Impressions | None = None
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.measures.categories import RelevantRanks, rank_relevant
 from classmark.measures.tally import CategoryTally
 from classmark.rankers.calibration import ENOUGH, crossed_calibration_error
@@ -17,8 +17,6 @@ from classmark.ranking import BLOCK, top
 if TYPE_CHECKING:
     from classmark.rankers.text import TextRanker
 
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 Labels = Sequence[Sequence[int]]
 FEW = 10  # documents to learn from: a category with so many, or fewer, is rare
 WITHIN = 5  # the best categories looked at for a rare one
@@ -36,9 +34,9 @@ class Answered:
     as it has labels.
     """
 
-    taught: Counts
-    rare: Counts
-    found: Counts
+    taught: Ints
+    rare: Ints
+    found: Ints
     ranks: list[RelevantRanks] = field(default_factory=list)
     sample: list[Floats] = field(default_factory=list)
     assigned: list[list[int]] = field(default_factory=list)
@@ -55,7 +53,7 @@ class Answered:
             self.found[list(set(few).intersection(line[:WITHIN].tolist()))] += 1
 
 
-def counted(labels: Labels, categories: int) -> Counts:
+def counted(labels: Labels, categories: int) -> Ints:
     """How many documents each category is taught by."""
     flat = [label for own in labels for label in own]
     return np.bincount(flat, minlength=categories)
@@ -70,7 +68,7 @@ def ask(
     model: TextRanker,
     texts: Sequence[str],
     labels: Labels,
-    taught: Counts,
+    taught: Ints,
     where: slice,
 ) -> Answered:
     """Have a model score texts, never more than ``BLOCK`` scores at once.

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.experiments.retrieving import DEPTH, JudgedQueries, Run
 from classmark.formats.letor import JudgedRows
 from classmark.index.plans import Choice
@@ -22,8 +22,7 @@ from classmark.rankers.features import PairFeatures, Recipe, minmax, tally
 from classmark.sparse import rows_from
 
 CANDIDATES = 100
-Values = NDArray[np.float64]
-Scorer = Callable[[Values], Values]
+Scorer = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,9 +34,9 @@ class Block:
     """
 
     ids: tuple[str, ...]
-    raw: Values
-    rows: Values
-    grades: Values
+    raw: Floats
+    rows: Floats
+    grades: Floats
 
     @property
     def teaches(self) -> bool:
@@ -48,7 +47,7 @@ class Block:
         """Keep some of the features."""
         return replace(self, raw=self.raw[:, columns], rows=self.rows[:, columns])
 
-    def ordered(self, scores: Values) -> dict[str, float]:
+    def ordered(self, scores: Floats) -> dict[str, float]:
         """Return the answers by these scores of the candidates, as a run has them."""
         order = np.argsort(-scores, kind="stable")
         ids = [self.ids[at] for at in order.tolist()] + list(self.ids[len(scores) :])
@@ -66,7 +65,7 @@ class Candidates:
     recipe: Recipe
     blocks: Mapping[str, Block]
 
-    def stacked(self, queries: Sequence[str]) -> tuple[Values, Values, list[str]]:
+    def stacked(self, queries: Sequence[str]) -> tuple[Floats, Floats, list[str]]:
         """Return X, grades and query ids of the queries that teach something."""
         kept = [query for query in queries if self.blocks[query].teaches]
         if not kept:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.judgments.clicks import preferred_places
 from classmark.randomness import Seed, generator
 from classmark.rankers.propensity import (
@@ -28,25 +28,23 @@ if TYPE_CHECKING:
     from classmark.experiments.click_users import User
 
 SHOWN = 10
-Values = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 
 
 class Trials(NamedTuple):
     """Pairs of neighbours: positions from 1, whether interchanged, clicks on both."""
 
-    positions: Numbers
-    swapped: NDArray[np.bool_]
-    clicks: NDArray[np.bool_]
+    positions: Ints
+    swapped: Bools
+    clicks: Bools
 
 
 class Preferences(NamedTuple):
     """Rows of a query's candidates, one over the other, and what that counts."""
 
-    query: Numbers
-    winner: Numbers
-    loser: Numbers
-    weight: Values
+    query: Ints
+    winner: Ints
+    loser: Ints
+    weight: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,17 +56,17 @@ class ClickLog:
     begin, 0 or 1, or 2 where nothing was interchanged.
     """
 
-    query: Numbers
-    rows: Numbers
-    clicked: NDArray[np.bool_]
-    first: Numbers
-    swapped: NDArray[np.bool_]
+    query: Ints
+    rows: Ints
+    clicked: Bools
+    first: Ints
+    swapped: Bools
 
     def beginning(self, n: int) -> ClickLog:
         """Return the log as it was after n impressions."""
         return ClickLog(*(getattr(self, name)[:n] for name in self.__slots__))
 
-    def propensities(self) -> dict[str, Values]:
+    def propensities(self) -> dict[str, Floats]:
         """Estimate θ from neighbours that changed places, and with the click model."""
         places = np.broadcast_to(np.arange(1, self.rows.shape[1] + 1), self.rows.shape)
         pairs = self.query[:, np.newaxis] * (int(self.rows.max()) + 1) + self.rows
@@ -89,7 +87,7 @@ class ClickLog:
         return Trials(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
     def preferences(
-        self, strategy: str, theta: Values | None = None, *, fair: bool = False
+        self, strategy: str, theta: Floats | None = None, *, fair: bool = False
     ) -> Preferences:
         """Add up what the clicks prefer, weighted by 1/θ of the winner's place.
 
@@ -122,7 +120,7 @@ def with_order(said: Preferences, queries: int, places: int = SHOWN) -> Preferen
 
 
 def simulate_clicks(
-    grades: Sequence[NDArray[Any]],
+    grades: Sequence[Array],
     user: User,
     impressions: int,
     seed: Seed = 0,

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.experiments.click_log import (
     SHOWN,
     ClickLog,
@@ -45,8 +45,7 @@ SERVICE, OF_TEN, TRUTH = "in service", "truth of the ten shown", "truth"
 NOT_CLICKS = (SERVICE, OF_TEN, TRUTH)
 SURE = 0.05
 
-Values = NDArray[np.float64]
-Estimates = Mapping[str, Values]
+Estimates = Mapping[str, Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +114,9 @@ def simulated(
 
 def learned(
     world: World, sizes: Sequence[int], seeds: int, name: str
-) -> tuple[dict[str, Values], dict[str, list[float]]]:
+) -> tuple[dict[str, Floats], dict[str, list[float]]]:
     """Learn in every way: NDCG, shape (logs, sizes, queries), and errors of log θ."""
-    runs: list[dict[str, list[Values]]] = []
+    runs: list[dict[str, list[Floats]]] = []
     errors: list[dict[str, list[float]]] = []
     theta = USER.propensities(SHOWN)
     grades = [each.grades for each in world.clicked]
@@ -145,9 +144,9 @@ def learned(
 
 def by_clicks(
     world: World, log: ClickLog, sizes: Sequence[int], estimates: Sequence[Estimates]
-) -> dict[str, list[Values]]:
+) -> dict[str, list[Floats]]:
     """Learn by every strategy in every way: NDCG of each query, size by size."""
-    found: dict[str, list[Values]] = {}
+    found: dict[str, list[Floats]] = {}
     for n, estimate in zip(sizes, estimates, strict=True):
         part = log.beginning(n)
         for strategy, rule in RULES.items():
@@ -161,7 +160,7 @@ def by_clicks(
     return found
 
 
-def _row(names: tuple[str, str, str], every: Values, service: Values) -> Row:
+def _row(names: tuple[str, str, str], every: Floats, service: Floats) -> Row:
     """Put one method's values, shape (logs, sizes, queries), in a row."""
     means = every.mean(axis=2)
     last = every[:, -1].mean(axis=0)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Bools, Floats, Ints
 from classmark.problems import Mistake
 from classmark.randomness import Seed, generator
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class User:
         if self.eta < 0:
             raise Mistake(f"eta is {self.eta}: give 0 or more")
 
-    def propensities(self, places: int) -> Values:
+    def propensities(self, places: int) -> Floats:
         """Return θ of the places 1, 2, …, by position.
 
         >>> User().propensities(4).tolist()
@@ -55,7 +54,7 @@ class User:
             raise Mistake("a cascade looks by what stands above: it has no propensity")
         return np.arange(1.0, places + 1) ** -self.eta
 
-    def chances(self, grades: ArrayLike) -> Values:
+    def chances(self, grades: ArrayLike) -> Floats:
         """Return P(click) of each place of lists with these grades, by position.
 
         grades : whole numbers, shape (…, places).
@@ -67,7 +66,7 @@ class User:
         theta = self.propensities(liked.shape[-1])
         return self.mistake + (1 - self.mistake) * theta * liked
 
-    def clicks(self, grades: ArrayLike, seed: Seed = None) -> NDArray[np.bool_]:
+    def clicks(self, grades: ArrayLike, seed: Seed = None) -> Bools:
         """Click on lists with these grades: shape (…, places)."""
         rng = generator(seed)
         if self.kind == "position":
@@ -76,9 +75,9 @@ class User:
         liked = self.mistake + (1 - self.mistake) * self._liked(grades)
         wanted = rng.random(liked.shape) < liked
         leaves = wanted & (rng.random(liked.shape) >= self.another)
-        gone: NDArray[np.int64] = np.cumsum(leaves, axis=-1) - leaves
+        gone: Ints = np.cumsum(leaves, axis=-1) - leaves
         return np.asarray(wanted & (gone == 0))
 
-    def _liked(self, grades: ArrayLike) -> Values:
+    def _liked(self, grades: ArrayLike) -> Floats:
         numbers = np.clip(np.asarray(grades, np.int64), 0, len(self.attraction) - 1)
         return np.asarray(self.attraction, np.float64)[numbers]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.experiments.click_log import SHOWN, Preferences
 from classmark.measures import retrieval_per_query
 from classmark.rankers.features import PairFeatures, minmax, tally
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 DEPTH = 100
 C = 1.0
 MEASURE = "ndcg@10"
-Values = NDArray[np.float64]
 
 
 class Candidates(NamedTuple):
@@ -31,8 +30,8 @@ class Candidates(NamedTuple):
 
     query: str
     ids: list[str]
-    X: Values
-    grades: NDArray[np.int64]
+    X: Floats
+    grades: Ints
 
 
 def candidates(asked: JudgedQueries, service: str) -> list[Candidates]:
@@ -68,7 +67,7 @@ class World:
             parts.append((np.full(len(over), number), over, under, np.ones(len(over))))
         return Preferences(*(np.concatenate(c) for c in zip(*parts, strict=True)))
 
-    def learn(self, said: Preferences) -> Values:
+    def learn(self, said: Preferences) -> Floats:
         """Weights of the features that agree best with the preferences.
 
         The weights of the preferences are made to add up to the number of queries.
@@ -79,7 +78,7 @@ class World:
         winners, losers = starts + said.winner, starts + said.loser
         return RankingSVM(C).fit_preferences(X, winners, losers, weights).coef_
 
-    def ndcg(self, weights: Values | None) -> Values:
+    def ndcg(self, weights: Floats | None) -> Floats:
         """NDCG@10 of each judged query; without weights, of the ranker in service."""
         run = {each.query: _scored(each, weights) for each in self.judged}
         qrels = {query: self.qrels[query] for query in run}
@@ -87,6 +86,6 @@ class World:
         return np.array([values[query] for query in run])
 
 
-def _scored(each: Candidates, weights: Values | None) -> dict[str, float]:
+def _scored(each: Candidates, weights: Floats | None) -> dict[str, float]:
     scores = -np.arange(1.0, len(each.ids) + 1) if weights is None else each.X @ weights
     return dict(zip(each.ids, scores.tolist(), strict=True))

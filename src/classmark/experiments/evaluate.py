@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from classmark.arrays import Floats, Ints
 from classmark.experiments.answers import Answered, Answers, ask, counted, sampling
 from classmark.problems import Mistake
 from classmark.rankers.text import TextRanker
@@ -20,8 +18,8 @@ if TYPE_CHECKING:
     from classmark.rankers.linear import LinearRanker
     from classmark.weighting.vectorizer import Vectorizer
 
-Split = tuple[NDArray[np.int64], NDArray[np.int64]]
-Learn = Callable[[NDArray[np.int64]], TextRanker]
+Split = tuple[Ints, Ints]
+Learn = Callable[[Ints], TextRanker]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +59,13 @@ class Evaluation:
     """
 
     measures: dict[str, float]
-    precision: NDArray[np.float64]
+    precision: Floats
     trained: int
     tested: int
     seconds: float
     wanted: list[Sequence[int]]
     assigned: list[list[int]]
-    priors: NDArray[np.float64]
+    priors: Floats
 
 
 def evaluate(
@@ -78,7 +76,7 @@ def evaluate(
 ) -> Evaluation:
     """Train on the first half of each split, rank the second, measure all together."""
 
-    def learn(train: NDArray[np.int64]) -> TextRanker:
+    def learn(train: Ints) -> TextRanker:
         untaught = ranker()
         return TextRanker.fit(
             vectorizer(),
@@ -164,9 +162,7 @@ def _evaluation(
     )
 
 
-def _require_both(
-    train: Sequence[int] | NDArray[np.int64], test: NDArray[np.int64]
-) -> None:
+def _require_both(train: Sequence[int] | Ints, test: Ints) -> None:
     if not len(train) or not len(test):
         raise Mistake(
             f"{len(train)} documents to train on and {len(test)} to test: label more "

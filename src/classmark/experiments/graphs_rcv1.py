@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.corpus.splits import folds, train_test
 from classmark.losses.errors import ranking_error
 from classmark.losses.loglinear import loss_from
@@ -45,9 +45,6 @@ PAPER = {
 }
 GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 HELD_OUT, TOL, SURE = 0.2, 1e-3, 0.05
-
-Errors = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +158,7 @@ def graphs_rcv1(
     return Table(rows, *size, loaded.edges, PAPER_EDGES, claims(rows))
 
 
-def choose(loaded: Collection, train: Indices, name: str, seed: int = 0) -> float:
+def choose(loaded: Collection, train: Ints, name: str, seed: int = 0) -> float:
     """Choose C by the error ``name`` on a part of the training documents held out.
 
     Each C of the grid starts from the weights of the one before; of equals the first.
@@ -179,7 +176,7 @@ def choose(loaded: Collection, train: Indices, name: str, seed: int = 0) -> floa
     return GRID[int(np.argmin(found))]
 
 
-def _errors(loaded: Collection, which: Indices, scores: Errors, name: str) -> Errors:
+def _errors(loaded: Collection, which: Ints, scores: Floats, name: str) -> Floats:
     return np.array(
         [
             ranking_error(row, loaded.graphs[i], name)
@@ -188,7 +185,7 @@ def _errors(loaded: Collection, which: Indices, scores: Errors, name: str) -> Er
     )
 
 
-def _row(at: int, errors: Errors, chosen: list[float]) -> Row:
+def _row(at: int, errors: Floats, chosen: list[float]) -> Row:
     best = errors[NAMES.index("domination")]
     tests = [
         paired_t_test(own, other) for own, other in zip(errors[at], best, strict=True)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.datasets.where import where
 from classmark.formats.letor import read_letor
 from classmark.measures.significance import bootstrap_interval, paired_t_test
@@ -38,7 +38,6 @@ PAIRS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 ROWS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 TOP = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
 Grid = Mapping[str, Sequence[Any]]
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class Part:
     """One of LETOR's parts: judged rows of whole queries."""
 
     rows: Rows
-    grades: Values
+    grades: Floats
     qids: tuple[str, ...]
 
 
@@ -118,7 +117,7 @@ def ltr_mq2008(
     entered = {
         name: held for name, held in learners().items() if only is None or name in only
     }
-    values: dict[str, list[dict[str, Values]]] = {name: [] for name in entered}
+    values: dict[str, list[dict[str, Floats]]] = {name: [] for name in entered}
     chosen: dict[str, list[dict[str, Any]]] = {name: [] for name in entered}
     jobs = [(at, name) for at in range(len(given)) for name in entered]
     for at, name in track(jobs, "teaching and asking", len(jobs)):
@@ -135,7 +134,7 @@ def ltr_mq2008(
 
 def _asked(
     learner: QueryRanker, grid: Grid, taught: Part, asked: Part
-) -> tuple[dict[str, Values], dict[str, Any]]:
+) -> tuple[dict[str, Floats], dict[str, Any]]:
     """Values of every query asked, and the parameters chosen on those taught."""
     X, y, qid = taught.rows, taught.grades, taught.qids
     best = select_over_queries(
@@ -154,7 +153,7 @@ def _together(parts: list[Part]) -> Part:
     )
 
 
-def _joined(found: list[dict[str, Values]]) -> dict[str, Values]:
+def _joined(found: list[dict[str, Floats]]) -> dict[str, Floats]:
     return {
         measure: np.concatenate([each[measure] for each in found])
         for measure in MEASURES
@@ -162,7 +161,7 @@ def _joined(found: list[dict[str, Values]]) -> dict[str, Values]:
 
 
 def _row(
-    name: str, joined: dict[str, dict[str, Values]], chosen: list[dict[str, Any]]
+    name: str, joined: dict[str, dict[str, Floats]], chosen: list[dict[str, Any]]
 ) -> Row:
     own, base = joined[name], joined.get("Ranking SVM", joined[name])
     return Row(

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.corpus.splits import folds
 from classmark.judgments.labels import labels_from
 from classmark.measures import category_ranking_per_document, paired_t_test
@@ -66,8 +66,7 @@ AVERAGED: dict[str, Callable[[], LinearRanker]] = {
 ONLINE = ("perceptron", "MMP loss 1", "MMP loss 2", "MMP loss 3")
 LOSSES = ("loss1", "loss2", "loss3")
 
-Values = NDArray[np.float64]
-Found = Mapping[str, Mapping[str, Values]]
+Found = Mapping[str, Mapping[str, Floats]]
 
 
 class Collection(NamedTuple):
@@ -148,7 +147,7 @@ def compare(documents: Collection, n_folds: int = FOLDS) -> Table:
     learners = LEARNERS | AVERAGED
     n, k = len(documents.texts), len(documents.topics)
     found = {name: {key: np.empty(n) for key in COLUMNS} for name in learners}
-    losses: dict[str, list[Values]] = {name: [] for name in ONLINE}
+    losses: dict[str, list[Floats]] = {name: [] for name in ONLINE}
     sizes = []
     parts = list(folds(n, n_folds))
     done = spread(_fold_measured, parts, [documents], "folds")
@@ -167,8 +166,8 @@ def compare(documents: Collection, n_folds: int = FOLDS) -> Table:
 
 
 def _fold_measured(
-    part: tuple[NDArray[np.int64], NDArray[np.int64]], documents: Collection
-) -> tuple[tuple[int, int], dict[str, dict[str, Values]], dict[str, Values]]:
+    part: tuple[Ints, Ints], documents: Collection
+) -> tuple[tuple[int, int], dict[str, dict[str, Floats]], dict[str, Floats]]:
     """Teach every method by one fold: its size, the measures, and losses on the way."""
     train, test = part
     labels = [documents.labels[i] for i in train]
@@ -184,9 +183,7 @@ def _fold_measured(
     return (fold.words, fold.train.width), found, losses
 
 
-def prepare(
-    documents: Collection, train: NDArray[np.int64], test: NDArray[np.int64]
-) -> Fold:
+def prepare(documents: Collection, train: Ints, test: Ints) -> Fold:
     """Weigh, and select terms, by the training documents alone."""
     vectorizer = Vectorizer(ANALYZER, "pivoted", None)
     X = rows_from(vectorizer.fit_transform([documents.texts[i] for i in train]))
@@ -198,13 +195,13 @@ def prepare(
 
 def select_terms(
     X: Rows, labels: Sequence[Sequence[int]], n_labels: int, least: int = LEAST
-) -> NDArray[np.int64]:
+) -> Ints:
     """Rocchio's selection: of a topic's terms the top 2.5 %, at least 100; the union.
 
     A topic's terms are those with a positive weight for it. (This reading of the paper
     gives as many features as it had; 2.5 % of all terms would be three times as many.)
     """
-    chosen: list[NDArray[np.int64]] = []
+    chosen: list[Ints] = []
     belongs = labels_from(labels, len(X), n_labels).to_scipy().tocsc()
     for label in track(range(n_labels), "selecting terms", n_labels):
         own = belongs[:, [label]]
@@ -222,8 +219,8 @@ def taught(
 
 
 def round_averaged(
-    losses: Mapping[str, Sequence[Values]], points: int = 100
-) -> tuple[NDArray[np.int64], dict[str, dict[str, list[float]]]]:
+    losses: Mapping[str, Sequence[Floats]], points: int = 100
+) -> tuple[Ints, dict[str, dict[str, list[float]]]]:
     """Mean of the losses up to a round, over the folds, at log-spaced rounds.
 
     losses : method → for each fold the losses 1 to 3 of its rounds, shape (n, 3).
@@ -238,7 +235,7 @@ def round_averaged(
     return rounds, curves
 
 
-def _row(name: str, values: Mapping[str, Values]) -> Row:
+def _row(name: str, values: Mapping[str, Floats]) -> Row:
     measured = {
         key: scale * float(values[key].mean()) for key, scale in COLUMNS.items()
     }
@@ -269,7 +266,7 @@ def claims(found: Found) -> list[str]:
     return [*said, f"the perceptron has the worst coverage: {verdict}; {listed}"]
 
 
-def _as_published(values: Mapping[str, Values]) -> str:
+def _as_published(values: Mapping[str, Floats]) -> str:
     published = dict(zip(COLUMNS, PAPER["MMP loss 3"], strict=True))
     parts = []
     for key in ("loss2", "loss3", "coverage", "average_precision"):

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.measures.counterfactual import Estimate, clipped_ips, ips, snips
 from classmark.problems import Mistake
 
@@ -87,7 +87,7 @@ def compared(
     return rows
 
 
-def shown_shares(policy: Impressions, log: Impressions) -> NDArray[np.float64]:
+def shown_shares(policy: Impressions, log: Impressions) -> Floats:
     """How often a policy shows each item of a log at its position.
 
     Where all its chances are the same they are what is asked for; else the share of its

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.experiments.select import Selected, select_cost
 from classmark.measures import category_ranking, paired_t_test, precision_at_rank
 from classmark.measures.categories import rank_relevant
@@ -38,7 +38,6 @@ CS = (0.01, 0.1, 1.0, 10.0, 100.0)
 LOW, HIGH = (1, 3), (10, 50)
 TOL, SURE, ALIKE = 1e-2, 0.05, 0.002
 
-Curve = NDArray[np.float64]
 Labels = list[list[int]]
 
 
@@ -164,7 +163,7 @@ def trained(
     )
 
 
-def hits(scores: Curve, labels: Labels, ranks: Sequence[int] = RANKS) -> Curve:
+def hits(scores: Floats, labels: Labels, ranks: Sequence[int] = RANKS) -> Floats:
     """True labels of each document within each of the ranks, shape (ranks, n).
 
     >>> hits(np.array([[0.9, 0.5, 0.1]]), [[0, 2]], [1, 2, 3]).tolist()
@@ -179,7 +178,7 @@ def hits(scores: Curve, labels: Labels, ranks: Sequence[int] = RANKS) -> Curve:
     return np.array(counts, dtype=np.float64)
 
 
-def chances(own: Curve, other: Curve) -> dict[int, float]:
+def chances(own: Floats, other: Floats) -> dict[int, float]:
     """Paired t-tests over documents: p at each of RANKS."""
     pairs = zip(RANKS, own, other, strict=True)
     return {rank: paired_t_test(a, b).p_value for rank, a, b in pairs}
@@ -204,7 +203,7 @@ def claims(rows: Sequence[Row]) -> list[str]:
     return [sentence for sentence in said if sentence]
 
 
-def _above_baseline(row: Row, baseline: Curve) -> str:
+def _above_baseline(row: Row, baseline: Floats) -> str:
     if row.method == BASELINE:
         return ""
     own = np.array(row.precision)[:-1]  # at the last rank everything is found
@@ -221,7 +220,7 @@ def _above_baseline(row: Row, baseline: Curve) -> str:
 
 
 def _best_at(
-    name: str, where: str, curve: dict[str, Curve], ranks: tuple[int, int]
+    name: str, where: str, curve: dict[str, Floats], ranks: tuple[int, int]
 ) -> str:
     first, last = ranks
     if len(curve[name]) < first:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.experiments.qbme_claims import Claims
 from classmark.experiments.qbme_methods import METHODS, Method, ask
 from classmark.experiments.qbme_tasks import Task, news20, reuters, siam
@@ -60,7 +60,6 @@ TASKS: dict[str, Callable[[Path | None], Task]] = {
     "reuters": reuters,
     "siam": siam,
 }
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,7 @@ def qbme(name: str, data: Path | None = None) -> list[Table]:
     ]
 
 
-def compare(task: Task, methods: Sequence[Method]) -> dict[Method, dict[str, Values]]:
+def compare(task: Task, methods: Sequence[Method]) -> dict[Method, dict[str, Floats]]:
     """Measure each method on each topic: method → measure → (topics,)."""
     size = len(task.topics)
     found = {method: {key: np.empty(size) for key in MEASURES} for method in methods}
@@ -154,7 +153,7 @@ def _load_kernels(task: Task, methods: Sequence[Method]) -> None:
 def tabled(
     name: str,
     task: Task,
-    found: Mapping[Method, Mapping[str, Values]],
+    found: Mapping[Method, Mapping[str, Floats]],
     which: Sequence[int] | None = None,
 ) -> Table:
     """Make a table of some of the topics, or of all."""
@@ -176,7 +175,7 @@ def tabled(
 
 def _row(
     method: Method,
-    values: Mapping[str, Values],
+    values: Mapping[str, Floats],
     published: Mapping[str, tuple[float, ...]],
 ) -> Row:
     theirs = published.get(method.name, ()) if method.cost in {"none", "paper"} else ()

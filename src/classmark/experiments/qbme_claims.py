@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.measures import paired_t_test
 
 SURE, ALIKE = 0.005, 0.05
@@ -90,9 +90,7 @@ class Claims:
         means = self._means(own, best, "map")
         return f"{own} is best: {_holds(good)}; next is {best}, {means} ({_chance(p)})"
 
-    def _pair(
-        self, own: str, other: str, key: str
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _pair(self, own: str, other: str, key: str) -> tuple[Floats, Floats]:
         return np.array(self.found[own][key]), np.array(self.found[other][key])
 
     def _mean(self, name: str, key: str) -> float:

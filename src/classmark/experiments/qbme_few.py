@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.experiments.qbme_tasks import Task, Topic
 from classmark.progress import track
 from classmark.sparse import Rows
-
-Values = NDArray[np.float64]
 
 
 class Query(Protocol):
@@ -39,7 +37,7 @@ class Cell:
 
     size: int | None
     method: str
-    values: Values
+    values: Floats
     error: float
 
     @property
@@ -90,7 +88,7 @@ def _precision(task: Task, topic: Topic, P: Rows, query: Query) -> float:
     return task.measure(topic, query.decision_function(task.collection)).ap
 
 
-def _error(values: Values) -> float:
+def _error(values: Floats) -> float:
     """Topics are given; what is left to chance is which examples are drawn.
 
     With one draw there is no saying: NaN.

@@ -19,8 +19,8 @@ from time import process_time
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.experiments.qbme_tasks import measure
 from classmark.randomness import Seed, generator
 from classmark.rankers.examples.biased import FEWEST
@@ -30,7 +30,6 @@ from classmark.sparse import Rows, take
 COST = 100.0  # the paper's C, for every method and collection
 FIXED = {"one": 1.0, "tenth": 0.1}  # C_P
 GRID = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # of C_P
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,7 @@ def held_out(method: str, cost: float, halves: Sequence[tuple[Rows, Rows]]) -> f
     return float(np.mean(found))
 
 
-def _halves(order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _halves(order: Ints) -> list[Ints]:
     return [np.sort(order[at::2]) for at in range(2)]
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.corpus.statistics import statistics
 from classmark.measures.retrieval import JudgedRun, average_precision, break_even
 from classmark.problems import Mistake
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from classmark.datasets.dataset import Dataset, Part
 
 WEIGHTING = "log-tfidf"
-Numbers = NDArray[np.int64]
 
 
 class Topic(NamedTuple):
@@ -38,8 +37,8 @@ class Topic(NamedTuple):
     """
 
     name: str
-    examples: Numbers
-    relevant: Numbers
+    examples: Ints
+    relevant: Ints
 
 
 class Found(NamedTuple):
@@ -58,7 +57,7 @@ class Task:
     collection: Rows
     topics: Sequence[Topic]
 
-    def measure(self, topic: Topic, scores: NDArray[np.float64]) -> Found:
+    def measure(self, topic: Topic, scores: Floats) -> Found:
         """PRBEP and average precision of the collection in the order of its scores."""
         relevant = np.zeros(len(self.collection))
         relevant[topic.relevant] = 1.0
@@ -94,7 +93,7 @@ class Task:
         return replace(self, topics=[self.topics[at] for at in np.sort(chosen)])
 
 
-def measure(scores: NDArray[np.float64], relevant: NDArray[np.float64]) -> Found:
+def measure(scores: Floats, relevant: Floats) -> Found:
     """PRBEP and average precision of one ranking, ties by number.
 
     scores, relevant : of shape (u,), relevant being 0 or 1.
@@ -148,11 +147,11 @@ def task_of(dataset: Dataset) -> Task:
     return Task(dataset.name, train, collection, topics)
 
 
-def _labelled(part: Part, names: set[str]) -> Numbers:
+def _labelled(part: Part, names: set[str]) -> Ints:
     return np.flatnonzero([not names.isdisjoint(own) for own in part.labels])
 
 
-def _by_label(part: Part, which: Numbers, names: Sequence[str]) -> dict[str, Numbers]:
+def _by_label(part: Part, which: Ints, names: Sequence[str]) -> dict[str, Ints]:
     found: dict[str, list[int]] = {name: [] for name in names}
     for row, at in enumerate(which.tolist()):
         for name in dict.fromkeys(part.labels[at]):
@@ -161,7 +160,7 @@ def _by_label(part: Part, which: Numbers, names: Sequence[str]) -> dict[str, Num
     return {name: np.array(rows, np.int64) for name, rows in found.items()}
 
 
-def _rows(dataset: Dataset, train: Numbers, test: Numbers) -> tuple[Rows, Rows]:
+def _rows(dataset: Dataset, train: Ints, test: Ints) -> tuple[Rows, Rows]:
     if not dataset.train.texts:
         counts = [
             take(rows_from(part.X), which)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.experiments.candidates import Candidates
 from classmark.experiments.ranker_learners import Learner
 from classmark.experiments.ranker_training import (
@@ -26,7 +26,6 @@ from classmark.experiments.ranker_training import (
 from classmark.experiments.retrieving import JudgedQueries, Run, run_queries
 from classmark.problems import Mistake
 
-Values = NDArray[np.float64]
 LEARNED, BEST = "learned", "best single model"
 Rivals = Callable[[JudgedQueries], Mapping[str, Run]]
 
@@ -89,7 +88,7 @@ def is_linear(learned: Learned) -> bool:
     return hasattr(learned.ranker, "coef_")
 
 
-def _sizes(ranker: Any) -> Values:
+def _sizes(ranker: Any) -> Floats:
     if hasattr(ranker, "coef_"):
         return np.abs(np.asarray(ranker.coef_, np.float64).ravel())
     gains = ranker.booster_.feature_importance("gain")
@@ -100,7 +99,7 @@ def prepare(
     asked: JudgedQueries,
     parting: Parting,
     name: str = MEASURES[0],
-    pagerank: Values | None = None,
+    pagerank: Floats | None = None,
 ) -> Prepared:
     """Tune the models on the taught queries, and make the features of all queries."""
     tuned = tune_models(asked.only(parting.taught), name)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.corpus.splits import folds, train_test
 from classmark.experiments.candidates import CANDIDATES, Candidates, candidates_of
 from classmark.experiments.retrieving import JudgedQueries, Run, measure
@@ -41,7 +41,6 @@ GRIDS: dict[str, Grid] = {
 }
 MANY: Grid = {"documents": (3, 10, 20), "terms": (20, 100)}
 
-Values = NDArray[np.float64]
 Make = Callable[[float], Any]
 Fit = Callable[[Sequence[str], float], Any]
 
@@ -83,7 +82,7 @@ class Compared:
     """
 
     queries: tuple[str, ...]
-    values: Mapping[str, Mapping[str, Values]]
+    values: Mapping[str, Mapping[str, Floats]]
     chances: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def is_better(self, rival: str, name: str) -> bool:
@@ -150,7 +149,7 @@ def gather(
     asked: JudgedQueries,
     tuned: Tuned,
     *,
-    pagerank: Values | None = None,
+    pagerank: Floats | None = None,
     depth: int = CANDIDATES,
 ) -> Candidates:
     """Make the features of all queries' candidates, the models being tuned."""
@@ -205,7 +204,7 @@ def compare(
     return Compared(tuple(held.queries), values, tested(values))
 
 
-def tested(values: Mapping[str, Mapping[str, Values]]) -> dict[str, dict[str, float]]:
+def tested(values: Mapping[str, Mapping[str, Floats]]) -> dict[str, dict[str, float]]:
     """Test the first order against each other one: rival → measure → chance."""
     (_, own), *rivals = values.items()
     return {
@@ -214,7 +213,7 @@ def tested(values: Mapping[str, Mapping[str, Values]]) -> dict[str, dict[str, fl
     }
 
 
-def _chance(own: Values, other: Values) -> float:
+def _chance(own: Floats, other: Floats) -> float:
     if np.array_equal(own, other):
         return 1.0
     return float(randomisation_test(own, other, seed=0).p_value)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.experiments.retrieving import (
     JudgedQueries,
     indexed,
@@ -73,7 +73,6 @@ LONGER: dict[tuple[str, str], Grid] = {
     ("lgd", "information"): {"beta": (0.5, 1.0, 2.0), **_MANY},
 }
 
-Values = NDArray[np.float64]
 Setting = dict[str, float]
 
 
@@ -151,7 +150,7 @@ def measured(
     tuned, reported = halves
     name = tuned.name
     chosen: dict[str, Setting] = {}
-    found: dict[str, tuple[float, Setting, dict[str, Values]]] = {}
+    found: dict[str, tuple[float, Setting, dict[str, Floats]]] = {}
     for model in track(list(MODELS), f"models on {name}", len(MODELS)):
         best = best_of(sweep(tuned, model, settings_of(grids.get(model, {}))))
         chosen[model] = best.parameters
@@ -191,12 +190,12 @@ def _tuned_feedback(
     return max(tried, key=lambda entry: entry[0])
 
 
-def _gained(method: str, values: Mapping[str, Values]) -> float | None:
+def _gained(method: str, values: Mapping[str, Floats]) -> float | None:
     plain, _, feedback = method.partition(", ")
     return _chance(values[method], values[plain]) if feedback else None
 
 
-def _chance(own: Values, other: Values) -> float:
+def _chance(own: Floats, other: Floats) -> float:
     if np.array_equal(own, other):
         return 1.0
     return float(randomisation_test(own, other, seed=0).p_value)

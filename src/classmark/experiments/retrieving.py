@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.index.feedback import Feedback, Found
 from classmark.index.plans import Choice
 from classmark.measures import retrieval_per_query
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 DEPTH = 1000
 Run = dict[str, dict[str, float]]
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +117,7 @@ def run_queries(
     }
 
 
-def measure(asked: JudgedQueries, run: Run, names: Sequence[str]) -> dict[str, Values]:
+def measure(asked: JudgedQueries, run: Run, names: Sequence[str]) -> dict[str, Floats]:
     """Return each measure's value for each query, in the queries' order."""
     found = retrieval_per_query(run, asked.qrels, names)
     return {

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator
 from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
 from classmark.sparse import Rows, rows_from
-
-Values = NDArray[np.float64]
 
 
 class RunningRocchio(Estimator):
@@ -48,7 +46,7 @@ class RunningRocchio(Estimator):
         self.lengths_[touched] = self._lengths(touched)
         return self
 
-    def decision_function(self, X: Any) -> Values:
+    def decision_function(self, X: Any) -> Floats:
         """Scores of all labels, shape (documents, labels)."""
         self._require_fitted()
         rows = rows_from(X)
@@ -62,8 +60,8 @@ class RunningRocchio(Estimator):
         return scores
 
     def _weights(
-        self, sums: Values, total: Values, sizes: NDArray[np.int64] | None = None
-    ) -> Values:
+        self, sums: Floats, total: Floats, sizes: Ints | None = None
+    ) -> Floats:
         """Weights from sums of shape (features, labels)."""
         size = self.sizes_ if sizes is None else sizes
         inside = self.beta / np.maximum(size, 1)
@@ -72,7 +70,7 @@ class RunningRocchio(Estimator):
             0.0, sums * (inside + outside) - total[:, np.newaxis] * outside
         )
 
-    def _lengths(self, labels: NDArray[np.int64]) -> Values:
+    def _lengths(self, labels: Ints) -> Floats:
         known = self.width_
         sums, total = self.sums_[:known, labels], self.total_[:known]
         weights = self._weights(sums, total, self.sizes_[labels])

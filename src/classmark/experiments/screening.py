@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Bools, Floats
 from classmark.experiments.figures import color_of, points_of
 from classmark.figures import LINE, SOFT, Axis, Figure, Panel, Series, write_figure
 from classmark.measures import documents_read, recall_curve
@@ -18,8 +19,6 @@ from classmark.progress import track
 from classmark.rankers.reading import Rule
 from classmark.rankers.screening import Query, Screening
 from classmark.sparse import rows_from
-
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +33,7 @@ class Simulated:
 
     documents: int
     relevant: int
-    order: Flags
+    order: Bools
     stopped: int
     recall: float
     bound: float
@@ -131,7 +130,7 @@ def draw_curves(
     write_figure(Figure(title, [panel]), path)
 
 
-def mean_curve(found: list[Simulated], points: int = 400) -> NDArray[np.float64]:
+def mean_curve(found: list[Simulated], points: int = 400) -> Floats:
     """The mean recall at evenly spaced shares of documents read, shape (points + 1,).
 
     A reading that ended keeps its last recall.

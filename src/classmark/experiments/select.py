@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.corpus.splits import folds
 from classmark.losses.mapping import violated_groups
 from classmark.preferences.levels import levels_from
@@ -29,7 +29,7 @@ class Selected:
 
     C: float
     Cs: tuple[float, ...]
-    costs: NDArray[np.float64]
+    costs: Floats
 
 
 def select_cost(
@@ -60,12 +60,12 @@ def select_cost(
 
 
 def _fold_costs(
-    part: tuple[NDArray[np.int64], NDArray[np.int64]],
+    part: tuple[Ints, Ints],
     ranker: PreferenceRanker,
     rows: Rows,
     levels: Rows,
     Cs: Sequence[float],
-) -> NDArray[np.float64]:
+) -> Floats:
     """The costs of a fold's documents, shape (Cs, documents), along one path."""
     train, test = part
     held_out, truth = take(rows, test), take(levels, test)

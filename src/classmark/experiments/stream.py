@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats, Ints
 from classmark.judgments.labels import labels_from
 from classmark.measures.categories import per_document, rank_relevant
 from classmark.problems import Mistake
@@ -30,7 +31,6 @@ MEASURES = {
 }
 INSPECTED = "inspected"
 
-Values = NDArray[np.float64]
 Labels = Sequence[Sequence[int]]
 
 
@@ -40,7 +40,7 @@ class OnlineRanker(Protocol):
     def partial_fit(self, X: Any, Y: Any, n_labels: int | None = None) -> Any:
         """Learn from these documents, going on from what is known."""
 
-    def decision_function(self, X: Any) -> Values:
+    def decision_function(self, X: Any) -> Floats:
         """Scores of the labels known, shape (documents, labels)."""
 
 
@@ -54,8 +54,8 @@ class Replay:
     seconds : of each update, (n,), the ranking not counted.
     """
 
-    measures: dict[str, Values]
-    seconds: Values
+    measures: dict[str, Floats]
+    seconds: Floats
     n_labels: int
 
     def __len__(self) -> int:
@@ -85,7 +85,7 @@ class Replay:
         found = {"median": median, "p99": p99, "worst": worst, "mean": mean}
         return {name: float(value) for name, value in found.items()}
 
-    def curve(self, name: str, points: int = 100) -> tuple[NDArray[np.int64], Values]:
+    def curve(self, name: str, points: int = 100) -> tuple[Ints, Floats]:
         """Round-averaged cumulative values at log-spaced rounds [CrammerSinger03].
 
         Returns rounds t and (1/t) Σ_{i ≤ t} value_i, both of shape (about points,).
@@ -105,7 +105,7 @@ class Follower:
     ranker: OnlineRanker
     width: int = 0
     n_labels: int = 0
-    _found: list[dict[str, Values]] = field(default_factory=list)
+    _found: list[dict[str, Floats]] = field(default_factory=list)
     _seconds: list[float] = field(default_factory=list)
 
     def see(self, rows: Rows, labels: Rows) -> None:
@@ -125,7 +125,7 @@ class Follower:
         """Put another ranker in the place, which has learned these documents."""
         self.ranker, self.width, self.n_labels = ranker, rows.width, labels.width
 
-    def scores(self, rows: Rows, n_labels: int) -> Values:
+    def scores(self, rows: Rows, n_labels: int) -> Floats:
         """Scores of all labels; those never seen, and unknown words, count 0."""
         scores = np.zeros((len(rows), n_labels))
         if self.n_labels:
@@ -176,7 +176,7 @@ def replay(
     return follower.result()
 
 
-def _blocks(n: int, groups: ArrayLike | None) -> Iterator[NDArray[np.int64]]:
+def _blocks(n: int, groups: ArrayLike | None) -> Iterator[Ints]:
     if groups is None:
         return (np.array([at]) for at in range(n))
     name = np.asarray(groups)
@@ -203,7 +203,7 @@ def _both(rows: Rows, labels: Rows, at: int) -> tuple[Rows, Rows]:
     return take(rows, [at]), take(labels, [at])
 
 
-def _measured(scores: Values, labels: Rows) -> dict[str, Values]:
+def _measured(scores: Floats, labels: Rows) -> dict[str, Floats]:
     values = per_document(rank_relevant(scores, labels))
     found = {name: values[key] for name, key in MEASURES.items()}
     return found | {INSPECTED: found["coverage"] + 1.0}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from classmark.arrays import Bools
 from classmark.formats.arff_header import Attribute, Header, read_header
 from classmark.formats.examples import Examples, together
 from classmark.formats.mulan import read_mulan_labels
@@ -25,7 +26,6 @@ from classmark.sparse import Rows, keep_columns
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
 
 BLOCK = 4096
 VALUE = re.compile(NUMBER.decode())
@@ -189,7 +189,7 @@ def _names(attributes: Sequence[Attribute], mask: Iterable[bool]) -> tuple[str, 
 
 
 def _present(
-    rows: Rows, is_label: NDArray[np.bool_], attributes: Sequence[Attribute]
+    rows: Rows, is_label: Bools, attributes: Sequence[Attribute]
 ) -> Iterator[tuple[str, ...]]:
     for at in range(len(rows)):
         columns = rows.row(at)[0]

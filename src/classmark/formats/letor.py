@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from classmark.arrays import Floats
 from classmark.formats.examples import Examples, together
 from classmark.formats.svmlight import features_text, svmlight_blocks
 from classmark.formats.text_files import lines, writing
@@ -22,8 +23,6 @@ from classmark.progress import track
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-    from numpy.typing import NDArray
 
     from classmark.sparse import Rows
 
@@ -39,7 +38,7 @@ class JudgedRows:
     """
 
     rows: Rows
-    grades: NDArray[np.float64]
+    grades: Floats
     qids: tuple[str, ...]
     docids: tuple[str, ...]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from classmark.arrays import Floats, Ints
 from classmark.sparse import Rows
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 class Pairs(NamedTuple):
     """Indices and values of tokens, in their order."""
 
-    indices: NDArray[np.int64]
-    values: NDArray[np.float64]
+    indices: Ints
+    values: Floats
 
 
 class BadToken(Exception):
@@ -71,7 +72,7 @@ def _all_at_once(tokens: Sequence[bytes], colon: bytes) -> Pairs | None:
     return Pairs(flat[::2].astype(np.int64), flat[1::2].copy())
 
 
-def _only_digits(raw: NDArray[np.uint8], marks: NDArray[np.int64]) -> bool:
+def _only_digits(raw: NDArray[np.uint8], marks: Ints) -> bool:
     """Whether every index, from a mark (or the start) to its colon, is digits."""
     colons = marks[::2]
     begins = np.concatenate([np.zeros(1, np.int64), marks[1::2] + 1])

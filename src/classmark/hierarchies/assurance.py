@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Floats, Ints
 from classmark.randomness import generator
 
-Floats = NDArray[np.float64]
 KNOTS = 6  # of each feature, at its quantiles
 PENALTY = 5.0  # on the squares of the weights
 MANY = 5000  # documents are enough to learn from
@@ -36,7 +35,7 @@ class Assurance:
         self.weights = weights
 
     @classmethod
-    def learned(cls, features: Floats, right: NDArray[np.bool_]) -> Assurance:
+    def learned(cls, features: Floats, right: Bools) -> Assurance:
         """Learn from features (m, f) and whether each was right, (m,)."""
         from scipy.optimize import minimize
 
@@ -64,8 +63,8 @@ class Assurance:
 
 def crossed(
     features: Floats,
-    right: NDArray[np.bool_],
-    told: NDArray[np.bool_],
+    right: Bools,
+    told: Bools,
     n_folds: int = 5,
 ) -> Floats:
     """Probabilities (n, steps), each by a model that learned from other documents.
@@ -85,9 +84,9 @@ def crossed(
 
 def learned_from(
     features: Floats,
-    right: NDArray[np.bool_],
-    told: NDArray[np.bool_],
-    documents: NDArray[np.int64] | None = None,
+    right: Bools,
+    told: Bools,
+    documents: Ints | None = None,
 ) -> Assurance:
     """Learn from all steps of some documents; of very many, of MANY spread evenly."""
     which = np.arange(len(features)) if documents is None else documents
@@ -96,7 +95,7 @@ def learned_from(
     return Assurance.learned(features[which][mask], right[which][mask])
 
 
-def spread(model: Assurance, features: Floats, told: NDArray[np.bool_]) -> Floats:
+def spread(model: Assurance, features: Floats, told: Bools) -> Floats:
     """Probabilities (n, steps); what is right below is right above, so they fall."""
     found = np.zeros(told.shape)
     if told.any():

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Bools
 from classmark.estimator import Estimator
 from classmark.hierarchies.assurance import (
     Assurance,
@@ -38,8 +38,6 @@ from classmark.taxonomy.tree import Dummy, Taxonomy
 
 CELLS = 1 << 22  # probabilities held together
 SHARES = np.arange(1, 100) / 100  # precisions whose thresholds are kept
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 PLAIN = (str, int, float, bool, type(None))  # names that JSON can hold
 
 
@@ -165,7 +163,7 @@ class BackOff(Estimator):
             raise Mistake(f"scores has {len(ways.nodes)} rows, y {len(given)}")
         return self._kept(ways, right_steps(ways, self._places, given))
 
-    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """What was learned and the taxonomy, as arrays and settings fit for JSON."""
         self._require_fitted()
         tree = self.taxonomy
@@ -173,7 +171,7 @@ class BackOff(Estimator):
         if odd:
             raise Mistake(f"category {odd[0]!r}: only texts and numbers can be kept")
         edges = np.array([tree.numbers(edge) for edge in tree.edges], np.int64)
-        arrays: dict[str, NDArray[Any]] = {
+        arrays: dict[str, Array] = {
             "edges": edges.reshape(-1, 2),
             "classes": tree.numbers(self.classes_),
         }
@@ -192,7 +190,7 @@ class BackOff(Estimator):
 
     @classmethod
     def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]
+        cls, arrays: Mapping[str, Array], settings: Mapping[str, Any]
     ) -> Self:
         """The one that :meth:`to_arrays` described.
 
@@ -268,7 +266,7 @@ class BackOff(Estimator):
             ]
         )
 
-    def _kept(self, ways: Ways, right: NDArray[np.bool_]) -> Kept:
+    def _kept(self, ways: Ways, right: Bools) -> Kept:
         nodes, _ = ways.ends(self.threshold_)
         kinds = np.array([self._kind_of(int(v)) for v in nodes])
         true = (right & (ways.nodes == nodes[:, np.newaxis])).any(axis=1)

@@ -6,14 +6,13 @@ from math import log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Ints
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
     from classmark.hierarchies.places import Places
-
-Numbers = NDArray[np.int64]
 
 
 class Bound(NamedTuple):
@@ -87,7 +86,7 @@ def bound(
     )
 
 
-def parents_of(places: Places) -> Numbers:
+def parents_of(places: Places) -> Ints:
     """The parent of each node in the tree backbone, −1 at the root, shape (size,)."""
     parent = np.full(places.size, -1, np.int64)
     parent[: len(places.tree)] = places.tree.lineage.parent
@@ -96,7 +95,7 @@ def parents_of(places: Places) -> Numbers:
     return parent
 
 
-def branching_of(places: Places) -> Numbers:
+def branching_of(places: Places) -> Ints:
     """|D(v)| of each node, over all parents, 0 at leaves, shape (size,).
 
     A leaf below two nodes is scored at both, and counts at both.
@@ -109,7 +108,7 @@ def branching_of(places: Places) -> Numbers:
     return np.array([len(places.daughters(v)) for v in range(places.size)], np.int64)
 
 
-def path_costs(places: Places) -> Numbers:
+def path_costs(places: Places) -> Ints:
     """How many daughters are scored on the way down to each leaf, shape (leaves,).
 
     Of several ways the one along the backbone. A flat strategy scores all K leaves.

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.hierarchies.descending.walking import by_best_first
 from classmark.hierarchies.nodes import NOWHERE, fit_node
 from classmark.hierarchies.pruning import Policy, prune_taxonomy
@@ -43,7 +43,7 @@ class NodeRanker(LinearRanker):
         self.thresholds_ = -found.bias.astype(np.float64)
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """Scores of all categories; one without documents is below all others."""
         scores = super().decision_function(X)
         none = np.asarray(self.thresholds_) >= -NOWHERE
@@ -128,7 +128,7 @@ class TopDownRanker(LinearRanker):
         known = self.leaves_ >= 0
         self.labels_[self.leaves_[known]] = np.flatnonzero(known)
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """Logarithms of the ways' probabilities, shape (documents, categories).
 
         −inf : no document of the category was learned from.
@@ -166,7 +166,7 @@ class TopDownRanker(LinearRanker):
         return self.classifier_.evidence(X, leaf)
 
     @property
-    def coef_(self) -> NDArray[np.float64]:
+    def coef_(self) -> Floats:
         """There is no such matrix: a category's score is no sum over features."""
         raise Mistake("a top-down model has weights at every node: use classifier_")
 

@@ -6,8 +6,8 @@ from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.corpus.splits import folds
 from classmark.sparse import Rows, take
 from classmark.spreading import spread
@@ -65,18 +65,18 @@ def _given(ranker: TaxonomyRanker, setting: Setting) -> Setting:
 
 def _tried(
     setting: Setting, ranker: TaxonomyRanker, rows: Rows, labels: Rows
-) -> NDArray[np.float64]:
+) -> Floats:
     return first_is_right(ranker, setting, rows, labels)
 
 
 def first_is_right(
     ranker: TaxonomyRanker, setting: Setting, rows: Rows, labels: Rows
-) -> NDArray[np.float64]:
+) -> Floats:
     """1 where the first label of a document held out is one of its own."""
     count = len(rows)
     share = min(count // FOLDS, JUDGED)
     splits = folds(count, count // share, random_state=ranker.random_state)
-    hits: list[NDArray[np.float64]] = []
+    hits: list[Floats] = []
     for _, (kept, out) in zip(range(-(-JUDGED // share)), splits, strict=False):
         fitted = copy(ranker).set_params(C=setting.C, center=setting.center)
         fitted.fit(take(rows, kept), take(labels, kept))

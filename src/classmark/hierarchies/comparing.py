@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Bools
 from classmark.corpus.splits import train_test
 from classmark.hierarchies.bounds import Bound, bound, complexity
 from classmark.hierarchies.trials import CENTROIDS, Documents, Learner, Scorer
@@ -20,7 +20,6 @@ from classmark.sparse import take
 if TYPE_CHECKING:
     from classmark.hierarchies.places import Places
 
-Mask = NDArray[np.bool_]
 HELD_OUT = 0.25
 MOST = 20_000  # documents looked at
 ROOM = 1 << 30  # bytes that flat weights may take; beyond it centroids are compared
@@ -36,7 +35,7 @@ class Tried:
     """
 
     error: float
-    right: Mask
+    right: Bools
     bound: Bound
 
     @property
@@ -108,7 +107,7 @@ def compare(
     )
 
 
-def _tried(documents: Documents, learner: Learner, among: Mask, ask: Any) -> Tried:
+def _tried(documents: Documents, learner: Learner, among: Bools, ask: Any) -> Tried:
     models = documents.trained(learner, among)
     wrong = documents.margins(models, among)[among] <= 0
     right = documents.belong(ask, documents.descend(models, ask))
@@ -116,7 +115,7 @@ def _tried(documents: Documents, learner: Learner, among: Mask, ask: Any) -> Tri
     return Tried(float(wrong.mean()), right, limit)
 
 
-def bound_of(documents: Documents, models: Mapping[int, Scorer], among: Mask) -> Bound:
+def bound_of(documents: Documents, models: Mapping[int, Scorer], among: Bools) -> Bound:
     """The bound on the error of a trained tree, from its training documents.
 
     B is the length of all weights together, R the longest training document, and A(g) =

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from classmark.corpus.splits import train_test
 from classmark.hierarchies.bounds import (
@@ -25,7 +24,6 @@ from classmark.problems import Mistake
 from classmark.sparse import Rows, rows_from, take
 from classmark.taxonomy.tree import Taxonomy
 
-Numbers = NDArray[np.int64]
 HELD_OUT = 0.25
 FEWEST = 8
 SURE = 0.05

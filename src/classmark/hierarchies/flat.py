@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Floats
 from classmark.clusters.parameters import require_numbers
 from classmark.estimator import Estimator
 from classmark.hierarchies.nodes import (
@@ -40,7 +41,7 @@ class LinearClassifier(Estimator):
     classes_: list[Any]
     features_: NDArray[np.uint32]
     weights_: Any
-    bias_: NDArray[Any]
+    bias_: Array
     n_features_in_: int
 
     @property
@@ -51,7 +52,7 @@ class LinearClassifier(Estimator):
         parts = (kept.data, kept.indices, kept.indptr) if _sparse(kept) else (kept,)
         return int(sum(a.nbytes for a in (self.features_, self.bias_, *parts)))
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """Scores of all categories, shape (documents, classes)."""
         return self._scores(self._documents(X))
 
@@ -89,12 +90,12 @@ class LinearClassifier(Estimator):
         features = self.features_[columns].astype(np.int64)
         return Evidence(features, known.values.astype(np.float64) * centred)
 
-    def _scores(self, rows: Rows) -> NDArray[np.float64]:
+    def _scores(self, rows: Rows) -> Floats:
         scores = keep_columns(rows, self.features_).to_scipy() @ self.weights_
         dense = scores.toarray() if _sparse(scores) else scores
         return np.asarray(dense + self.bias_, np.float64)
 
-    def _blocks(self, rows: Rows) -> Iterator[NDArray[np.float64]]:
+    def _blocks(self, rows: Rows) -> Iterator[Floats]:
         """Scores of block after block of documents, so that never all are held."""
         step = max(1, CELLS // len(self.classes_))
         for start in range(0, len(rows), step):

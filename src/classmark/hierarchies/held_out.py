@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.corpus.splits import folds
 from classmark.hierarchies.flat import categories_in, owners_of
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
 from classmark.sparse import Rows, rows_from, take
 from classmark.spreading import spread
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +92,7 @@ def out_of_fold(
 
 
 def _fold_scores(
-    part: tuple[Numbers, Numbers],
+    part: tuple[Ints, Ints],
     base: Any,
     rows: Rows,
     given: list[list[Any]],
@@ -108,7 +105,7 @@ def _fold_scores(
 
 def parted(
     labels: Rows, share: float, random: np.random.Generator
-) -> tuple[Numbers, Numbers]:
+) -> tuple[Ints, Ints]:
     """Documents to learn from and documents to ask, so that no class is only asked.
 
     A document is asked while each of its classes keeps another one to learn from.

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array
 from classmark.hierarchies.descending.pieces import MOST, Piece
 from classmark.hierarchies.descending.shape import Shape
 from classmark.hierarchies.descending.trained import NAMES, Trained, read_only
@@ -47,7 +47,7 @@ class Kept(NamedTuple):
 class Short(NamedTuple):
     """The arrays that grow with the nodes alone, and the share of Σ w² dropped."""
 
-    arrays: dict[str, NDArray[Any]]
+    arrays: dict[str, Array]
     dropped: float
 
 
@@ -135,7 +135,7 @@ def open_kept(folder: Path) -> Kept:
     return Kept(taxonomy, Places(tree, documents), trained, settings)
 
 
-def _about(kept: Kept) -> dict[str, NDArray[Any]]:
+def _about(kept: Kept) -> dict[str, Array]:
     """The tree and where documents stand in it."""
     tree, documents = kept.places.tree, kept.places.documents
     number = {node: at for at, node in enumerate(tree.nodes)}

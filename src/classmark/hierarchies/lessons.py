@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Ints
 from classmark.hierarchies.descending.shape import Shape
 from classmark.hierarchies.places import Places
 from classmark.sparse import Rows, take
@@ -19,7 +19,6 @@ FORMAT, VERSION = "classmark-lessons", 1
 #: What one dense weight takes while a node learns, beside itself.
 BESIDE = {"svm": 8, "logistic": 8 * 26, "naive-bayes": 8 * 4}
 PER_DOCUMENT, PER_VALUE, PER_SPARSE_VALUE = 150, 40, 200
-Numbers = NDArray[Any]
 
 
 @dataclass(eq=False)
@@ -33,11 +32,11 @@ class Lessons:
     """
 
     rows: Rows
-    first: Numbers
-    member: Numbers
-    order: Numbers
-    starts: Numbers
-    below: Numbers
+    first: Array
+    member: Array
+    order: Array
+    starts: Array
+    below: Array
 
     def save(self, folder: Path) -> None:
         """Write a new folder; it appears whole or not at all."""
@@ -61,20 +60,20 @@ class Lessons:
         arrays += [getattr(self.rows, name) for name in PARTS]
         return sum(array.nbytes for array in arrays)
 
-    def members(self, node: int) -> NDArray[np.int64]:
+    def members(self, node: int) -> Ints:
         """The documents of a node or below it, increasing."""
-        found: NDArray[np.int64] = self.member[self.first[node] : self.first[node + 1]]
+        found: Ints = self.member[self.first[node] : self.first[node + 1]]
         return found
 
     @cached_property
-    def values(self) -> NDArray[np.int64]:
+    def values(self) -> Ints:
         """How many values the documents of each inner node have, shape (inner,)."""
         lengths = np.diff(self.rows.starts)
         sums = [int(lengths[self.members(int(v))].sum()) for v in self.order]
         return np.array(sums, np.int64)
 
     @cached_property
-    def daughters(self) -> NDArray[np.int64]:
+    def daughters(self) -> Ints:
         """How many daughters each inner node has, shape (inner,)."""
         return np.diff(self.starts)
 

@@ -14,15 +14,15 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 from classmark.sparse import take
 
 if TYPE_CHECKING:
     from classmark.hierarchies.trials import Documents
 
-Values = NDArray[np.float64]
 SETS = ("sisters", "daughters", "across")
 NAMES = (
     "log daughters of the parent",
@@ -43,12 +43,12 @@ STEPS = 50
 class MetaClassifier:
     """Probability that removing a node helps: σ(bias + Σ weights (x − mean)/scale)."""
 
-    mean: Values
-    scale: Values
-    weights: Values
+    mean: Floats
+    scale: Floats
+    weights: Floats
     bias: float
 
-    def probability(self, features: ArrayLike) -> Values:
+    def probability(self, features: ArrayLike) -> Floats:
         """Shape (nodes,) for features of shape (nodes, number of features)."""
         x = (np.asarray(features, np.float64) - self.mean) / self.scale
         return np.asarray(1.0 / (1.0 + np.exp(-(x @ self.weights + self.bias))))
@@ -132,7 +132,7 @@ class Described:
         self._parent = -1
         self._family: _Family
 
-    def features(self, node: int, parent: int) -> Values:
+    def features(self, node: int, parent: int) -> Floats:
         """The numbers of ``NAMES`` for a node and its parent."""
         if parent != self._parent:
             self._parent, self._family = parent, self._family_of(parent)
@@ -173,7 +173,7 @@ class Described:
         rows = take(self.documents.rows, self.documents.at(node))
         return len(np.unique(rows.columns))
 
-    def _sums(self, nodes: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
+    def _sums(self, nodes: Ints) -> tuple[Any, Ints]:
         """Sums of the absolute rows of nodes that have documents, and which they are.
 
         Of more than 300 nodes only those with most documents.
@@ -195,20 +195,20 @@ class _Family(NamedTuple):
     """The daughters of one parent: sums of rows, the parent's, and how alike."""
 
     rows: Any
-    numbers: NDArray[np.int64]
+    numbers: Ints
     background: Any
     features: int
     cosines: tuple[float, float]
     divergences: tuple[float, float]
 
 
-def _scaled(rows: Any, lengths: Values) -> Any:
+def _scaled(rows: Any, lengths: Floats) -> Any:
     from scipy.sparse import diags
 
     return (diags(1.0 / np.where(lengths > 0, lengths, 1.0)) @ rows).tocsr()
 
 
-def _cosines(a: Any, b: Any) -> Values:
+def _cosines(a: Any, b: Any) -> Floats:
     parts = []
     for rows in (a, b):
         squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
@@ -216,7 +216,7 @@ def _cosines(a: Any, b: Any) -> Values:
     return np.asarray((parts[0] @ parts[1].T).toarray(), np.float64)
 
 
-def _divergences(a: Any, b: Any, background: Any) -> Values:
+def _divergences(a: Any, b: Any, background: Any) -> Floats:
     """KL(P ‖ (1 − s) Q + s U) for rows P of a and Q of b, U the parent's, in nats."""
     p, q, u = (
         _scaled(r, np.asarray(r.sum(axis=1)).ravel()) for r in (a, b, background)
@@ -233,7 +233,7 @@ def _divergences(a: Any, b: Any, background: Any) -> Values:
     return np.asarray(first - (p @ more.T).toarray(), np.float64)
 
 
-def _summary(pairs: Values, *, same: bool) -> tuple[float, float]:
+def _summary(pairs: Floats, *, same: bool) -> tuple[float, float]:
     """Mean and largest; of rows with themselves the diagonal is left out."""
     kept = pairs[~np.eye(len(pairs), dtype=np.bool_)] if same else pairs.ravel()
     return (float(kept.mean()), float(kept.max())) if kept.size else (0.0, 0.0)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.sparse import Rows
 
-Numbers = NDArray[np.float64]
 
-
-def log_odds(rows: Rows, owners: Rows, alpha: float = 1.0) -> tuple[Numbers, Numbers]:
+def log_odds(rows: Rows, owners: Rows, alpha: float = 1.0) -> tuple[Floats, Floats]:
     """Count: ln p(f|j), shape (features, d), and ln p(j), (d,) [McCallumNigam98].
 
     p(f|j) = (α + Σ_i x_if) / (α·features + Σ_i Σ_g x_ig) over the documents i of

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Floats
 from classmark.hierarchies.naive_bayes import log_odds
 from classmark.problems import Mistake
 from classmark.sparse import Rows, rows_from, with_constant
@@ -15,8 +16,6 @@ BASES = ("svm", "logistic", "naive-bayes")
 NOWHERE = -1e9  # the score of a daughter that no document belongs to
 PASSES = 1000
 FEW = 16  # a vocabulary is gone through if values × this many exceed it
-
-Numbers = NDArray[Any]
 
 
 class NodeModel(NamedTuple):
@@ -27,10 +26,10 @@ class NodeModel(NamedTuple):
     """
 
     features: NDArray[np.uint32]
-    weights: Numbers
-    bias: Numbers
+    weights: Array
+    bias: Array
 
-    def scores(self, rows: Rows) -> NDArray[np.float64]:
+    def scores(self, rows: Rows) -> Floats:
         """Score every daughter, shape (n, d); columns without weights count nothing."""
         known = _kept(rows, self.features)
         found = np.asarray(known.to_scipy() @ self.weights, np.float64)
@@ -81,9 +80,7 @@ def fit_node(
     return NodeModel(features, weights, bias)
 
 
-def probabilities(
-    base: str, scores: Numbers, scale: float = 1.0
-) -> NDArray[np.float64]:
+def probabilities(base: str, scores: Array, scale: float = 1.0) -> Floats:
     """Softmax of the scores of sisters, shape (n, d).
 
     scale : what margins are multiplied by before; "logistic" and "naive-bayes" scores
@@ -121,7 +118,7 @@ def documents_like(X: Any, width: int, who: object) -> Rows:
 
 def in_use(rows: Rows) -> tuple[NDArray[np.uint32], Rows]:
     """The columns that have values, increasing, and the rows over these alone."""
-    number: NDArray[Any]
+    number: Array
     if rows.nnz * FEW < rows.width:
         features, number = np.unique(rows.columns, return_inverse=True)
     else:
@@ -135,7 +132,7 @@ def in_use(rows: Rows) -> tuple[NDArray[np.uint32], Rows]:
 
 def _learned(
     base: str, rows: Rows, owners: Rows, C: float, tol: float, seed: int
-) -> tuple[Numbers, Numbers]:
+) -> tuple[Array, Array]:
     """Weights (features, daughters) and bias where every daughter has documents."""
     if base == "naive-bayes":
         weights, bias = log_odds(rows, owners, alpha=1.0 / C)
@@ -150,7 +147,7 @@ def _learned(
     return W[:-1], W[-1]
 
 
-def _by_margins(rows: Rows, owners: Rows, C: float, tol: float, seed: int) -> Numbers:
+def _by_margins(rows: Rows, owners: Rows, C: float, tol: float, seed: int) -> Array:
     from classmark.solvers.dual.ascent import ascend
     from classmark.solvers.dual.implicit import Caps, ImplicitDual
 
@@ -160,7 +157,7 @@ def _by_margins(rows: Rows, owners: Rows, C: float, tol: float, seed: int) -> Nu
     return ascend(problem, tol, PASSES, seed).W
 
 
-def _by_odds(rows: Rows, owners: Rows, C: float, tol: float, seed: int) -> Numbers:
+def _by_odds(rows: Rows, owners: Rows, C: float, tol: float, seed: int) -> Array:
     from classmark.solvers.dual.ascent import ascend
     from classmark.solvers.odds.dual import OddsDual
 
@@ -172,7 +169,7 @@ def _levels(owners: Rows, kind: Any) -> Rows:
     return Rows(owners.starts, owners.columns, np.ones(owners.nnz, kind), owners.width)
 
 
-def _kept(rows: Rows, columns: NDArray[Any]) -> Rows:
+def _kept(rows: Rows, columns: Array) -> Rows:
     """Only the given columns, increasing, renumbered from 0."""
     place = np.searchsorted(columns, rows.columns)
     mask = place < len(columns)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.progress import track
 from classmark.solvers.hinge.ascent import ascend
 from classmark.solvers.hinge.problem import Hinges
 from classmark.sparse import Rows, take, transpose
 
-Numbers = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Entries = tuple[NDArray[np.uint32], NDArray[Any]]
+Entries = tuple[NDArray[np.uint32], Array]
 KEPT = 4096  # pairs whose classifiers are kept
 COST, TOL = 1.0, 1e-2
 
@@ -26,7 +25,7 @@ class Voters(NamedTuple):
     """
 
     columns: NDArray[np.uint32]
-    weights: NDArray[np.float64]
+    weights: Floats
 
 
 class Doubts(NamedTuple):
@@ -36,12 +35,12 @@ class Doubts(NamedTuple):
     odds : (n,) how many times as large the first is, inf if the second has nothing.
     """
 
-    first: Numbers
-    second: Numbers
+    first: Ints
+    second: Ints
     gap: Floats
     odds: Floats
 
-    def open(self, delta: float, ratio: float) -> NDArray[np.bool_]:
+    def open(self, delta: float, ratio: float) -> Bools:
         """Which documents are to be predicted again."""
         return (self.gap <= delta) & (self.odds >= ratio) & np.isfinite(self.odds)
 
@@ -62,9 +61,7 @@ class PairVotes:
         self.seed = seed
         self.kept: dict[tuple[int, int], Voters | None] = {}
 
-    def turned(
-        self, rows: Rows, doubts: Doubts, asking: NDArray[np.bool_]
-    ) -> NDArray[np.bool_]:
+    def turned(self, rows: Rows, doubts: Doubts, asking: Bools) -> Bools:
         """For which documents, of those asked again, the second class wins."""
         found = np.zeros(len(rows), np.bool_)
         which = np.flatnonzero(asking)
@@ -116,7 +113,7 @@ class PairVotes:
         return Voters(columns, weights)
 
 
-def _separated(rows: Rows, first: Numbers, second: Numbers) -> NDArray[np.float64]:
+def _separated(rows: Rows, first: Ints, second: Ints) -> Floats:
     """The weights of a binary SVM, the first documents being positive."""
     n = len(first) + len(second)
     signs = np.concatenate((np.ones(len(first)), -np.ones(len(second))))

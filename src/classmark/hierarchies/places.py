@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.problems import Mistake
 from classmark.sparse import Rows
 from classmark.taxonomy.tree import Dummy, Taxonomy
@@ -17,7 +17,6 @@ from classmark.taxonomy.tree import Dummy, Taxonomy
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-Numbers = NDArray[np.int64]
 MANY = (list, set, frozenset, np.ndarray)
 
 
@@ -44,7 +43,7 @@ class Places:
     documents: Rows
 
     @cached_property
-    def leaves(self) -> Numbers:
+    def leaves(self) -> Ints:
         """Node number of each leaf, increasing, shape (leaves,)."""
         return self.tree.leaf_numbers
 
@@ -60,7 +59,7 @@ class Places:
         return [c.of if isinstance(c, Dummy) else c for c in self.classes]
 
     @cached_property
-    def roots(self) -> Numbers:
+    def roots(self) -> Ints:
         """The nodes without a parent."""
         return np.flatnonzero(self.tree.lineage.parent < 0)
 
@@ -74,12 +73,12 @@ class Places:
         """How many nodes there are, a virtual root counted."""
         return max(len(self.tree), self.root + 1)
 
-    def daughters(self, node: int) -> Numbers:
+    def daughters(self, node: int) -> Ints:
         """The nodes right below one, increasing."""
         return self.roots if node == len(self.tree) else self.tree.below(node)
 
     @cached_property
-    def inner(self) -> Numbers:
+    def inner(self) -> Ints:
         """Nodes with daughters, the root first, parents before their daughters."""
         order = [int(self.root)]
         seen = set(order)
@@ -105,7 +104,7 @@ class Places:
         return Rows(starts, columns, np.ones(len(columns)), self.size)
 
     @cached_property
-    def sizes(self) -> Numbers:
+    def sizes(self) -> Ints:
         """How many documents each leaf has, shape (leaves,)."""
         return np.bincount(self.documents.columns, minlength=len(self.leaves))
 
@@ -115,7 +114,7 @@ class Places:
         found.data[:] = 1.0
         return found
 
-    def _one_up(self, leaves: Numbers, nodes: Numbers) -> tuple[Numbers, Numbers]:
+    def _one_up(self, leaves: Ints, nodes: Ints) -> tuple[Ints, Ints]:
         """Pairs of a leaf and a node above it become pairs with that node's parents."""
         starts, parents = self._parents
         many = starts[nodes + 1] - starts[nodes]
@@ -125,7 +124,7 @@ class Places:
         return cells // self.size, cells % self.size
 
     @cached_property
-    def _parents(self) -> tuple[Numbers, Numbers]:
+    def _parents(self) -> tuple[Ints, Ints]:
         """Node ``v`` has the parents starts[v]:starts[v + 1]."""
         tree, root = self.tree, np.array([self.root])
         lists = [tree.above(v) for v in range(len(tree))]

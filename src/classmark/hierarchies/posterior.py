@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 from classmark.sparse import Rows
 
-Floats = NDArray[np.float64]
 REACH = 1e3  # how far a scale may be from one over the spread of the scores
 CELLS = 1 << 22  # scores that a scale is fitted on
 
@@ -72,7 +71,7 @@ def fitted_scale(scores: Any, labels: Rows) -> float:
     return float(np.exp(found.x))
 
 
-def _telling(table: Floats, labels: Rows) -> tuple[Floats, NDArray[np.int64], Floats]:
+def _telling(table: Floats, labels: Rows) -> tuple[Floats, Ints, Floats]:
     """Scores below the best of each document; whose each right class is; its score."""
     step = max(1, -(-table.size // CELLS))
     table = table - table.max(axis=1, keepdims=True)

@@ -7,15 +7,15 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats, Ints
 from classmark.hierarchies.bounds import branching_of, parents_of
 
 if TYPE_CHECKING:
     from classmark.hierarchies.places import Places
     from classmark.sparse import Rows
 
-Numbers = NDArray[np.int64]
 FEWEST = 3  # ranks that a fit needs
 
 
@@ -27,7 +27,7 @@ class PowerLaw(NamedTuple):
     fit: float
     ranks: int
 
-    def at(self, ranks: ArrayLike) -> NDArray[np.float64]:
+    def at(self, ranks: ArrayLike) -> Floats:
         """What the law foretells at these ranks, counted from 1."""
         return np.asarray(
             self.head * np.asarray(ranks, np.float64) ** -self.exponent, np.float64
@@ -110,9 +110,9 @@ class Shape:
     width : features in use altogether;  leaves : K.
     """
 
-    features: Numbers
-    branching: Numbers
-    depth: Numbers
+    features: Ints
+    branching: Ints
+    depth: Ints
     width: int
     leaves: int
 
@@ -121,7 +121,7 @@ class Shape:
         """L: edges down to the deepest leaf."""
         return int(self.depth.max(initial=0))
 
-    def inner_at(self, level: int) -> Numbers:
+    def inner_at(self, level: int) -> Ints:
         """The inner nodes of a level, the one with most features first."""
         found = np.flatnonzero((self.depth == level) & (self.branching > 0))
         return found[np.argsort(-self.features[found], kind="stable")]

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.clusters.parameters import require_numbers
 from classmark.hierarchies.flat import LinearClassifier, listed
 from classmark.hierarchies.nodes import in_use, require
@@ -22,7 +22,6 @@ from classmark.solvers.sparse.store import bytes_in
 from classmark.sparse import Rows, rows_from, transpose, with_constant
 from classmark.taxonomy.tree import Taxonomy
 
-Weights = NDArray[np.float64]
 NARROW = 10  # a leaf's problem is solved this much more closely than the whole
 
 
@@ -30,8 +29,8 @@ class Leaf(NamedTuple):
     """Where one leaf stands: what its hinges cost, and the duals that are not zero."""
 
     cost: float
-    places: NDArray[np.int64]
-    duals: Weights
+    places: Ints
+    duals: Floats
 
 
 class HierarchicalSVM(LinearClassifier):
@@ -165,7 +164,7 @@ class _Pulled:
         if len(self.inner):
             self.solved = splu(both[:, self.inner].tocsc())
 
-    def center(self, node: int) -> Weights:
+    def center(self, node: int) -> Floats:
         """The weights of the parent, 0 above the root."""
         above = self.parent[node]
         return self.W[above] if above >= 0 else np.zeros(self.rows.width)

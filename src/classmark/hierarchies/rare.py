@@ -7,8 +7,8 @@ from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.clusters.parameters import require_numbers
 from classmark.estimator import Estimator
 from classmark.hierarchies.crammer_singer import CrammerSingerSVM
@@ -35,8 +35,6 @@ DELTAS = (0.02, 0.05, 0.1, 0.2, 0.3)  # what is tried where none is given
 RATIOS = (1.5, 2.0, 3.0, 5.0)
 LOOSE = 0.1  # the gap to which the copy is solved that a temperature is fitted on
 CELLS = 1 << 23  # scores held together: 64 MiB
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 
 
 class RareCategoryReranker(Estimator):
@@ -233,7 +231,7 @@ def _apart(pair: Floats) -> Floats:
     return pair[::-1].copy()
 
 
-def _f1(labels: Rows, predicted: Numbers) -> tuple[float, float]:
+def _f1(labels: Rows, predicted: Ints) -> tuple[float, float]:
     """Macro-F1 and micro-F1 of one class a document."""
     found = classification(
         labels, predicted, ["F1(macro)", "F1(micro)"], n_labels=labels.width

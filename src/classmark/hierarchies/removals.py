@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Ints
 from classmark.hierarchies.bounds import complexity
 from classmark.hierarchies.trials import Documents, Learner
 from classmark.randomness import generator
 
-Numbers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 FOLDS = 3
 MOST = 2000  # documents of a node that a trial looks at
 
@@ -41,9 +39,9 @@ class Removal(NamedTuple):
 class _Fate(NamedTuple):
     """Documents of a node, increasing, the daughter chosen, and whether rightly."""
 
-    documents: Numbers
-    chosen: Numbers
-    right: Mask
+    documents: Ints
+    chosen: Ints
+    right: Bools
 
 
 class Removals:
@@ -124,12 +122,12 @@ class Removals:
             self._fates[p] = self._tried[node]
         self._tried.clear()
 
-    def _joined(self, node: int) -> Numbers:
+    def _joined(self, node: int) -> Ints:
         tree = self.documents.daughters
         rest = tree[self.parent(node)]
         return np.union1d(rest[rest != node], tree[node])
 
-    def _sample(self, node: int) -> Numbers:
+    def _sample(self, node: int) -> Ints:
         found = self.documents.at(node)
         if len(found) > self.most:
             found = np.sort(found[np.argsort(self._place[found])[: self.most]])
@@ -141,7 +139,7 @@ class Removals:
             self._fates[node] = self._judged(self._sample(node), daughters)
         return self._fates[node]
 
-    def _judged(self, documents: Numbers, daughters: Numbers) -> _Fate:
+    def _judged(self, documents: Ints, daughters: Ints) -> _Fate:
         chosen = np.full(len(documents), daughters[0], np.int64)
         fold = self.fold_of[documents]
         for out in range(self.folds) if len(daughters) > 1 else ():
@@ -152,7 +150,7 @@ class Removals:
                 chosen[fold == out] = found
         return _Fate(documents, chosen, self.documents.belong(documents, chosen))
 
-    def _through(self, parent: int, node: int) -> NDArray[np.int64]:
+    def _through(self, parent: int, node: int) -> Ints:
         """Who is right after the parent and, where it sends them there, the node."""
         first, second = self._fate(parent), self._fate(node)
         sent = (first.chosen == node) & first.right

@@ -8,8 +8,8 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.hierarchies.bounds import (
     Bound,
     branching_of,
@@ -173,7 +173,7 @@ def _of_documents(places: Places, rows: Rows) -> dict[str, Any]:
     shape = shape_of(places, rows)
     b, L, beta = int(shape.branching.max(initial=0)), shape.levels, shape.exponent
     met = None if beta is None else condition(beta, shape.leaves, b, L)
-    sizes: NDArray[np.int64] = places.sizes
+    sizes: Ints = places.sizes
     return {
         "documents": len(rows),
         "features": shape.width,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array
 from classmark.problems import Mistake
 from classmark.sparse import Rows
 from classmark.taxonomy.tree import Taxonomy
@@ -194,9 +194,7 @@ def _distances(taxonomy: Taxonomy, node: int, root: int) -> dict[int, int]:
     return found
 
 
-def _csr(
-    values: NDArray[Any], columns: NDArray[Any], starts: NDArray[Any], width: int
-) -> csr_matrix:
+def _csr(values: Array, columns: Array, starts: Array, width: int) -> csr_matrix:
     from scipy.sparse import csr_matrix
 
     parts: Any = (values, columns, starts)

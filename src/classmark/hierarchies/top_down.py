@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator
 from classmark.hierarchies.descending.paths import path_parts
 from classmark.hierarchies.descending.shape import shape_of
@@ -149,14 +149,14 @@ class TopDownClassifier(Estimator):
             ranked += [self._named(line) for line in order(self._everywhere(part))]
         return ranked
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """Log-probabilities of all leaves, shape (n, leaves), as ``classes_`` lists.
 
         −inf : no document of the leaf was learned from.
         """
         return self._told(self._everywhere(self._documents(X)))
 
-    def margins(self, X: Any) -> NDArray[np.float64]:
+    def margins(self, X: Any) -> Floats:
         """Least score above the best sister's on the way to each leaf [Babbar13].
 
         g(x, y) = min over v on the path to y of f(x, v) − max over sisters v′ of
@@ -232,22 +232,22 @@ class TopDownClassifier(Estimator):
     def _scale(self) -> float:
         return float(self.scale) if self.base == "svm" else 1.0
 
-    def _named(self, found: NDArray[np.int64]) -> list[Any]:
+    def _named(self, found: Ints) -> list[Any]:
         return [self.classes_[at] for at in found.tolist()]
 
     def _best(
         self, rows: Rows, most: int, ratio: float = -np.inf
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    ) -> tuple[Ints, Floats]:
         leaves = (len(self.classes_), most, ratio)
         return by_best_first(self.trained_, rows, self._scale, leaves, self.n_jobs)
 
-    def _everywhere(self, rows: Rows, *, margins: bool = False) -> NDArray[np.float64]:
+    def _everywhere(self, rows: Rows, *, margins: bool = False) -> Floats:
         return everywhere(
             self.trained_, rows, self._scale, len(self.classes_), self.n_jobs,
             margins=margins,
         )  # fmt: skip
 
-    def _told(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _told(self, scores: Floats) -> Floats:
         """The scores, −inf where a leaf has no documents."""
         scores[:, self.places_.sizes == 0] = -np.inf
         return scores

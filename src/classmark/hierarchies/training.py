@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array
 from classmark.hierarchies.descending.pieces import Piece, piece_of
 from classmark.hierarchies.descending.trained import Trained, gather
 from classmark.hierarchies.lessons import Lessons, Nodes
@@ -20,7 +21,7 @@ from classmark.progress import track
 from classmark.solvers.sparse.store import bytes_in
 from classmark.sparse import Rows, keep_columns, with_constant
 
-Weights = tuple[NDArray[np.uint32], Any, NDArray[Any]]  # features, weights, bias
+Weights = tuple[NDArray[np.uint32], Any, Array]  # features, weights, bias
 
 
 @dataclass(frozen=True, slots=True)

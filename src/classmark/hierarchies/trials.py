@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Floats, Ints
 from classmark.hierarchies.nodes import fit_node
 from classmark.progress import track
 from classmark.sparse import Rows, keep_columns, rows_from, take
@@ -17,8 +17,6 @@ from classmark.sparse import Rows, keep_columns, rows_from, take
 if TYPE_CHECKING:
     from classmark.hierarchies.places import Places
 
-Numbers = NDArray[np.int64]
-Values = NDArray[np.float64]
 CENTROIDS = "centroids"
 CELLS = 1 << 24  # scores held together
 
@@ -30,7 +28,7 @@ class Scorer(Protocol):
     def weights(self) -> Any:
         """Weights, shape (features, d), dense or sparse."""
 
-    def scores(self, rows: Rows) -> Values:
+    def scores(self, rows: Rows) -> Floats:
         """Score every daughter, shape (n, d)."""
 
 
@@ -39,7 +37,7 @@ class Centroids(NamedTuple):
 
     weights: Any
 
-    def scores(self, rows: Rows) -> Values:
+    def scores(self, rows: Rows) -> Floats:
         """Cosine to every daughter's centroid, times the document's length."""
         return np.asarray((rows.to_scipy() @ self.weights).toarray(), np.float64)
 
@@ -97,31 +95,31 @@ class Documents:
         """Where a descent begins."""
         return self.places.root
 
-    def at(self, node: int) -> Numbers:
+    def at(self, node: int) -> Ints:
         """The documents that belong to a node or below it, increasing."""
         found = self._documents[self._starts[node] : self._starts[node + 1]]
         return np.asarray(found, np.int64)
 
-    def belong(self, documents: Numbers, nodes: Numbers) -> NDArray[np.bool_]:
+    def belong(self, documents: Ints, nodes: Ints) -> Bools:
         """Whether each document belongs to the node given with it."""
         key = documents * np.int64(self.nodes.width) + nodes
         return np.isin(key, self._keys(documents))
 
-    def _keys(self, documents: Numbers) -> Numbers:
+    def _keys(self, documents: Ints) -> Ints:
         chosen = take(self.nodes, np.unique(documents))
         owner = np.repeat(np.unique(documents), np.diff(chosen.starts))
         return np.asarray(owner * np.int64(self.nodes.width) + chosen.columns, np.int64)
 
-    def owners(self, documents: Numbers, daughters: Numbers) -> Rows:
+    def owners(self, documents: Ints, daughters: Ints) -> Rows:
         """An entry where a document belongs to a daughter, shape (n, d)."""
         return keep_columns(take(self.nodes, documents), daughters)
 
-    def fit(self, learner: Learner, documents: Numbers, daughters: Numbers) -> Scorer:
+    def fit(self, learner: Learner, documents: Ints, daughters: Ints) -> Scorer:
         """Train a classifier over some daughters with some documents."""
         rows = take(self.rows, documents)
         return learner.fit(rows, self.owners(documents, daughters))
 
-    def choices(self, model: Scorer, documents: Numbers, daughters: Numbers) -> Numbers:
+    def choices(self, model: Scorer, documents: Ints, daughters: Ints) -> Ints:
         """The daughter with the highest score, for each document."""
         best = np.zeros(len(documents), np.int64)
         step = max(1, CELLS // max(1, len(daughters)))
@@ -130,7 +128,7 @@ class Documents:
             best[start : start + step] = np.argmax(model.scores(block), axis=1)
         return np.asarray(daughters[best], np.int64)
 
-    def trained(self, learner: Learner, among: NDArray[np.bool_]) -> dict[int, Scorer]:
+    def trained(self, learner: Learner, among: Bools) -> dict[int, Scorer]:
         """A classifier for each inner node with several daughters, from ``among``."""
         found: dict[int, Scorer] = {}
         nodes = [v for v, below in self.daughters.items() if len(below) > 1]
@@ -141,7 +139,7 @@ class Documents:
                 found[v] = self.fit(learner, documents, self.daughters[v])
         return found
 
-    def descend(self, models: Mapping[int, Scorer], documents: Numbers) -> Numbers:
+    def descend(self, models: Mapping[int, Scorer], documents: Ints) -> Ints:
         """The leaf that each document comes to, by the best daughter at each node.
 
         A node that has no model (nothing was learned there) sends all to its first.
@@ -160,7 +158,7 @@ class Documents:
             waiting += [(int(u), which[chosen == u]) for u in np.unique(chosen)]
         return leaf
 
-    def margins(self, models: Mapping[int, Scorer], among: NDArray[np.bool_]) -> Values:
+    def margins(self, models: Mapping[int, Scorer], among: Bools) -> Floats:
         """g(x, y) = min over the path of f(x, v) − max over sisters f(x, v').
 
         Of several leaves the best counts, of several ways to a leaf the widest; sisters
@@ -201,7 +199,7 @@ class Documents:
                     found.append(u)
         return found
 
-    def _steps(self, model: Scorer | None, documents: Numbers, owners: Rows) -> Values:
+    def _steps(self, model: Scorer | None, documents: Ints, owners: Rows) -> Floats:
         """f(x, v) − max over sisters f(x, v'), for each entry of ``owners``."""
         if model is None or owners.width == 1:
             return np.full(owners.nnz, np.inf if owners.width == 1 else 0.0)

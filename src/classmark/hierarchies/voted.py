@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.hierarchies.pairs import Doubts, PairVotes
 from classmark.hierarchies.posterior import fitted_scale, posterior
 from classmark.problems import Mistake
@@ -17,8 +17,7 @@ from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.ranking import top as best_of
 from classmark.sparse import Rows, rows_from
 
-Floats = NDArray[np.float64]
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Array]
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Votes:
         """The classifiers of pairs, learned when they are asked for."""
         return PairVotes(self.rows, self.labels, self.count, 0)
 
-    def settled(self, rows: Rows, scores: Floats, numbers: NDArray[np.int64]) -> Floats:
+    def settled(self, rows: Rows, scores: Floats, numbers: Ints) -> Floats:
         """The scores, those of two categories exchanged where the votes say so.
 
         numbers : the label number of each column of ``scores``, −1 if it has none.
@@ -70,18 +69,14 @@ class Votes:
             found[at, columns[at]] = low, apart
         return found
 
-    def asked_again(
-        self, scores: Floats, numbers: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
+    def asked_again(self, scores: Floats, numbers: Ints) -> Bools:
         """Which documents are voted on: the two best are near, and the first larger."""
         if scores.shape[1] < 2 or not len(scores):
             return np.zeros(len(scores), np.bool_)
         doubts = self._doubts(scores, best_of(scores, 2), numbers)
         return doubts.open(self.delta, self.ratio)
 
-    def _doubts(
-        self, scores: Floats, columns: NDArray[np.int64], numbers: NDArray[np.int64]
-    ) -> Doubts:
+    def _doubts(self, scores: Floats, columns: Ints, numbers: Ints) -> Doubts:
         every = np.arange(len(scores))
         p = posterior(scores, self.scale)
         first, second = numbers[columns].T

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.hierarchies.held_out import numbered
 from classmark.hierarchies.places import Places
 from classmark.hierarchies.posterior import posterior
@@ -16,8 +16,6 @@ from classmark.ranking import top
 from classmark.sparse import Rows
 from classmark.taxonomy.tree import Dummy, Taxonomy
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 OTHERS = (0.5, 0.25, 2.0)  # scales beside the fitted one, as parts of it
 CERTAIN = 1e-6  # probabilities nearer to 0 or 1 are not told apart
 NOT_A_LEAF = -20.0  # below the log-odds of every leaf
@@ -55,16 +53,16 @@ class Ways(NamedTuple):
     features : (n, steps, signs), what speaks for each node.
     """
 
-    nodes: Numbers
+    nodes: Ints
     chances: Floats
     features: Floats
 
     @property
-    def told(self) -> NDArray[np.bool_]:
+    def told(self) -> Bools:
         """Which steps say something."""
         return np.isfinite(self.chances)
 
-    def ends(self, threshold: float) -> tuple[Numbers, Floats]:
+    def ends(self, threshold: float) -> tuple[Ints, Floats]:
         """Where each way falls below the threshold: node and its probability.
 
         Where no node says something and is likely enough: −1, and the probability of
@@ -87,9 +85,9 @@ class Ground(NamedTuple):
     """
 
     below: Rows
-    sizes: Numbers
+    sizes: Ints
 
-    def sums(self, of_classes: NDArray[Any]) -> Floats:
+    def sums(self, of_classes: Array) -> Floats:
         """Σ over the classes below each node; (…, classes) in, (…, nodes) out."""
         class_of = np.repeat(np.arange(len(self.below)), np.diff(self.below.starts))
         nodes, width = self.below.columns, self.below.width
@@ -113,7 +111,7 @@ def ways_down(places: Places, ground: Ground, scores: Floats, scale: float) -> W
     of_document = _of_documents(scores, classes, scale)
     at = np.full(len(scores), places.root, np.int64)
     every = np.arange(len(at))
-    nodes: list[Numbers] = []
+    nodes: list[Ints] = []
     steps: list[Floats] = []
     features: list[Floats] = []
     while not nodes or (at >= 0).any():
@@ -167,7 +165,7 @@ def joined(parts: Sequence[Ways]) -> Ways:
     )
 
 
-def _further(places: Places, by_node: Floats, at: Numbers) -> Numbers:
+def _further(places: Places, by_node: Floats, at: Ints) -> Ints:
     """The likeliest daughter of each node, −1 where it has none."""
     further = np.full(len(at), -1, np.int64)
     for node in np.unique(at[at >= 0]):
@@ -179,9 +177,7 @@ def _further(places: Places, by_node: Floats, at: Numbers) -> Numbers:
     return further
 
 
-def right_steps(
-    ways: Ways, places: Places, given: list[list[Any]]
-) -> NDArray[np.bool_]:
+def right_steps(ways: Ways, places: Places, given: list[list[Any]]) -> Bools:
     """Whether each node of each way is a true category or above one, (n, steps).
 
     given : the categories of each document.
@@ -227,9 +223,7 @@ class Trade(NamedTuple):
         return float(self.thresholds[enough[-1]]) if len(enough) else np.inf
 
 
-def traded(
-    chances: Floats, right: NDArray[np.bool_], confidence: float | None = None
-) -> Trade:
+def traded(chances: Floats, right: Bools, confidence: float | None = None) -> Trade:
     """How precise the nodes are where ways end, under every threshold.
 
     chances : (n, steps), as in ``Ways``;  right : (n, steps), whether the node is true,

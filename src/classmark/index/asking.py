@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Floats, Ints
 from classmark.index.beliefs import search_beliefs
 from classmark.index.boolean import Asked, Documents, documents_of
 from classmark.index.combining import Weights, weighted_fields
@@ -69,7 +69,7 @@ class Question:
 
     searcher: Searcher
     wanted: Wanted
-    members: NDArray[np.bool_] | None
+    members: Bools | None
     choice: Choice
     weights: Weights = None
     prior: Prior | None = None
@@ -123,7 +123,7 @@ class Question:
         longer = expand(field, asked, found, feedback)
         return replace(self, wanted=lengthened(self.wanted, longer))
 
-    def _within(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _within(self, k: int) -> tuple[Ints, Floats]:
         """Add every posting of every field, and keep the best of the members."""
         from classmark.index.finding.kernels import accumulate
         from classmark.index.topk.kernels import select_all

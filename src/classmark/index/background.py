@@ -17,8 +17,8 @@ from threading import Event, RLock, Thread
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Bools
 from classmark.index.merging import Part, merge_segments
 from classmark.index.segments import Segment
 from classmark.index.snapshots import Lock, Snapshot, commit, new_segment, open_snapshot
@@ -61,7 +61,7 @@ class Merged(NamedTuple):
         return Part(self.segment, None if alive.all() else alive)
 
 
-def _still(before: Part, left: Mapping[int, Part]) -> NDArray[np.bool_]:
+def _still(before: Part, left: Mapping[int, Part]) -> Bools:
     """Say which documents that were alive still are."""
     now = left.get(id(before.segment))
     if now is None:

@@ -13,8 +13,8 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Floats
 from classmark.index.boolean import Asked
 from classmark.index.plans import Prepared
 from classmark.index.tree import Belief, Node, Word
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from classmark.index.searching import Hit, Searcher
 
 DEFAULT = 0.4
-Beliefs = NDArray[np.float64]
 
 
 def search_beliefs(
@@ -48,8 +47,8 @@ def search_beliefs(
 
 
 def _believe(
-    searcher: Searcher, asked: Asked, node: Node, found: NDArray[np.bool_]
-) -> Beliefs | None:
+    searcher: Searcher, asked: Asked, node: Node, found: Bools
+) -> Floats | None:
     """Return every item's belief, None where nothing is said; note where words are."""
     if isinstance(node, Word):
         fields = [searcher.fields[name] for name in asked.within(node)]
@@ -65,7 +64,7 @@ def _believe(
     return _joined(node.name, [p for _, p in pairs], kept) if sum(kept) else None
 
 
-def _of_term(field: Prepared, term: str, found: NDArray[np.bool_]) -> Beliefs:
+def _of_term(field: Prepared, term: str, found: Bools) -> Floats:
     from classmark.index.finding.kernels import accumulate
     from classmark.index.models.kernels import INQUERY
 
@@ -76,7 +75,7 @@ def _of_term(field: Prepared, term: str, found: NDArray[np.bool_]) -> Beliefs:
     return gained + DEFAULT
 
 
-def _joined(name: str, parts: list[Beliefs], weights: list[float]) -> Beliefs:
+def _joined(name: str, parts: list[Floats], weights: list[float]) -> Floats:
     if name == "not":
         return 1.0 - parts[0]
     if name == "or":
@@ -84,8 +83,8 @@ def _joined(name: str, parts: list[Beliefs], weights: list[float]) -> Beliefs:
     if name == "max":
         return reduce(np.maximum, parts)
     if name in ("and", "combine"):
-        product: Beliefs = reduce(np.multiply, parts)
+        product: Floats = reduce(np.multiply, parts)
         return product if name == "and" else product ** (1.0 / len(parts))
     total = reduce(np.add, [w * p for w, p in zip(weights, parts, strict=True)])
-    mean: Beliefs = total / sum(weights)
+    mean: Floats = total / sum(weights)
     return mean

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Ints
 from classmark.index.language import MalformedQuery
 from classmark.index.plans import frozen
 from classmark.index.reading import Field
@@ -24,7 +25,7 @@ from classmark.text.analysis import Analyzer
 from classmark.text.tokens import words
 
 Documents = NDArray[np.uint32]
-Kernel = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], int]
+Kernel = Callable[[Array, Array, Array], int]
 
 
 class Placed(Protocol):
@@ -39,7 +40,7 @@ class Placed(Protocol):
         """Positions, document by document."""
 
     @property
-    def bounds(self) -> NDArray[np.int64]:
+    def bounds(self) -> Ints:
         """Where those of each document begin, and the end."""
 
 
@@ -218,7 +219,7 @@ def _without(a: Documents, b: Documents) -> Documents:
     return _by("subtract", a, b)
 
 
-def _by(name: str, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def _by(name: str, a: Array, b: Array) -> Array:
     """Join two sorted lists of one type by a kernel."""
     from classmark.index.sets import kernels
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.index.codecs import SLACK
 from classmark.index.merging import Part
 from classmark.index.reading import Lists
@@ -95,9 +96,7 @@ def _check_field(segment: Segment, name: str, field: SegmentField) -> int:
     return int(field.whole.df.sum())
 
 
-def _check_lists(
-    segment: Segment, name: str, lists: Lists, cf: NDArray[np.int64]
-) -> None:
+def _check_lists(segment: Segment, name: str, lists: Lists, cf: Ints) -> None:
     """Items increase and exist, lists are not empty, counts add up."""
     items = lists.items.astype(np.int64)
     _require(bool((lists.ends > lists.begins).all()), segment, f"df of {name}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Ints
 from classmark.corpus.pages import zeros
 from classmark.index.reading import Lists
 
@@ -25,8 +26,8 @@ class Packed(NamedTuple):
     """
 
     content: NDArray[np.uint8]
-    sizes: NDArray[np.int64]
-    totals: NDArray[np.int64]
+    sizes: Ints
+    totals: Ints
 
 
 def words_of(content: NDArray[np.uint8]) -> NDArray[np.uint64]:
@@ -35,7 +36,7 @@ def words_of(content: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 
 def pack_lists(
-    postings: NDArray[np.uint64], begins: NDArray[np.int64], ends: NDArray[np.int64]
+    postings: NDArray[np.uint64], begins: Ints, ends: Ints
 ) -> Iterator[tuple[slice, Packed]]:
     """Pack lists of postings (item · 2³² + count), some at a time; say which.
 
@@ -57,9 +58,7 @@ def pack_lists(
         yield part, Packed(content[:used], sizes, totals)
 
 
-def pack_values(
-    values: NDArray[Any], begins: NDArray[np.int64], ends: NDArray[np.int64]
-) -> Iterator[Packed]:
+def pack_values(values: Array, begins: Ints, ends: Ints) -> Iterator[Packed]:
     """Pack lists of numbers below 2⁵⁶, some at a time."""
     from classmark.index.packing.kernels import encode_values
 
@@ -73,8 +72,8 @@ def pack_values(
 
 def unpack_lists(
     content: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    frequencies: NDArray[np.int64],
+    starts: Ints,
+    frequencies: Ints,
 ) -> Lists:
     """Unpack the lists that begin at some bytes, one behind the other."""
     from classmark.index.packing.kernels import decode_lists
@@ -90,15 +89,15 @@ def unpack_lists(
 
 def unpack_values(
     content: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    lengths: NDArray[np.int64],
+    starts: Ints,
+    lengths: Ints,
     kind: type[np.uint32 | np.uint64],
-) -> NDArray[Any]:
+) -> Array:
     """Unpack lists of numbers, one behind the other."""
     from classmark.index.packing.kernels import decode_values
 
     ends = np.cumsum(lengths, dtype=np.int64)
-    values: NDArray[Any] = zeros(int(ends[-1]) if len(ends) else 0, kind)
+    values: Array = zeros(int(ends[-1]) if len(ends) else 0, kind)
     words = words_of(np.asarray(content))
     decode_values(words, starts, lengths, ends - lengths, values)
     return values
@@ -116,7 +115,7 @@ class Column:
     def __init__(self) -> None:
         self._waiting = np.empty(0, np.uint64)
 
-    def take(self, values: NDArray[Any]) -> NDArray[np.uint8]:
+    def take(self, values: Array) -> NDArray[np.uint8]:
         """Add numbers; return the bytes of all blocks that are full."""
         both = np.concatenate([self._waiting, values.astype(np.uint64)])
         full = len(both) - len(both) % _BLOCK
@@ -148,7 +147,7 @@ class ColumnReader:
     def __init__(self, content: NDArray[np.uint8], length: int) -> None:
         self._content, self._left, self._at = content, length, 0
 
-    def read(self, length: int) -> NDArray[np.int64]:
+    def read(self, length: int) -> Ints:
         """Return the next numbers: at least so many, whole blocks, or all there are."""
         from classmark.index.packing.kernels import decode_values
 
@@ -169,7 +168,7 @@ def column_of(content: NDArray[np.uint8], length: int) -> NDArray[np.uint64]:
     return unpack_values(content, one, np.array([length], np.int64), np.uint64)
 
 
-def _parts(lengths: NDArray[np.int64]) -> Iterator[slice]:
+def _parts(lengths: Ints) -> Iterator[slice]:
     """Cut lists into runs of some hundred thousand entries (or one longer list)."""
     ends = np.cumsum(lengths + 1)
     first = 0

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from classmark.arrays import Bools, Floats, Ints
 from classmark.index.lookup.words import Words, joined_words
 from classmark.index.reading import Lists
 from classmark.problems import Mistake
@@ -28,9 +29,9 @@ class CountedField:
 
     terms: Sequence[str]
     lengths: NDArray[np.uint32]
-    alive: NDArray[np.bool_] | None
+    alive: Bools | None
     df: NDArray[np.uint32]
-    cf: NDArray[np.int64]
+    cf: Ints
     whole: Lists
     world: tuple[int, int] | None = None
 
@@ -84,7 +85,7 @@ class CountedField:
         """Return the term of a number."""
         return self.terms[number]
 
-    def lists(self, numbers: NDArray[np.int64]) -> Lists:
+    def lists(self, numbers: Ints) -> Lists:
         """Return views of the lists of some terms."""
         whole = self.whole
         return Lists(
@@ -139,7 +140,7 @@ class InvertedFile:
     [1]
     """
 
-    def __init__(self, weights: Rows, thresholds: NDArray[np.float64] | None) -> None:
+    def __init__(self, weights: Rows, thresholds: Floats | None) -> None:
         self.weights = weights
         self.thresholds = np.empty(0) if thresholds is None else -thresholds
         self._values = weights.values.astype(np.float64)

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.index.plans import Choice, Prepared, Terms
 from classmark.index.priors import Prior
 from classmark.problems import Mistake
@@ -41,7 +41,7 @@ def find_in_fields(
     k: int,
     choice: Choice,
     extras: tuple[Weights, Prior | None],
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[Ints, Floats]:
     """Return the best items and their scores over weighted fields and a prior."""
     from classmark.index.finding.kernels import accumulate
     from classmark.index.topk.kernels import select_all

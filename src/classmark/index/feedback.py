@@ -13,13 +13,12 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.index.plans import Prepared
 from classmark.index.terms import terms_of
 from classmark.problems import Mistake
 
-Values = NDArray[np.float64]
 Weights = dict[int, float]
 LIKELIHOODS = ("jm", "dirichlet", "kl")  # models whose scores are logarithms
 
@@ -28,8 +27,8 @@ LIKELIHOODS = ("jm", "dirichlet", "kl")  # models whose scores are logarithms
 class Found:
     """The first documents of a query: their numbers and scores, best first."""
 
-    items: NDArray[np.int64]
-    scores: Values
+    items: Ints
+    scores: Floats
     model: str
 
 
@@ -197,7 +196,7 @@ def main_field(prepared: Mapping[str, Prepared]) -> Prepared:
     return max(prepared.values(), key=lambda field: field.field.total_length)
 
 
-def _summed(terms: NDArray[np.int64], parts: Values) -> dict[int, float]:
+def _summed(terms: Ints, parts: Floats) -> dict[int, float]:
     """Sum parts by their terms, in the order of the terms."""
     numbers, places = np.unique(terms, return_inverse=True)
     sums = np.bincount(places.ravel(), parts, minlength=len(numbers))

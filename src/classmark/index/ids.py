@@ -9,6 +9,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.problems import Mistake
 
 
@@ -53,7 +54,7 @@ class Ids:
     def __init__(
         self,
         packed: NDArray[np.uint8],
-        bounds: NDArray[np.int64],
+        bounds: Ints,
         keys: NDArray[np.uint32],
         order: NDArray[np.uint32],
     ) -> None:

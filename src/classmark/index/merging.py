@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Ints
 from classmark.corpus.ordering import order_terms
 from classmark.corpus.pages import zeros
 from classmark.index.segments import Cursor, Segment, Stretch, bounds_of
@@ -22,7 +23,7 @@ class Part(NamedTuple):
     """A segment to be merged, and which of its documents are alive (None: all)."""
 
     segment: Segment
-    alive: NDArray[np.bool_] | None
+    alive: Bools | None
 
     def kept(self) -> int:
         """Return how many documents are alive."""
@@ -214,7 +215,7 @@ def join(sources: Sequence[Source], runs: Sequence[slice], *, places: bool) -> I
 def _with_places(
     sources: Sequence[Source],
     runs: Sequence[slice],
-    numbers: list[NDArray[np.int64]],
+    numbers: list[Ints],
     found: Inverted,
 ) -> Inverted:
     """Join the places of the same runs."""

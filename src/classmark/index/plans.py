@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Floats, Ints
 from classmark.index.models.catalog import Model, resolve
 from classmark.index.reading import Field, Lists
 from classmark.index.remembering import Numbers
@@ -22,20 +23,20 @@ _FLOAT = np.dtype(np.float64)
 
 Terms = Iterable[str] | Mapping[str, float]
 Choice = tuple[str, Mapping[str, float | str]]
-Located = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+Located = tuple[Array, Array, Array, Array]
 
 
 class Query(NamedTuple):
     """The terms of a query that occur in a field, and how much each is asked for."""
 
-    numbers: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    numbers: Ints
+    weights: Floats
 
 
 class Blocks(NamedTuple):
     """Per block of 128 postings: the largest count and the shortest document."""
 
-    firsts: NDArray[np.int64]
+    firsts: Ints
     max_counts: NDArray[np.uint32]
     min_lengths: NDArray[np.uint32]
 
@@ -48,11 +49,11 @@ class Plan(NamedTuple):
     """
 
     model: Model
-    world: NDArray[np.float64]
-    x: NDArray[np.float64]
-    extra: NDArray[np.float64]
+    world: Floats
+    x: Floats
+    extra: Floats
     most_extra: float
-    peaks: NDArray[np.float64]
+    peaks: Floats
     way: int
 
 
@@ -65,13 +66,13 @@ class Asked(NamedTuple):
 
     plan: Plan
     query: Query
-    terms: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
-    data: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
+    terms: tuple[Ints, Floats, Floats]
+    data: tuple[NDArray[np.uint32], NDArray[np.uint32], Floats]
     scale: float
     offset: float
 
 
-def frozen(array: NDArray[Any], kind: Any) -> NDArray[Any]:
+def frozen(array: Array, kind: Any) -> Array:
     """Return a read-only view: one type for mapped arrays and those in memory."""
     view = np.ascontiguousarray(array, dtype=kind).view(np.ndarray)
     if view.flags.writeable:
@@ -131,16 +132,14 @@ class Prepared:
         wanted.pop(-1, None)
         return wanted
 
-    def asked(self, terms: Terms) -> NDArray[np.float64]:
+    def asked(self, terms: Terms) -> Floats:
         """Make a query one array, as ``find`` takes it: numbers, then weights."""
         if type(terms) is not list and isinstance(terms, Mapping):
             return np.concatenate(self.query(terms))
         wanted = self.tally(terms)
         return np.array([*wanted, *wanted.values()], _FLOAT)
 
-    def queries(
-        self, queries: Sequence[Terms]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def queries(self, queries: Sequence[Terms]) -> tuple[Ints, Floats]:
         """Make many queries one array; return how many numbers each has, and it."""
         ends, asked = [0], list[float]()
         for terms in queries:
@@ -153,7 +152,7 @@ class Prepared:
             ends.append(len(asked))
         return np.diff(ends), np.array(asked, np.float64)
 
-    def lists(self, query: Query) -> tuple[Lists, NDArray[np.int64]]:
+    def lists(self, query: Query) -> tuple[Lists, Ints]:
         """Return decoded lists and, for each term of the query, which is its own."""
         if self.whole is not None:
             return self.whole, query.numbers
@@ -170,7 +169,7 @@ class Prepared:
         asked = np.concatenate((places, query.weights))
         return asked, lists.items, lists.counts, self.table_of(query, lists)
 
-    def table_of(self, query: Query, lists: Lists) -> NDArray[np.int64]:
+    def table_of(self, query: Query, lists: Lists) -> Ints:
         """Return the rows that ``prepare`` needs, one for each of these lists."""
         if self.whole is not None:
             return self.table
@@ -238,15 +237,15 @@ class Prepared:
         return Plan(model, world, x, extra, largest, peaks, way)
 
     @cached_property
-    def idf(self) -> NDArray[np.float64]:
+    def idf(self) -> Floats:
         """The rarity of each term: ln((1 + N)/(1 + df)) + 1."""
         from classmark.weighting.formulas import smooth_idf
 
-        weights: NDArray[np.float64] = smooth_idf(self.df, self.field.n_alive)
+        weights: Floats = smooth_idf(self.df, self.field.n_alive)
         return weights
 
     @cached_property
-    def inverse_norms(self) -> NDArray[np.float64]:
+    def inverse_norms(self) -> Floats:
         """1 / ‖tf · idf‖ of each item, 0 where it has no term."""
         from classmark.index.vectors.kernels import square_norms
 
@@ -270,7 +269,7 @@ class Prepared:
         return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
 
     @cached_property
-    def table(self) -> NDArray[np.int64]:
+    def table(self) -> Ints:
         """Per term the begin and end of its list, df, cf, and its first block."""
         if self.whole is None:
             return np.empty((0, 5), np.int64)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats
 from classmark.index.plans import Plan, Query
 from classmark.problems import Mistake
 
@@ -14,7 +15,7 @@ from classmark.problems import Mistake
 class Prior(NamedTuple):
     """What is added to every item's score: shape (items,), and the largest of it."""
 
-    parts: NDArray[np.float64]
+    parts: Floats
     most: float
 
 
@@ -36,9 +37,7 @@ def log_prior(probabilities: ArrayLike, weight: float = 1.0) -> Prior:
     return Prior(parts, float(parts.max(initial=-np.inf)))
 
 
-def with_prior(
-    plan: Plan, prior: Prior, query: Query
-) -> tuple[NDArray[np.float64], float]:
+def with_prior(plan: Plan, prior: Prior, query: Query) -> tuple[Floats, float]:
     """Join the prior to the items' own parts, which the model scales by the query."""
     if len(prior.parts) != len(plan.x):
         raise Mistake(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.index.lookup.words import Words
 from classmark.index.plans import Prepared, Query
 from classmark.index.vectors.runs import Runs, runs_of
@@ -26,7 +27,7 @@ class WeightedQuery(NamedTuple):
 
     products: Products
     places: NDArray[np.uint32]
-    coefficients: NDArray[np.float64]
+    coefficients: Floats
 
 
 class Products:
@@ -52,7 +53,7 @@ class Products:
         return None if whole is None else runs_of(whole, self.order, room)
 
     @cached_property
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Ints:
         """The terms, the most frequent first, ties by number.
 
         What a query needs of frequent terms lies together so, and stays in the caches.
@@ -64,7 +65,7 @@ class Products:
         return self.field.field.words.reordered(self.order)
 
     @cached_property
-    def _idf(self) -> NDArray[np.float64]:
+    def _idf(self) -> Floats:
         return self.field.idf[self.order]
 
     @cached_property
@@ -86,8 +87,8 @@ class Products:
         return WeightedQuery(self, places, asked[kept[0, :n]] * self._idf[places])
 
     def find(
-        self, query: WeightedQuery, k: int, every: bool, acc: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        self, query: WeightedQuery, k: int, every: bool, acc: Floats
+    ) -> tuple[Ints, Floats]:
         """Return the best ``k`` items and their products; ties by number."""
         from classmark.index.vectors import kernels
 

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Ints
 from classmark.index.lookup.words import Words
 
 
@@ -23,8 +24,8 @@ class Lists(NamedTuple):
 
     items: NDArray[np.uint32]
     counts: NDArray[np.uint32]
-    begins: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    begins: Ints
+    ends: Ints
 
 
 class Field(Protocol):
@@ -55,7 +56,7 @@ class Field(Protocol):
         ...
 
     @property
-    def alive(self) -> NDArray[np.bool_] | None:
+    def alive(self) -> Bools | None:
         """Which items are not deleted, shape (n_items,); None: all."""
         ...
 
@@ -70,7 +71,7 @@ class Field(Protocol):
         ...
 
     @property
-    def cf(self) -> NDArray[np.int64]:
+    def cf(self) -> Ints:
         """How often each term occurs in items alive, shape (n_terms,)."""
         ...
 
@@ -97,6 +98,6 @@ class Field(Protocol):
         """Return the analysed term of a number."""
         ...
 
-    def lists(self, numbers: NDArray[np.int64]) -> Lists:
+    def lists(self, numbers: Ints) -> Lists:
         """Decode the lists of some terms, in the order asked for."""
         ...

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.index.combining import find_in_fields
 from classmark.index.explaining import Explanation, explain
 from classmark.index.feedback import Feedback, Found, expand, main_field
@@ -41,7 +42,7 @@ class Hit(NamedTuple):
 class Scratch(NamedTuple):
     """Accumulators, all −0.0 between queries, and room for a list of items."""
 
-    acc: NDArray[np.float64]
+    acc: Floats
     touched: NDArray[np.uint32]
 
 
@@ -195,7 +196,7 @@ class Searcher:
             raise Mistake(f"{act} needs an index of one field; this one has {known}")
         return self._only
 
-    def hits(self, items: NDArray[np.int64], scores: NDArray[np.float64]) -> list[Hit]:
+    def hits(self, items: Ints, scores: Floats) -> list[Hit]:
         """Name items that were found."""
         return named_hits(self.names, items, scores)
 
@@ -218,19 +219,21 @@ class Searcher:
         k: int,
         choice: Choice,
         prior: Prior | None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    ) -> tuple[Ints, Floats]:
         plan, k = field.plan(*choice), min(k, self.n_items)
         extra, most = plan.extra, plan.most_extra
         if prior is not None:
             extra, most = with_prior(plan, prior, field.query(terms))
         items, scores = np.empty(k, _INT), np.empty(k)
-        asked, *lists = field.located(terms)
+        asked, postings, counts, table = field.located(terms)
         scratch = self.scratch()
         n = self._kernels.find(
             plan.model.code,
             asked,
             np.array([len(asked)]),
-            *lists,
+            postings,
+            counts,
+            table,
             plan.world,
             plan.x,
             field.blocks.max_counts,
@@ -283,9 +286,7 @@ class Searcher:
         return Ranking(np.repeat(np.arange(n), sizes), items[kept], scores[kept])
 
 
-def named_hits(
-    names: Callable[[int], str], items: NDArray[np.int64], scores: NDArray[np.float64]
-) -> list[Hit]:
+def named_hits(names: Callable[[int], str], items: Ints, scores: Floats) -> list[Hit]:
     """Make hits of items that were found; names : from number to id."""
     numbers = items.tolist()
     found = zip(map(names, numbers), scores.tolist(), numbers, strict=True)

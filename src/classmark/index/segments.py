@@ -14,11 +14,11 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Ints
 from classmark.index.codecs import (
     ColumnReader,
     column_of,
@@ -34,7 +34,7 @@ FORMAT, VERSION = "classmark-segment", 1
 _PER_TERM, _PER_POSTING, _PER_PLACE = 160, 20, 10
 
 
-def bounds_of(sizes: NDArray[Any]) -> NDArray[np.int64]:
+def bounds_of(sizes: Array) -> Ints:
     """Return where each piece begins, and where the last ends."""
     bounds = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=bounds[1:])
@@ -52,11 +52,11 @@ class Stretch:
     """
 
     field: SegmentField
-    bounds: NDArray[np.int64]
-    df: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    cf: NDArray[np.int64]
-    place_starts: NDArray[np.int64]
+    bounds: Ints
+    df: Ints
+    starts: Ints
+    cf: Ints
+    place_starts: Ints
 
     def __len__(self) -> int:
         return len(self.df)
@@ -67,7 +67,7 @@ class Stretch:
         return int(self.bounds[-1]) == len(self.field.terms)
 
     @cached_property
-    def costs(self) -> NDArray[np.int64]:
+    def costs(self) -> Ints:
         """About how many bytes it takes to merge all terms before each."""
         costs = _PER_TERM + _PER_POSTING * self.df
         return bounds_of(costs + _PER_PLACE * self.cf if len(self.cf) else costs)
@@ -91,12 +91,12 @@ class Stretch:
         """Return the place of the first term that is not before the given one."""
         return bisect_left(range(len(self)), term, key=self.term)
 
-    def lists(self, numbers: NDArray[np.int64] | slice) -> Lists:
+    def lists(self, numbers: Ints | slice) -> Lists:
         """Decode some lists."""
         content = self.field.stored("postings")
         return unpack_lists(content, self.starts[:-1][numbers], self.df[numbers])
 
-    def gaps(self, numbers: NDArray[np.int64] | slice) -> NDArray[np.uint32]:
+    def gaps(self, numbers: Ints | slice) -> NDArray[np.uint32]:
         """Decode the places of some lists, as gaps within each document."""
         starts, content = self.place_starts[:-1][numbers], self.field.stored("places")
         return unpack_values(content, starts, self.cf[numbers], np.uint32)
@@ -150,7 +150,7 @@ class Cursor:
         )
 
 
-def _further(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _further(starts: Ints, sizes: Ints) -> Ints:
     """Append the ends of further pieces."""
     return np.concatenate([starts, starts[-1] + np.cumsum(sizes)])
 
@@ -161,7 +161,7 @@ class SegmentField:
     def __init__(self, arrays: Arrays, number: int, n_terms: int) -> None:
         self._arrays, self._number, self.n_terms = arrays, number, n_terms
 
-    def stored(self, name: str) -> NDArray[Any]:
+    def stored(self, name: str) -> Array:
         """Return an array as it is on disk."""
         return self._arrays[f"{self._number}-{name}"]
 
@@ -186,16 +186,16 @@ class SegmentField:
         return Cursor(self, self.n_terms).stretch
 
     @cached_property
-    def cf(self) -> NDArray[np.int64]:
+    def cf(self) -> Ints:
         """Occurrences of each term, those in deleted documents included."""
         if self.has_places:
             return self.whole.cf
         further = column_of(self.stored("cf"), self.n_terms).astype(np.int64)
         return self.whole.df + further
 
-    def term_ends(self, start: int, n: int) -> NDArray[np.int64]:
+    def term_ends(self, start: int, n: int) -> Ints:
         """Return where the next ``n`` terms end, from a byte on."""
-        found: list[NDArray[np.int64]] = []
+        found: list[Ints] = []
         while n:
             part = self.terms[start : start + 16 * n]
             ends = np.flatnonzero(part == ord("\n"))[:n] + 1

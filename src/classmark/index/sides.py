@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.index.models.catalog import resolve
 from classmark.index.plans import Choice, Prepared, frozen_lists
 from classmark.problems import Mistake
 
-Values = NDArray[np.float64]
 COSINE = "cosine"
 
 
@@ -28,10 +28,10 @@ class Matches(NamedTuple):
     """
 
     terms: tuple[str, ...]
-    weights: Values
-    df: Values
-    cf: Values
-    tf: Values
+    weights: Floats
+    df: Floats
+    cf: Floats
+    tf: Floats
 
 
 class Side:
@@ -54,16 +54,16 @@ class Side:
         self.tokens = sum(each.field.total_length for each in fields)
         self._alive = fields[0].alive
 
-    def lengths(self, items: NDArray[np.int64]) -> NDArray[np.uint32]:
+    def lengths(self, items: Ints) -> NDArray[np.uint32]:
         """Tokens of some items, shape (items,)."""
         parts = [each.lengths[items] for each in self.fields]
         return np.asarray(np.sum(parts, axis=0, dtype=np.uint32), np.uint32)
 
-    def matches(self, query: Mapping[str, float], items: NDArray[np.int64]) -> Matches:
+    def matches(self, query: Mapping[str, float], items: Ints) -> Matches:
         """Look the terms of a query up, and count them in some items."""
         names: list[str] = []
         found: list[tuple[float, int, int]] = []
-        counted: list[Values] = []
+        counted: list[Floats] = []
         for term, weight in query.items():
             df, cf, tf = self._looked_up(term, items)
             if df and weight:
@@ -74,9 +74,7 @@ class Side:
         tf = np.array(counted).reshape(len(names), len(items))
         return Matches(tuple(names), known[:, 0], known[:, 1], known[:, 2], tf)
 
-    def scores(
-        self, found: Matches, items: NDArray[np.int64], choice: Choice
-    ) -> Values:
+    def scores(self, found: Matches, items: Ints, choice: Choice) -> Floats:
         """Return the score of each item under a model, as ``Searcher`` gives it."""
         from classmark.index.models import kernels
 
@@ -105,9 +103,7 @@ class Side:
             raise Mistake(f"{model} needs the norms of one field: score each alone")
         return self.fields[0]
 
-    def _looked_up(
-        self, term: str, items: NDArray[np.int64]
-    ) -> tuple[int, int, Values]:
+    def _looked_up(self, term: str, items: Ints) -> tuple[int, int, Floats]:
         """Return df, cf, and how often a term occurs in each item asked for."""
         df, cf, tf, lists = 0, 0, np.zeros(len(items)), []
         for each in self.fields:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Bools, Ints
 from classmark.index.merging import Part
 from classmark.index.segments import Cursor, Segment, SegmentField, Stretch
 from classmark.problems import DamagedFolder, Mistake
@@ -37,9 +37,9 @@ class Lost(NamedTuple):
     terms : int64, the numbers concerned;  df, cf : int64, what to subtract.
     """
 
-    terms: NDArray[np.int64]
-    df: NDArray[np.int64]
-    cf: NDArray[np.int64]
+    terms: Ints
+    df: Ints
+    cf: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def lost_by(part: Part) -> dict[str, Lost]:
     return {name: _lost(field, gone) for name, field in part.segment.fields.items()}
 
 
-def _lost(field: SegmentField, gone: NDArray[np.bool_]) -> Lost:
+def _lost(field: SegmentField, gone: Bools) -> Lost:
     from classmark.index.inverting.kernels import tally_gone
 
     terms, dfs, cfs, first = [], [], [], 0
@@ -145,7 +145,7 @@ def _opened(path: Path, current: Path) -> Snapshot:
     return Snapshot(settings, tuple(parts), tuple(lost), int(current.name))
 
 
-def _alive(saved: Saved, number: int, n_items: int) -> NDArray[np.bool_] | None:
+def _alive(saved: Saved, number: int, n_items: int) -> Bools | None:
     packed = saved.arrays.get(f"{number}-alive")
     if packed is None:
         return None
@@ -166,7 +166,7 @@ def _lost_of(saved: Saved, number: int, segment: Segment) -> dict[str, Lost]:
 def commit(path: Path, parts: list[Part], settings: dict[str, Any]) -> Snapshot:
     """Write the next generation, put it in service and remove what it replaces."""
     lost = [lost_by(part) for part in parts]
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, Array] = {}
     for number, (part, taken) in enumerate(zip(parts, lost, strict=True)):
         if part.alive is not None:
             arrays[f"{number}-alive"] = np.packbits(part.alive)

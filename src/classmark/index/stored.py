@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Ints
 from classmark.corpus.ordering import order_terms
 from classmark.corpus.pages import zeros
 from classmark.index.lookup.words import Words
@@ -29,7 +30,7 @@ class Places(NamedTuple):
 
     items: NDArray[np.uint32]
     places: NDArray[np.uint32]
-    bounds: NDArray[np.int64]
+    bounds: Ints
 
 
 class StoredField:
@@ -55,7 +56,7 @@ class StoredField:
         total = sum(int(source.stretch.df.sum()) for source in self.sources)
         many = len(self.sources) > 1 or self.alive is not None or within is not None
         self.whole: Lists | None = None
-        self._places: list[NDArray[np.int64]] = []
+        self._places: list[Ints] = []
         self.room = max(0, memory - _PER_POSTING * total)
         fits = _PER_POSTING * total * (3 if many else 1) <= memory
         having = _having(snapshot, name)
@@ -82,7 +83,7 @@ class StoredField:
             raise IndexError(number)
         return self.words[number].decode(errors="surrogatepass")
 
-    def lists(self, numbers: NDArray[np.int64]) -> Lists:
+    def lists(self, numbers: Ints) -> Lists:
         """Return the postings of some terms."""
         if self.whole is not None:
             items, counts, begins, ends = self.whole
@@ -205,7 +206,7 @@ def _tokens(part: Part, name: str) -> int:
     return int(living.sum(dtype=np.int64))
 
 
-def _alive(parts: Sequence[Part]) -> NDArray[np.bool_] | None:
+def _alive(parts: Sequence[Part]) -> Bools | None:
     if all(part.alive is None for part in parts):
         return None
     masks = [
@@ -227,18 +228,14 @@ def _lengths(parts: Sequence[Part], name: str) -> NDArray[np.uint32]:
     return np.concatenate([np.empty(0, np.uint32), *pieces])
 
 
-def _kept(
-    items: NDArray[np.uint32], renumbered: NDArray[np.uint32]
-) -> NDArray[np.bool_]:
+def _kept(items: NDArray[np.uint32], renumbered: NDArray[np.uint32]) -> Bools:
     if not len(renumbered):
         return np.ones(len(items), np.bool_)
-    kept: NDArray[np.bool_] = renumbered[items] == items
+    kept: Bools = renumbered[items] == items
     return kept
 
 
-def _split(
-    postings: NDArray[np.uint64], begins: NDArray[np.int64], ends: NDArray[np.int64]
-) -> Lists:
+def _split(postings: NDArray[np.uint64], begins: Ints, ends: Ints) -> Lists:
     """Part postings into items and counts."""
     items = (postings >> np.uint64(32)).astype(np.uint32)
     return Lists(items, postings.astype(np.uint32), begins, ends)

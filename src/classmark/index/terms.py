@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.index.plans import STRIDE, frozen, frozen_lists
 from classmark.index.reading import Field
 from classmark.problems import Mistake
@@ -19,9 +20,9 @@ class Postings(NamedTuple):
     ``items[j]`` has the term of number ``terms[j]`` ``counts[j]`` times.
     """
 
-    items: NDArray[np.int64]
-    terms: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    items: Ints
+    terms: Ints
+    counts: Ints
 
 
 def terms_of(field: Field, items: Sequence[int] | NDArray[np.integer]) -> Postings:

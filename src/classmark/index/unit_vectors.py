@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.index.plans import STRIDE, Prepared, frozen_lists
 from classmark.index.terms import terms_of
 from classmark.sparse import Rows, transpose
@@ -37,7 +38,7 @@ def vectors_of(field: Prepared, items: Sequence[int] | NDArray[np.integer]) -> R
     return Rows(starts, columns, values[taken], field.field.n_terms)
 
 
-def mean_vector(field: Prepared) -> NDArray[np.float64]:
+def mean_vector(field: Prepared) -> Floats:
     """The mean of the vectors of all documents that are not deleted, (terms,).
 
     mean_t = idf_t/N · Σ over the term's list of tf/‖d‖: one pass over the postings.

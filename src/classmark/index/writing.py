@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.index.codecs import SLACK, Column, pack_lists, pack_values
 from classmark.index.ids import ordered
 from classmark.index.segments import FORMAT, VERSION
@@ -28,11 +29,11 @@ class Inverted(NamedTuple):
 
     terms: NDArray[np.uint8]
     postings: NDArray[np.uint64]
-    begins: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    begins: Ints
+    ends: Ints
     gaps: NDArray[np.uint32] | None = None
-    gap_begins: NDArray[np.int64] | None = None
-    gap_ends: NDArray[np.int64] | None = None
+    gap_begins: Ints | None = None
+    gap_ends: Ints | None = None
 
 
 class SegmentWriter:
@@ -81,7 +82,7 @@ class SegmentWriter:
                 self._append("places", packed.content)
                 self._column("spans", packed.sizes)
 
-    def ids(self, packed: bytes, sizes: NDArray[np.int64]) -> None:
+    def ids(self, packed: bytes, sizes: Ints) -> None:
         """Write the ids of the next documents."""
         self._folder.append("ids", np.frombuffer(packed, np.uint8))
         self._folder.append("id-sizes", self._id_sizes.take(sizes))
@@ -120,7 +121,7 @@ class SegmentWriter:
     def _append(self, name: str, piece: NDArray[np.uint8] | NDArray[np.uint32]) -> None:
         self._folder.append(f"{len(self._fields) - 1}-{name}", piece)
 
-    def _column(self, name: str, values: NDArray[np.int64]) -> None:
+    def _column(self, name: str, values: Ints) -> None:
         self._append(name, self._columns[name].take(values))
 
     def _end_field(self) -> None:

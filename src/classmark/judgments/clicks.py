@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Bools, Ints
 from classmark.problems import Mistake
 
 Item = TypeVar("Item", bound=Hashable)
-Flags = NDArray[np.bool_]
 
 
 def click_preferences(
@@ -54,7 +54,7 @@ def click_preferences(
     ]
 
 
-def preferred_places(clicked: ArrayLike, strategy: str) -> Flags:
+def preferred_places(clicked: ArrayLike, strategy: str) -> Bools:
     """Say of many lists at once which place wins against which.
 
     clicked : shape (lists, places), or (places,) for one list;  return : shape
@@ -68,27 +68,27 @@ def preferred_places(clicked: ArrayLike, strategy: str) -> Flags:
     return STRATEGIES[strategy](flags)
 
 
-def _over_skipped(clicked: Flags) -> Flags:
+def _over_skipped(clicked: Bools) -> Bools:
     return clicked[:, :, np.newaxis] & ~clicked[:, np.newaxis, :]
 
 
-def _skip_above(clicked: Flags) -> Flags:
+def _skip_above(clicked: Bools) -> Bools:
     above = np.tri(clicked.shape[1], k=-1, dtype=np.bool_)
     return _over_skipped(clicked) & above
 
 
-def _last_over_above(clicked: Flags) -> Flags:
-    below: NDArray[np.int64] = np.cumsum(clicked[:, ::-1], axis=1)[:, ::-1] - clicked
-    last: Flags = clicked & (below == 0)
+def _last_over_above(clicked: Bools) -> Bools:
+    below: Ints = np.cumsum(clicked[:, ::-1], axis=1)[:, ::-1] - clicked
+    last: Bools = clicked & (below == 0)
     return _skip_above(clicked) & last[:, :, np.newaxis]
 
 
-def _over_previous(clicked: Flags) -> Flags:
+def _over_previous(clicked: Bools) -> Bools:
     places = clicked.shape[1]
     return _over_skipped(clicked) & np.eye(places, k=-1, dtype=np.bool_)
 
 
-STRATEGIES: dict[str, Callable[[Flags], Flags]] = {
+STRATEGIES: dict[str, Callable[[Bools], Bools]] = {
     "clicked-over-skipped": _over_skipped,
     "last-click-over-skipped-above": _last_over_above,
     "click-over-previous": _over_previous,

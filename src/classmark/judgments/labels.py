@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.problems import Mistake
 from classmark.sparse import Rows, rows_from
 
@@ -67,7 +67,7 @@ def _from_lists(lists: Sequence[Any], n_labels: int | None) -> Rows:
     return Rows(starts, columns, np.ones(len(columns)), max(width, n_labels or 0))
 
 
-def _indices(entry: Any, row: int, n_labels: int | None) -> NDArray[np.int64]:
+def _indices(entry: Any, row: int, n_labels: int | None) -> Ints:
     many = entry if isinstance(entry, Iterable) else (entry,)
     if isinstance(many, str | bytes):
         raise Mistake(

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.problems import Mistake
 from classmark.sparse import Rows
 
@@ -80,11 +80,11 @@ def anchors(links: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {target: "\n".join(words) for target, words in said.items()}
 
 
-def _array(numbers: array[int]) -> NDArray[np.int64]:
+def _array(numbers: array[int]) -> Ints:
     return np.frombuffer(numbers, np.int64) if numbers else np.empty(0, np.int64)
 
 
-def _matrix(sources: NDArray[np.int64], targets: NDArray[np.int64], n: int) -> Rows:
+def _matrix(sources: Ints, targets: Ints, n: int) -> Rows:
     """Ones in the rows of the sources and the columns of the targets."""
     places = np.unique(sources * n + targets)
     starts = np.zeros(n + 1, np.int64)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from classmark.arrays import Array, Floats, Ints
 from classmark.problems import Mistake
 from classmark.sparse import Rows, require_finite, rows_from
 
@@ -25,10 +26,10 @@ class Incoming:
     links, 1 where there are shares, else 1 / (its number of links).
     """
 
-    starts: NDArray[np.int64]
+    starts: Ints
     sources: NDArray[np.uint32]
-    shares: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    shares: Floats
+    scale: Floats
 
     def __len__(self) -> int:
         return len(self.scale)
@@ -58,7 +59,7 @@ def incoming_links(A: ArrayLike | csr_array | csr_matrix | Rows) -> Incoming:
     return Incoming(starts, sources, turned, scale)
 
 
-def _even(values: NDArray[Any]) -> bool:
+def _even(values: Array) -> bool:
     """Whether all links weigh the same, and something."""
     return len(values) == 0 or bool(values[0] > 0 and (values == values[0]).all())
 

@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Array, Floats
 from classmark.links.incoming import Incoming, incoming_links
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -16,7 +17,6 @@ from classmark.sparse import Rows
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, csr_matrix
 
-Vector = NDArray[np.float64]
 METHODS = ("power", "gauss-seidel", "eigen")
 ROUNDING = 4e-16  # the change of a pass does not fall much below it
 FEW = 8  # pages for which the eigenvectors of a dense matrix are taken
@@ -28,7 +28,7 @@ def pagerank(
     teleport: ArrayLike | None = None,
     method: str = "power",
     tol: float = 1e-10,
-) -> Vector:
+) -> Floats:
     """Return the probability of each page under a random reader [BrinPage98].
 
     The reader follows a link with probability λ (``damping``) and jumps anywhere
@@ -57,7 +57,7 @@ def pagerank(
     return np.asarray(x / x.sum())
 
 
-def _power(links: Incoming, v: Vector, damping: float, tol: float) -> Vector:
+def _power(links: Incoming, v: Floats, damping: float, tol: float) -> Floats:
     """Follow all links until ‖x − x*‖₁ ≤ λ/(1 − λ) ‖change‖₁ is small enough."""
     from classmark.links.kernels import follow_links
 
@@ -69,7 +69,7 @@ def _power(links: Incoming, v: Vector, damping: float, tol: float) -> Vector:
     raise _too_fine(damping, tol)
 
 
-def _gauss_seidel(links: Incoming, v: Vector, damping: float, tol: float) -> Vector:
+def _gauss_seidel(links: Incoming, v: Floats, damping: float, tol: float) -> Floats:
     """Solve y = λ Sᵀ y + v, S the shares (rows of zeros for pages without links).
 
     After a sweep the residual is at most λ ‖change‖₁ and ‖(I − λ Sᵀ)⁻¹‖₁ ≤ 1/(1 − λ);
@@ -82,7 +82,7 @@ def _gauss_seidel(links: Incoming, v: Vector, damping: float, tol: float) -> Vec
     web = (links.starts, links.sources, links.shares, links.scale, v, damping)
     passes = len(_passes(damping, tol))
     leaves = np.where(links.scale == 0, 1.0, 1 - damping)
-    y: Vector = v / (leaves * v).sum()
+    y: Floats = v / (leaves * v).sum()
     sent = damping * links.scale * y
     for sweep in track(range(2 * passes), "solving for the ranks"):
         change = relax_pages(*web, y, sent)
@@ -95,14 +95,14 @@ def _gauss_seidel(links: Incoming, v: Vector, damping: float, tol: float) -> Vec
     raise _too_fine(damping, tol)
 
 
-def _eigen(links: Incoming, v: Vector, damping: float, tol: float) -> Vector:
+def _eigen(links: Incoming, v: Floats, damping: float, tol: float) -> Floats:
     """Take the eigenvector; a pass of the power method tells how far off it is."""
     from classmark.links.kernels import follow_links
 
     web = (links.starts, links.sources, links.shares, links.scale, v, damping)
     sent = np.empty_like(v)
 
-    def step(x: NDArray[Any]) -> Vector:
+    def step(x: Array) -> Floats:
         y = np.array(x, np.float64).ravel()
         follow_links(*web, y, sent)
         return y
@@ -115,7 +115,7 @@ def _eigen(links: Incoming, v: Vector, damping: float, tol: float) -> Vector:
     return x
 
 
-def _dominant(step: Any, v: Vector, near: float) -> Vector:
+def _dominant(step: Any, v: Floats, near: float) -> Floats:
     """The eigenvector of ``step`` with the eigenvalue of largest size, 1."""
     from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
@@ -157,7 +157,7 @@ def _require(damping: float, method: str, tol: float) -> None:
         raise Mistake(f"tol is {tol}: give a small number above 0")
 
 
-def _distribution(teleport: ArrayLike | None, n: int) -> Vector:
+def _distribution(teleport: ArrayLike | None, n: int) -> Floats:
     if teleport is None:
         return np.full(n, 1.0 / n)
     given = np.asarray(teleport)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats, Ints
 from classmark.measures import graphs as measured
 from classmark.preferences.decompose import Decomposition, decompose
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
 from classmark.ranking import numbers
-
-Scores = NDArray[np.float64]
 
 
 def ranking_error(
@@ -45,11 +44,11 @@ def ranking_error(
     return _LAYERED[decomposition](f, levels) if len(f) else 0.0
 
 
-def _zero_one(f: Scores, levels: NDArray[np.int64]) -> float:
+def _zero_one(f: Floats, levels: Ints) -> float:
     return float(_domination(f, levels) > 0)
 
 
-def _domination(f: Scores, levels: NDArray[np.int64]) -> float:
+def _domination(f: Floats, levels: Ints) -> float:
     """Compare each label with the best of those below it."""
     steps, level = np.unique(levels, return_inverse=True)
     best = np.full(len(steps), -np.inf)
@@ -58,11 +57,11 @@ def _domination(f: Scores, levels: NDArray[np.int64]) -> float:
     return float((f[level > 0] <= below).mean()) if len(below) else 0.0
 
 
-def _dominated(f: Scores, levels: NDArray[np.int64]) -> float:
+def _dominated(f: Floats, levels: Ints) -> float:
     return _domination(-f, -levels)
 
 
-def _disagreement(f: Scores, levels: NDArray[np.int64]) -> float:
+def _disagreement(f: Floats, levels: Ints) -> float:
     """Count, for each level, the scores below it that are no smaller."""
     wrong = edges = 0
     lower = np.empty(0)

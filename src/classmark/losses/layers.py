@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Floats, Ints
 from classmark.sparse import Rows
 
-Numbers = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 BLOCK = 1 << 17  # scores looked at together
@@ -35,9 +35,9 @@ class Prices:
     scores is into − out_of.
     """
 
-    losses: Numbers
-    into: Numbers
-    out_of: Numbers
+    losses: Floats
+    into: Floats
+    out_of: Floats
 
     def part(self, rows: slice) -> Prices:
         """The same numbers of some of the documents, to be written."""
@@ -53,15 +53,15 @@ class Layers:
     level 1 and above;  m : the number of levels.
     """
 
-    base: Numbers
-    n_base: NDArray[np.int64]
+    base: Floats
+    n_base: Ints
     rows: Places
     labels: Places
     levels: Places
-    scores: Numbers
+    scores: Floats
     m: int
 
-    def sums(self, x: Numbers) -> Numbers:
+    def sums(self, x: Floats) -> Floats:
         """Return ln Σ_{u at l} exp(x_u) for x : shape (r,); −∞ where there is no u."""
         n = len(self.base)
         cell = self.rows * self.m + self.levels
@@ -70,20 +70,20 @@ class Layers:
         total = np.bincount(cell, np.exp(x - top[cell]), n * self.m)
         return (top + np.log(total)).reshape(n, self.m)
 
-    def at(self, table: Numbers) -> Numbers:
+    def at(self, table: Floats) -> Floats:
         """Look up, for each label above level 0, its level's entry of an (n, m)."""
         return np.asarray(table[self.rows, self.levels])
 
-    def count(self, which: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def count(self, which: Bools) -> Ints:
         """How many of the labels above level 0 each document has, of those chosen."""
         return np.bincount(self.rows[which], minlength=len(self.base))
 
-    def total(self, x: Numbers) -> Numbers:
+    def total(self, x: Floats) -> Floats:
         """Return Σ_u x_u over each document's labels above level 0."""
         return np.asarray(np.bincount(self.rows, x, len(self.base)), np.float64)
 
 
-def price_layers(kind: int, levels: Rows, scores: Numbers, first: int = 0) -> Prices:
+def price_layers(kind: int, levels: Rows, scores: Floats, first: int = 0) -> Prices:
     """Price the documents from number ``first`` on, one for each row of scores.
 
     kind : the decomposition, by its place in ``preferences.decompose.NAMES``;  levels :
@@ -106,7 +106,7 @@ def price_layers(kind: int, levels: Rows, scores: Numbers, first: int = 0) -> Pr
     return prices
 
 
-def _layers(levels: Rows, scores: Numbers, first: int) -> Layers:
+def _layers(levels: Rows, scores: Floats, first: int) -> Layers:
     """Take the documents from number ``first`` on apart, one for each row of scores."""
     n, k = scores.shape
     starts = levels.starts[first : first + n + 1]
@@ -122,19 +122,19 @@ def _layers(levels: Rows, scores: Numbers, first: int) -> Layers:
     return Layers(base, n_base, row[high], label[high], level[high], own[high], m)
 
 
-def _below(sums: Numbers) -> Numbers:
+def _below(sums: Floats) -> Floats:
     """Sum what is below each level: ln Σ_{l' < l} exp(sums_l')."""
     below = np.full_like(sums, -np.inf)
     np.logaddexp.accumulate(sums[:, :-1], axis=1, out=below[:, 1:])
     return below
 
 
-def _above(sums: Numbers) -> Numbers:
+def _above(sums: Floats) -> Floats:
     """Sum what is above each level: ln Σ_{l' > l} exp(sums_l')."""
     return _below(sums[:, ::-1])[:, ::-1]
 
 
-def _base_sums(base: Numbers, out: Numbers) -> tuple[Numbers, Numbers]:
+def _base_sums(base: Floats, out: Floats) -> tuple[Floats, Floats]:
     """Return t = max_v f_v and ln Σ_v exp(f_v); leave exp(f_v − t) in ``out``."""
     top = base.max(axis=1)
     np.subtract(base, np.maximum(top, LOWEST)[:, np.newaxis], out=out)
@@ -142,7 +142,7 @@ def _base_sums(base: Numbers, out: Numbers) -> tuple[Numbers, Numbers]:
     return top, top + np.log(out.sum(axis=1))
 
 
-def _price(z: Numbers) -> tuple[Numbers, Numbers]:
+def _price(z: Floats) -> tuple[Floats, Floats]:
     """Return ln(1 + eᶻ) and its slope eᶻ / (1 + eᶻ), without overflow."""
     small = np.abs(z)
     np.exp(np.negative(small, out=small), out=small)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from classmark.arrays import Floats, Ints
 
 
 def top_one(
-    scores: Array, grades: Array, starts: NDArray[np.int64], counts: Array
-) -> tuple[float, Array]:
+    scores: Floats, grades: Floats, starts: Ints, counts: Floats
+) -> tuple[float, Floats]:
     """Cross entropy of who stands first, and −∂/∂score, (n,) [Cao07].
 
     −Σ_i count_i P_i ln Q_i, P and Q being e^grade and e^score of the rows of one list
@@ -27,7 +26,7 @@ def top_one(
     return float(-(wanted @ logs)), wanted - mass * np.exp(logs)
 
 
-def _log_shares(values: Array, starts: NDArray[np.int64]) -> Array:
+def _log_shares(values: Floats, starts: Ints) -> Floats:
     sizes = np.diff(starts)
     down = values - np.repeat(np.maximum.reduceat(values, starts[:-1]), sizes)
     sums = np.log(np.add.reduceat(np.exp(down), starts[:-1]))

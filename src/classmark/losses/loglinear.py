@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.losses.layers import Prices, price_layers
 from classmark.preferences.decompose import NAMES, Decomposition, decompose
 from classmark.preferences.graph import PreferenceGraph
@@ -17,18 +18,16 @@ from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows
 
-Numbers = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True)
 class Listed:
     """Groups of listed edges: document → groups → edges, by pointers."""
 
-    starts: NDArray[np.int64]
-    group_starts: NDArray[np.int64]
+    starts: Ints
+    group_starts: Ints
     inits: NDArray[np.uint32]
     terms: NDArray[np.uint32]
-    log_weights: Numbers
+    log_weights: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class LogLinearLoss:
         """How many labels are ranked."""
         return self.layers.width
 
-    def prices(self, scores: Numbers, first: int = 0) -> Prices:
+    def prices(self, scores: Floats, first: int = 0) -> Prices:
         """Price the documents from number ``first`` on, one for each row of scores."""
         prices = price_layers(self.kind, self.layers, scores, first)
         if len(self.listed.inits):

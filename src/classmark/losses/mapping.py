@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.sparse import Rows
 
 
-def violated_groups(
-    scores: NDArray[np.float64], levels: Rows, mapping: str
-) -> NDArray[np.float64]:
+def violated_groups(scores: Floats, levels: Rows, mapping: str) -> Floats:
     """Per document, the groups of the mapping with an unsatisfied preference.
 
     scores : (n, labels), for "svm" with the thresholds taken off;  levels : Rows of
@@ -36,9 +34,7 @@ def violated_groups(
     return total
 
 
-def _dominating(
-    scores: NDArray[np.float64], place: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _dominating(scores: Floats, place: Floats) -> Floats:
     """Labels that are not above all labels of lower levels."""
     wrong = np.zeros(len(scores))
     for level in _levels(place):
@@ -48,9 +44,7 @@ def _dominating(
     return wrong
 
 
-def _dominated(
-    scores: NDArray[np.float64], place: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _dominated(scores: Floats, place: Floats) -> Floats:
     """Labels that are not below all labels of higher levels."""
     wrong = np.zeros(len(scores))
     for level in [0.0, *_levels(place)[:-1]]:
@@ -60,9 +54,7 @@ def _dominated(
     return wrong
 
 
-def _pairs(
-    scores: NDArray[np.float64], place: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _pairs(scores: Floats, place: Floats) -> Floats:
     """Pairs in the wrong order."""
     wrong = np.zeros(len(scores))
     for i in range(len(scores)):
@@ -80,5 +72,5 @@ _PARTS = {
 }
 
 
-def _levels(place: NDArray[np.float64]) -> list[float]:
+def _levels(place: Floats) -> list[float]:
     return [float(level) for level in np.unique(place) if level > 0]

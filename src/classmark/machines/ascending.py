@@ -19,8 +19,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.machines.duals import packed, unpacked
 from classmark.machines.portion import Moved
 from classmark.problems import Mistake
@@ -40,7 +40,6 @@ from classmark.solvers.hinge.problem import (
 )
 from classmark.sparse import Rows, stack
 
-Array = NDArray[np.float64]
 ROUNDS = 300  # the most to be made
 PASSES = 4  # of a worker in a round: few, the step that follows being common to all
 INNER = 0.01  # of the tolerance: how exactly the client solves its own problem
@@ -54,7 +53,7 @@ class Spread(NamedTuple):
 
     rows: Collection
     step: Callable[[Sequence[object], Sequence[object]], list[Moved]]
-    ends: NDArray[np.int64]
+    ends: Ints
 
 
 class Split(NamedTuple):
@@ -66,7 +65,7 @@ class Split(NamedTuple):
 
     few: Rows
     hinges: Hinges
-    at: NDArray[np.int64]
+    at: Ints
     block: slice
     alike: Alike
 
@@ -76,8 +75,8 @@ def ascended(
     few: Rows,
     hinges: Hinges,
     *,
-    duals: Array,
-    weights: Array | None,
+    duals: Floats,
+    weights: Floats | None,
     tol: float,
 ) -> Solution:
     """Minimise ½‖w‖² + Σ box · max(0, margin − sign · ⟨w, x_row⟩) over few and spread.
@@ -117,7 +116,7 @@ class _Ascent:
     """
 
     def __init__(
-        self, over: Spread, split: Split, duals: Array, weights: Array | None
+        self, over: Spread, split: Split, duals: Floats, weights: Floats | None
     ) -> None:
         self.over, self.split = over, split
         self.near, self.duals = duals[split.at], duals[split.block]
@@ -182,7 +181,7 @@ class _Ascent:
         half = 0.5 * float(np.einsum("i,i", self.weights, self.weights))
         return half + float(losses.sum()), float(gap)
 
-    def _step(self, found: Sequence[Moved], steps: Array) -> None:
+    def _step(self, found: Sequence[Moved], steps: Floats) -> None:
         """Move the duals of each part that proposed something."""
         box, left = self.split.alike.box, iter(steps)
         duals = self.duals.copy()
@@ -199,13 +198,13 @@ class _Ascent:
         within = out[np.searchsorted(out, first) : np.searchsorted(out, last)]
         return self.split.alike._replace(out=within - first)
 
-    def _reach(self) -> Array:
+    def _reach(self) -> Floats:
         """What the duals of the few stand for."""
         rows, signs, *_ = self.split.hinges
         each = np.bincount(rows, signs * self.near, minlength=len(self.split.few))
         return self.X.back(each.astype(np.float64))
 
-    def _begun(self) -> Array:
+    def _begun(self) -> Floats:
         """What the duals of the spread rows stand for; no round where all are full."""
         alike, rows = self.split.alike, self.over.rows
         full = self.duals == alike.box

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from classmark.arrays import Floats
+
 Bits = NDArray[np.uint8]
 
 
@@ -20,10 +21,10 @@ class Packed(NamedTuple):
     size: int
     full: Bits
     free: Bits
-    values: Array
+    values: Floats
 
 
-def packed(duals: Array, box: float) -> Packed:
+def packed(duals: Floats, box: float) -> Packed:
     """Pack duals, exactly.
 
     >>> packed(np.array([0.0, 2.0, 0.5]), 2.0).values.tolist()
@@ -34,7 +35,7 @@ def packed(duals: Array, box: float) -> Packed:
     return Packed(len(duals), np.packbits(full), np.packbits(free), duals[free])
 
 
-def unpacked(sent: Packed, box: float) -> Array:
+def unpacked(sent: Packed, box: float) -> Floats:
     """The duals that were packed.
 
     >>> unpacked(packed(np.array([0.0, 2.0, 0.5]), 2.0), 2.0).tolist()

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.machines.rows import SpreadRows
 from classmark.machines.sources import of_index
 from classmark.problems import Mistake
@@ -81,7 +81,7 @@ class Offline:
             told.append({terms[at]: float(parts[at]) for at in best})
         return told
 
-    def _numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
+    def _numbers(self, ids: Sequence[str]) -> Ints:
         """The rows of documents."""
         found = [self.index.number(name) for name in ids]
         for name, number in zip(ids, found, strict=True):

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from classmark.arrays import Ints
 from classmark.index.collection import CountedField
 from classmark.index.feedback import Feedback, Found, expand
 from classmark.index.plans import Prepared
 from classmark.index.reading import Lists
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from classmark.machines.shards import Excerpt
 
 
@@ -37,17 +36,17 @@ def lengthened_by(
     ]
 
 
-def numbers_of(found: Sequence[Found]) -> NDArray[np.int64]:
+def numbers_of(found: Sequence[Found]) -> Ints:
     """Return the numbers of all documents found, each once, increasing."""
     none = np.empty(0, np.int64)
     return np.unique(np.concatenate([none, *(best.items for best in found)]))
 
 
-def _renumbered(best: Found, items: NDArray[np.int64]) -> Found:
+def _renumbered(best: Found, items: Ints) -> Found:
     return Found(np.searchsorted(items, best.items), best.scores, best.model)
 
 
-def _field(excerpts: Sequence[Excerpt], items: NDArray[np.int64]) -> CountedField:
+def _field(excerpts: Sequence[Excerpt], items: Ints) -> CountedField:
     """Make one field of the documents; terms in the order of the whole index."""
     known = {n: entry for each in excerpts for n, entry in each.known.items()}
     numbers = np.array(sorted(known), np.int64)

@@ -13,6 +13,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Ints
 from classmark.preferences.levels import relevant
 from classmark.problems import DamagedFolder
 from classmark.rankers.preference import PreferenceRanker
@@ -36,10 +37,10 @@ class Learned(NamedTuple):
     each label;  facts : objective, dual (at most the optimum), passes, seconds.
     """
 
-    starts: NDArray[np.int64]
+    starts: Ints
     columns: NDArray[np.uint32]
-    values: NDArray[Any]
-    thresholds: NDArray[Any]
+    values: Array
+    thresholds: Array
     facts: dict[str, float]
 
 
@@ -85,7 +86,7 @@ def opened(spans: Sequence[Span], folder: str) -> list[Learned]:
     return found
 
 
-def together_dense(blocks: Sequence[Learned]) -> NDArray[Any]:
+def together_dense(blocks: Sequence[Learned]) -> Array:
     """The weights of all labels, shape (features, labels), the blocks side by side."""
     from scipy.sparse import csr_matrix
 
@@ -146,7 +147,7 @@ def _share(levels: Rows, span: Span) -> float:
     return float(size[size > 0].mean() / own[own > 0].mean())
 
 
-def _sparse(ranker: PreferenceRanker) -> tuple[NDArray[Any], ...]:
+def _sparse(ranker: PreferenceRanker) -> tuple[Array, ...]:
     """The weights by feature, without what is rounding: starts, columns, values."""
     weights = np.asarray(ranker.weights_)
     largest = np.maximum(weights.max(axis=0), -weights.min(axis=0))
@@ -181,7 +182,7 @@ def _is_whole(place: Path, format_: str) -> bool:
 
 
 def _keep(
-    place: Path, format_: str, arrays: dict[str, NDArray[Any]], facts: dict[str, Any]
+    place: Path, format_: str, arrays: dict[str, Array], facts: dict[str, Any]
 ) -> None:
     """Write a folder whole; of two that write the same at once, one is kept."""
     if place.exists():

@@ -9,17 +9,14 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.machines.duals import Packed, packed, unpacked
 from classmark.rankers.examples.given import mean_of
 from classmark.ranking import top
 from classmark.solvers.cutting.linear import linear
 from classmark.solvers.hinge.blocks import Aim, Alike, Few, improve
 from classmark.sparse import Rows, rows_from, take
-
-Array = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 
 
 class Source(Protocol):
@@ -67,29 +64,27 @@ def extent(mine: Portion) -> tuple[int, int, int]:
     return len(mine.rows), mine.width, mine.rows.nnz
 
 
-def total(mine: Portion) -> Array:
+def total(mine: Portion) -> Floats:
     """The sum of all rows, (features,)."""
     return mean_of(mine.rows) * len(mine.rows)
 
 
-def score(mine: Portion, weights: Array) -> Array:
+def score(mine: Portion, weights: Floats) -> Floats:
     """X · w."""
     return linear([mine.rows]).product(weights)
 
 
-def combine(mine: Portion, coefficients: Array) -> Array:
+def combine(mine: Portion, coefficients: Floats) -> Floats:
     """Xᵀ · c."""
     return linear([mine.rows]).back(coefficients)
 
 
-def fetch(mine: Portion, rows: Numbers) -> Rows:
+def fetch(mine: Portion, rows: Ints) -> Rows:
     """A few rows, to travel after all."""
     return take(mine.rows, rows)
 
 
-def best(
-    mine: Portion, hidden: Numbers, weights: Array, k: int
-) -> tuple[Numbers, Array]:
+def best(mine: Portion, hidden: Ints, weights: Floats, k: int) -> tuple[Ints, Floats]:
     """The best rows that are not hidden, ties by number, and their scores."""
     scores = score(mine, weights)
     scores[hidden] = -np.inf
@@ -99,7 +94,7 @@ def best(
 
 
 def step(
-    mine: Portion, own: tuple[Packed, Alike], few: Few, weights: Array, aim: Aim
+    mine: Portion, own: tuple[Packed, Alike], few: Few, weights: Floats, aim: Aim
 ) -> Moved:
     """Survey the portion, then climb with it alone."""
     duals, alike = own

@@ -11,8 +11,9 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats, Ints
 from classmark.machines import portion as work
 from classmark.machines.ascending import Spread, ascended
 from classmark.problems import Mistake
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 IDLE, BESIDE = 150 << 20, 1.5  # bytes of a worker without rows; what learning adds
-Array = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 
 
 class SpreadRows(Collection):
@@ -65,17 +64,17 @@ class SpreadRows(Collection):
         return self._width
 
     @cached_property
-    def mean(self) -> Array:
+    def mean(self) -> Floats:
         """The mean row, (features,)."""
         sums = self._ask(work.total)
         return np.asarray(sum(sums) / max(len(self), 1))
 
-    def product(self, weights: Array) -> Array:
+    def product(self, weights: Floats) -> Floats:
         """The scores of all rows, (rows,): bit for bit those of rows at hand."""
         taken = self._weights(weights)
         return np.concatenate(self._ask(work.score, [taken]))
 
-    def back(self, coefficients: Array) -> Array:
+    def back(self, coefficients: Floats) -> Floats:
         """Σ coefficient · x, (features,)."""
         given = np.asarray(coefficients, np.float64)
         if given.shape != (len(self),):
@@ -96,8 +95,8 @@ class SpreadRows(Collection):
         return take(stack(self._ask(work.fetch, (), own)), places)
 
     def top(
-        self, weights: Array, k: int, hidden: ArrayLike = ()
-    ) -> tuple[Numbers, Array]:
+        self, weights: Floats, k: int, hidden: ArrayLike = ()
+    ) -> tuple[Ints, Floats]:
         """The best ``k`` rows that are not hidden, ties by number, and their scores."""
         if k < 1:
             raise Mistake(f"k is {k}: ask for at least one row")
@@ -115,8 +114,8 @@ class SpreadRows(Collection):
         few: Rows,
         hinges: Hinges,
         *,
-        duals: Array,
-        weights: Array | None = None,
+        duals: Floats,
+        weights: Floats | None = None,
         tol: float = 1e-3,
     ) -> Solution:
         """What ``ascend([few, these rows], hinges, …)`` finds, up to ``tol``."""
@@ -133,16 +132,16 @@ class SpreadRows(Collection):
         self.rounds += 1
         return self._machines.ask(what, self._held, shared, own)
 
-    def _weights(self, weights: Array) -> Array:
+    def _weights(self, weights: Floats) -> Floats:
         given = np.asarray(weights, np.float64)
         if given.shape != (self.width,):
             raise Mistake(f"weights: give {self.width} numbers, one a feature")
         return given
 
-    def _parted(self, each: Array) -> list[Array]:
+    def _parted(self, each: Floats) -> list[Floats]:
         return np.split(each, self._ends[1:-1])
 
-    def _within(self, rows: Numbers, name: str) -> list[Numbers]:
+    def _within(self, rows: Ints, name: str) -> list[Ints]:
         """Sorted row numbers, by part, each part's from 0."""
         if len(rows) and not 0 <= rows[0] <= rows[-1] < len(self):
             raise Mistake(f"{name}: give row numbers from 0 to {len(self) - 1}")

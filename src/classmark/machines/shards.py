@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.index.asking import Question, Wanted, ask, question
 from classmark.index.combining import Weights
 from classmark.index.documents import TEXT
@@ -85,9 +86,9 @@ class Excerpt(NamedTuple):
     the documents and of the queries;  world : the documents and the tokens there are.
     """
 
-    items: NDArray[np.int64]
-    terms: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    items: Ints
+    terms: Ints
+    counts: Ints
     lengths: NDArray[np.uint32]
     known: dict[int, tuple[str, int, int]]
     world: tuple[int, int]
@@ -203,7 +204,7 @@ def _options(asking: Asking, prior: Prior | None) -> dict[str, Any]:
     return given | {"prior": prior} if "prior" in given else given
 
 
-def excerpt(shard: Shard, items: NDArray[np.int64], words: Sequence[str]) -> Excerpt:
+def excerpt(shard: Shard, items: Ints, words: Sequence[str]) -> Excerpt:
     """Read some documents.
 
     items : their numbers here, increasing;  words : the terms of the queries.

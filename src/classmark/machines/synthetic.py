@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.randomness import generator
 from classmark.sparse import Rows, stack
 
@@ -66,7 +67,7 @@ def _columns(
     return (width * random.random(shape) ** SKEW).astype(np.uint32)
 
 
-def _unit(columns: NDArray[np.uint32], counts: NDArray[np.float64], width: int) -> Rows:
+def _unit(columns: NDArray[np.uint32], counts: Floats, width: int) -> Rows:
     """Each column once a row, rarer ones weighing more, rows of length 1."""
     columns = np.sort(columns, axis=1)
     new = np.ones(columns.shape, bool)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from classmark.arrays import Ints
 from classmark.measures.distances import NOMINAL, Distances, distances
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 Decisions = Sequence[Hashable | None]
 
@@ -94,7 +95,7 @@ def krippendorff_alpha(
     return math.nan if expected == 0 else 1 - _observed(codes, apart) / expected
 
 
-def _observed(codes: NDArray[np.int64], apart: Distances) -> float:
+def _observed(codes: Ints, apart: Distances) -> float:
     """The mean distance of two decisions on one item, an item as often as decided."""
     many = (codes >= 0).sum(axis=0)
     total = 0.0
@@ -106,9 +107,7 @@ def _observed(codes: NDArray[np.int64], apart: Distances) -> float:
     return total / float(many.sum())
 
 
-def _coded(
-    decisions: Sequence[Decisions], *, name: str
-) -> tuple[NDArray[np.int64], list[Any]]:
+def _coded(decisions: Sequence[Decisions], *, name: str) -> tuple[Ints, list[Any]]:
     """Number the categories, −1 where there is no decision; and what is numbered."""
     lengths = {len(person) for person in decisions}
     if len(lengths) != 1 or lengths == {0}:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +22,9 @@ class Reliability:
     counts : how many; each of shape (bins,).
     """
 
-    promised: NDArray[np.float64]
-    kept: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    promised: Floats
+    kept: Floats
+    counts: Ints
 
 
 def reliability(

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
 from classmark.ranking import numbers, order
 from classmark.sparse import Rows
-
-Values = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 BLOCK = 1 << 18  # scores looked at together
 FEW = 64  # up to so many labels, counting for each is faster than sorting all scores
@@ -29,9 +27,9 @@ class RelevantRanks:
     labels with a score at least as high;  n_labels : k.
     """
 
-    sizes: NDArray[np.int64]
-    ranks: NDArray[np.int64]
-    above: NDArray[np.int64]
+    sizes: Ints
+    ranks: Ints
+    above: Ints
     n_labels: int
 
     def __len__(self) -> int:
@@ -57,8 +55,8 @@ def rank_relevant(scores: ArrayLike, Y: Any) -> RelevantRanks:
 
 
 def relevant_ranks(
-    scores: NDArray[Any], starts: Counts, columns: NDArray[np.uint32]
-) -> tuple[Counts, Counts]:
+    scores: Array, starts: Ints, columns: NDArray[np.uint32]
+) -> tuple[Ints, Ints]:
     """Rank of each relevant label, and how many irrelevant ones are not below it.
 
     scores : (n, k);  starts : (n + 1,), columns : (m,), the relevant labels of each
@@ -82,9 +80,7 @@ def relevant_ranks(
     return ranks, reached - relevant_reached
 
 
-def _by_counting(
-    scores: NDArray[Any], labels: NDArray[np.uint32]
-) -> tuple[Counts, Counts]:
+def _by_counting(scores: Array, labels: NDArray[np.uint32]) -> tuple[Ints, Ints]:
     """Compare one label of each row with all: its rank, and #{j : s_j ≥ s_y}."""
     own = scores[np.arange(len(scores)), labels][:, np.newaxis]
     reached = _counted(scores >= own)
@@ -98,15 +94,13 @@ def _by_counting(
     return ranks, reached
 
 
-def _counted(true: NDArray[np.bool_]) -> Counts:
+def _counted(true: Bools) -> Ints:
     """How many are true in each row, in half the time of ``np.count_nonzero``."""
     counts = true.view(np.uint8).sum(axis=1, dtype=np.uint32)
     return np.asarray(counts, np.int64)
 
 
-def _by_sorting(
-    scores: NDArray[Any], labels: NDArray[np.uint32]
-) -> tuple[Counts, Counts]:
+def _by_sorting(scores: Array, labels: NDArray[np.uint32]) -> tuple[Ints, Ints]:
     """Sort the scores of one document: its labels' ranks, and #{j : s_j ≥ s_y}."""
     k = len(scores)
     best_first = order(scores)
@@ -129,7 +123,7 @@ def relevant(
     return Rows(counted[labels.starts], columns, values, labels.width)
 
 
-def per_document(found: RelevantRanks) -> dict[str, Values]:
+def per_document(found: RelevantRanks) -> dict[str, Floats]:
     """Every measure of every document, NaN where it is left out of the mean.
 
     With Y the relevant labels of k, E = {(r, s) : r ∈ Y, s ∉ Y, score r ≤ score s}:
@@ -161,14 +155,14 @@ def per_document(found: RelevantRanks) -> dict[str, Values]:
     }
 
 
-def _at(some: NDArray[np.bool_], values: NDArray[Any], rest: float = np.nan) -> Values:
+def _at(some: Bools, values: Array, rest: float = np.nan) -> Floats:
     """Values of the documents that have labels, ``rest`` for those that have none."""
     filled = np.full(len(some), rest)
     filled[some] = values
     return filled
 
 
-def _mean(values: NDArray[Any], starts: NDArray[Any], sizes: NDArray[Any]) -> Values:
+def _mean(values: Array, starts: Array, sizes: Array) -> Floats:
     if not sizes.size:
         return np.empty(0)
     return np.asarray(np.add.reduceat(values.astype(np.float64), starts) / sizes)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.measures.categories import relevant
 from classmark.measures.names import Measure, parse_for
 from classmark.problems import Mistake
@@ -15,7 +16,6 @@ from classmark.problems import Mistake
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Values = NDArray[np.float64]
 NAMES = (
     *("F1(micro)", "F1(macro)", "Precision(micro)", "Precision(macro)"),
     *("Recall(micro)", "Recall(macro)", "Accuracy", "Detected"),
@@ -31,25 +31,25 @@ class Contingency:
     assigned, and wanted;  exact : (n,), whether assigned = wanted.
     """
 
-    right: NDArray[np.int64]
-    assigned: NDArray[np.int64]
-    wanted: NDArray[np.int64]
-    exact: NDArray[np.bool_]
+    right: Ints
+    assigned: Ints
+    wanted: Ints
+    exact: Bools
 
-    def precision(self) -> Values:
+    def precision(self) -> Floats:
         """Return right / assigned, 0 where nothing was assigned; shape (k,)."""
         return share(self.right, self.assigned)
 
-    def recall(self) -> Values:
+    def recall(self) -> Floats:
         """Return right / wanted, 0 where nothing was wanted; shape (k,)."""
         return share(self.right, self.wanted)
 
-    def f1(self) -> Values:
+    def f1(self) -> Floats:
         """Return 2·right / (assigned + wanted) [VanRijsbergen79]; shape (k,)."""
         return share(2 * self.right, self.assigned + self.wanted)
 
     @property
-    def occurring(self) -> NDArray[np.bool_]:
+    def occurring(self) -> Bools:
         """Which labels were assigned or wanted at all."""
         return (self.assigned + self.wanted) > 0
 
@@ -138,12 +138,12 @@ def accuracy_bound(priors: ArrayLike, predicted_counts: ArrayLike) -> float:
 class LabelPairs:
     """Pairs (document, label), by document, each once."""
 
-    document: NDArray[np.int64]
-    label: NDArray[np.int64]
+    document: Ints
+    label: Ints
     documents: int
     n_labels: int
 
-    def keys(self, k: int) -> NDArray[np.int64]:
+    def keys(self, k: int) -> Ints:
         """One number a pair."""
         return self.document * k + self.label
 
@@ -155,9 +155,9 @@ def label_pairs(Y: Any) -> LabelPairs:
     return LabelPairs(document, labels.columns.astype(np.int64), *labels.shape)
 
 
-def share(part: NDArray[Any], whole: NDArray[Any]) -> Values:
+def share(part: Array, whole: Array) -> Floats:
     """Divide, 0 where the whole is 0."""
-    shares: Values = np.zeros(np.shape(part))
+    shares: Floats = np.zeros(np.shape(part))
     np.divide(part, whole, out=shares, where=np.asarray(whole) > 0)
     return shares
 
@@ -179,7 +179,7 @@ def _value(counts: Contingency, measure: Measure) -> float:
     return float(occurring.mean()) if occurring.size else 0.0
 
 
-def _by_label(counts: Contingency, name: str) -> Values:
+def _by_label(counts: Contingency, name: str) -> Floats:
     if name == "F1":
         return counts.f1()
     return counts.precision() if name == "Precision" else counts.recall()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 
-Values = NDArray[np.float64]
 CLIP = 100.0
 
 
@@ -98,7 +98,7 @@ def snips(
 
 def _weighted(
     rewards: ArrayLike, wanted: ArrayLike, logged: ArrayLike
-) -> tuple[Values, Values]:
+) -> tuple[Floats, Floats]:
     r, target, chance = (
         np.asarray(given, np.float64) for given in (rewards, wanted, logged)
     )
@@ -118,13 +118,13 @@ def _weighted(
     return r, target / chance
 
 
-def _mean(r: Values, w: Values, confidence: float) -> Estimate:
+def _mean(r: Floats, w: Floats, confidence: float) -> Estimate:
     terms = w * r
     error = float(terms.std(ddof=1) / np.sqrt(len(terms)))
     return _estimate(float(terms.mean()), error, w, confidence)
 
 
-def _estimate(value: float, error: float, w: Values, confidence: float) -> Estimate:
+def _estimate(value: float, error: float, w: Floats, confidence: float) -> Estimate:
     from scipy.special import ndtri
 
     if not 0 < confidence < 1:

@@ -7,12 +7,10 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 NOMINAL = "nominal"
 SETS = ("jaccard", "masi")
 
@@ -44,7 +42,7 @@ def masi_distance(a: AbstractSet[Any], b: AbstractSet[Any]) -> float:
 class Distances(Protocol):
     """Distances between kinds of decisions, given by their numbers."""
 
-    def between(self, first: Numbers, second: Numbers) -> Floats:
+    def between(self, first: Ints, second: Ints) -> Floats:
         """The distances of pairs, shape as given."""
 
     def all_pairs(self, counts: Floats) -> float:
@@ -54,7 +52,7 @@ class Distances(Protocol):
 class Nominal:
     """The same, or not."""
 
-    def between(self, first: Numbers, second: Numbers) -> Floats:
+    def between(self, first: Ints, second: Ints) -> Floats:
         """1 where they differ."""
         return np.asarray(first != second, dtype=np.float64)
 
@@ -71,7 +69,7 @@ class Given:
     ) -> None:
         self._table = np.array([[distance(a, b) for b in kinds] for a in kinds], float)
 
-    def between(self, first: Numbers, second: Numbers) -> Floats:
+    def between(self, first: Ints, second: Ints) -> Floats:
         """Looked up."""
         return np.asarray(self._table[first, second])
 
@@ -100,7 +98,7 @@ class Sets:
         shape = (len(sets), max(1, len(numbered)))
         self._holds = csr_array((np.ones(len(columns)), columns, starts), shape=shape)
 
-    def between(self, first: Numbers, second: Numbers) -> Floats:
+    def between(self, first: Ints, second: Ints) -> Floats:
         """1 less how alike they are."""
         both = self._holds[first].multiply(self._holds[second])
         shared = np.asarray(both.sum(axis=1), dtype=np.float64).ravel()
@@ -115,7 +113,7 @@ class Sets:
         kept = (counts[first] * counts[second] * alike).sum() + empty**2
         return float(counts.sum() ** 2 - kept)
 
-    def _alike(self, shared: Floats, first: Numbers, second: Numbers) -> Floats:
+    def _alike(self, shared: Floats, first: Ints, second: Ints) -> Floats:
         a, b = self._sizes[first], self._sizes[second]
         union = a + b - shared
         alike = np.divide(shared, union, out=np.ones(len(union)), where=union > 0)

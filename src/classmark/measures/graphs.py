@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 from classmark.ranking import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 Edge = tuple[int, int]
 
@@ -46,9 +47,7 @@ def ranking_error(scores: ArrayLike, groups: Sequence[Iterable[Edge]]) -> float:
     return float(np.logical_or.reduceat(violated, starts).mean())
 
 
-def _require_labels(
-    edges: NDArray[np.int64], sizes: NDArray[np.int64], f: NDArray[np.float64]
-) -> None:
+def _require_labels(edges: Ints, sizes: Ints, f: Floats) -> None:
     if f.ndim != 1:
         raise Mistake(
             f"scores has {f.ndim} dimensions: give the scores of one document, and "

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from classmark.arrays import Ints
 from classmark.measures.categories import relevant
 from classmark.measures.classification import LabelPairs, label_pairs
 from classmark.problems import Mistake
 from classmark.sparse import Rows, take
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 
 def tree_induced_error(truth: ArrayLike, predicted: ArrayLike, ancestors: Any) -> float:
@@ -75,7 +76,7 @@ def _nodes(Y: Any, above: Rows) -> LabelPairs:
     return LabelPairs(document, node, pairs.documents, above.width)
 
 
-def _common(a: LabelPairs, b: LabelPairs) -> NDArray[np.int64]:
+def _common(a: LabelPairs, b: LabelPairs) -> Ints:
     width = max(a.n_labels, b.n_labels)
     return np.intersect1d(a.keys(width), b.keys(width), assume_unique=True)
 

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Floats, Ints
 from classmark.measures.names import Measure, parse_for
 from classmark.problems import Mistake
 from classmark.ranking import Ranking, rank
 
-Values = NDArray[np.float64]
 Table = Mapping[str, Mapping[str, float]]
 
 
@@ -27,21 +26,21 @@ class JudgedRun:
 
     queries: tuple[str, ...]
     found: Ranking
-    found_grades: Values
+    found_grades: Floats
     ideal: Ranking
-    ideal_grades: Values
+    ideal_grades: Floats
 
-    def total(self, values: Values) -> Values:
+    def total(self, values: Floats) -> Floats:
         """Sum per query of values that go along with ``found``."""
         return _summed(self.found.queries, values, len(self.queries))
 
     @property
-    def relevant(self) -> NDArray[np.int64]:
+    def relevant(self) -> Ints:
         """How many relevant documents each query has."""
         good = self.ideal.queries[self.ideal_grades > 0]
         return np.bincount(good, minlength=len(self.queries))
 
-    def hits(self, cutoff: int | None = None) -> NDArray[np.bool_]:
+    def hits(self, cutoff: int | None = None) -> Bools:
         """Which retrieved documents are relevant and within the cutoff."""
         hit = self.found_grades > 0
         return hit if cutoff is None else hit & (self.found.ranks() <= cutoff)
@@ -109,7 +108,7 @@ def retrieval_per_query(
     }
 
 
-def average_precision(judged: JudgedRun, cutoff: int | None = None) -> Values:
+def average_precision(judged: JudgedRun, cutoff: int | None = None) -> Floats:
     """Mean precision at the relevant documents [ManningRaghavanSchutze08].
 
     AP = (1/R) Σ over the relevant documents found of the precision at their rank.
@@ -121,7 +120,7 @@ def average_precision(judged: JudgedRun, cutoff: int | None = None) -> Values:
     return _share(judged.total(precision), judged.relevant)
 
 
-def reciprocal_rank(judged: JudgedRun, cutoff: int | None = None) -> Values:
+def reciprocal_rank(judged: JudgedRun, cutoff: int | None = None) -> Floats:
     """1 / rank of the first relevant document, 0 if none is found [Voorhees99]."""
     best = np.zeros(len(judged.queries))
     gain = np.where(judged.hits(cutoff), 1 / judged.found.ranks(), 0.0)
@@ -129,22 +128,22 @@ def reciprocal_rank(judged: JudgedRun, cutoff: int | None = None) -> Values:
     return best
 
 
-def precision(judged: JudgedRun, cutoff: int | None) -> Values:
+def precision(judged: JudgedRun, cutoff: int | None) -> Floats:
     """Relevant documents among the first k, divided by k [ManningRaghavanSchutze08]."""
     return judged.total(judged.hits(cutoff).astype(np.float64)) / (cutoff or 1)
 
 
-def recall(judged: JudgedRun, cutoff: int | None) -> Values:
+def recall(judged: JudgedRun, cutoff: int | None) -> Floats:
     """Share of the relevant found among the first k [ManningRaghavanSchutze08]."""
     return _share(judged.total(judged.hits(cutoff).astype(np.float64)), judged.relevant)
 
 
-def winner_takes_all(judged: JudgedRun, _: int | None = None) -> Values:
+def winner_takes_all(judged: JudgedRun, _: int | None = None) -> Floats:
     """1 if the first document is relevant, else 0 [ManningRaghavanSchutze08]."""
     return precision(judged, 1)
 
 
-def break_even(judged: JudgedRun, _: int | None = None) -> Values:
+def break_even(judged: JudgedRun, _: int | None = None) -> Floats:
     """Precision where it equals recall, at rank R = number relevant [Joachims05]."""
     within = judged.found.ranks() <= judged.relevant[judged.found.queries]
     return _share(
@@ -152,7 +151,7 @@ def break_even(judged: JudgedRun, _: int | None = None) -> Values:
     )
 
 
-def ndcg(judged: JudgedRun, cutoff: int | None = None) -> Values:
+def ndcg(judged: JudgedRun, cutoff: int | None = None) -> Floats:
     """DCG divided by that of the ideal order [JarvelinKekalainen02].
 
     DCG@k = Σ over ranks r ≤ k of (2^grade − 1) / log2(1 + r), gains as in [Burges05].
@@ -162,7 +161,7 @@ def ndcg(judged: JudgedRun, cutoff: int | None = None) -> Values:
     return _share(found, _dcg(judged.ideal, judged.ideal_grades, cutoff, size))
 
 
-COMPUTED: dict[str, Callable[[JudgedRun, int | None], Values]] = {
+COMPUTED: dict[str, Callable[[JudgedRun, int | None], Floats]] = {
     "AP": average_precision,
     "RR": reciprocal_rank,
     "WTA": winner_takes_all,
@@ -173,9 +172,7 @@ COMPUTED: dict[str, Callable[[JudgedRun, int | None], Values]] = {
 }
 
 
-def _values(
-    judged: JudgedRun, measures: Sequence[str | Measure]
-) -> dict[str, NDArray[np.float64]]:
+def _values(judged: JudgedRun, measures: Sequence[str | Measure]) -> dict[str, Floats]:
     parsed = parse_for(measures, list(COMPUTED))
     return {
         str(name): COMPUTED[measure.name](judged, measure.cutoff)
@@ -183,7 +180,7 @@ def _values(
     }
 
 
-def _dcg(ranking: Ranking, grades: Values, cutoff: int | None, size: int) -> Values:
+def _dcg(ranking: Ranking, grades: Floats, cutoff: int | None, size: int) -> Floats:
     ranks = ranking.ranks()
     gains = (np.exp2(grades) - 1) / np.log2(1.0 + ranks)
     if cutoff is not None:
@@ -191,22 +188,22 @@ def _dcg(ranking: Ranking, grades: Values, cutoff: int | None, size: int) -> Val
     return _summed(ranking.queries, gains, size)
 
 
-def _summed(queries: NDArray[np.int64], values: Values, size: int) -> Values:
+def _summed(queries: Ints, values: Floats, size: int) -> Floats:
     return np.bincount(queries, values, minlength=size).astype(np.float64)
 
 
-def _share(part: Values, whole: NDArray[np.int64] | Values) -> Values:
+def _share(part: Floats, whole: Ints | Floats) -> Floats:
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
-def _numbered(tables: Sequence[Mapping[str, float]]) -> NDArray[np.int64]:
+def _numbered(tables: Sequence[Mapping[str, float]]) -> Ints:
     sizes = [len(table) for table in tables]
     return np.repeat(np.arange(len(sizes)), sizes)
 
 
 def _flat(
     queries: Sequence[str], tables: Sequence[Mapping[str, float]], name: str
-) -> Values:
+) -> Floats:
     numbers = [value for table in tables for value in table.values()]
     values = np.array(numbers, dtype=np.float64)
     if np.isnan(values).any():

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 
-def recall_curve(relevant: ArrayLike) -> NDArray[np.float64]:
+def recall_curve(relevant: ArrayLike) -> Floats:
     """Return the recall after reading 0, 1, … n documents in the order given.
 
     relevant : shape (n,), whether the documents are relevant, in reading order (from

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from classmark.arrays import Floats
 from classmark.measures.classification import contingency, label_pairs
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Alternative = Literal["two-sided", "greater", "less"]
-Values = NDArray[np.float64]
 BLOCK = 1 << 22  # random numbers drawn together
 
 
@@ -185,7 +185,7 @@ def bootstrap_interval(
     return float(low), float(high)
 
 
-def _differences(a: ArrayLike, b: ArrayLike, *, least: int) -> Values:
+def _differences(a: ArrayLike, b: ArrayLike, *, least: int) -> Floats:
     first = np.asarray(a, dtype=np.float64)
     second = np.asarray(b, dtype=np.float64)
     if first.shape != second.shape or first.ndim != 1 or len(first) < least:
@@ -193,7 +193,7 @@ def _differences(a: ArrayLike, b: ArrayLike, *, least: int) -> Values:
             f"a and b have shapes {first.shape} and {second.shape}: give two values, a "
             f"and b, for each of at least {least} queries, documents or categories"
         )
-    difference: Values = first - second
+    difference: Floats = first - second
     if not np.isfinite(difference).all():
         at = int(np.argmin(np.isfinite(difference)))
         raise Mistake(f"a and b, place {at}: not finite: leave this pair out of both")

@@ -20,13 +20,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Bools, Floats, Ints
 from classmark.problems import Mistake
 
-Counts = NDArray[np.int64]
-Flags = NDArray[np.bool_]
-Values = NDArray[np.float64]
 PATIENCE = 1.0
 _BLOCK = 1 << 12
 _EVERY = 128  # up to here every count has its place in the grid of `remaining`
@@ -40,10 +38,10 @@ class Draws(NamedTuple):
     likely documents had run dry, a new round of bets begins.
     """
 
-    unread: Counts
-    found: Counts
-    hits: Flags
-    rounds: Counts
+    unread: Ints
+    found: Ints
+    hits: Bools
+    rounds: Ints
 
 
 class Remaining(NamedTuple):
@@ -79,12 +77,12 @@ def dry_after(found: int, unread: int, target: float, patience: float) -> float:
     return float(_dry_after(np.array(found), np.array(unread), target, patience))
 
 
-def _missing(found: Counts, target: float) -> Values:
+def _missing(found: Ints, target: float) -> Floats:
     """How many unread relevant documents, at least, would miss the target."""
     return np.floor(found / target + 1e-9) + 1 - found
 
 
-def _dry_after(found: Counts, unread: Counts, target: float, patience: float) -> Values:
+def _dry_after(found: Ints, unread: Ints, target: float, patience: float) -> Floats:
     return np.asarray(patience * unread / _missing(found, target), float)
 
 
@@ -148,19 +146,19 @@ def is_dry(
     return since[0] >= enough and since[1] >= min(batch, enough)
 
 
-def _end(flags: Flags) -> int:
+def _end(flags: Bools) -> int:
     """The place after the last flag."""
     places = np.flatnonzero(flags)
     return int(places[-1]) + 1 if len(places) else 0
 
 
-def _latest(flags: Flags) -> Counts:
+def _latest(flags: Bools) -> Ints:
     """The place of the latest flag before each place; −1 where there is none."""
     places = np.where(flags, np.arange(len(flags)), -1)
     return np.maximum.accumulate(np.concatenate([[-1], places]))[:-1]
 
 
-def bets(draws: Draws, target: float = 0.95) -> Values:
+def bets(draws: Draws, target: float = 0.95) -> Floats:
     """Return θ of each draw: hits over expected hits in its round so far, at most 1.
 
     θ = (¼ + hits)/(1 + Σ p), p at the least ρ that would miss the target by then: the
@@ -173,7 +171,7 @@ def bets(draws: Draws, target: float = 0.95) -> Values:
     """
     chance = np.minimum(_missing(draws.found, target) / draws.unread, 1.0)
     expected = np.cumsum(chance) - chance
-    hits: Counts = np.cumsum(draws.hits) - draws.hits
+    hits: Ints = np.cumsum(draws.hits) - draws.hits
     opens = np.diff(draws.rounds, prepend=0) != 0
     first = np.maximum.accumulate(np.where(opens, np.arange(len(opens)), 0))
     expected, hits = expected - expected[first], hits - hits[first]
@@ -251,7 +249,7 @@ def remaining(draws: Draws, found: int, unread: int, level: float = 0.9) -> Rema
     return Remaining(int(counts[middle]), int(counts[low]), int(counts[high]), level)
 
 
-def _grid(most: int) -> tuple[Counts, Values]:
+def _grid(most: int) -> tuple[Ints, Floats]:
     """Counts 0 … most, all of the small ones, and how many each stands for."""
     small = np.arange(min(most, _EVERY) + 1)
     large = np.geomspace(_EVERY, max(most, _EVERY), 400).round()

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from classmark.arrays import Floats
 from classmark.measures.categories import (
     RelevantRanks,
-    Values,
     per_document,
     rank_relevant,
     relevant,
@@ -22,7 +22,7 @@ from classmark.sparse import take
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 MEANS = (
     *("Loss1", "Loss2", "Loss3", "OneError", "Coverage", "AP", "MaxF1"),
@@ -86,7 +86,7 @@ class CategoryTally:
             for name, measure in zip(names, parsed, strict=True)
         }
 
-    def precision_at_rank(self, *, normalized: bool = True) -> Values:
+    def precision_at_rank(self, *, normalized: bool = True) -> Floats:
         """Return the precision within the first 1..k labels, averaged over documents.
 
         Normalised, it is divided by that of a ranker which puts the relevant first.
@@ -96,7 +96,7 @@ class CategoryTally:
         scale = np.cumsum(self._ideal) if normalized else ranks * self.documents
         return np.asarray(np.cumsum(self._found) / scale)
 
-    def recall_at_rank(self) -> Values:
+    def recall_at_rank(self) -> Floats:
         """Return the recall within the first 1..k labels, averaged over documents."""
         self._require_labels()
         return np.cumsum(self._shares) / (self.documents - self.skipped)
@@ -152,7 +152,7 @@ def category_ranking(
     return tally.measures(measures) | {"skipped": tally.skipped}
 
 
-def category_ranking_per_document(scores: ArrayLike, Y: Any) -> dict[str, Values]:
+def category_ranking_per_document(scores: ArrayLike, Y: Any) -> dict[str, Floats]:
     """Return the same measures document by document, NaN where one is not defined.
 
     >>> category_ranking_per_document([[0.9, 0.1], [0.9, 0.1]], [[0], [1]])["coverage"]
@@ -165,9 +165,7 @@ def category_ranking_per_document(scores: ArrayLike, Y: Any) -> dict[str, Values
     }
 
 
-def precision_at_rank(
-    scores: ArrayLike, Y: Any, *, normalized: bool = True
-) -> NDArray[np.float64]:
+def precision_at_rank(scores: ArrayLike, Y: Any, *, normalized: bool = True) -> Floats:
     """Return the microaveraged precision at rank r = 1..k [AiolliSebastianiSperduti08].
 
     π(r) = mean over documents of (true labels among the first r) / r, and normalised,
@@ -179,7 +177,7 @@ def precision_at_rank(
     return _tally(scores, Y).precision_at_rank(normalized=normalized)
 
 
-def recall_at_rank(scores: ArrayLike, Y: Any) -> NDArray[np.float64]:
+def recall_at_rank(scores: ArrayLike, Y: Any) -> Floats:
     """Return the mean recall within the first r = 1..k labels [CrammerSinger03].
 
     Plotted against ``precision_at_rank(..., normalized=False)`` it is the curve of

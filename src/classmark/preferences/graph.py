@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 
 Edge = tuple[int, int]
-Labels = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -41,16 +40,16 @@ class PreferenceGraph:
 
     n_labels: int
     thresholds: bool
-    levels: Labels | None
-    pairs: Labels
-    weights: NDArray[np.float64]
+    levels: Ints | None
+    pairs: Ints
+    weights: Floats
 
     def __init__(
         self,
         n_labels: int,
         edges: Iterable[Sequence[float]] = (),
         *,
-        levels: Labels | None = None,
+        levels: Ints | None = None,
         thresholds: bool = False,
     ) -> None:
         listed = [tuple(edge) for edge in edges]
@@ -146,7 +145,7 @@ class PreferenceGraph:
         yield from (1.0 for _ in range(self.n_edges))
 
 
-def _checked(n_labels: int, labels: Iterable[int]) -> Labels:
+def _checked(n_labels: int, labels: Iterable[int]) -> Ints:
     found = np.asarray(sorted(labels), dtype=np.int64)
     wrong = found[(found < 0) | (found >= n_labels)]
     if len(wrong):
@@ -154,7 +153,7 @@ def _checked(n_labels: int, labels: Iterable[int]) -> Labels:
     return found
 
 
-def _pairs(n_labels: int, edges: Sequence[Sequence[float]]) -> Labels:
+def _pairs(n_labels: int, edges: Sequence[Sequence[float]]) -> Ints:
     pairs = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
     bad = ((pairs < 0) | (pairs >= n_labels)).any(axis=1)
     if bad.any():
@@ -178,7 +177,7 @@ def _pairs(n_labels: int, edges: Sequence[Sequence[float]]) -> Labels:
     return pairs
 
 
-def _weights(edges: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+def _weights(edges: Sequence[Sequence[float]]) -> Floats:
     weights = np.array([edge[2] if len(edge) > 2 else 1.0 for edge in edges], float)
     if not (weights > 0).all():
         at = int(np.argmin(weights > 0))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
+from classmark.arrays import Floats
 from classmark.preferences.decompose import Decomposition, Groups, decompose
 from classmark.preferences.graph import PreferenceGraph
 
@@ -14,7 +12,7 @@ from classmark.preferences.graph import PreferenceGraph
 def weighted_groups(
     graph: PreferenceGraph,
     decompositions: Sequence[Decomposition],
-    shares: NDArray[np.float64],
+    shares: Floats,
 ) -> tuple[Groups, list[float]]:
     """The groups of all decompositions, and the mean over each of weight · share.
 

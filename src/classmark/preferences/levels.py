@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.judgments.labels import labels_from
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
@@ -102,7 +102,7 @@ def relevant(levels: Rows) -> Rows:
     return Rows(starts, levels.columns[kept], levels.values[kept], levels.width)
 
 
-def _winning(graph: PreferenceGraph) -> NDArray[np.int64]:
+def _winning(graph: PreferenceGraph) -> Ints:
     pairs = graph.pairs if graph.levels is None else np.array(graph.edges(), np.int64)
     ends = pairs.reshape(-1, 2).T
     won, lost = (np.bincount(end, minlength=graph.n_labels + 1) for end in ends)

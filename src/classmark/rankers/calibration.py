@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.estimator import Estimator
 from classmark.judgments.labels import labels_from
 from classmark.preferences.levels import is_graphs
@@ -17,8 +17,7 @@ from classmark.rankers.linear import LinearRanker
 from classmark.sparse import Rows, rows_from, take
 from classmark.spreading import spread
 
-Floats = NDArray[np.float64]
-Part = tuple[NDArray[np.int64], NDArray[np.int64]]
+Part = tuple[Ints, Ints]
 METHODS = ("isotonic", "platt")
 ENOUGH = 50  # labelled documents: below, probabilities would be guesses
 RIVAL = 0.25
@@ -90,7 +89,7 @@ class Calibrator(Estimator):
         found: Floats = z - RIVAL * _best_other(z)
         return found
 
-    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """What was learned, as an array and settings."""
         self._require_fitted()
         return {"curve": self.curve_}, {
@@ -100,9 +99,7 @@ class Calibrator(Estimator):
         }
 
     @classmethod
-    def from_arrays(
-        cls, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]
-    ) -> Self:
+    def from_arrays(cls, arrays: dict[str, Array], settings: dict[str, Any]) -> Self:
         """The calibrator that :meth:`to_arrays` described."""
         found = cls(settings["method"])
         found.curve_ = arrays["curve"]
@@ -198,7 +195,7 @@ def _best_other(z: Floats) -> Floats:
     return other
 
 
-def _targets(y: NDArray[np.bool_]) -> tuple[float, float]:
+def _targets(y: Bools) -> tuple[float, float]:
     """What "not so" and "so" are fitted as [Platt99]."""
     so = int(y.sum())
     return 1 / (len(y) - so + 2), (so + 1) / (so + 2)

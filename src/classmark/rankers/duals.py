@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.preferences.decompose import Decomposition
 from classmark.preferences.graph import PreferenceGraph
 from classmark.preferences.groups import weighted_groups
@@ -30,7 +30,6 @@ from classmark.solvers.sparse.store import fits
 from classmark.sparse import Rows, take, with_constant
 
 Mapping = str | Callable[[PreferenceGraph], Any]
-Numbers = NDArray[np.float64]
 Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual
 DECOMPOSITIONS = {
     "dis": ("disagreement",),
@@ -108,7 +107,7 @@ class Terms:
         return CompositeDual(first, second, listed)
 
     def _implicit(
-        self, rows: Rows, levels: Rows, shares: Numbers, center: Center
+        self, rows: Rows, levels: Rows, shares: Floats, center: Center
     ) -> ImplicitDual:
         caps, mapping = self._caps(levels, shares), str(self.mapping)
         return ImplicitDual(
@@ -125,9 +124,9 @@ class Terms:
         self,
         rows: Rows,
         graphs: Sequence[PreferenceGraph],
-        shares: Numbers,
+        shares: Floats,
         center: Center,
-        W: Numbers | None = None,
+        W: Floats | None = None,
     ) -> ExplicitDual:
         """List the groups: for graphs that are not layered, and for functions."""
         chosen = decompositions(self.mapping)
@@ -136,7 +135,7 @@ class Terms:
         caps = self.C * np.array([w for _, weights in found for w in weights], float)
         return ExplicitDual(rows, graphs[0].n_labels, groups, caps, center, W)
 
-    def _shares(self, levels: Rows) -> Numbers:
+    def _shares(self, levels: Rows) -> Floats:
         """1 per label, or such that every label's groups cost the same together."""
         if self.class_weight is None:
             return np.ones(levels.width)
@@ -144,7 +143,7 @@ class Terms:
         used = max(int((size > 0).sum()), 1)
         return np.asarray(size.sum() / (used * np.maximum(size, 1)))
 
-    def _caps(self, levels: Rows, shares: Numbers) -> Caps:
+    def _caps(self, levels: Rows, shares: Floats) -> Caps:
         """C times the label's share; what a label has is shared by its negatives."""
         if self.class_weight is None:
             return Caps(self.C * shares, self.C * shares)
@@ -153,6 +152,6 @@ class Terms:
         return Caps(self.C * shares, self.C * shares * size / others)
 
 
-def _sizes(levels: Rows) -> NDArray[np.int64]:
+def _sizes(levels: Rows) -> Ints:
     """How many documents speak for each label."""
     return np.bincount(relevant(levels).columns, minlength=levels.width)

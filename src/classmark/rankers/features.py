@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.index.feedback import Found, expand, feedback_from, main_field
 from classmark.index.models.catalog import MODELS, resolve
 from classmark.index.searching import Searcher
@@ -24,8 +24,6 @@ from classmark.problems import Mistake
 if TYPE_CHECKING:
     from classmark.index.directory import Index
 
-Values = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 Parameters = Mapping[str, Mapping[str, float]]
 Longer = tuple[str, str, Mapping[str, float]]
 
@@ -66,7 +64,7 @@ class PairFeatures:
         index: Index | Searcher,
         recipe: Recipe | None = None,
         *,
-        pagerank: Values | None = None,
+        pagerank: Floats | None = None,
     ) -> None:
         self.recipe = Recipe() if recipe is None else recipe
         self.searcher = index if isinstance(index, Searcher) else index.searcher
@@ -83,12 +81,12 @@ class PairFeatures:
         self.pagerank = pagerank if self.recipe.pagerank else None
         self.names = tuple(self._names())
 
-    def of(self, query: Mapping[str, float], items: Numbers) -> Values:
+    def of(self, query: Mapping[str, float], items: Ints) -> Floats:
         """Return the features of some items, shape (items, names).
 
         query : analysed term → how often it is asked for.
         """
-        columns: list[Values] = []
+        columns: list[Floats] = []
         for side in self.sides.values():
             found = side.matches(query, items)
             lengths = side.lengths(items).astype(np.float64)
@@ -114,7 +112,7 @@ class PairFeatures:
         several = len(side.fields) > 1
         return [name for name in self.recipe.models if not (several and name == COSINE)]
 
-    def _longer(self, query: Mapping[str, float], items: Numbers) -> list[Values]:
+    def _longer(self, query: Mapping[str, float], items: Ints) -> list[Floats]:
         """Score the items for queries that their first answers made longer."""
         side = self.sides.get(ALL) or next(iter(self.sides.values()))
         field = main_field(self.searcher.fields)
@@ -133,8 +131,8 @@ class PairFeatures:
 
 
 def counted(
-    found: Matches, lengths: Values, collection: tuple[int, int]
-) -> list[Values]:
+    found: Matches, lengths: Floats, collection: tuple[int, int]
+) -> list[Floats]:
     """Return f1 … f6 of some items, then f2 and f5 by length [Cao06].
 
     f1 = Σ ln tf, f3 = Σ ln idf, f4 = Σ ln(S/cf) over the terms that query and document
@@ -167,9 +165,9 @@ def counted(
 def features_of(
     index: Index,
     query: str,
-    documents: Sequence[str] | Numbers,
+    documents: Sequence[str] | Ints,
     recipe: Recipe | None = None,
-) -> tuple[tuple[str, ...], Values]:
+) -> tuple[tuple[str, ...], Floats]:
     """Return the features' names and, for some documents, their values.
 
     documents : ids, or numbers in the index.
@@ -178,7 +176,7 @@ def features_of(
     return made.names, made.of(tally(index.terms(query)), _numbers(index, documents))
 
 
-def minmax(X: Values) -> Values:
+def minmax(X: Floats) -> Floats:
     """Scale each column to 0 … 1 over the rows, which are one query's; equal ones to 0.
 
     >>> minmax(np.array([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]])).tolist()
@@ -201,7 +199,7 @@ def tally(terms: Sequence[str]) -> dict[str, float]:
     return counts
 
 
-def _numbers(index: Index, documents: Sequence[str] | Numbers) -> Numbers:
+def _numbers(index: Index, documents: Sequence[str] | Ints) -> Ints:
     if isinstance(documents, np.ndarray):
         return documents.astype(np.int64)
     found = [index.number(name) for name in documents]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array
 from classmark.judgments.labels import labels_from
 from classmark.preferences.graph import PreferenceGraph
 from classmark.preferences.groups import weighted_groups
@@ -21,7 +22,7 @@ from classmark.rankers.duals import Mapping, decompositions
 from classmark.solvers.live.lesson import Lesson
 from classmark.sparse import Rows
 
-Words = tuple[NDArray[np.uint32], NDArray[Any]]
+Words = tuple[NDArray[np.uint32], Array]
 
 
 Said = Rows | Sequence[PreferenceGraph]
@@ -82,7 +83,7 @@ def lesson_of(words: Words, graph: PreferenceGraph, mapping: Mapping) -> Lesson:
     )
 
 
-def _by_order(grades: NDArray[Any]) -> NDArray[np.float32]:
+def _by_order(grades: Array) -> NDArray[np.float32]:
     """Levels 1, 2, … by the order of the grades within the document."""
     if len(grades) < 2:
         return np.ones(len(grades), np.float32)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator
 from classmark.problems import Mistake
 from classmark.ranking import order, top
@@ -29,8 +29,8 @@ class Evidence:
     distance from the mean score.
     """
 
-    features: NDArray[np.int64]
-    parts: NDArray[np.float64]
+    features: Ints
+    parts: Floats
 
     def strongest(self, n: int) -> tuple[list[tuple[int, float]], ...]:
         """The ``n`` features most for and the ``n`` most against, strongest first."""
@@ -55,8 +55,8 @@ class LinearRanker(Estimator, ABC):
     takes_graphs: ClassVar[bool] = False
 
     _needs_y = True
-    weights_: NDArray[np.float64] | csc_matrix
-    thresholds_: NDArray[np.float64] | None = None
+    weights_: Floats | csc_matrix
+    thresholds_: Floats | None = None
 
     @property
     def kept_as(self) -> tuple[str, dict[str, Any]]:
@@ -72,7 +72,7 @@ class LinearRanker(Estimator, ABC):
         """Learn from documents X, shape (n, features), and labels Y, shape (n, k)."""
 
     @property
-    def coef_(self) -> NDArray[np.float64]:
+    def coef_(self) -> Floats:
         """The prototypes as rows, dense, shape (categories, features)."""
         self._require_fitted()
         from scipy.sparse import issparse
@@ -87,7 +87,7 @@ class LinearRanker(Estimator, ABC):
             )
         return np.asarray(self.weights_.toarray()).T
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """Scores of all categories, shape (documents, categories)."""
         rows = self._documents(X)
         scores = rows.to_scipy() @ self.weights_
@@ -95,7 +95,7 @@ class LinearRanker(Estimator, ABC):
         found = np.asarray(dense, dtype=np.float64)
         return found if self.thresholds_ is None else found - self.thresholds_
 
-    def rank(self, X: Any, top: int | None = None) -> NDArray[np.int64]:
+    def rank(self, X: Any, top: int | None = None) -> Ints:
         """Category numbers, best first, shape (documents, top or all)."""
         scores = self.decision_function(X)
         return order(scores) if top is None else _best(scores, top)
@@ -131,7 +131,7 @@ class LinearRanker(Estimator, ABC):
         return rows
 
 
-def _best(scores: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+def _best(scores: Floats, k: int) -> Ints:
     if not isinstance(k, int | np.integer) or k < 1:
         raise Mistake(f"top is {k!r}: ask for at least one category, a whole number")
     return top(scores, k)

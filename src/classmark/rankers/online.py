@@ -6,8 +6,8 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Floats, Ints
 from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -106,13 +106,13 @@ class OnlineRanker(LinearRanker):
         )
 
     @property
-    def losses_(self) -> NDArray[np.float64]:
+    def losses_(self) -> Floats:
         """Losses 1 to 3 of each round, shape (rounds, 3)."""
         self._require_learned()
         return self._model.rounds.losses
 
     @property
-    def weights_(self) -> NDArray[Any]:
+    def weights_(self) -> Array:
         """The prototypes (or their mean) as columns, shape (features, categories)."""
         self._require_learned()
         if isinstance(self._model, Supports):
@@ -123,17 +123,17 @@ class OnlineRanker(LinearRanker):
         return self._model.weights()
 
     @weights_.setter
-    def weights_(self, weights: NDArray[Any]) -> None:
+    def weights_(self, weights: Array) -> None:
         """Take saved prototypes: rounds are counted from here."""
         self._model = Prototypes.of(weights, average=self.average)
         self.n_rounds_ = 0
 
     @property
-    def coef_(self) -> NDArray[np.float64]:
+    def coef_(self) -> Floats:
         """The prototypes as rows, shape (categories, features); a copy."""
         return super().coef_.copy()
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """Scores of all categories, shape (documents, categories).
 
         With votes: the mean number of categories each one is put above.
@@ -172,7 +172,7 @@ class OnlineRanker(LinearRanker):
         return self._rule()
 
 
-def _ordered(rows: Rows, order: NDArray[np.int64] | None) -> Rows:
+def _ordered(rows: Rows, order: Ints | None) -> Rows:
     return rows if order is None else take(rows, order)
 
 

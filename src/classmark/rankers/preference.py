@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.clusters.parameters import require_numbers
 from classmark.problems import Mistake
 from classmark.rankers.duals import Mapping, Problem, Terms
@@ -236,7 +236,7 @@ class PreferenceRanker(LinearRanker):
     def _similarity(self) -> Kernel:
         return Kernel(self.kernel or "linear", self.gamma, self.degree, self.coef0)
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """Scores of all categories, shape (documents, categories)."""
         if (live := self.live_) is not None:
             rows = rows_from(X)

@@ -9,22 +9,20 @@ for 1/θ_k looks.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.problems import Mistake
 
-Values = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 CLIP = 10.0
 LEAST = 1e-6
 
 
 def propensity_weights(
     propensities: ArrayLike, positions: ArrayLike, clip: float = CLIP
-) -> Values:
+) -> Floats:
     """Return what a click at each position counts: min(1/θ, clip) [Joachims17].
 
     propensities : θ of the positions 1, 2, …;  positions : from 1, any shape.
@@ -48,7 +46,7 @@ def propensity_weights(
 
 def swap_propensities(
     positions: ArrayLike, swapped: ArrayLike, clicks: ArrayLike
-) -> Values:
+) -> Floats:
     """Estimate θ from results that changed places by chance [Joachims17].
 
     In each trial the results of two positions a < b were interchanged or not, by
@@ -84,7 +82,7 @@ def swap_propensities(
 
 
 def _ratios(
-    places: Numbers, moved: NDArray[np.bool_], hits: Values
+    places: Ints, moved: Bools, hits: Floats
 ) -> dict[tuple[int, int], tuple[float, float]]:
     """Pair of positions → log θ_b / θ_a, and how much it weighs."""
     found: dict[tuple[int, int], tuple[float, float]] = {}
@@ -113,7 +111,7 @@ def _ratios(
 
 def _reconciled(
     ratios: dict[tuple[int, int], tuple[float, float]], places: int
-) -> Values:
+) -> Floats:
     """Solve for log θ with θ_1 = 1."""
     rows, sides = np.zeros((len(ratios), places)), np.zeros(len(ratios))
     for at, ((a, b), (log_ratio, weight)) in enumerate(ratios.items()):
@@ -138,9 +136,9 @@ class ClickModel:
     none.
     """
 
-    propensities: Values
-    attractions: Values
-    pairs: NDArray[Any]
+    propensities: Floats
+    attractions: Floats
+    pairs: Array
     rounds: int
     likelihood: float
 
@@ -188,15 +186,15 @@ def fit_click_model(
 class _Seen:
     """How often each pair was clicked, and not, at each place: one entry a cell."""
 
-    pair: Numbers
-    place: Numbers
-    clicked: Values
-    passed: Values
+    pair: Ints
+    place: Ints
+    clicked: Floats
+    passed: Floats
     pairs: int
     places: int
 
     @classmethod
-    def of(cls, number: Numbers, place: Numbers, hits: Values) -> _Seen:
+    def of(cls, number: Ints, place: Ints, hits: Floats) -> _Seen:
         width = int(place.max()) + 1
         cells, which = np.unique(number * width + place, return_inverse=True)
         clicked = np.bincount(which, hits).astype(np.float64)
@@ -226,7 +224,7 @@ class _Seen:
             )
 
 
-def _maximised(seen: _Seen, tol: float, rounds: int) -> tuple[Values, Values, int]:
+def _maximised(seen: _Seen, tol: float, rounds: int) -> tuple[Floats, Floats, int]:
     theta = np.full(seen.places, 0.5)  # a θ of 1 would never move again
     gamma = np.full(seen.pairs, 0.5)
     shown = seen.clicked + seen.passed

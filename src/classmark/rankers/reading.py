@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Ints
 from classmark.measures.stopping import (
     PATIENCE,
     Draws,
@@ -26,8 +26,6 @@ from classmark.measures.stopping import (
 )
 from classmark.problems import Mistake
 
-Numbers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 SKIPPED = -1
 
 
@@ -126,9 +124,9 @@ class Reading:
 
     def answer(
         self,
-        documents: Sequence[int] | Numbers,
-        relevant: Sequence[bool | None] | Flags,
-        random: Sequence[bool] | Flags | None = None,
+        documents: Sequence[int] | Ints,
+        relevant: Sequence[bool | None] | Bools,
+        random: Sequence[bool] | Bools | None = None,
     ) -> None:
         """Take answers in, in reading order; random : whether they were drawn so."""
         numbers = np.asarray(documents, np.int64)
@@ -168,15 +166,15 @@ class Reading:
         ]
 
     @cached_property
-    def relevant(self) -> Flags:
+    def relevant(self) -> Bools:
         """Whether each document read was relevant, in order, skipped ones left out."""
-        found: Flags = self.said[self.said != SKIPPED] == 1
+        found: Bools = self.said[self.said != SKIPPED] == 1
         return found
 
     @cached_property
-    def drawn(self) -> Flags:
+    def drawn(self) -> Bools:
         """Whether each of these documents was drawn at random."""
-        kept: Flags = self.random[self.said != SKIPPED]
+        kept: Bools = self.random[self.said != SKIPPED]
         return kept
 
     @property
@@ -239,7 +237,7 @@ class Reading:
             "done" if self.stop else going_on,
         )
 
-    def _require_new(self, numbers: Numbers) -> None:
+    def _require_new(self, numbers: Ints) -> None:
         outside = (numbers < 0) | (numbers >= len(self.read))
         if outside.any():
             raise Mistake(

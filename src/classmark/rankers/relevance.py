@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.estimator import Estimator
 from classmark.problems import Mistake
 from classmark.solvers.newton import squared_hinges
@@ -28,7 +28,7 @@ class RelevanceQuery(Estimator):
     True
     """
 
-    coef_: NDArray[np.float64]
+    coef_: Floats
     intercept_: float
     objective_: float
 
@@ -60,13 +60,13 @@ class RelevanceQuery(Estimator):
             self._no = stack([self._no, rows_from(no, name="no")])
         return self._learn(np.append(self.coef_, self.intercept_))
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """⟨w, x⟩ + b of each row, shape (n,)."""
         rows = rows_from(X)
         weights = self.coef_.astype(rows.values.dtype)
         return np.asarray(rows.to_scipy() @ weights + self.intercept_, float)
 
-    def _learn(self, start: NDArray[np.float64] | None) -> Self:
+    def _learn(self, start: Floats | None) -> Self:
         rows = stack([self._yes, self._no])
         positive = np.arange(len(rows)) < len(self._yes)
         prices = self.C * np.where(positive, self.ratio, 1.0)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.problems import Mistake
 from classmark.randomness import Seed, generator
-from classmark.rankers.reading import Answer, Flags, Numbers, Progress, Reading, Rule
+from classmark.rankers.reading import Answer, Progress, Reading, Rule
 from classmark.rankers.relevance import RelevanceQuery
 from classmark.ranking import top
 from classmark.sparse import Rows, rows_from, stack, take
@@ -25,7 +25,7 @@ class Query(Protocol):
     def partial_fit(self, yes: Any = None, no: Any = None) -> Any:
         """Learn more of both kinds, going on from what is known."""
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
+    def decision_function(self, X: Any) -> Array:
         """Return the scores, shape (n,): the higher, the likelier relevant."""
 
 
@@ -36,9 +36,9 @@ class Batch(NamedTuple):
     shape (b,), NaN before anything was learned.
     """
 
-    documents: Numbers
-    random: Flags
-    scores: NDArray[np.float64]
+    documents: Ints
+    random: Bools
+    scores: Floats
 
 
 class Screening:
@@ -78,11 +78,11 @@ class Screening:
         )
         self.reading = Reading(len(self.rows), Rule() if rule is None else rule)
         order = generator(random_state).permutation(len(self.rows))
-        self._order: Numbers = order.astype(np.int64)
+        self._order: Ints = order.astype(np.int64)
         self._make: Callable[[], Query] = query or RelevanceQuery
         self._query: Query | None = None
         self._learned = 0
-        self._scores: NDArray[Any] | None = None
+        self._scores: Array | None = None
         given = list(relevant)
         if given:
             self.answer(given, [True] * len(given))
@@ -107,9 +107,9 @@ class Screening:
 
     def answer(
         self,
-        documents: Sequence[int] | Numbers,
-        relevant: Sequence[bool | None] | Flags,
-        random: Sequence[bool] | Flags | None = None,
+        documents: Sequence[int] | Ints,
+        relevant: Sequence[bool | None] | Bools,
+        random: Sequence[bool] | Bools | None = None,
     ) -> None:
         """Take answers in, in reading order.
 
@@ -127,7 +127,7 @@ class Screening:
         self._scores = None
         return back
 
-    def learn(self) -> NDArray[Any] | None:
+    def learn(self) -> Array | None:
         """Learn what was answered since; return all scores, None without an example."""
         if self._scores is None:
             self._teach()
@@ -145,17 +145,17 @@ class Screening:
         return self._query
 
     @property
-    def found(self) -> Numbers:
+    def found(self) -> Ints:
         """The relevant documents, in the order they were found."""
-        found: Numbers = self.reading.numbers[self.reading.said == 1]
+        found: Ints = self.reading.numbers[self.reading.said == 1]
         return found
 
-    def _drawn(self, count: int, likely: Numbers) -> Numbers:
+    def _drawn(self, count: int, likely: Ints) -> Ints:
         """The next ``count`` unread documents in the random order, without these."""
         closed = self.reading.read.copy()
         closed[likely] = True
         places = np.flatnonzero(~closed[self._order])[:count]
-        drawn: Numbers = self._order[places]
+        drawn: Ints = self._order[places]
         return drawn
 
     def _teach(self) -> None:
@@ -176,5 +176,5 @@ class Screening:
             self._query.partial_fit(self._taken(yes), self._taken(no))
         self._learned = len(self.reading)
 
-    def _taken(self, numbers: Numbers) -> Rows | None:
+    def _taken(self, numbers: Ints) -> Rows | None:
         return take(self.rows, numbers) if len(numbers) else None

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Floats
 from classmark.index.plans import Choice
 from classmark.problems import DamagedFolder, Mistake
 from classmark.rankers.features import PairFeatures, Recipe, minmax
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from classmark.index.directory import Index
 
 FORMAT, VERSION = "classmark-reranker", 1
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +40,7 @@ class Reranker:
 
     learner: str
     names: tuple[str, ...]
-    weights: Values
+    weights: Floats
     recipe: Recipe
     first: Choice
     depth: int
@@ -72,7 +71,7 @@ class Reranker:
                 "again with classmark rank train, or search with --ranker none"
             )
 
-    def features(self, index: Index, pagerank: Values | None = None) -> PairFeatures:
+    def features(self, index: Index, pagerank: Floats | None = None) -> PairFeatures:
         """Return what makes this ranker's features over an index."""
         made = PairFeatures(index, self.recipe, pagerank=pagerank)
         if made.names != self.names:
@@ -82,17 +81,17 @@ class Reranker:
             )
         return made
 
-    def decision_function(self, rows: Values) -> Values:
+    def decision_function(self, rows: Floats) -> Floats:
         """Return the scores of one query's candidates, features scaled to 0 … 1."""
         if not self.trees:
             return np.asarray(rows @ self.weights)
         return np.asarray(self._booster.predict(rows), np.float64)
 
-    def scores(self, raw: Values) -> Values:
+    def scores(self, raw: Floats) -> Floats:
         """Return the scores of one query's candidates by their features."""
         return self.decision_function(minmax(raw))
 
-    def parts(self, raw: Values) -> list[dict[str, float]]:
+    def parts(self, raw: Floats) -> list[dict[str, float]]:
         """Return what each feature adds to each score: weight times scaled value."""
         if self.trees:
             raise Mistake(
@@ -137,7 +136,7 @@ def save_reranker(ranker: Reranker, folder: Path) -> None:
         "facts": json.dumps(ranker.facts),
     }
     trees = np.frombuffer(ranker.trees.encode(), np.uint8)
-    arrays: dict[str, NDArray[Any]] = {
+    arrays: dict[str, Array] = {
         "weights": np.asarray(ranker.weights, np.float64),
         "trees": trees,
     }

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Floats
 from classmark.problems import Mistake
 from classmark.rankers.calibration import Calibrator, held_out_scores
 from classmark.rankers.linear import LinearRanker
@@ -119,14 +119,14 @@ class TextRanker:
         )
         return self
 
-    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def probabilities(self, scores: Floats) -> Floats | None:
         """How likely categories are by their scores, shape as given; None if unknown.
 
         scores : shape (texts, categories).
         """
         return None if self.calibrator is None else self.calibrator.transform(scores)
 
-    def scores(self, texts: Iterable[str]) -> NDArray[np.float64]:
+    def scores(self, texts: Iterable[str]) -> Floats:
         """Scores of all categories, shape (texts, categories)."""
         return self.ranker.decision_function(self.vectorizer.rows(texts))
 
@@ -211,14 +211,14 @@ class TextRanker:
         return opened
 
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Array]
 
 
-def _prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+def _prefixed(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
     return {f"{prefix}{name}": array for name, array in arrays.items()}
 
 
-def _with_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+def _with_prefix(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
     return {
         name.removeprefix(prefix): array
         for name, array in arrays.items()
@@ -226,7 +226,7 @@ def _with_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
     }
 
 
-def _weights_to_arrays(weights: Any) -> dict[str, NDArray[Any]]:
+def _weights_to_arrays(weights: Any) -> dict[str, Array]:
     if isinstance(weights, np.ndarray):
         return {"weights": weights}
     rows = weights.tocsr()
@@ -238,7 +238,7 @@ def _weights_to_arrays(weights: Any) -> dict[str, NDArray[Any]]:
     }
 
 
-def _weights_from_arrays(arrays: dict[str, NDArray[Any]]) -> Any:
+def _weights_from_arrays(arrays: dict[str, Array]) -> Any:
     if "weights" in arrays:
         return arrays["weights"]
     from scipy.sparse import csr_matrix

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 
 Similarity = Callable[[Any, Any], Any]
@@ -28,7 +28,7 @@ class Kernel:
     degree: int = 2
     coef0: float = 1.0
 
-    def __call__(self, A: Any, B: Any) -> NDArray[np.float64]:
+    def __call__(self, A: Any, B: Any) -> Floats:
         """Similarities of the rows of A with those of B (None: of A again)."""
         B = A if B is None else B
         if callable(self.name):
@@ -46,7 +46,7 @@ class Kernel:
         )
 
 
-def features_of(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+def features_of(gram: Floats) -> Floats:
     """Rows Φ with Φ Φᵀ = gram: the documents in the kernel's own space.
 
     Any solver for linear scores, given Φ, solves the problem with the kernel.
@@ -68,13 +68,13 @@ def _matrix(A: Any) -> Any:
     return A if hasattr(A, "tocsr") else np.asarray(A, dtype=np.float64)
 
 
-def _dense(product: Any) -> NDArray[np.float64]:
+def _dense(product: Any) -> Floats:
     if hasattr(product, "toarray"):
         product = product.toarray()
     return np.asarray(product, dtype=np.float64)
 
 
-def _squares(A: Any) -> NDArray[np.float64]:
+def _squares(A: Any) -> Floats:
     matrix = _matrix(A)
     if hasattr(matrix, "multiply"):
         return np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()

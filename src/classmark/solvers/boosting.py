@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.solvers.smooth import Documents, Solution, penalty
 
-Weights = NDArray[np.float64]
 LARGEST_STEP = -float(np.log(np.finfo(np.float64).eps))  # 36.04
 
 
@@ -25,8 +24,8 @@ class State:
 
     loss: float
     objective: float
-    down: Weights
-    up: Weights
+    down: Floats
+    up: Floats
 
     @property
     def least_fall(self) -> float:
@@ -34,7 +33,7 @@ class State:
         return float(np.square(np.sqrt(self.down) - np.sqrt(self.up)).sum())
 
     @property
-    def step(self) -> Weights:
+    def step(self) -> Floats:
         """Λ = ½ ln(W+/W−), no longer than 36.04; 0 where nothing pulls.
 
         Where one of W± is 0 the best Λ is infinite. Cut at c it keeps the fraction
@@ -44,7 +43,7 @@ class State:
             both = np.log(self.down), np.log(self.up)
         pulled = (self.down > 0) | (self.up > 0)
         ratio = np.subtract(*both, out=np.zeros_like(self.down), where=pulled)
-        cut: Weights = np.clip(0.5 * ratio, -LARGEST_STEP, LARGEST_STEP)
+        cut: Floats = np.clip(0.5 * ratio, -LARGEST_STEP, LARGEST_STEP)
         return cut
 
 
@@ -57,7 +56,7 @@ def widest(documents: Documents, C: float | None = None) -> float:
     return max(2.0 * max(sums, default=0.0), 0.0 if C is None else 1.0)
 
 
-def survey(documents: Documents, W: Weights, C: float | None = None) -> State:
+def survey(documents: Documents, W: Floats, C: float | None = None) -> State:
     """Weigh the edges under W: W+_j = Σ q π_j / s over π_j > 0, W−_j over π_j < 0.
 
     Where features are not negative, W+ = Xᵀ·into and W− = Xᵀ·out_of. With C, the

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from classmark.arrays import Array
 
 LINE = 64  # bytes
 
 
-def with_room(table: NDArray[Any], shape: tuple[int, int], kind: Any) -> NDArray[Any]:
+def with_room(table: Array, shape: tuple[int, int], kind: Any) -> Array:
     """A copy of a table with more room, zeros in it, beginning on a cache line.
 
     >>> with_room(np.ones((1, 1)), (2, 2), np.float32).tolist()
@@ -20,6 +21,6 @@ def with_room(table: NDArray[Any], shape: tuple[int, int], kind: Any) -> NDArray
     raw = np.zeros(shape[0] * shape[1] * size + LINE, np.uint8)
     first = -raw.ctypes.data % LINE
     used = raw[first : len(raw) - LINE + first]
-    roomy: NDArray[Any] = used.view(kind).reshape(shape)
+    roomy: Array = used.view(kind).reshape(shape)
     roomy[: table.shape[0], : table.shape[1]] = table
     return roomy

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Bools, Floats
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -14,14 +15,13 @@ if TYPE_CHECKING:
 
     from classmark.sparse import Rows
 
-Values = NDArray[np.float64]
 HALVINGS = 30
 
 
 class Weights(NamedTuple):
     """What was found: weights (features,), bias, objective, length of the gradient."""
 
-    weights: Values
+    weights: Floats
     bias: float
     objective: float
     gradient: float
@@ -72,30 +72,30 @@ def squared_hinges(
 class _Problem:
     """The objective and its slopes; margins : 1 − sign · score, shape (n,)."""
 
-    def __init__(self, rows: Rows, signs: Values, prices: Values) -> None:
+    def __init__(self, rows: Rows, signs: Floats, prices: Floats) -> None:
         self.X = rows.to_scipy()
         self.XT = self.X.T.tocsr()
         self.signs, self.prices = signs, prices
 
-    def margins(self, w: Values) -> Values:
+    def margins(self, w: Floats) -> Floats:
         return np.asarray(1 - self.signs * (self.X @ w[:-1] + w[-1]), float)
 
-    def value(self, w: Values, margins: Values) -> float:
+    def value(self, w: Floats, margins: Floats) -> float:
         losses = self.prices * np.maximum(margins, 0) ** 2
         return 0.5 * float(w @ w) + float(losses.sum())
 
-    def gradient(self, w: Values, margins: Values) -> Values:
+    def gradient(self, w: Floats, margins: Floats) -> Floats:
         pulls = 2 * self.prices * self.signs * np.maximum(margins, 0)
         return w - self._spread(pulls)
 
-    def curved(self, inside: NDArray[np.bool_]) -> Callable[[Values], Values]:
+    def curved(self, inside: Bools) -> Callable[[Floats], Floats]:
         """The second derivative applied to a vector."""
         scale = np.where(inside, 2 * self.prices, 0.0)
         return lambda v: v + self._spread(scale * (self.X @ v[:-1] + v[-1]))
 
     def along(
-        self, w: Values, step: Values, margins: Values, slope: Values
-    ) -> tuple[Values, Values]:
+        self, w: Floats, step: Floats, margins: Floats, slope: Floats
+    ) -> tuple[Floats, Floats]:
         """The place as far along a step as lowers the objective."""
         before, falls = self.value(w, margins), float(slope @ step)
         change = self.margins(step) - 1
@@ -107,13 +107,13 @@ class _Problem:
             length /= 2
         return w, margins
 
-    def _spread(self, values: Values) -> Values:
+    def _spread(self, values: Floats) -> Floats:
         return np.append(self.XT @ values, values.sum())
 
 
 def conjugate(
-    product: Callable[[Values], Values], right: Values, tol: float, most: int = 100
-) -> Values:
+    product: Callable[[Floats], Floats], right: Floats, tol: float, most: int = 100
+) -> Floats:
     """Solve A v = right for a symmetric positive A known by its products.
 
     tol : of the residual's length.

@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.losses.layers import Prices
 from classmark.losses.loglinear import LogLinearLoss
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows
 
-Weights = NDArray[np.float64]
 BLOCK = 1 << 22  # scores held at a time
 MEMORY = 10  # steps that L-BFGS remembers
 FALL, TURN = 1e-4, 0.9  # of the slope: what a step must gain, and leave
@@ -36,7 +35,7 @@ class Solution:
     losses : of the problem without its penalty;  objective : of what was minimised.
     """
 
-    weights: Weights
+    weights: Floats
     losses: list[float]
     objective: float
 
@@ -46,10 +45,10 @@ class Sloped(Protocol):
 
     shape: tuple[int, int]
 
-    def slope(self, W: Weights) -> tuple[float, Weights]:
+    def slope(self, W: Floats) -> tuple[float, Floats]:
         """The loss and its gradient, of the shape of W."""
 
-    def curvature(self) -> Weights:
+    def curvature(self) -> Floats:
         """Bound the diagonal of the loss's curvature at W = 0."""
 
 
@@ -64,12 +63,12 @@ class Documents:
         self.loss = loss
         self.shape = (rows.width, loss.n_labels)
 
-    def priced(self, W: Weights) -> Iterator[tuple[Any, Prices]]:
+    def priced(self, W: Floats) -> Iterator[tuple[Any, Prices]]:
         """Yield each block of documents with what it costs under the weights."""
         for start, block in zip(self._starts, self.blocks, strict=True):
             yield block, self.loss.prices(np.ascontiguousarray(block @ W), start)
 
-    def slope(self, W: Weights) -> tuple[float, Weights]:
+    def slope(self, W: Floats) -> tuple[float, Floats]:
         """The loss L and its gradient Xᵀ(into − out_of), of the shape of W."""
         value, gradient = 0.0, np.zeros(self.shape)
         for block, prices in self.priced(W):
@@ -77,7 +76,7 @@ class Documents:
             gradient += block.T @ (prices.into - prices.out_of)
         return value, gradient
 
-    def curvature(self) -> Weights:
+    def curvature(self) -> Floats:
         """Bound the diagonal of L's curvature at W = 0 by Σ_i x² (into + out_of)."""
         total = np.zeros(self.shape)
         for block, prices in self.priced(np.zeros(self.shape)):
@@ -85,7 +84,7 @@ class Documents:
         return total
 
 
-def penalty(W: Weights, kind: str) -> tuple[float, Weights]:
+def penalty(W: Floats, kind: str) -> tuple[float, Floats]:
     """The size of the weights and its gradient.
 
     "l2": ½ Σ λ². "natural": Σ ln(1 + e^λ) + ln(1 + e^−λ), two more groups of one edge
@@ -113,9 +112,9 @@ def require_penalty(kind: str, C: float | None) -> None:
 class Point(NamedTuple):
     """Weights, the objective there, its gradient, and the loss without penalty."""
 
-    W: Weights
+    W: Floats
     objective: float
-    gradient: Weights
+    gradient: Floats
     loss: float
 
 
@@ -127,7 +126,7 @@ class Objective:
     C: float | None
     kind: str
 
-    def at(self, W: Weights) -> Point:
+    def at(self, W: Floats) -> Point:
         """Evaluate the objective."""
         loss, gradient = self.documents.slope(W)
         if self.C is None:
@@ -135,7 +134,7 @@ class Objective:
         size, pull = penalty(W, self.kind)
         return Point(W, size + self.C * loss, pull + self.C * gradient, loss)
 
-    def curvature(self) -> Weights:
+    def curvature(self) -> Floats:
         """Return the diagonal that L-BFGS starts from, all of it positive."""
         if self.C is not None:
             return np.ones(self.documents.shape)
@@ -146,19 +145,19 @@ class Objective:
 class _Memory:
     """The last steps and the changes of gradient they brought: L-BFGS's two loops."""
 
-    def __init__(self, curvature: Weights) -> None:
+    def __init__(self, curvature: Floats) -> None:
         self.spread = 1.0 / curvature
         self.scale = 1.0
-        self.pairs: deque[tuple[Weights, Weights, float]] = deque(maxlen=MEMORY)
+        self.pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=MEMORY)
 
-    def add(self, step: Weights, change: Weights) -> None:
+    def add(self, step: Floats, change: Floats) -> None:
         """Remember a step, unless the objective does not bend along it."""
         bend = float(np.vdot(step, change))
         if bend > 0.0:
             self.pairs.append((step, change, 1.0 / bend))
             self.scale = bend / float(np.vdot(change, self.spread * change))
 
-    def direction(self, gradient: Weights) -> Weights:
+    def direction(self, gradient: Floats) -> Floats:
         """Return where to go from here: −H⁻¹ · gradient, roughly."""
         q = -gradient
         shares = []
@@ -173,7 +172,7 @@ class _Memory:
         return q
 
 
-def _searched(objective: Objective, here: Point, way: Weights) -> Point | None:
+def _searched(objective: Objective, here: Point, way: Floats) -> Point | None:
     """Find a point on the way with enough fall and a flatter slope, by bisection.
 
     These are Wolfe's conditions; None when rounding leaves no such point.
@@ -197,7 +196,7 @@ def minimise(
     *,
     max_iter: int = 1000,
     tol: float = 1e-5,
-    start: Weights | None = None,
+    start: Floats | None = None,
 ) -> Solution:
     """Minimise the objective by L-BFGS [LiuNocedal89].
 

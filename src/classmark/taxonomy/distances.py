@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from classmark.taxonomy.lineage import Lineage, Numbers
+    from classmark.taxonomy.lineage import Lineage
 
 FAR = np.iinfo(np.int64).max // 4
 
 
-def path_distances(lineage: Lineage, us: ArrayLike, vs: ArrayLike) -> Numbers:
+def path_distances(lineage: Lineage, us: ArrayLike, vs: ArrayLike) -> Ints:
     """Count the edges between each pair of nodes: d(u) + d(v) − 2 d(lca(u, v)).
 
     Nodes under different roots meet in the virtual root, one step above every root.
@@ -28,13 +29,13 @@ def path_distances(lineage: Lineage, us: ArrayLike, vs: ArrayLike) -> Numbers:
     common = lineage.common(us, vs)
     depth = lineage.depths
     top = np.where(common >= 0, depth[common], -1)
-    distance: Numbers = depth[np.asarray(us)] + depth[np.asarray(vs)] - 2 * top
+    distance: Ints = depth[np.asarray(us)] + depth[np.asarray(vs)] - 2 * top
     return distance
 
 
 def weighted_distances(
     lineage: Lineage, lengths: ArrayLike, us: ArrayLike, vs: ArrayLike
-) -> NDArray[np.float64]:
+) -> Floats:
     """Sum the lengths of the edges between each pair of nodes.
 
     lengths : shape (n,), the length of the edge above each node; above a root it is the
@@ -55,13 +56,11 @@ def weighted_distances(
         below[level] += below[lineage.parent[level]]
     common = lineage.common(us, vs)
     top = np.where(common >= 0, below[common], 0.0)
-    distance: NDArray[np.float64] = (
-        below[np.asarray(us)] + below[np.asarray(vs)] - 2 * top
-    )
+    distance: Floats = below[np.asarray(us)] + below[np.asarray(vs)] - 2 * top
     return distance
 
 
-def nearest_distances(lineage: Lineage, sources: ArrayLike) -> Numbers:
+def nearest_distances(lineage: Lineage, sources: ArrayLike) -> Ints:
     """Count the edges from every node to the nearest of the sources, shape (n,).
 
     Two sweeps over the levels, up and then down, so O(n) whatever the sources. Without

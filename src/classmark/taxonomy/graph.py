@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from classmark.arrays import Bools, Ints
 from classmark.problems import Mistake
-from classmark.taxonomy.lineage import Lineage, Numbers
+from classmark.taxonomy.lineage import Lineage
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
-
-    from numpy.typing import NDArray
 
 
 class Graph:
@@ -57,19 +56,19 @@ class Graph:
     __hash__ = None  # type: ignore[assignment]
 
     @property
-    def leaves(self) -> Numbers:
+    def leaves(self) -> Ints:
         """The numbers of the nodes without a child, increasing."""
         return np.flatnonzero(np.diff(self._child_start) == 0)
 
-    def below(self, v: int) -> Numbers:
+    def below(self, v: int) -> Ints:
         """The children of node ``v``, increasing."""
         return self._child[self._child_start[v] : self._child_start[v + 1]]
 
-    def above(self, v: int) -> Numbers:
+    def above(self, v: int) -> Ints:
         """The parents of node ``v``, in the order of the edges."""
         return self._above[self._above_start[v] : self._above_start[v + 1]]
 
-    def _first_parents(self) -> Numbers:
+    def _first_parents(self) -> Ints:
         parent = np.full(len(self.nodes), -1, np.int64)
         has = np.diff(self._above_start) > 0
         parent[has] = self._above[self._above_start[:-1][has]]
@@ -88,7 +87,7 @@ class Graph:
             names = " → ".join(repr(node) for node in self._cycle(stuck))
             raise Mistake(f"edges: they form a cycle, {names}: remove one of them")
 
-    def _stuck(self) -> NDArray[np.bool_]:
+    def _stuck(self) -> Bools:
         """Nodes never reached when each waits for all its parents."""
         waiting = np.diff(self._above_start)
         free = np.flatnonzero(waiting == 0).tolist()
@@ -102,7 +101,7 @@ class Graph:
                     free.append(child)
         return ~reached
 
-    def _cycle(self, stuck: NDArray[np.bool_]) -> list[Any]:
+    def _cycle(self, stuck: Bools) -> list[Any]:
         """Walk upwards among the stuck nodes until one is met again."""
         v = int(np.argmax(stuck))
         walk: list[int] = []
@@ -126,7 +125,7 @@ def _pair(edge: object, at: int) -> tuple[Any, Any]:
     return edge[0], edge[1]
 
 
-def _starts(owner: Numbers, count: int) -> Numbers:
+def _starts(owner: Ints, count: int) -> Ints:
     starts = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(owner, minlength=count), out=starts[1:])
     return starts

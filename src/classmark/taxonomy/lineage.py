@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Numbers = NDArray[np.int64]
+from classmark.arrays import Ints
 
 
 class Lineage:
@@ -24,7 +24,7 @@ class Lineage:
     ([0, 1, 1, 2], 0)
     """
 
-    def __init__(self, parent: Numbers) -> None:
+    def __init__(self, parent: Ints) -> None:
         self.parent = parent
         self.parent.setflags(write=False)
 
@@ -32,7 +32,7 @@ class Lineage:
         return len(self.parent)
 
     @cached_property
-    def jumps(self) -> NDArray[np.int64]:
+    def jumps(self) -> Ints:
         """Ancestors 1, 2, 4, … steps up, shape (rounds, n); past a root: the root."""
         own = np.arange(len(self), dtype=np.int64)
         jump = np.where(self.parent < 0, own, self.parent)
@@ -44,14 +44,14 @@ class Lineage:
         return np.array(table)
 
     @cached_property
-    def loose(self) -> Numbers:
+    def loose(self) -> Ints:
         """Nodes from which no root is reached: those on or below a cycle."""
         if not len(self):
             return np.empty(0, np.int64)
         return np.flatnonzero(self.parent[self.jumps[-1]] >= 0)
 
     @cached_property
-    def depths(self) -> Numbers:
+    def depths(self) -> Ints:
         """Edges between each node and its root, shape (n,)."""
         depth = (self.parent >= 0).astype(np.int64)
         for jump in self.jumps if len(self) else ():
@@ -59,13 +59,13 @@ class Lineage:
         return depth
 
     @cached_property
-    def levels(self) -> list[Numbers]:
+    def levels(self) -> list[Ints]:
         """The nodes of depth 0, of depth 1, …, each in increasing number."""
         order = np.argsort(self.depths, kind="stable")
         sizes = np.bincount(self.depths)
         return np.split(order, np.cumsum(sizes)[:-1]) if len(self) else []
 
-    def common(self, us: ArrayLike, vs: ArrayLike) -> Numbers:
+    def common(self, us: ArrayLike, vs: ArrayLike) -> Ints:
         """Lowest common ancestor of each pair, −1 where the roots differ."""
         first, second = np.broadcast_arrays(
             np.asarray(us, np.int64), np.asarray(vs, np.int64)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from classmark.arrays import Ints
 from classmark.problems import Mistake
 from classmark.taxonomy.distances import nearest_distances, path_distances
 from classmark.taxonomy.graph import Graph
@@ -14,9 +15,7 @@ from classmark.taxonomy.graph import Graph
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
-    from numpy.typing import NDArray
-
-    from classmark.taxonomy.lineage import Lineage, Numbers
+    from classmark.taxonomy.lineage import Lineage
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ class Taxonomy:
                 "add it with classmark.taxonomy.edits.add"
             ) from None
 
-    def numbers(self, nodes: Iterable[Hashable]) -> Numbers:
+    def numbers(self, nodes: Iterable[Hashable]) -> Ints:
         """The numbers of several nodes."""
         return np.array([self.number(node) for node in nodes], np.int64)
 
@@ -114,7 +113,7 @@ class Taxonomy:
         return self._named(np.flatnonzero(self.lineage.parent < 0))
 
     @property
-    def leaf_numbers(self) -> Numbers:
+    def leaf_numbers(self) -> Ints:
         """The numbers of the leaves, increasing."""
         return self._graph.leaves
 
@@ -133,11 +132,11 @@ class Taxonomy:
         """The categories of depth 0, of depth 1, …."""
         return [self._named(level) for level in self.lineage.levels]
 
-    def below(self, number: int) -> Numbers:
+    def below(self, number: int) -> Ints:
         """The numbers of the children of node ``number``, increasing."""
         return self._graph.below(number)
 
-    def above(self, number: int) -> Numbers:
+    def above(self, number: int) -> Ints:
         """The numbers of the parents of node ``number``, that of the tree first."""
         return self._graph.above(number)
 
@@ -186,7 +185,7 @@ class Taxonomy:
         """Every category below the node, nearest first."""
         return self._reach(node, self._graph.below)
 
-    def _reach(self, node: Hashable, step: Callable[[int], Numbers]) -> list[Any]:
+    def _reach(self, node: Hashable, step: Callable[[int], Ints]) -> list[Any]:
         ring = step(self.number(node)).tolist()
         found: dict[int, None] = {}
         while ring:
@@ -264,7 +263,7 @@ class Taxonomy:
         return [*leaves, *map(Dummy, ends)], self.with_dummy_leaves(ends)
 
 
-def _layer_of(near: NDArray[np.int64], layers: int) -> Numbers:
+def _layer_of(near: Ints, layers: int) -> Ints:
     """Number the layers: 0 at distance 0, 1 at distance 2, then each greater one."""
     further = np.unique(near[near > 2])
     layer = np.searchsorted(further, near) + 2

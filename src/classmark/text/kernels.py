@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Ints
 from classmark.compiled import compiled
 from classmark.text.tokens import ALONE, MARK, SEPARATOR, WORD
 
@@ -183,12 +184,12 @@ def _edges_in_utf8(
 def find_tokens(
     buffer: NDArray[np.uint8],
     words: NDArray[np.uint64],
-    ends: NDArray[np.int64],
-    plain: NDArray[np.bool_],
+    ends: Ints,
+    plain: Bools,
     kinds: NDArray[np.uint8],
     edges: NDArray[np.uint32],
     keys: NDArray[np.uint64],
-    firsts: NDArray[np.int64],
+    firsts: Ints,
 ) -> None:
     """Find the tokens of each document: token ``t`` has a key and two edges.
 

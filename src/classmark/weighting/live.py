@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Floats, Ints
 from classmark.corpus import counts as counting
 from classmark.corpus.statistics import Statistics
 from classmark.corpus.vocabulary import GrowingVocabulary
@@ -187,7 +188,7 @@ class LiveVectorizer(Estimator):
         self._ready()
         return np.array(list(self.vocabulary_.number), dtype=object)
 
-    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return all that is known as arrays, and the settings, fit for JSON."""
         width = self.n_features
         held = {name: array[:width].copy() for name, array in self._held.items()}
@@ -196,7 +197,7 @@ class LiveVectorizer(Estimator):
 
     @classmethod
     def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]
+        cls, arrays: Mapping[str, Array], settings: Mapping[str, Any]
     ) -> LiveVectorizer:
         """Make the vectorizer that ``to_arrays`` described, to go on as it would."""
         live = cls(**{name: settings[name] for name in cls._defaults()})
@@ -221,7 +222,7 @@ class LiveVectorizer(Estimator):
         self._counter = {name: counters.get(name, 0) for name in _DRIFTING + _IN_FORCE}
         nothing = np.zeros(self._filled)
         kinds = dict.fromkeys(_FREQUENCIES, np.int64) | {"factor": np.float64}
-        self._held: dict[str, NDArray[Any]] = {
+        self._held: dict[str, Array] = {
             name: np.array(arrays.get(name, nothing), kinds[name]) for name in kinds
         }
 
@@ -249,12 +250,12 @@ class LiveVectorizer(Estimator):
         for name, change in zip(_DRIFTING, more, strict=True):
             self._counter[name] += change
 
-    def _factors(self, known: Statistics) -> NDArray[np.float64]:
+    def _factors(self, known: Statistics) -> Floats:
         """The factor of each term by these statistics, as ``Vectorizer`` has it."""
         found = column_factor(known, self.weighting)
         return np.ones(len(known.document_frequency)) if found is None else found
 
-    def _late_factor(self, n: NDArray[np.int64]) -> Any:
+    def _late_factor(self, n: Ints) -> Any:
         """The factor of terms that came with the n-th document."""
         if not self._counter["documents_in_force"]:
             return 1.0

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Floats, Ints
 from classmark.corpus.statistics import Statistics
 from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
@@ -18,7 +19,7 @@ BETA, GAMMA = 16.0, 4.0
 
 def select_features(
     X: Any, Y: Any, per_label: int = 100, fraction: float = 0.025
-) -> NDArray[np.int64]:
+) -> Ints:
     """Select the terms with the largest Rocchio weights for some label.
 
     For each label the terms are sorted by max(0, 16 · mean over its documents −
@@ -50,7 +51,7 @@ def select_features(
     return np.flatnonzero(chosen)
 
 
-def chi_squared(X: Any, Y: Any) -> NDArray[np.float64]:
+def chi_squared(X: Any, Y: Any) -> Floats:
     """Return the χ² of each term, the largest over the labels [YangPedersen97].
 
     With A, B, C, D the documents that have label and term, the term alone, the label
@@ -79,7 +80,7 @@ def chi_squared(X: Any, Y: Any) -> NDArray[np.float64]:
     return best
 
 
-def select_chi_squared(X: Any, Y: Any, keep: int) -> NDArray[np.int64]:
+def select_chi_squared(X: Any, Y: Any, keep: int) -> Ints:
     """Select the ``keep`` terms of largest χ²; returns sorted column numbers.
 
     >>> select_chi_squared([[1, 1], [1, 1], [0, 1]], [[0], [0], [1]], keep=1).tolist()
@@ -96,7 +97,7 @@ def frequent_terms(
     at_least: float = 1,
     at_most: float = np.inf,
     max_features: int | None = None,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Select terms by their document frequency; returns sorted column numbers.
 
     ``max_features`` keeps those that occur most often in the collection; of two that
@@ -112,9 +113,7 @@ def frequent_terms(
     return np.sort(kept[order[:max_features]])
 
 
-def _rocchio(
-    rows: Rows, total: NDArray[np.float64], members: NDArray[np.uint32]
-) -> NDArray[np.float64]:
+def _rocchio(rows: Rows, total: Floats, members: NDArray[np.uint32]) -> Floats:
     """Return the Rocchio weight of each term for one label; a mean over none is 0."""
     inside = _column_sums(rows, members)
     n_inside, n_outside = len(members), len(rows) - len(members)
@@ -123,7 +122,7 @@ def _rocchio(
     return np.maximum(weights, 0.0)
 
 
-def _column_sums(rows: Rows, which: NDArray[Any]) -> NDArray[np.float64]:
+def _column_sums(rows: Rows, which: Array) -> Floats:
     """Sum some of the rows, column by column."""
     part = take(rows, which)
     values = part.values.astype(np.float64, copy=False)

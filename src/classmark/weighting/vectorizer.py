@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array
 from classmark.corpus.counts import count
 from classmark.corpus.statistics import Statistics, statistics
 from classmark.corpus.vocabulary import Vocabulary
@@ -93,11 +94,11 @@ class Vectorizer(Estimator):
         self._require_fitted()
         return np.array(self.vocabulary_.terms, dtype=object)
 
-    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return what was learned as arrays, and the settings, fit for JSON."""
         self._require_fitted()
         known = self.statistics_
-        arrays: dict[str, NDArray[Any]] = {
+        arrays: dict[str, Array] = {
             **self.vocabulary_.to_arrays(),
             "document_frequency": known.document_frequency,
             "collection_frequency": known.collection_frequency,
@@ -112,7 +113,7 @@ class Vectorizer(Estimator):
 
     @classmethod
     def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]
+        cls, arrays: Mapping[str, Array], settings: Mapping[str, Any]
     ) -> Vectorizer:
         """Make the fitted vectorizer that ``to_arrays`` described."""
         vectorizer = cls(**{name: settings[name] for name in cls._defaults()})

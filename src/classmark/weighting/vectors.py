@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.corpus.statistics import Statistics
 from classmark.problems import Mistake
 from classmark.sparse import Rows
@@ -82,7 +83,7 @@ def require_weighting(weighting: str, norm: str | None, slope: float) -> None:
 
 def column_factor(
     statistics: Statistics, weighting: str, columns: NDArray[np.uint32] | None = None
-) -> NDArray[np.float64] | None:
+) -> Floats | None:
     """Return the factor of each term, where the weighting has one; of all, or some."""
     df, n = statistics.document_frequency, statistics.documents
     df = df if columns is None else df[columns]
@@ -94,12 +95,12 @@ def column_factor(
 
 
 def local_weights(
-    tf: NDArray[np.float64],
-    starts: NDArray[np.int64],
+    tf: Floats,
+    starts: Ints,
     weighting: str,
     slope: float,
     average_unique: float,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Weigh the counts of a block by what its documents alone tell."""
     if weighting == "pivoted":
         unique = np.diff(starts)
@@ -120,7 +121,7 @@ def local_weights(
     return np.asarray(chosen(tf))
 
 
-def _blocks(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+def _blocks(starts: Ints) -> Iterator[tuple[int, int]]:
     """Cut rows into runs of about ``_BLOCK`` entries, which stay in the cache."""
     first, n = 0, len(starts) - 1
     while first < n:
@@ -130,9 +131,7 @@ def _blocks(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _sums(
-    values: NDArray[np.float64], starts: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _sums(values: Floats, starts: Ints) -> Floats:
     """Sum each row; an empty row has 0."""
     full = np.flatnonzero(np.diff(starts))
     sums = np.zeros(len(starts) - 1)
@@ -141,16 +140,12 @@ def _sums(
     return sums
 
 
-def per_row(
-    values: NDArray[np.float64], starts: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def per_row(values: Floats, starts: Ints) -> Floats:
     """Repeat a row's value for each of its entries."""
     return np.repeat(values, np.diff(starts))
 
 
-def inverse_norms(
-    weights: NDArray[np.float64], starts: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def inverse_norms(weights: Floats, starts: Ints) -> Floats:
     """Return 1 / ‖row‖, or 0 for a row without weight."""
     norms = np.sqrt(_sums(weights * weights, starts))
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 from classmark.rankers.examples.collection import some
 from classmark.rankers.examples.query import ExampleQuery
@@ -56,8 +56,8 @@ class Liking:
 
     marks: dict[str, str]
     query: ExampleQuery
-    scores: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    scores: Floats
+    weights: Floats
 
     def __init__(
         self,
@@ -234,7 +234,7 @@ class Liking:
             self.scores = self._scored(used)
         self.weights = np.asarray(used.coef_, np.float64)
 
-    def _scored(self, query: Any) -> NDArray[np.float64]:
+    def _scored(self, query: Any) -> Floats:
         scores = query.decision_function(self.collection.rows)
         return np.asarray(scores, np.float64)
 
@@ -242,11 +242,11 @@ class Liking:
         found = standing_marks(self.project.store, self.search)
         return {each.mark.document: each.mark.act for each in found}
 
-    def _at(self, ids: Iterable[str]) -> NDArray[np.int64]:
+    def _at(self, ids: Iterable[str]) -> Ints:
         """The rows of documents."""
         return np.array([self.reader.row[id_] for id_ in dict.fromkeys(ids)], np.int64)
 
-    def _known(self, ids: Sequence[str]) -> NDArray[np.int64]:
+    def _known(self, ids: Sequence[str]) -> Ints:
         """The rows that are not unlabelled; none, where that would leave none."""
         return self._at(ids if len(ids) < len(self.collection.ids) else ())
 
@@ -260,7 +260,7 @@ class Liking:
             self.reader.learn_words(text)
         return rows
 
-    def _left(self, *, everything: bool) -> NDArray[np.float64]:
+    def _left(self, *, everything: bool) -> Floats:
         """The scores, -inf for what was marked already."""
         if everything:
             return self.scores
@@ -268,7 +268,7 @@ class Liking:
         scores[self._at(self.marks)] = -np.inf
         return scores
 
-    def _mark(self, id_: str, act: Said, shown: NDArray[np.float64]) -> Mark:
+    def _mark(self, id_: str, act: Said, shown: Floats) -> Mark:
         """A mark with the rank and the score that the document had."""
         row = self.reader.row[id_]
         score = float(self.scores[row])

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from classmark.arrays import Floats
 from classmark.formats.record import PRIMARY as PRIMARY_GRADE
 from classmark.formats.record import SECONDARY, Record
 from classmark.problems import Mistake
@@ -111,7 +109,7 @@ def what_the_model_says(
     }
 
 
-def rank_of(scores: NDArray[np.float64], column: int) -> int:
+def rank_of(scores: Floats, column: int) -> int:
     """The place of a column, best first; ties by column, as everywhere.
 
     >>> rank_of(np.array([2.0, 5.0, 2.0]), 2)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.corpus.splits import folds
 from classmark.experiments.answers import FEW
 from classmark.experiments.answers import RARE as RECALL
@@ -170,7 +170,7 @@ class _Learning:
     ) -> None:
         self.vectorizer, self.task, self.settings = vectorizer, task, settings
 
-    def __call__(self, train: NDArray[np.int64]) -> TextRanker:
+    def __call__(self, train: Ints) -> TextRanker:
         vectorizer = copy(self.vectorizer)
         which = train.tolist()
         fitted = fit(self.task, vectorizer, self.settings, which)
@@ -211,8 +211,8 @@ def _against(first: Evaluation, other: Evaluation) -> dict[str, Cell]:
 def _splits(records: Sequence[Record], n_folds: int | None) -> tuple[list[Split], str]:
     parts = np.array([part_of(record) for record in records])
     if n_folds is None and (parts == TEST).any():
-        test: NDArray[np.int64] = np.flatnonzero(parts == TEST)
-        rest: NDArray[np.int64] = np.flatnonzero(parts != TEST)
+        test: Ints = np.flatnonzero(parts == TEST)
+        rest: Ints = np.flatnonzero(parts != TEST)
         return [(rest, test)], (
             f"trained on {len(rest)} documents, tested on the {len(test)} set apart"
         )

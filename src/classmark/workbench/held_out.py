@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.corpus.splits import folds
 from classmark.hierarchies.backing_off import BackOff
 from classmark.hierarchies.by_label import TopDownRanker
@@ -43,10 +43,10 @@ class Held(NamedTuple):
     asked : the numbers of the documents;  fold : of each, in which it was left out.
     """
 
-    scores: NDArray[np.float64]
+    scores: Floats
     labels: Rows
-    asked: NDArray[np.int64]
-    fold: NDArray[np.int64]
+    asked: Ints
+    fold: Ints
 
     @property
     def can_be_right(self) -> bool:
@@ -192,7 +192,7 @@ def _by_blocks(
     return _held(parts, scores, labels)
 
 
-def _held(parts: list[Split], scores: list[NDArray[np.float64]], labels: Rows) -> Held:
+def _held(parts: list[Split], scores: list[Floats], labels: Rows) -> Held:
     """What was scored, fold after fold."""
     fold = np.repeat(np.arange(len(parts)), [len(some) for _, some in parts])
     every = np.concatenate([some for _, some in parts])

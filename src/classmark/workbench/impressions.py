@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from classmark.arrays import Floats
 from classmark.judgments.clicks import STRATEGIES, click_preferences
 from classmark.problems import Mistake
 from classmark.rankers.propensity import CLIP, fit_click_model, propensity_weights
@@ -19,8 +20,7 @@ from classmark.workbench.log import now
 from classmark.workbench.project import whoami
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from classmark.workbench.project import Project
     from classmark.workbench.store import Store
@@ -170,7 +170,7 @@ def read_impressions(store: Store) -> list[Impression]:
     ]  # fmt: skip
 
 
-def estimated_propensities(store: Store) -> NDArray[np.float64]:
+def estimated_propensities(store: Store) -> Floats:
     """The chance of a look at each position, as the click log itself tells it.
 
     Estimated by the position-based click model, for which documents must have stood at

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array
 from classmark.corpus.document import Document
 from classmark.index.building import Setup, bytes_of
 from classmark.index.directory import Index
@@ -255,7 +255,7 @@ def _write_note(
     notes = _notes(project)
     folder = notes.next()
     ids = json.dumps(list(digests)).encode()
-    arrays: dict[str, NDArray[Any]] = {
+    arrays: dict[str, Array] = {
         "ids": np.frombuffer(ids, np.uint8),
         "digests": np.fromiter(digests.values(), np.uint64, len(digests)),
     }

@@ -8,8 +8,8 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.formats.record import Record
 from classmark.problems import Mistake
 from classmark.rankers.examples.collection import some
@@ -98,8 +98,8 @@ class Reader:
 
     def found(
         self,
-        scores: NDArray[np.float64],
-        weights: NDArray[np.float64],
+        scores: Floats,
+        weights: Floats,
         k: int,
         marks: Mapping[str, str],
     ) -> list[Liked]:
@@ -121,7 +121,7 @@ class Reader:
             found.append(Liked(rank, id_, title_of(document), score, why, mark))
         return found
 
-    def reasons(self, id_: str, weights: NDArray[np.float64]) -> Reasons:
+    def reasons(self, id_: str, weights: Floats) -> Reasons:
         """Every term's part of the score of one document."""
         document = self.project.store.document(id_)
         words = self.read(document)
@@ -140,7 +140,7 @@ class Reader:
         told = sorted((p for p in parts if p.part), key=lambda p: -abs(p.part))
         return Reasons(id_, title_of(document), score, told)
 
-    def heaviest(self, weights: NDArray[np.float64]) -> dict[str, float]:
+    def heaviest(self, weights: Floats) -> dict[str, float]:
         """The heaviest words of a query, of either sign."""
         return {
             self._word(int(column), self.words): float(weights[column])

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Floats
 from classmark.judgments.labels import labels_from
 from classmark.rankers.calibration import Calibrator
 from classmark.rankers.text import LEARNERS, Suggestion, TextRanker
@@ -56,7 +56,7 @@ class WayCalibrator(Calibrator):
         self.decisions_ = len(table)
         return self
 
-    def standing(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def standing(self, scores: Floats) -> Floats:
         """The scores themselves."""
         return scores
 
@@ -106,7 +106,7 @@ class TopDownTextRanker(TextRanker):
 
         saved = open_folder(folder, FORMAT, VERSION)
 
-        def part(prefix: str) -> dict[str, NDArray[Any]]:
+        def part(prefix: str) -> dict[str, Array]:
             found = saved.arrays.items()
             return {n.removeprefix(prefix): a for n, a in found if n.startswith(prefix)}
 

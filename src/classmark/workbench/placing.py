@@ -9,8 +9,8 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.formats.record import Record
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH
@@ -106,7 +106,7 @@ def _placed(
 
 def _columns(
     categories: Sequence[str], classes: Sequence[str], now: Callable[[str], str]
-) -> NDArray[np.int64]:
+) -> Ints:
     """The column of each class, −1 if it has none; of merged ones, one has it.
 
     That is the one whose id has stayed, else the first.

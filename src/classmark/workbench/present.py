@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.taxonomy.category import ACTIVE
@@ -33,7 +33,7 @@ class PresentRanker(LinearRanker):
         """Refuse: the ranker inside is fitted already."""
         raise Mistake("a PresentRanker holds a fitted ranker: fit that one")
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """Scores of the categories of today, shape (documents, categories)."""
         scores = np.asarray(self.ranker.decision_function(X), np.float64)
         found = scores[:, [own[0] for own in self.columns]]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 from classmark.sparse import Rows, take
 from classmark.taxonomy.category import Category
@@ -21,7 +22,6 @@ from classmark.workbench.vectors import Collection, collection_of
 from classmark.workbench.views import Cell, Logged, Table
 
 if TYPE_CHECKING:
-    from classmark.clusters.rows import Labels, Numbers
     from classmark.workbench.project import Project
     from classmark.workbench.store import Store
 
@@ -156,7 +156,7 @@ def _labelled(store: Store, node: str) -> set[str]:
     return {id_ for (id_,) in store.run(sql, (node,))}
 
 
-def _clustered(rows: Rows, k: int | None, method: str) -> Labels:
+def _clustered(rows: Rows, k: int | None, method: str) -> Ints:
     """Cluster numbers from 0, the greatest cluster first."""
     from classmark.clusters.agglomerative import Agglomerative
     from classmark.clusters.choosing import choose_n_clusters
@@ -182,7 +182,7 @@ def _described(
     collection: Collection,
     ids: list[str],
     rows: Rows,
-    labels: Labels,
+    labels: Ints,
 ) -> Iterator[Proposal]:
     from classmark.clusters.naming import name_clusters
 
@@ -211,7 +211,7 @@ def _described(
         )
 
 
-def _to_the_centre(rows: Rows) -> Numbers:
+def _to_the_centre(rows: Rows) -> Floats:
     """The cosine of each unit row with the sum of all."""
     matrix = rows.to_scipy().astype(np.float64)
     total = np.asarray(matrix.sum(axis=0)).ravel()

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.formats.record import Record
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from classmark.workbench.models import TopDownTextRanker
     from classmark.workbench.project import Project
 
-Numbers = NDArray[np.float64]
-Places = NDArray[np.int64]
 ORDERS = ("uncertain", "likely", "random", "similar")
 BLOCK = 1000  # documents scored at once, at most
 CELLS = 1 << 23  # scores held at once: 64 MiB
@@ -61,9 +59,7 @@ def queue(
     return Table("Queue", rows, note)
 
 
-def uncertain_first(
-    best: Numbers, second: Numbers, ties: Numbers | None = None
-) -> Places:
+def uncertain_first(best: Floats, second: Floats, ties: Floats | None = None) -> Ints:
     """Least difference between the best and the second category first, shape (n,).
 
     ties : where the difference is the same, the least of these first.
@@ -75,7 +71,7 @@ def uncertain_first(
     return np.lexsort((lead if ties is None else ties, lead))
 
 
-def likely_first(best: Numbers, ties: Numbers | None = None) -> Places:
+def likely_first(best: Floats, ties: Floats | None = None) -> Ints:
     """Highest best category first, shape (n,); ``ties`` as the rest, greatest first.
 
     >>> likely_first(np.array([0.2, 0.9])).tolist()
@@ -84,7 +80,7 @@ def likely_first(best: Numbers, ties: Numbers | None = None) -> Places:
     return np.lexsort((-best if ties is None else -ties, -best))
 
 
-def shuffled(ids: Sequence[str], seed: str) -> Places:
+def shuffled(ids: Sequence[str], seed: str) -> Ints:
     """A random order that stays the same among those left when documents come and go.
 
     >>> len(shuffled(["a", "b", "c"], "shelf"))
@@ -96,7 +92,7 @@ def shuffled(ids: Sequence[str], seed: str) -> Places:
     return np.argsort(values, kind="stable")
 
 
-def best_two(scores: Numbers) -> tuple[Places, Places]:
+def best_two(scores: Floats) -> tuple[Ints, Ints]:
     """The columns of the best and the second of each row; of one column, the same.
 
     scores : shape (n, categories).
@@ -112,7 +108,7 @@ def best_two(scores: Numbers) -> tuple[Places, Places]:
     return best, rest.argmax(axis=1)
 
 
-def cosines(X: Any, centre: Any) -> Numbers:
+def cosines(X: Any, centre: Any) -> Floats:
     """⟨x, c⟩ / (‖x‖ ‖c‖) for each sparse row x of X and the one row c; 0 for no terms.
 
     X : rows, or a sparse matrix;  centre : the same, no wider.
@@ -127,7 +123,7 @@ def cosines(X: Any, centre: Any) -> Numbers:
     own = rows.values.astype(np.float64)
     products = np.bincount(row_of, own * wide[rows.columns], len(rows))
     scale = np.sqrt(np.bincount(row_of, own * own, len(rows)) * (wide @ wide))
-    found: Numbers = np.zeros(len(rows))
+    found: Floats = np.zeros(len(rows))
     np.divide(products, scale, out=found, where=scale > 0)
     return found
 
@@ -199,7 +195,7 @@ def _last_decided(project: Project) -> str:
     return str(found[0])
 
 
-def two_best(model: TextRanker, texts: Sequence[str]) -> tuple[Rows, Places, Numbers]:
+def two_best(model: TextRanker, texts: Sequence[str]) -> tuple[Rows, Ints, Floats]:
     """Rows of weighted terms, the best category of each, and how high it is.
 
     The last, shape (n, 4): the calibrated probability, or else the score, of the best
@@ -224,7 +220,7 @@ def two_best(model: TextRanker, texts: Sequence[str]) -> tuple[Rows, Places, Num
     return X, ranked[first], np.hstack([shown[rows, pair], scores[rows, pair]])
 
 
-def _on_the_way(model: TopDownTextRanker, X: Rows) -> tuple[Places, Numbers]:
+def _on_the_way(model: TopDownTextRanker, X: Rows) -> tuple[Ints, Floats]:
     columns, values = np.full(len(X), -1), np.zeros((len(X), 4))
     for at in range(len(X)):
         found = model.ranker.best(take(X, [at]), 2)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.experiments.ranker_learners import learner_of
 from classmark.experiments.ranker_training import MEASURES, Compared, part_queries
 from classmark.experiments.ranker_training import tested as chances_against
@@ -18,7 +18,6 @@ from classmark.rankers.ltr.judging import order_measured
 from classmark.workbench.ranking import Training, compared_table
 from classmark.workbench.views import Table
 
-Values = NDArray[np.float64]
 LEARNED, BEST = "learned", "best single feature"
 
 
@@ -61,7 +60,7 @@ def learn_file(path: Path, wish: Training) -> Table:
     return compared_table(path.name, compared, notes)
 
 
-def _best_feature(X: Values, grades: Values, qids: Any, name: str) -> tuple[int, float]:
+def _best_feature(X: Floats, grades: Floats, qids: Any, name: str) -> tuple[int, float]:
     """Return the feature that orders best by itself, and whether it rises or falls."""
     tried = {
         (column, sign): float(

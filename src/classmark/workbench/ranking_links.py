@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.formats.text_files import lines
 from classmark.links.graph import graph_of, graph_of_edges
 from classmark.links.pagerank import pagerank
@@ -63,7 +63,7 @@ def rank_documents(project: Project, reader: Reader, n: int = 20) -> Table:
     )
 
 
-def chances(project: Project, index: Index) -> NDArray[np.float64] | None:
+def chances(project: Project, index: Index) -> Floats | None:
     """Return the PageRank of each item of an index; None where nothing links."""
     pages = [Page(id_, json.loads(links)) for id_, links in project.store.run(LINKS)]
     A, ids = graph_of(pages)
@@ -125,7 +125,7 @@ def _ranked(A: Rows, ids: list[str], reader: Reader, n: int) -> list[dict[str, C
     ]
 
 
-def _teleport(ids: list[str], home: Sequence[str]) -> NDArray[np.float64]:
+def _teleport(ids: list[str], home: Sequence[str]) -> Floats:
     number = {id_: at for at, id_ in enumerate(ids)}
     v = np.zeros(len(ids))
     for id_ in home:

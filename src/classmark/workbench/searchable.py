@@ -5,14 +5,12 @@ from __future__ import annotations
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from classmark.arrays import Floats
 from classmark.workbench.indexing import open_project_index
 from classmark.workbench.rankers import open_ranker, shelf
 from classmark.workbench.ranking_links import chances
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from classmark.rankers.served import Reranker
     from classmark.workbench.project import Project
 
@@ -30,7 +28,7 @@ class Searchable:
         self.index = open_project_index(project, memory)
         self._opening = Lock()
         self._rankers: dict[int, Reranker] = {}
-        self._chances: tuple[NDArray[np.float64] | None] | None = None
+        self._chances: tuple[Floats | None] | None = None
 
     def is_current(self, project: Project) -> bool:
         """Whether the index in service is still this one."""
@@ -52,7 +50,7 @@ class Searchable:
                 self._rankers[number] = open_ranker(project, number)
             return self._rankers[number]
 
-    def chances(self, project: Project) -> NDArray[np.float64] | None:
+    def chances(self, project: Project) -> Floats | None:
         """The PageRank of each item of the index; None where nothing links."""
         with self._opening:
             if self._chances is None:

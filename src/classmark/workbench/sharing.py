@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from classmark.arrays import Floats
 from classmark.rankers.text import Suggestion, TextRanker
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from classmark.workbench.learner import Learner
 
 
@@ -49,7 +47,7 @@ class SharedTextRanker(TextRanker):
         with self.lock:
             return self.settle().suggest(text, top, terms)
 
-    def scores(self, texts: Iterable[str]) -> NDArray[np.float64]:
+    def scores(self, texts: Iterable[str]) -> Floats:
         """Scores of all categories, shape (texts, categories)."""
         with self.lock:
             return self.settle().scores(texts)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.hierarchies.descending.pieces import Piece
 from classmark.hierarchies.descending.trained import Trained
 from classmark.hierarchies.nodes import NOWHERE
@@ -16,7 +16,7 @@ Step = tuple[int, int]  # an inner node, and the place of a daughter among its o
 
 def path_parts(
     trained: Trained, columns: Any, values: Any, leaf: int, scale: float
-) -> NDArray[np.float64]:
+) -> Floats:
     """Σ over the best path of x_f (w_{v,f} − mean over sisters w_{s,f}).
 
     Sisters are the daughters that have documents. Shape: that of ``columns``.

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Floats
+
 BLOCK = 1 << 20  # weights looked at together
 MOST = 1 << 16  # daughters that 16 bits can tell apart
 
@@ -23,10 +25,10 @@ class Piece(NamedTuple):
 
     features: NDArray[np.uint32]
     offsets: NDArray[np.uint32]
-    daughter: NDArray[Any]
+    daughter: Array
     weight: NDArray[np.float32]
-    bias: NDArray[np.float64]
-    slope: NDArray[np.float64]
+    bias: Floats
+    slope: Floats
     lost: float
     whole: float
 
@@ -34,7 +36,7 @@ class Piece(NamedTuple):
 def piece_of(
     features: NDArray[np.uint32],
     weights: Any,
-    bias: NDArray[Any],
+    bias: Array,
     base: str,
     drop: float,
 ) -> Piece:
@@ -78,7 +80,7 @@ def piece_of(
     )  # fmt: skip
 
 
-def _blocks(weights: Any, slope: NDArray[np.float64]) -> Iterator[tuple[Any, Any, Any]]:
+def _blocks(weights: Any, slope: Floats) -> Iterator[tuple[Any, Any, Any]]:
     """Rows, columns and values that are not 0, some rows at a time."""
     step = max(1, BLOCK // max(1, weights.shape[1]))
     for start in range(0, weights.shape[0], step):

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.hierarchies.places import Places
 from classmark.problems import Mistake
-
-Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +21,9 @@ class Shape:
         to inner node code + inner.
     """
 
-    order: Numbers
-    starts: Numbers
-    codes: Numbers
+    order: Ints
+    starts: Ints
+    codes: Ints
 
     def __len__(self) -> int:
         return len(self.order)
@@ -56,7 +54,7 @@ def shape_of(places: Places) -> Shape:
     return Shape(order, starts, code[np.concatenate(below)])
 
 
-def _in_order(places: Places) -> Numbers:
+def _in_order(places: Places) -> Ints:
     """Inner nodes; each waits for all its parents."""
     waiting = np.zeros(places.size, np.int64)
     inner = places.inner

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Ints
 from classmark.hierarchies.descending.pieces import Piece
 from classmark.hierarchies.descending.shape import Shape
 
@@ -27,7 +27,7 @@ class Trained:
     dropped : the share of Σ w² that was not kept.
     """
 
-    arrays: tuple[NDArray[Any], ...]
+    arrays: tuple[Array, ...]
     dropped: float
 
     @property
@@ -36,7 +36,7 @@ class Trained:
         return sum(array.nbytes for array in self.arrays)
 
     @property
-    def named(self) -> dict[str, NDArray[Any]]:
+    def named(self) -> dict[str, Array]:
         """The arrays by name."""
         return dict(zip(NAMES, self.arrays, strict=True))
 
@@ -46,12 +46,12 @@ class Trained:
         return int(np.diff(self.arrays[0]).max())
 
     @cached_property
-    def plain(self) -> tuple[NDArray[Any], ...]:
+    def plain(self) -> tuple[Array, ...]:
         """The arrays without the manners of mapped ones, which take their time."""
         return tuple(array.view(np.ndarray) for array in self.arrays)
 
     @cached_property
-    def _by_code(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _by_code(self) -> tuple[Array, Ints]:
         """The codes of all daughters, sorted, and the inner node that has each."""
         starts, codes = self.plain[:2]
         order = np.argsort(codes, kind="stable")
@@ -92,7 +92,7 @@ def gather(shape: Shape, pieces: Sequence[Piece]) -> Trained:
     return Trained(read_only(arrays), lost / whole if whole else 0.0)
 
 
-def read_only(arrays: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
+def read_only(arrays: Sequence[Array]) -> tuple[Array, ...]:
     """Views that refuse writing, as mapped files are: kernels see one type."""
     views = tuple(array.view() for array in arrays)
     for view in views:
@@ -100,5 +100,5 @@ def read_only(arrays: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
     return views
 
 
-def _ends(lengths: list[int]) -> NDArray[np.int64]:
+def _ends(lengths: list[int]) -> Ints:
     return np.cumsum([0, *lengths]).astype(np.int64)

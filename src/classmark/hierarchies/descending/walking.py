@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.hierarchies.descending.trained import Trained
 from classmark.progress import track
 from classmark.sparse import Rows
 
 BLOCK = 256  # documents that go down together
-Found = tuple[NDArray[np.int64], NDArray[np.float64]]
+Found = tuple[Ints, Floats]
 
 
 def by_beam(
@@ -67,7 +67,7 @@ def by_best_first(
 def everywhere(
     trained: Trained, rows: Rows, scale: float, n_leaves: int, threads: int,
     *, margins: bool = False,
-) -> NDArray[np.float64]:  # fmt: skip
+) -> Floats:  # fmt: skip
     """The log-probability, or the least margin, of every leaf, shape (n, leaves)."""
     from classmark.hierarchies.descending.kernels import all_leaves
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Ints
 from classmark.compiled import compiled
 
 GONE = 0xFFFFFFFF
@@ -19,11 +20,11 @@ _ONE, _FAR = np.uint64(1), np.uint64(32)
 
 @compiled
 def count_entries(
-    rows: NDArray[np.int64],
+    rows: Ints,
     columns: NDArray[np.uint32],
     counts: NDArray[np.uint8],
     number: NDArray[np.uint32],
-    entries: NDArray[np.int64],
+    entries: Ints,
     lengths: NDArray[np.uint32],
 ) -> None:
     """Count the entries of each term, and the occurrences kept of each document.
@@ -43,13 +44,13 @@ def count_entries(
 
 @compiled
 def scatter_entries(
-    rows: NDArray[np.int64],
+    rows: Ints,
     columns: NDArray[np.uint32],
     counts: NDArray[np.uint8],
     number: NDArray[np.uint32],
     first: int,
-    begins: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    begins: Ints,
+    ends: Ints,
     postings: NDArray[np.uint64],
 ) -> None:
     """Append the entries of documents ``first``, ``first + 1``, … to the lists.
@@ -74,12 +75,12 @@ def scatter_entries(
 
 @compiled
 def scatter_places(
-    rows: NDArray[np.int64],
+    rows: Ints,
     columns: NDArray[np.uint32],
     number: NDArray[np.uint32],
     first: int,
-    seen: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    seen: Ints,
+    ends: Ints,
     gaps: NDArray[np.uint32],
 ) -> None:
     """Append the place of each occurrence, as a gap within its document, to the lists.
@@ -103,10 +104,10 @@ def scatter_places(
 @compiled
 def append_lists(
     lists: Any,
-    numbers: NDArray[np.int64],
+    numbers: Ints,
     shift: int,
     renumbered: NDArray[np.uint32],
-    ends: NDArray[np.int64],
+    ends: Ints,
     postings: NDArray[np.uint64],
 ) -> None:
     """Append decoded lists (items, counts, begins, ends) to those of other numbers.
@@ -132,10 +133,10 @@ def append_lists(
 @compiled
 def append_places(
     lists: Any,
-    numbers: NDArray[np.int64],
+    numbers: Ints,
     renumbered: NDArray[np.uint32],
     source: NDArray[np.uint32],
-    ends: NDArray[np.int64],
+    ends: Ints,
     gaps: NDArray[np.uint32],
 ) -> None:
     """Append the places of decoded lists, in their order, as ``append_lists`` does."""
@@ -172,9 +173,9 @@ def places_of(
 @compiled
 def tally_gone(
     lists: Any,
-    gone: NDArray[np.bool_],
-    frequency: NDArray[np.int64],
-    total: NDArray[np.int64],
+    gone: Bools,
+    frequency: Ints,
+    total: Ints,
 ) -> None:
     """Count the postings, and the occurrences, that each list has in items gone."""
     items, counts, begins, stops = lists

@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Ints
 from classmark.problems import Mistake
 
 _NEWLINE = ord("\n")
@@ -43,7 +43,7 @@ class Words:
         at = bisect_left(range(len(self)), word, key=self.__getitem__)
         return at if at < len(self) and self[at] == word else None
 
-    def numbers(self, words: Collection[str]) -> NDArray[np.int64]:
+    def numbers(self, words: Collection[str]) -> Ints:
         """Return the number of each word, −1 where it is not there."""
         from classmark.index.lookup.kernels import find_words, hash_words
 
@@ -59,7 +59,7 @@ class Words:
         out[odd] = -1
         return out
 
-    def reordered(self, order: NDArray[np.int64]) -> Words:
+    def reordered(self, order: Ints) -> Words:
         """Return the same words in another order, in which only many can be found."""
         from classmark.index.lookup.kernels import copy_words
 
@@ -68,7 +68,7 @@ class Words:
         return Words(out)
 
     @cached_property
-    def table(self) -> tuple[NDArray[Any], ...]:
+    def table(self) -> tuple[Array, ...]:
         """The slots, the words and their bounds, as ``find_words`` takes them."""
         from classmark.index.lookup.kernels import enter_words, hash_words
 

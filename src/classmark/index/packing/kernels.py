@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Ints
 from classmark.compiled import compiled
 
 BLOCK = 128
@@ -118,11 +119,11 @@ def _unpack(words: Any, at: Any, values: Any, begin: Any, n: Any) -> Any:
 
 @compiled
 def encode_values(
-    values: NDArray[Any],
-    begins: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    values: Array,
+    begins: Ints,
+    ends: Ints,
     words: NDArray[np.uint64],
-    sizes: NDArray[np.int64],
+    sizes: Ints,
 ) -> int:
     """Pack lists of numbers below 2⁵⁶; return the bytes used, ``sizes`` those of each.
 
@@ -145,10 +146,10 @@ def encode_values(
 @compiled
 def decode_values(
     words: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    begins: NDArray[np.int64],
-    values: NDArray[Any],
+    starts: Ints,
+    lengths: Ints,
+    begins: Ints,
+    values: Array,
 ) -> int:
     """Unpack lists: ``lengths[i]`` numbers from byte ``starts[i]`` on go to ``begins``.
 
@@ -169,11 +170,11 @@ def decode_values(
 @compiled
 def encode_lists(
     postings: NDArray[np.uint64],
-    begins: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    begins: Ints,
+    ends: Ints,
     words: NDArray[np.uint64],
-    sizes: NDArray[np.int64],
-    totals: NDArray[np.int64],
+    sizes: Ints,
+    totals: Ints,
 ) -> int:
     """Pack lists of postings (item · 2³² + count, items increasing), gaps and counts.
 
@@ -202,9 +203,9 @@ def encode_lists(
 @compiled
 def decode_lists(
     words: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    frequencies: NDArray[np.int64],
-    begins: NDArray[np.int64],
+    starts: Ints,
+    frequencies: Ints,
+    begins: Ints,
     items: NDArray[np.uint32],
     counts: NDArray[np.uint32],
 ) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.index.reading import Lists
 
 _LARGEST = (1 << 16) - 1
@@ -18,10 +19,10 @@ class Runs(NamedTuple):
 
     slots: NDArray[np.uint16]
     runs: NDArray[np.uint16]
-    edges: NDArray[np.int64]
+    edges: Ints
 
 
-def runs_of(lists: Lists, order: NDArray[np.int64], room: int) -> Runs | None:
+def runs_of(lists: Lists, order: Ints, room: int) -> Runs | None:
     """Lay lists out, in some order of terms, for ``find_in_runs``.
 
     None where they might not fit ``room`` bytes, or where a count has over 16 bits.

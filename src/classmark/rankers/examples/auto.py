@@ -33,8 +33,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 from classmark.rankers.examples.collection import Collection, climb, products, some
 from classmark.rankers.examples.given import Given, mean_of
@@ -43,7 +43,6 @@ from classmark.solvers.hinge.ascent import ascend
 from classmark.solvers.hinge.problem import Solution
 from classmark.sparse import Rows
 
-Array = NDArray[np.float64]
 MARGIN = 0.25  # μ
 CLEAN = 0.02  # the share of hidden documents at which U counts as much as P
 MOST = 4.0  # times P that U may count
@@ -80,12 +79,12 @@ class State(NamedTuple):
     scores : of U, by the query these duals make; nothing at first.
     """
 
-    P: Array
-    N: Array
-    U: Array
-    pull: Array
-    known: NDArray[np.int64]
-    scores: Array
+    P: Floats
+    N: Floats
+    U: Floats
+    pull: Floats
+    known: Ints
+    scores: Floats
 
 
 class Answer(NamedTuple):
@@ -96,7 +95,7 @@ class Answer(NamedTuple):
     state: State | None
 
 
-def choose(all_: Given, scores: Array) -> Choice:
+def choose(all_: Given, scores: Floats) -> Choice:
     """How many are hidden, how many are hopeful, and what U counts.
 
     scores : of U under Rocchio's query, −∞ where known.
@@ -113,7 +112,7 @@ def choose(all_: Given, scores: Array) -> Choice:
     return Choice(2 * above, min(hoped, most), gamma, cost)
 
 
-def left_out(P: Rows, mean: Array) -> Array:
+def left_out(P: Rows, mean: Floats) -> Floats:
     """Score each example by Rocchio's query made of the others, shape (l,).
 
     (Σ_P x_j · x_i − ‖x_i‖²)/(l − 1) − mean · x_i, for at least two examples.
@@ -171,7 +170,7 @@ def _fit(
     return found, State(P, N, U, pull, all_.known, _seen(all_, found))
 
 
-def _seen(all_: Given, found: Solution) -> Array:
+def _seen(all_: Given, found: Solution) -> Floats:
     """The scores of U: as they were seen last, where they were kept."""
     if found.slopes is None:
         return _scores(all_.U, found.weights)
@@ -179,7 +178,7 @@ def _seen(all_: Given, found: Solution) -> Array:
     return np.asarray(-MARGIN - found.slopes[judged : judged + len(all_.U)])
 
 
-def _few(all_: Given, hopeful: Hopeful) -> Callable[[Array], Array]:
+def _few(all_: Given, hopeful: Hopeful) -> Callable[[Floats], Floats]:
     """Σ coefficient · x over all hinges but those of U, as a function."""
     rows = products([all_.judged(), some(all_.U, hopeful.rows)])
     judged, n = len(all_.P) + len(all_.N), len(hopeful.rows)
@@ -207,7 +206,7 @@ def _begun(all_: Given, C: float, before: State | None) -> State:
     return State(P, N, U, pull, all_.known, scores)
 
 
-def _best(all_: Given, scores: Array, choice: Choice, C: float) -> Hopeful:
+def _best(all_: Given, scores: Floats, choice: Choice, C: float) -> Hopeful:
     """The best documents of U, and what each is worth."""
     if not choice.hopeful:
         return NOBODY
@@ -217,7 +216,7 @@ def _best(all_: Given, scores: Array, choice: Choice, C: float) -> Hopeful:
     return Hopeful(np.sort(best), C * price)
 
 
-def _rocchio(all_: Given) -> Array:
+def _rocchio(all_: Given) -> Floats:
     """The scores of U by Rocchio's query; their mean tells whether ``mean`` is U's."""
     query = mean_of(all_.P) - all_.mean
     scores = _scores(all_.U, query)
@@ -228,11 +227,11 @@ def _rocchio(all_: Given) -> Array:
     return scores
 
 
-def _scores(rows: Rows | Collection, weights: Array) -> Array:
+def _scores(rows: Rows | Collection, weights: Floats) -> Floats:
     return products([rows]).product(weights)
 
 
-def _open(all_: Given, scores: Array) -> Array:
+def _open(all_: Given, scores: Floats) -> Floats:
     """The scores, those of known documents so low that they are never chosen."""
     scores[all_.known] = -np.inf
     return scores

@@ -11,15 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats, Ints
 from classmark.solvers.cutting.linear import Linear, linear
 from classmark.solvers.hinge.ascent import ascend
 from classmark.solvers.hinge.problem import Hinges, Solution
 from classmark.sparse import Rows, rows_from, take
-
-Array = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 
 
 class Collection(ABC):
@@ -36,15 +34,15 @@ class Collection(ABC):
 
     @property
     @abstractmethod
-    def mean(self) -> Array:
+    def mean(self) -> Floats:
         """The mean row, (features,)."""
 
     @abstractmethod
-    def product(self, weights: Array) -> Array:
+    def product(self, weights: Floats) -> Floats:
         """The scores of all rows, (rows,)."""
 
     @abstractmethod
-    def back(self, coefficients: Array) -> Array:
+    def back(self, coefficients: Floats) -> Floats:
         """Σ coefficient · x, (features,)."""
 
     @abstractmethod
@@ -53,8 +51,8 @@ class Collection(ABC):
 
     @abstractmethod
     def top(
-        self, weights: Array, k: int, hidden: ArrayLike = ()
-    ) -> tuple[Numbers, Array]:
+        self, weights: Floats, k: int, hidden: ArrayLike = ()
+    ) -> tuple[Ints, Floats]:
         """The best ``k`` rows that are not hidden, ties by number, and their scores."""
 
     @abstractmethod
@@ -63,8 +61,8 @@ class Collection(ABC):
         few: Rows,
         hinges: Hinges,
         *,
-        duals: Array,
-        weights: Array | None = None,
+        duals: Floats,
+        weights: Floats | None = None,
         tol: float = 1e-3,
     ) -> Solution:
         """What ``ascend([few, these rows], hinges, …)`` finds, up to ``tol``.
@@ -96,10 +94,10 @@ def products(parts: Sequence[Rows | Collection]) -> Linear:
     each = [linear([part]) if isinstance(part, Rows) else part for part in parts]
     ends = np.cumsum([len(part) for part in parts])[:-1]
 
-    def product(weights: Array) -> Array:
+    def product(weights: Floats) -> Floats:
         return np.concatenate([part.product(weights) for part in each])
 
-    def back(coefficients: Array) -> Array:
+    def back(coefficients: Floats) -> Floats:
         mine = zip(each, np.split(coefficients, ends), strict=True)
         return np.asarray(sum(part.back(c) for part, c in mine))
 
@@ -111,8 +109,8 @@ def climb(
     U: Rows | Collection,
     hinges: Hinges,
     *,
-    duals: Array,
-    weights: Array | None = None,
+    duals: Floats,
+    weights: Floats | None = None,
     tol: float = 1e-3,
 ) -> Solution:
     """The ascent over a few rows and the collection below them."""

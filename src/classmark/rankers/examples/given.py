@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 from classmark.randomness import Seed, generator
 from classmark.rankers.examples.collection import Collection, some, taken_in
 from classmark.sparse import Rows, rows_from, stack
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +29,8 @@ class Given:
     P: Rows
     N: Rows
     U: Rows | Collection
-    mean: Array
-    known: NDArray[np.int64]
+    mean: Floats
+    known: Ints
 
     @property
     def width(self) -> int:
@@ -103,7 +102,7 @@ def sampled(all_: Given, size: int | None, random_state: Seed) -> Given:
     return replace(all_, U=few, mean=mean_of(few), known=all_.known[:0])
 
 
-def mean_of(rows: Rows | Collection) -> Array:
+def mean_of(rows: Rows | Collection) -> Floats:
     """The mean row, shape (features,).
 
     >>> mean_of(rows_from([[1.0, 0.0], [3.0, 1.0]])).tolist()
@@ -121,7 +120,7 @@ def empty(like: Rows) -> Rows:
     return Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), none, like.width)
 
 
-def _rows_of(U: Rows | Collection, known: NDArray[np.int64]) -> NDArray[np.int64]:
+def _rows_of(U: Rows | Collection, known: Ints) -> Ints:
     if not len(known):
         return known
     if not len(U):

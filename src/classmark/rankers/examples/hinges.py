@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.rankers.examples.given import Given
 from classmark.solvers.hinge.problem import Hinges
-
-Array = NDArray[np.float64]
 
 
 class Prices(NamedTuple):
@@ -63,7 +61,7 @@ class Hopeful(NamedTuple):
     rows : of U;  box : what each costs, as an example, beside what it costs as others.
     """
 
-    rows: NDArray[np.int64]
+    rows: Ints
     box: float
 
 

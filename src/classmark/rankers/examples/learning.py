@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.rankers.examples import auto
 from classmark.rankers.examples.biased import biased
@@ -20,7 +20,6 @@ from classmark.solvers.cutting.tables import balanced_scale, oracle_of
 from classmark.solvers.hinge.kernelised import ascend_gram
 from classmark.sparse import Rows, stack
 
-Array = NDArray[np.float64]
 NEED_NOTHING = ("centroid", "one-class")
 NEED_MEAN = ("rocchio", "auto")
 PRODUCTS = ("precision-recall", "precision-recall-balanced")
@@ -44,17 +43,17 @@ class Settings(Protocol):
 class Learned(NamedTuple):
     """A query: weights, or coefficients of support documents under a kernel."""
 
-    weights: Array | None
+    weights: Floats | None
     objective: float
     gap: float
     method: str
     C: float
     answer: auto.Answer | None = None
-    coefficients: Array = np.empty(0)
+    coefficients: Floats = np.empty(0)
     support: Rows | None = None
     kernel: Kernel | None = None
 
-    def scores(self, X: Rows | Collection) -> Array:
+    def scores(self, X: Rows | Collection) -> Floats:
         """Score documents, shape (n,)."""
         if self.weights is not None:
             if X.width != len(self.weights):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.index.products import Products
 from classmark.index.unit_vectors import mean_vector, vectors_of
 from classmark.problems import Mistake
@@ -41,7 +41,7 @@ class Online:
         fields = index.searcher.fields.values()
         self.field = max(fields, key=lambda field: field.field.total_length)
         self.products = Products(self.field)
-        self.mean: NDArray[np.float64] | None = None
+        self.mean: Floats | None = None
 
     def learn(
         self,

@@ -6,8 +6,9 @@ from copy import copy
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator
 from classmark.problems import Mistake
 from classmark.rankers.examples import auto
@@ -51,7 +52,7 @@ class ExampleQuery(Estimator):
     [1, 0]
     """
 
-    coef_: NDArray[np.float64]
+    coef_: Floats
     objective_: float
     gap_: float
     nonzero_: int
@@ -133,13 +134,13 @@ class ExampleQuery(Estimator):
         self._show(found)
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """The scores of documents, shape (n,): w · x, or Σ c_r k(x_r, x)."""
         self._require_fitted()
         found: Learned = self._learned
         return found.scores(taken_in(X, name="X"))
 
-    def rank(self, X: Any, k: int | None = None) -> NDArray[np.int64]:
+    def rank(self, X: Any, k: int | None = None) -> Ints:
         """The numbers of the documents, best first, ties by number; the best ``k``."""
         self._require_fitted()
         weights = self._learned.weights

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.solvers.cutting.linear import linear
 from classmark.solvers.smooth import Objective, Solution, minimise
 from classmark.sparse import Rows
 
-Array = NDArray[np.float64]
-Loss = Callable[[Array], tuple[float, Array]]
+Loss = Callable[[Floats], tuple[float, Floats]]
 
 
 class Scored:
@@ -21,12 +20,12 @@ class Scored:
     def __init__(self, rows: Rows, loss: Loss) -> None:
         self.X, self.loss, self.shape = linear([rows]), loss, (rows.width, 1)
 
-    def slope(self, W: Array) -> tuple[float, Array]:
+    def slope(self, W: Floats) -> tuple[float, Floats]:
         """The loss and its gradient, of the shape of W."""
         value, pull = self.loss(self.X.product(np.ascontiguousarray(W[:, 0])))
         return value, -self.X.back(pull)[:, np.newaxis]
 
-    def curvature(self) -> Array:
+    def curvature(self) -> Floats:
         """No first guess: there is always a penalty."""
         return np.ones(self.shape)
 

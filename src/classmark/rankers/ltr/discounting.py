@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.rankers.ltr.judged import Judged
 
-Array = NDArray[np.float64]
 CUTOFF = 10
 
 
-def drops(given: Judged, cutoff: int = CUTOFF) -> Array:
+def drops(given: Judged, cutoff: int = CUTOFF) -> Floats:
     """τ, (grades, grades): how much nDCG falls when two of the grades change places.
 
     In each query's ideal order one document of the higher grade and one of the lower,
@@ -42,7 +41,7 @@ def drops(given: Judged, cutoff: int = CUTOFF) -> Array:
     return np.divide(total, seen, out=np.zeros_like(total), where=seen > 0.0)
 
 
-def query_shares(given: Judged) -> Array:
+def query_shares(given: Judged) -> Floats:
     """μ, (queries,): the most pairs a query has, divided by its own number [Cao06].
 
     A query without pairs has 0.

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.randomness import Seed, generator
@@ -15,8 +16,6 @@ from classmark.rankers.ltr.judged import numbers, query_numbers
 from classmark.rankers.ltr.judging import order_measured
 from classmark.rankers.ltr.scoring import QueryRanker
 from classmark.sparse import rows_from
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +28,9 @@ class Importance:
     ``drop`` over queries.
     """
 
-    pull: Array | None
-    drop: Array
-    error: Array
+    pull: Floats | None
+    drop: Floats
+    error: Floats
 
 
 def importance(
@@ -73,16 +72,16 @@ def importance(
 
 def _measured(
     ranker: QueryRanker,
-    table: Array,
-    grades: Array,
-    queries: NDArray[np.int64],
+    table: Floats,
+    grades: Floats,
+    queries: Ints,
     measure: str,
-) -> Array:
+) -> Floats:
     scores = ranker.decision_function(table)
     return order_measured(scores, grades, queries, [measure])[measure]
 
 
-def _within(table: Array, queries: NDArray[np.int64]) -> Array:
+def _within(table: Floats, queries: Ints) -> Floats:
     """The standard deviation of each column within queries, pooled."""
     sums = np.zeros((int(queries.max(initial=-1)) + 1, table.shape[1]))
     np.add.at(sums, queries, table)

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 from classmark.solvers.pairs.graded import Runs
 from classmark.sparse import Rows, rows_from, take
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +25,12 @@ class Judged:
     """
 
     rows: Rows
-    grades: Array
-    counts: Array
-    queries: Indices
-    starts: Indices
+    grades: Floats
+    counts: Floats
+    queries: Ints
+    starts: Ints
     runs: Runs
-    distinct: Array
+    distinct: Floats
 
 
 def judged(X: Any, y: ArrayLike, qid: Any, weights: ArrayLike | None = None) -> Judged:
@@ -62,7 +60,7 @@ def judged(X: Any, y: ArrayLike, qid: Any, weights: ArrayLike | None = None) -> 
     )
 
 
-def query_numbers(qid: Any, n: int) -> Indices:
+def query_numbers(qid: Any, n: int) -> Ints:
     """Number the queries by when they first appear; any hashable names one.
 
     >>> query_numbers(["b", "a", "b"], 3).tolist()
@@ -81,7 +79,7 @@ def query_numbers(qid: Any, n: int) -> Indices:
     return found
 
 
-def numbers(values: ArrayLike, n: int, name: str) -> Array:
+def numbers(values: ArrayLike, n: int, name: str) -> Floats:
     """Take in one finite number for each of n rows."""
     found = np.asarray(values)
     if found.dtype.kind not in "biuf":
@@ -94,7 +92,7 @@ def numbers(values: ArrayLike, n: int, name: str) -> Array:
     return found.astype(np.float64)
 
 
-def _weights(weights: ArrayLike, n: int) -> Array:
+def _weights(weights: ArrayLike, n: int) -> Floats:
     found = numbers(weights, n, "weights")
     if (found < 0.0).any():
         at = int(np.argmax(found < 0.0))

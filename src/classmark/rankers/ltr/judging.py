@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats
 from classmark.measures.names import Measure, parse_for
 from classmark.measures.retrieval import COMPUTED, JudgedRun
 from classmark.rankers.ltr.judged import numbers, query_numbers
 from classmark.ranking import rank
 
-Array = NDArray[np.float64]
-
 
 def order_measured(
     scores: ArrayLike, y: ArrayLike, qid: Any, measures: Sequence[str | Measure]
-) -> dict[str, Array]:
+) -> dict[str, Floats]:
     """Values of each measure, (queries,), queries by when they first appear.
 
     A grade above 0 is relevant; a query without any counts 0. Of equal scores the row

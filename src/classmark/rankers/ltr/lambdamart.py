@@ -7,8 +7,9 @@ from importlib.util import find_spec
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.rankers.ltr.judged import judged
 from classmark.rankers.ltr.scoring import QueryRanker, require_width
@@ -96,7 +97,7 @@ class LambdaMART(QueryRanker):
         self.booster_ = lightgbm.train(chosen | FIXED, table, rounds)
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """Scores of rows, (n,): within a query, the higher the better."""
         self._require_fitted()
         rows = rows_from(X)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats
 from classmark.rankers.ltr.descending import descend
 from classmark.rankers.ltr.judged import judged, require_pairs
 from classmark.rankers.ltr.scoring import LinearQueryRanker
 from classmark.solvers.pairs.graded import GradedPairs
-
-Array = NDArray[np.float64]
 
 
 class PairwiseLogistic(LinearQueryRanker):
@@ -47,7 +46,7 @@ class PairwiseLogistic(LinearQueryRanker):
         pairs = GradedPairs(given.runs, given.counts, shares)
         require_pairs(len(pairs))
 
-        def loss(scores: Array) -> tuple[float, Array]:
+        def loss(scores: Floats) -> tuple[float, Floats]:
             pull = np.empty(len(scores))
             held = pairs.joins, pairs.prices, pairs.counts
             return log_linear(scores, *held, pull), pull

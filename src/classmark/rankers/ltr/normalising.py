@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.rankers.ltr.judged import query_numbers
 from classmark.sparse import rows_from
@@ -16,7 +16,7 @@ WAYS = ("minmax", "zscore", None)
 
 def normalise_per_query(
     X: Any, qid: Any, how: Literal["minmax", "zscore"] | None = "minmax"
-) -> NDArray[np.float64]:
+) -> Floats:
     """Each feature, within each query, to 0 … 1, or to mean 0 and deviation 1.
 
     A feature that does not vary in a query is 0 there. None: dense, as it is.

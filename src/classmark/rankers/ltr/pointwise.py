@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.rankers.ltr.judged import judged
 from classmark.rankers.ltr.scoring import LinearQueryRanker
@@ -66,6 +67,6 @@ class PointwiseSVM(LinearQueryRanker):
         self.objective_, self.gap_ = found.objective, found.gap
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """w·x + b, (n,)."""
         return super().decision_function(X) + self.intercept_

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Ints
 from classmark.problems import Mistake
 from classmark.rankers.ltr.discounting import drops, query_shares
 from classmark.rankers.ltr.judged import Judged, judged, numbers, require_pairs
@@ -108,9 +109,7 @@ class RankingSVM(LinearQueryRanker):
         return self
 
 
-def _places(
-    winners: ArrayLike, losers: ArrayLike, n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _places(winners: ArrayLike, losers: ArrayLike, n: int) -> tuple[Ints, Ints]:
     above, below = np.asarray(winners), np.asarray(losers)
     for name, rows in (("winners", above), ("losers", below)):
         if rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "ui"):

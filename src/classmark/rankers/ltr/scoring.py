@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats
 from classmark.estimator import Estimator
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
@@ -29,7 +30,7 @@ class QueryRanker(Estimator, ABC):
         """
 
     @abstractmethod
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """Scores of rows, (n,): within a query, the higher the better."""
 
 
@@ -39,10 +40,10 @@ class LinearQueryRanker(QueryRanker):
     coef_ : w, (features,);  objective_ : the value that was minimised.
     """
 
-    coef_: NDArray[np.float64]
+    coef_: Floats
     objective_: float
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """Scores of rows, (n,): within a query, the higher the better."""
         self._require_fitted()
         rows = rows_from(X)

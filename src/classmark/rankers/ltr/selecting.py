@@ -8,8 +8,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats, Ints
 from classmark.corpus.splits import folds as parted
 from classmark.problems import Mistake
 from classmark.randomness import Seed
@@ -18,9 +19,6 @@ from classmark.rankers.ltr.judging import order_measured
 from classmark.rankers.ltr.scoring import QueryRanker
 from classmark.sparse import Rows, rows_from, take
 from classmark.spreading import spread
-
-Array = NDArray[np.float64]
-Queries = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +31,9 @@ class Selected:
 
     parameters: dict[str, Any]
     tried: tuple[dict[str, Any], ...]
-    means: Array
-    errors: Array
-    values: Array
+    means: Floats
+    errors: Floats
+    values: Floats
 
 
 def select_over_queries(
@@ -85,12 +83,12 @@ def select_over_queries(
 
 
 def _asked(
-    job: tuple[tuple[Queries, Queries], int],
+    job: tuple[tuple[Ints, Ints], int],
     ranker: QueryRanker,
     tried: Sequence[dict[str, Any]],
-    judged: tuple[Rows, Array, Queries],
+    judged: tuple[Rows, Floats, Ints],
     measure: str,
-) -> tuple[Queries, Array]:
+) -> tuple[Ints, Floats]:
     """Learn from some queries and ask the others: their numbers, and the measure."""
     (learn, ask), at = job
     rows, grades, queries = judged
@@ -102,7 +100,7 @@ def _asked(
     return queries[theirs][np.sort(_first(queries[theirs]))], found[measure]
 
 
-def _first(values: NDArray[np.int64]) -> NDArray[np.int64]:
+def _first(values: Ints) -> Ints:
     return np.unique(values, return_index=True)[1]
 
 

@@ -6,23 +6,21 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.sparse import Rows
-
-Array = NDArray[np.float64]
 
 
 class Linear(NamedTuple):
     """product : weights → scores;  back : coefficients → weights;  width : features."""
 
-    product: Callable[[Array], Array]
-    back: Callable[[Array], Array]
+    product: Callable[[Floats], Floats]
+    back: Callable[[Floats], Floats]
     width: int
 
 
-def dot(one: Array, other: Array) -> float:
+def dot(one: Floats, other: Floats) -> float:
     """⟨one, other⟩ in this thread: for vectors like these more threads only wait.
 
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
@@ -46,14 +44,14 @@ def linear(parts: Sequence[Rows]) -> Linear:
     ends = np.cumsum([0, *map(len, parts)])
     width = max(part.width for part in parts)
 
-    def product(weights: Array) -> Array:
+    def product(weights: Floats) -> Floats:
         scores = np.empty(ends[-1])
         for part, begin, end in zip(parts, ends, ends[1:], strict=False):
             out = scores[begin:end]
             multiply(part.starts, part.columns, part.values, weights, out)
         return scores
 
-    def back(coefficients: Array) -> Array:
+    def back(coefficients: Floats) -> Floats:
         weights = np.zeros(width)
         for part, begin, end in zip(parts, ends, ends[1:], strict=False):
             mine = coefficients[begin:end]

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.solvers.cutting.linear import Linear, dot
 from classmark.solvers.cutting.working import Point, WorkingSet
 
-Array = NDArray[np.float64]
 TINY = 1e-12  # an objective below counts as this much
 MIX = 0.1  # where to cut: so far from the best point toward the envelope's lowest
 EXACT = 0.01  # of the tolerance: how exactly the envelope's lowest point is found
@@ -23,7 +22,7 @@ TRIES = 12  # oracle calls on one segment
 class Plane(NamedTuple):
     """The constraint ⟨w, Xᵀc⟩ ≥ loss − ξ; coefficients: c, one for each row."""
 
-    coefficients: Array
+    coefficients: Floats
     loss: float
 
 
@@ -34,14 +33,14 @@ class Solution(NamedTuple):
     planes : how many were cut;  coefficients : (rows,), weights = Xᵀ · coefficients.
     """
 
-    weights: Array
+    weights: Floats
     objective: float
     gap: float
     planes: int
-    coefficients: Array
+    coefficients: Floats
 
 
-Oracle = Callable[[Array], Plane]
+Oracle = Callable[[Floats], Plane]
 
 
 def cutting_planes(

@@ -22,8 +22,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.randomness import Seed, generator
 from classmark.solvers.cutting.linear import dot, linear
@@ -32,7 +33,6 @@ from classmark.solvers.cutting.tables import Scale, literal_scale, oracle_of
 from classmark.solvers.hinge.problem import Solution, started
 from classmark.sparse import Rows
 
-Array = NDArray[np.float64]
 PASSES = 2000  # after so many the rest is left to cutting planes
 SHARE = 0.2  # of the gap: when less is due to the duals, whole tables are the rest
 
@@ -99,7 +99,7 @@ class _Ascent:
         self.seed, self.passes = int(random.integers(1, 2**31 - 1)), 0
         self.look()
 
-    def _rocchio(self) -> Array:
+    def _rocchio(self) -> Floats:
         """All examples at their bound, the others sharing as much."""
         total = self.sizes[0] * self.boxes[0]
         return np.repeat([self.boxes[0], total / self.sizes[1]], self.sizes)
@@ -134,7 +134,7 @@ class _Ascent:
         )
         self._choose(slopes)
 
-    def _choose(self, slopes: Array) -> None:
+    def _choose(self, slopes: Floats) -> None:
         """The order: all but those that are sure of their bound."""
         zero, full = self.duals == 0.0, self.duals == self.boxes
         may = ~((zero & (slopes >= 0.0)) | (full & (slopes <= 0.0)))

@@ -27,12 +27,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.solvers.cutting.planes import Oracle, Plane
-
-Array = NDArray[np.float64]
 
 
 class Scale(NamedTuple):
@@ -92,11 +90,11 @@ def oracle_of(
     return ORACLES[kind](examples, others, counted)
 
 
-def _separate(losses: Array, counts: Array) -> Oracle:
+def _separate(losses: Floats, counts: Floats) -> Oracle:
     """Each row errs on its own, y · score < its loss / |count|; count has y's sign."""
     priced = losses * np.abs(counts)
 
-    def worst(scores: Array) -> Plane:
+    def worst(scores: Floats) -> Plane:
         wrong = priced > counts * scores
         return Plane(np.where(wrong, counts, 0.0), float(priced[wrong].sum()))
 
@@ -123,7 +121,7 @@ def _error(examples: int, others: int, scale: Scale) -> Oracle:
 def _at(k: int, precision: bool, examples: int, scale: Scale) -> Oracle:
     """The k highest are found, with a start for others: Δ is linear in a."""
 
-    def worst(scores: Array) -> Plane:
+    def worst(scores: Floats) -> Plane:
         keys = np.concatenate(
             [scores[:examples] * scale.example, scores[examples:] * scale.other]
         )
@@ -142,7 +140,7 @@ def _at(k: int, precision: bool, examples: int, scale: Scale) -> Oracle:
     return worst
 
 
-def _coefficients(missed: Any, found: Any, scale: Scale) -> Array:
+def _coefficients(missed: Any, found: Any, scale: Scale) -> Floats:
     return np.concatenate(
         [np.where(missed, scale.example, 0.0), np.where(found, -scale.other, 0.0)]
     )
@@ -156,7 +154,7 @@ def _precision_recall(examples: int, _: int, scale: Scale) -> Oracle:
     """
     from classmark.solvers.cutting.kernels import product_loss, worst_table
 
-    def worst(scores: Array) -> Plane:
+    def worst(scores: Floats) -> Plane:
         p = scores[:examples] * (scale.example / scale.loss)
         u = scores[examples:] * (scale.other / scale.loss)
         missed, found = p < 0.0, u > 0.0

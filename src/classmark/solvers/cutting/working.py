@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.solvers.cutting.linear import dot
 
-Array = NDArray[np.float64]
 IDLE = 40  # a plane that has had no dual for so many solutions is dropped
 ROOM = 16
 STEPS = 100_000
@@ -18,8 +17,8 @@ STEPS = 100_000
 class Point(NamedTuple):
     """Weights w = Xᵀ · coefficients, with X · w and ‖w‖²."""
 
-    coefficients: Array
-    scores: Array
+    coefficients: Floats
+    scores: Floats
     norm: float
 
     def toward(self, other: Point, t: float) -> Point:
@@ -47,11 +46,9 @@ class WorkingSet:
         self.losses, self.alpha = np.zeros(ROOM), np.zeros(ROOM)
         self.alpha[0] = C
         self.idle = np.zeros(ROOM, np.int64)
-        self.planes: list[tuple[NDArray[np.int64], Array]] = [
-            (np.empty(0, np.int64), np.empty(0))
-        ]
+        self.planes: list[tuple[Ints, Floats]] = [(np.empty(0, np.int64), np.empty(0))]
 
-    def add(self, coefficients: Array, loss: float, scores: Array) -> None:
+    def add(self, coefficients: Floats, loss: float, scores: Floats) -> None:
         """One more plane; ``scores`` are X · Xᵀ · coefficients."""
         if self.size == len(self.losses):
             self._grow()
@@ -98,7 +95,7 @@ class WorkingSet:
         )
         self.idle = np.pad(self.idle, (0, more))
 
-    def _keep(self, which: NDArray[np.int64]) -> None:
+    def _keep(self, which: Ints) -> None:
         m = len(which)
         self.G[:m, :m] = self.G[np.ix_(which, which)]
         for array in (self.scores, self.losses, self.alpha, self.idle):

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Floats
 from classmark.progress import track
 from classmark.randomness import Seed, generator
 
@@ -25,7 +25,7 @@ class Dual(Protocol):
     def W(self) -> Any:  # noqa: N802 (mathematics)
         """The weights, shape (features, labels), dense or sparse."""
 
-    def learn(self, order: NDArray[Any]) -> float:
+    def learn(self, order: Array) -> float:
         """Visit the documents; return the cost Σ cap · slack as seen on the way."""
 
     def cost(self) -> float:
@@ -46,7 +46,7 @@ class Solution:
     optimum;  trace : (seconds, objective, dual) whenever the gap was computed.
     """
 
-    W: NDArray[np.float64]
+    W: Floats
     objective: float
     dual: float
     passes: int

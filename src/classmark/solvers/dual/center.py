@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from classmark.arrays import Floats
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -27,11 +28,11 @@ class Center:
             self._places = rows * weights.shape[1] + weights.indices
             self._known = weights.data
 
-    def add_to(self, W: NDArray[np.float64]) -> None:
+    def add_to(self, W: Floats) -> None:
         """W += w₀."""
         W.reshape(-1)[self._places] += self._known
 
-    def values(self, W: NDArray[np.float64], total: float) -> tuple[float, float]:
+    def values(self, W: Floats, total: float) -> tuple[float, float]:
         """½‖W − w₀‖², and the dual value Σα − ⟨W − w₀, w₀⟩ − ½‖W − w₀‖², given Σα."""
         from classmark.solvers.dual.kernels import square_and_dot
 

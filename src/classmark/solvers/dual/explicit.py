@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.preferences.decompose import Groups
 from classmark.solvers.dual.center import Center
 from classmark.solvers.dual.implicit import squares
@@ -29,9 +29,9 @@ class ExplicitDual:
         rows: Rows,
         n_labels: int,
         groups: Sequence[Groups],
-        caps: NDArray[np.float64],
+        caps: Floats,
         center: Center | None = None,
-        W: NDArray[np.float64] | None = None,
+        W: Floats | None = None,
     ) -> None:
         self.rows, self.caps = rows, caps
         self.n_documents = len(rows)
@@ -51,7 +51,7 @@ class ExplicitDual:
         self.alpha = np.zeros(len(edges))
         self.has_threshold = bool((edges == n_labels).any())
 
-    def learn(self, order: NDArray[np.int64]) -> float:
+    def learn(self, order: Ints) -> float:
         """One pass; return the cost as it was seen on the way."""
         return self._visit(order, learn=True)
 
@@ -80,14 +80,14 @@ class ExplicitDual:
         """W += what the duals stand for."""
         self.W += self.rows.to_scipy().T @ self.coefficients()
 
-    def rebase(self, W: NDArray[np.float64]) -> None:
+    def rebase(self, W: Floats) -> None:
         """Go on with larger weights, which hold the present ones."""
         before, after = self.W.shape[1], W.shape[1]
         for items in (self.winners, self.losers):
             items[items == before] = after
         self.W = W
 
-    def coefficients(self) -> NDArray[np.float64]:
+    def coefficients(self) -> Floats:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
         out = np.zeros((self.n_documents, self.W.shape[1] + 1))
         group = np.repeat(np.arange(len(self.caps)), np.diff(self.edge_starts))
@@ -96,7 +96,7 @@ class ExplicitDual:
         np.add.at(out, (document, self.losers), -self.alpha)
         return out[:, :-1]
 
-    def _visit(self, order: NDArray[np.int64], *, learn: bool) -> float:
+    def _visit(self, order: Ints, *, learn: bool) -> float:
         from classmark.solvers.dual.kernels import explicit_pass
 
         explicit_pass(
@@ -107,5 +107,5 @@ class ExplicitDual:
         return float(self.costs.sum())
 
 
-def _starts(lengths: Sequence[int]) -> NDArray[np.int64]:
+def _starts(lengths: Sequence[int]) -> Ints:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Floats, Ints
 from classmark.problems import Mistake
 from classmark.solvers.dual.center import Center
 from classmark.sparse import Rows
@@ -27,18 +27,18 @@ LARGEST = 2**32  # places in a pool
 class Caps:
     """C per label for the documents that list it, and for the others (svm)."""
 
-    listed: NDArray[np.float64]
-    rest: NDArray[np.float64]
+    listed: Floats
+    rest: Floats
 
 
 @dataclass(slots=True)
 class Pool:
     """Room for the duals of some documents: pairs (label, alpha) per slot."""
 
-    documents: NDArray[np.int64]
-    label: NDArray[Any]
-    alpha: NDArray[Any]
-    used: NDArray[np.int64]
+    documents: Ints
+    label: Array
+    alpha: Array
+    used: Ints
 
     def grow(self, need: int, share: int) -> None:
         """Make it a ``share``-th larger than what is in use, and ``need`` more."""
@@ -89,7 +89,7 @@ class ImplicitDual:
         self.without_words = np.flatnonzero(np.diff(rows.starts) == 0)
         self.pools = [self._pool(part, threads) for part in range(threads)]
 
-    def learn(self, order: NDArray[np.int64]) -> float:
+    def learn(self, order: Ints) -> float:
         """One pass; return the cost as it was seen on the way."""
         return self._together(order, learn=True)
 
@@ -97,7 +97,7 @@ class ImplicitDual:
         """Σ cap · slack at the present weights; what is violated is woken up."""
         return self._together(np.arange(self.n_documents), learn=False)
 
-    def visit(self, order: NDArray[Any]) -> None:
+    def visit(self, order: Array) -> None:
         """Learn from some documents, by the first pool's thread."""
         self._visit(self.pools[0], order, learn=True)
 
@@ -130,7 +130,7 @@ class ImplicitDual:
         total = float(self.costs[self.without_words].sum())
         return total + sum(float(pool.alpha.sum(dtype=float)) for pool in self.pools)
 
-    def coefficients(self) -> NDArray[np.float64]:
+    def coefficients(self) -> Floats:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
         from classmark.solvers.dual.kernels import coefficients
 
@@ -197,7 +197,7 @@ class ImplicitDual:
         if pool.used[0] + spare > len(pool.label):
             pool.grow(self._most(), self.share)
 
-    def _slots_of(self, pool: Pool) -> NDArray[np.int64] | None:
+    def _slots_of(self, pool: Pool) -> Ints | None:
         """Which of all the slots are the pool's; None: all of them."""
         if len(self.pools) == 1:
             return None
@@ -211,7 +211,7 @@ class ImplicitDual:
         parts = len(self.codes)
         return np.concatenate([mine + part * n_slots for part in range(parts)])
 
-    def _together(self, order: NDArray[np.int64], *, learn: bool) -> float:
+    def _together(self, order: Ints, *, learn: bool) -> float:
         """Let every pool's thread visit its own documents; return the cost seen."""
         if len(self.pools) == 1:
             self._visit(self.pools[0], order, learn=learn)
@@ -244,7 +244,7 @@ class ImplicitDual:
                 self._make_room(pool)
 
 
-def squares(rows: Rows) -> NDArray[np.float64]:
+def squares(rows: Rows) -> Floats:
     """‖x_i‖² of each row."""
     owner = np.repeat(np.arange(len(rows)), np.diff(rows.starts))
     weights = rows.values.astype(np.float64) ** 2

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Floats, Ints
 from classmark.solvers.dual.explicit import ExplicitDual
 from classmark.solvers.dual.implicit import ImplicitDual
 
@@ -23,7 +23,7 @@ class CompositeDual:
         self,
         implicit: ImplicitDual,
         explicit: ExplicitDual,
-        is_listed: NDArray[np.bool_],
+        is_listed: Bools,
     ) -> None:
         self.implicit, self.explicit = implicit, explicit
         self.is_listed = is_listed
@@ -34,7 +34,7 @@ class CompositeDual:
             is_listed, np.cumsum(is_listed) - 1, np.cumsum(~is_listed) - 1
         )
 
-    def learn(self, order: NDArray[np.int64]) -> float:
+    def learn(self, order: Ints) -> float:
         """One pass over each part; return the cost as it was seen on the way."""
         listed = self.is_listed[order]
         number = self._number[order]
@@ -63,7 +63,7 @@ class CompositeDual:
         own = 0.5 * float(self.tau[0]) ** 2
         return half + own, dual - own
 
-    def coefficients(self) -> NDArray[np.float64]:
+    def coefficients(self) -> Floats:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
         out = np.zeros((self.n_documents, self.W.shape[1]))
         out[~self.is_listed] = self.implicit.coefficients()

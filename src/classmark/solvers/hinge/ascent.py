@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.randomness import Seed, generator
@@ -17,7 +17,7 @@ from classmark.sparse import Rows
 NEAR = 0.1  # of the largest slope that may move: a bound is left alone beyond it
 LONG = 30  # passes after which all hinges are looked at again, come what may
 VISITS = 1 << 22  # hinges that are visited before an interrupt is heard
-Part = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[Any]]
+Part = tuple[Ints, NDArray[np.uint32], Array]
 
 
 def ascend(  # noqa: PLR0913 (what a solver is asked)
@@ -92,7 +92,7 @@ class Ascent:
         self.seed = int(random.integers(1, 2**31 - 1))
         self.objective, self.gap, self.value, self.passes = 0.0, np.inf, 0.0, 0
 
-    def combined(self) -> NDArray[np.float64]:
+    def combined(self) -> Floats:
         """The weights that the duals stand for: center + Σ sign · dual · x."""
         from classmark.solvers.hinge.kernels import combine
 
@@ -101,7 +101,7 @@ class Ascent:
         combine(self.first, self.second, self.hinges.rows, coefficients, weights)
         return weights
 
-    def taken(self, weights: ArrayLike) -> NDArray[np.float64]:
+    def taken(self, weights: ArrayLike) -> Floats:
         """The weights that are given for the duals, as an array of their own."""
         given = np.array(weights, np.float64)
         if given.shape != self.center.shape:
@@ -176,18 +176,18 @@ def _two(parts: Sequence[Rows]) -> tuple[Part, Part]:
     return first, second
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+def _frozen(array: Array) -> Array:
     """A view not to be written through: arrays from files and from memory are alike."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
 
 
-def _listed(mask: NDArray[np.bool_]) -> NDArray[np.uint32]:
+def _listed(mask: Bools) -> NDArray[np.uint32]:
     return np.flatnonzero(mask).astype(np.uint32)
 
 
-def _center(center: ArrayLike | None, width: int) -> NDArray[np.float64]:
+def _center(center: ArrayLike | None, width: int) -> Floats:
     if center is None:
         return np.zeros(width)
     given = np.asarray(center, np.float64)

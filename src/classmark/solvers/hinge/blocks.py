@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.randomness import generator
 from classmark.solvers.hinge.ascent import Ascent
 from classmark.solvers.hinge.problem import Hinges, joined
 from classmark.sparse import Rows
-
-Array = NDArray[np.float64]
 
 
 class Alike(NamedTuple):
@@ -25,7 +23,7 @@ class Alike(NamedTuple):
     sign: float
     box: float
     margin: float
-    out: NDArray[np.int64]
+    out: Ints
 
     def hinges(self, n: int) -> Hinges:
         """The hinges of ``n`` rows."""
@@ -40,7 +38,7 @@ class Few(NamedTuple):
 
     rows: Rows
     hinges: Hinges
-    duals: Array
+    duals: Floats
 
 
 class Aim(NamedTuple):
@@ -66,13 +64,13 @@ class Improved(NamedTuple):
 
     cost: float
     gap: float
-    duals: Array | None = None
-    change: Array | None = None
+    duals: Floats | None = None
+    change: Floats | None = None
     worth: float = 0.0
 
 
 def improve(
-    rows: Rows, alike: Alike, duals: Array, few: Few, weights: Array, aim: Aim
+    rows: Rows, alike: Alike, duals: Floats, few: Few, weights: Floats, aim: Aim
 ) -> Improved:
     """Survey the rows by ``weights``, then climb with them, all others staying.
 
@@ -113,7 +111,7 @@ def improve(
     )  # fmt: skip
 
 
-def _change(ascent: Ascent, few: Few, weights: Array) -> Array:
+def _change(ascent: Ascent, few: Few, weights: Floats) -> Floats:
     """What the weights have become by the rows alone, without the few."""
     from classmark.solvers.hinge.kernels import combine
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from classmark.arrays import Array, Floats, Ints
 from classmark.problems import Mistake
 from classmark.scores.similarity import Kernel
 from classmark.solvers.hinge.problem import Hinges, checked, started
@@ -24,9 +25,9 @@ class Expansion(NamedTuple):
     gap : primal − dual value;  passes : steps for each hinge, rounded up.
     """
 
-    coefficients: NDArray[np.float64]
-    scores: NDArray[np.float64]
-    duals: NDArray[np.float64]
+    coefficients: Floats
+    scores: Floats
+    duals: Floats
     objective: float
     gap: float
     passes: int
@@ -110,15 +111,15 @@ class _Gram:
         free = int((self.owners < 0).sum())
         return min(BLOCK, max(free, len(self.owners) // 8, 1))
 
-    def rows(self, which: NDArray[Any]) -> NDArray[np.float32]:
+    def rows(self, which: Array) -> NDArray[np.float32]:
         """Rows of the matrix, computed."""
         return self.kernel(self.matrix[which], self.matrix).astype(np.float32)
 
-    def fetch(self, which: NDArray[Any]) -> None:
+    def fetch(self, which: Array) -> None:
         """Compute rows and keep them, in place of those unused for longest."""
         self.keep(which, self.rows(which))
 
-    def keep(self, which: NDArray[Any], rows: NDArray[np.float32]) -> None:
+    def keep(self, which: Array, rows: NDArray[np.float32]) -> None:
         """Keep rows, in place of those unused for longest."""
         order = np.argsort(np.where(self.owners < 0, -1, self.used[: len(self.owners)]))
         places = order[: len(which)]
@@ -128,7 +129,7 @@ class _Gram:
         self.owners[places], self.slots[which] = which, places
         self.used[places] = self.used.max() + 1
 
-    def times(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    def times(self, coefficients: Floats) -> Floats:
         """K · coefficients, from the rows whose coefficient is not 0; some are kept."""
         out = np.zeros(len(coefficients))
         needed = np.flatnonzero(coefficients)
@@ -141,9 +142,7 @@ class _Gram:
         return out
 
 
-def _wanted(
-    rows: NDArray[np.uint32], gains: NDArray[np.float64], gram: _Gram, missed: int
-) -> NDArray[np.int64]:
+def _wanted(rows: NDArray[np.uint32], gains: Floats, gram: _Gram, missed: int) -> Ints:
     """The missed row, and others not kept whose hinges would gain most."""
     away = np.flatnonzero((gains > 0.0) & (gram.slots[rows] < 0))
     best = away[np.argsort(-gains[away], kind="stable")]
@@ -163,7 +162,7 @@ def _joined(parts: Sequence[Any]) -> Any:
     return np.vstack([np.asarray(part, np.float64) for part in given])
 
 
-def _coefficients(hinges: Hinges, duals: Any, n_rows: int) -> NDArray[np.float64]:
+def _coefficients(hinges: Hinges, duals: Any, n_rows: int) -> Floats:
     """Of each row, Σ sign · dual over its hinges."""
     sums: Any = np.bincount(hinges.rows, hinges.signs * duals, n_rows)
     return np.asarray(sums, np.float64)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from classmark.arrays import Bools, Floats
 from classmark.problems import Mistake
 
 TINY = 1e-12  # an objective below counts as this much
@@ -21,9 +22,9 @@ class Hinges(NamedTuple):
     """
 
     rows: NDArray[np.uint32]
-    signs: NDArray[np.float64]
-    boxes: NDArray[np.float64]
-    margins: NDArray[np.float64]
+    signs: Floats
+    boxes: Floats
+    margins: Floats
 
 
 class Solution(NamedTuple):
@@ -35,12 +36,12 @@ class Solution(NamedTuple):
     slopes : (hinges,), sign · score − margin of each that has a box, where known.
     """
 
-    weights: NDArray[np.float64]
-    duals: NDArray[np.float64]
+    weights: Floats
+    duals: Floats
     objective: float
     gap: float
     passes: int
-    slopes: NDArray[np.float64] | None = None
+    slopes: Floats | None = None
 
 
 def picked(hinges: Hinges, which: Any) -> Hinges:
@@ -92,7 +93,7 @@ def checked(hinges: Hinges, n_rows: int) -> Hinges:
     return taken
 
 
-def started(duals: ArrayLike | None, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+def started(duals: ArrayLike | None, boxes: Floats) -> Floats:
     """A new array of duals to begin with: zeros, or those given, clipped to the boxes.
 
     >>> started([3.0, -1.0], np.array([2.0, 2.0])).tolist()
@@ -106,9 +107,7 @@ def started(duals: ArrayLike | None, boxes: NDArray[np.float64]) -> NDArray[np.f
     return np.clip(given, 0.0, boxes)
 
 
-def carried(
-    duals: ArrayLike, before: ArrayLike, boxes: ArrayLike
-) -> NDArray[np.float64]:
+def carried(duals: ArrayLike, before: ArrayLike, boxes: ArrayLike) -> Floats:
     """Duals for new boxes: in each the same share of its box, all of it staying all.
 
     The start for the same hinges after an example has come, when all boxes change.
@@ -121,7 +120,7 @@ def carried(
     return np.minimum(share, 1.0) * new
 
 
-def _refuse(bad: NDArray[np.bool_], name: str, values: Any, remedy: str) -> None:
+def _refuse(bad: Bools, name: str, values: Any, remedy: str) -> None:
     if bad.any():
         place = int(np.argmax(bad))
         raise Mistake(f"hinges.{name}[{place}] is {values[place]}: {remedy}")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Array, Bools, Floats
 from classmark.problems import Mistake
 from classmark.solvers.dual.explicit import ExplicitDual
 from classmark.solvers.dual.implicit import ImplicitDual
@@ -44,7 +45,7 @@ class LiveDual:
         C: float,
         keep: int | None = None,
         listed: ExplicitDual | None = None,
-        is_listed: NDArray[np.bool_] | None = None,
+        is_listed: Bools | None = None,
     ) -> None:
         self.C, self.keep = C, keep
         self.n_features, self.n_labels = layered.W.shape
@@ -63,21 +64,21 @@ class LiveDual:
         self._resize(self.n_features, self.n_labels)
 
     @property
-    def tau(self) -> NDArray[np.float64]:
+    def tau(self) -> Floats:
         """The threshold, (1,)."""
         return self.listed.tau
 
     @property
-    def W(self) -> NDArray[Any]:  # noqa: N802 (mathematics)
+    def W(self) -> Array:  # noqa: N802 (mathematics)
         """The weights, shape (features, labels): a view."""
-        weights: NDArray[Any] = self.shelf.problem.W
+        weights: Array = self.shelf.problem.W
         return weights[: self.n_features, : self.n_labels]
 
     def __len__(self) -> int:
         """How many documents are kept."""
         return int(self.shelf.alive.sum()) + len(self.listed)
 
-    def scores(self, columns: NDArray[np.uint32], values: Any) -> NDArray[Any]:
+    def scores(self, columns: NDArray[np.uint32], values: Any) -> Array:
         """Scores of one document, (labels,); words never seen say nothing."""
         from classmark.scores.kernels import scores_of
 
@@ -216,7 +217,7 @@ class LiveDual:
                     "grow first"
                 )
 
-    def _parts(self, handle: int) -> NDArray[np.float64]:
+    def _parts(self, handle: int) -> Floats:
         """What a document adds to w_r is parts[r] · x, shape (labels,)."""
         if handle in self.listed:
             return self.listed.parts(handle)
@@ -240,7 +241,7 @@ class LiveDual:
         self.place.append([-1])
         return len(self.place) - 1
 
-    def _add(self, lesson: Lesson, parts: NDArray[np.float64]) -> None:
+    def _add(self, lesson: Lesson, parts: Floats) -> None:
         """W += x ⊗ parts."""
         changed = np.flatnonzero(parts)
         weights = self.shelf.problem.W

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from classmark.arrays import Array
 
 
 class Growing:
@@ -17,7 +17,7 @@ class Growing:
     [0, 1, 5, 7]
     """
 
-    def __init__(self, start: NDArray[Any]) -> None:
+    def __init__(self, start: Array) -> None:
         self._room = np.array(start)
         self._used = len(start)
 
@@ -25,12 +25,12 @@ class Growing:
         return self._used
 
     @property
-    def array(self) -> NDArray[Any]:
+    def array(self) -> Array:
         """What has been appended, a view that holds until the next ``append``."""
         return self._room[: self._used]
 
     @property
-    def room(self) -> NDArray[Any]:
+    def room(self) -> Array:
         """The same with the spare places behind it, which are zero."""
         return self._room
 

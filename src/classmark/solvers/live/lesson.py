@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.preferences.decompose import Groups
 
 
@@ -22,7 +23,7 @@ class Lesson:
     """
 
     columns: NDArray[np.uint32]
-    values: NDArray[np.float64]
+    values: Floats
     labels: NDArray[np.uint32]
     levels: NDArray[np.float32]
     groups: Groups | None = None

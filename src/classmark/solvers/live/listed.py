@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.solvers.dual.explicit import ExplicitDual
 from classmark.solvers.live.lesson import Lesson
 from classmark.sparse import Rows
 
 ONE = np.zeros(1, np.int64)
-Duals = NDArray[np.float64]
 
 
 @dataclass(slots=True)
@@ -25,18 +24,18 @@ class Held:
     """
 
     lesson: Lesson
-    edges: NDArray[np.int64]
-    duals: Duals
-    compared: NDArray[np.bool_]
+    edges: Ints
+    duals: Floats
+    compared: Bools
     problem: ExplicitDual
 
-    def all_duals(self) -> Duals:
+    def all_duals(self) -> Floats:
         """The duals of all edges."""
         found = self.duals.copy()
         found[self.compared] = self.problem.alpha
         return found
 
-    def parts(self) -> NDArray[np.float64]:
+    def parts(self) -> Floats:
         """What it adds to w_r is parts[r] · x, (labels + 1,); the last: to tau."""
         out, duals = np.zeros(self.problem.W.shape[1] + 1), self.all_duals()
         np.add.at(out, self.edges[:, 0], duals)
@@ -78,16 +77,16 @@ class Listed:
         """What was learned from a document."""
         return self._documents[handle].lesson
 
-    def duals(self, handle: int) -> Duals:
+    def duals(self, handle: int) -> Floats:
         """The duals of a document's edges, group after group."""
         return self._documents[handle].all_duals()
 
-    def parts(self, handle: int) -> NDArray[np.float64]:
+    def parts(self, handle: int) -> Floats:
         """What a document adds to w_r is parts[r] · x, shape (labels,)."""
         return self._documents[handle].parts()[:-1]
 
     def put(
-        self, handle: int, lesson: Lesson, W: NDArray[Any], duals: Duals | None = None
+        self, handle: int, lesson: Lesson, W: Array, duals: Floats | None = None
     ) -> None:
         """Keep a document and learn it, unless its duals are known."""
         lesson = replace(lesson, values=lesson.values.astype(W.dtype, copy=False))
@@ -97,7 +96,7 @@ class Listed:
         if duals is None:
             held.problem.learn(ONE)
 
-    def drop(self, handle: int) -> tuple[Lesson, NDArray[np.float64]]:
+    def drop(self, handle: int) -> tuple[Lesson, Floats]:
         """Keep a document no longer; return it and what it has added to w, per label.
 
         What it has added to the threshold is taken off.
@@ -137,12 +136,12 @@ class Listed:
                 duals, W = held.all_duals(), held.problem.W
                 self._documents[handle] = self._held(held.lesson, duals, W)
 
-    def rebase(self, W: NDArray[Any]) -> None:
+    def rebase(self, W: Array) -> None:
         """Go on with larger weights."""
         for held in self._documents.values():
             held.problem.rebase(W)
 
-    def _held(self, lesson: Lesson, duals: Duals, W: NDArray[Any]) -> Held:
+    def _held(self, lesson: Lesson, duals: Floats, W: Array) -> Held:
         groups = lesson.groups or []
         edges = np.array([e for group in groups for e in group], np.int64)
         edges = edges.reshape(-1, 2)
@@ -167,7 +166,7 @@ def _count(lesson: Lesson) -> int:
     return sum(len(group) for group in lesson.groups or [])
 
 
-def lessons_of(problem: ExplicitDual, C: float) -> Iterator[tuple[Lesson, Duals]]:
+def lessons_of(problem: ExplicitDual, C: float) -> Iterator[tuple[Lesson, Floats]]:
     """The documents of a batch problem, and the duals of each."""
     n_labels = problem.W.shape[1]
     for i in range(problem.n_documents):

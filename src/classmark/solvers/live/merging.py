@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.solvers.dual.implicit import CODES
 
 if TYPE_CHECKING:
     from classmark.solvers.live.shelf import Shelf
 
-Whole = NDArray[np.int64]
 DIS, DME = CODES["dis"][0], CODES["dme"][0]
 
 
@@ -21,10 +20,10 @@ DIS, DME = CODES["dis"][0], CODES["dme"][0]
 class Table:
     """All duals of a shelf: of each its document, kind, slot and place in the pool."""
 
-    place: Whole
-    part: Whole
-    slot: Whole
-    at: Whole
+    place: Ints
+    part: Ints
+    slot: Ints
+    at: Ints
 
 
 def table_of(shelf: Shelf) -> Table:
@@ -39,7 +38,7 @@ def table_of(shelf: Shelf) -> Table:
     return Table(place, part, slot, at)
 
 
-def torn_by(shelf: Shelf, label: int, into: int) -> Whole:
+def torn_by(shelf: Shelf, label: int, into: int) -> Ints:
     """Documents whose duals, the label read as ``into``, would not be feasible.
 
     They list both, or do not compare the label, or hold ``into`` below a label that it
@@ -62,7 +61,7 @@ def torn_by(shelf: Shelf, label: int, into: int) -> Whole:
     return found[shelf.alive[found]]
 
 
-def _displaced(shelf: Shelf, label: int, into: int) -> Whole:
+def _displaced(shelf: Shelf, label: int, into: int) -> Ints:
     """Documents where one of the two is below a label that the other is not below."""
     table, levels = table_of(shelf), shelf.problem.levels
     losers = shelf.problem.pools[0].label[table.at]
@@ -74,7 +73,7 @@ def _displaced(shelf: Shelf, label: int, into: int) -> Whole:
     return table.place[wrong]
 
 
-def _levels_of(shelf: Shelf, label: int) -> NDArray[np.float64]:
+def _levels_of(shelf: Shelf, label: int) -> Floats:
     """The label's level in each document."""
     levels, found = shelf.problem.levels, np.zeros(len(shelf))
     at = np.flatnonzero(levels.columns == label)
@@ -82,7 +81,7 @@ def _levels_of(shelf: Shelf, label: int) -> NDArray[np.float64]:
     return found
 
 
-def _overfull(shelf: Shelf, label: int, into: int) -> Whole:
+def _overfull(shelf: Shelf, label: int, into: int) -> Ints:
     """Documents with more on both than a group may have (dis, dme)."""
     table, problem = table_of(shelf), shelf.problem
     pool, starts = problem.pools[0], problem.levels.starts

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Floats, Ints
 from classmark.solvers.dual.implicit import ImplicitDual
 from classmark.solvers.live.growing import Growing
 from classmark.solvers.live.lesson import Lesson
@@ -34,7 +34,7 @@ class Shelf:
         return len(self._alive)
 
     @property
-    def alive(self) -> NDArray[np.bool_]:
+    def alive(self) -> Bools:
         """Which places hold a document, bool (places,)."""
         return self._alive.array
 
@@ -70,7 +70,7 @@ class Shelf:
         self.alive[place] = False
         self._costs.array[place] = 0.0
 
-    def parts(self, place: int) -> NDArray[np.float64]:
+    def parts(self, place: int) -> Floats:
         """What a document adds to w_r is parts[r] · x, shape (labels,)."""
         from classmark.solvers.dual.kernels import coefficients
 
@@ -82,7 +82,7 @@ class Shelf:
         )  # fmt: skip
         return out
 
-    def held(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+    def held(self, places: Ints) -> Floats:
         """Σα of each place."""
         from classmark.solvers.pool.kernels import sum_of_slots
 
@@ -111,14 +111,14 @@ class Shelf:
             was, new = losers == label, losers == other
             losers[was], losers[new] = other, label
 
-    def with_label(self, label: int) -> NDArray[np.int64]:
+    def with_label(self, label: int) -> Ints:
         """Places whose list has the label."""
         at = np.flatnonzero(self._labels.array == label)
         places = np.searchsorted(self.problem.levels.starts, at, side="right") - 1
         places = np.unique(places)
         return places[self.alive[places]]
 
-    def tidy(self) -> NDArray[np.int64]:
+    def tidy(self) -> Ints:
         """Close the places of forgotten documents; return which are left, in order."""
         kept, problem = np.flatnonzero(self.alive), self.problem
         levels = problem.levels

@@ -7,15 +7,15 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Ints
 from classmark.solvers.dual.implicit import Caps, ImplicitDual, Pool
 from classmark.solvers.live.dual import LiveDual
 from classmark.solvers.live.growing import Growing
 from classmark.solvers.live.lesson import Lesson
 from classmark.sparse import Rows
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Array]
 
 
 def to_arrays(live: LiveDual) -> Arrays:
@@ -51,7 +51,7 @@ def to_arrays(live: LiveDual) -> Arrays:
     return found | _listed_arrays(live)
 
 
-def from_arrays(arrays: Mapping[str, NDArray[Any]], mapping: str) -> LiveDual:
+def from_arrays(arrays: Mapping[str, Array], mapping: str) -> LiveDual:
     """The live problem that ``to_arrays`` described."""
     visits, keep = (int(n) for n in arrays["numbers"])
     C, tau = (float(n) for n in arrays["prices"])
@@ -67,7 +67,7 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]], mapping: str) -> LiveDual:
     return live
 
 
-def _problem(arrays: Mapping[str, NDArray[Any]], mapping: str) -> ImplicitDual:
+def _problem(arrays: Mapping[str, Array], mapping: str) -> ImplicitDual:
     weights = np.array(arrays["weights"])
     parts = ("starts", "columns", "values")
     rows = Rows(*(arrays[f"words_{p}"] for p in parts), weights.shape[0])  # type: ignore[call-arg, arg-type]
@@ -102,7 +102,7 @@ def _listed_arrays(live: LiveDual) -> Arrays:
     }
 
 
-def _listed_lessons(arrays: Mapping[str, NDArray[Any]]) -> Any:
+def _listed_lessons(arrays: Mapping[str, Array]) -> Any:
     words, named, groups, edges = (
         arrays[f"listed_{name}"] for name in ("words", "named", "groups", "edges")
     )
@@ -123,9 +123,9 @@ def _listed_lessons(arrays: Mapping[str, NDArray[Any]]) -> Any:
         yield int(handle), lesson, arrays["listed_duals"][span]
 
 
-def _ends(lengths: list[int]) -> NDArray[np.int64]:
+def _ends(lengths: list[int]) -> Ints:
     return np.array([0, *accumulate(lengths)], np.int64)
 
 
-def _joined(parts: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+def _joined(parts: list[Array], dtype: Any) -> Array:
     return np.concatenate([np.empty(0, dtype), *parts])

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.solvers.live.listed import Listed
 from classmark.solvers.live.shelf import Shelf
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 SAMPLE = 16  # documents of which the least needed is let go
-Whole = NDArray[np.int64]
 
 
-def turns(first: int, count: int, total: int) -> Whole:
+def turns(first: int, count: int, total: int) -> Ints:
     """Numbers below ``total``, by the golden ratio: any run of them is spread evenly.
 
     >>> turns(0, 5, 10).tolist()
@@ -40,7 +39,7 @@ def visit_drawn(shelf: Shelf, listed: Listed, first: int, count: int) -> None:
 
 
 def least_needed(
-    shelf: Shelf, listed: Listed, owner: Whole, newest: int
+    shelf: Shelf, listed: Listed, owner: Ints, newest: int
 ) -> tuple[int, int]:
     """Of a few kept documents, not the newest, the handle and place of the least Σα.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.sparse import Rows
 
 
@@ -24,9 +24,7 @@ class OddsDual:
         self.rows, self.labels, self.n_documents = rows, labels, len(rows)
         sizes = np.diff(labels.starts)
         self.caps = C / np.repeat(sizes, sizes)
-        self.W: NDArray[np.float64] = np.zeros(
-            (rows.width, labels.width), rows.values.dtype
-        )
+        self.W: Floats = np.zeros((rows.width, labels.width), rows.values.dtype)
         self.P = np.zeros((labels.nnz, labels.width), rows.values.dtype)
         self.P[np.arange(labels.nnz), labels.columns] = 1.0
         self.entropy = np.zeros(labels.nnz)
@@ -40,7 +38,7 @@ class OddsDual:
         others = 1.0 + self.labels.width - np.repeat(sizes, sizes)
         self.entropy[silent] = np.log(others[silent])
 
-    def learn(self, order: NDArray[np.int64]) -> float:
+    def learn(self, order: Ints) -> float:
         """One pass; return the cost as it was seen on the way."""
         return self._visit(order, learn=True)
 
@@ -57,7 +55,7 @@ class OddsDual:
         half = 0.5 * float(flat @ flat)
         return half, float(self.caps @ self.entropy) - half
 
-    def _visit(self, order: NDArray[np.int64], *, learn: bool) -> float:
+    def _visit(self, order: Ints, *, learn: bool) -> float:
         from classmark.solvers.odds.kernels import odds_pass
 
         rows, labels = self.rows, self.labels

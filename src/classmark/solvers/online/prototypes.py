@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array, Floats
 from classmark.solvers.lines import LINE, with_room
 from classmark.solvers.online.rounds import Rounds
 from classmark.sparse import Rows
@@ -26,12 +26,12 @@ class Prototypes:
         self.average = average
         self.features = self.labels = 0
         self.rounds = Rounds()
-        self._last: NDArray[Any] = np.empty((0, 0))
-        self._timed: NDArray[np.float64] = np.empty((0, 0))
-        self._mean: NDArray[np.float64] | None = None
+        self._last: Array = np.empty((0, 0))
+        self._timed: Floats = np.empty((0, 0))
+        self._mean: Floats | None = None
 
     @classmethod
-    def of(cls, weights: NDArray[Any], *, average: bool = False) -> Prototypes:
+    def of(cls, weights: Array, *, average: bool = False) -> Prototypes:
         """Prototypes to go on from, shape (features, labels); copied when they move."""
         known = cls(average=average)
         known.features, known.labels = weights.shape
@@ -51,7 +51,7 @@ class Prototypes:
             self.rounds.extend(len(rows)),
         )  # fmt: skip
 
-    def scores(self, rows: Rows) -> NDArray[np.float64]:
+    def scores(self, rows: Rows) -> Floats:
         """Scores of all labels, shape (documents, labels); rows of ``features``."""
         found = _product(rows, self._last[: self.features])
         if self._timed.size:
@@ -59,7 +59,7 @@ class Prototypes:
             found -= timed / max(len(self.rounds), 1)
         return found[:, : self.labels]
 
-    def weights(self) -> NDArray[Any]:
+    def weights(self) -> Array:
         """Shape (features, labels): the mean, or a view of the last prototypes."""
         last = self._used(self._last)
         if not self._timed.size:
@@ -84,7 +84,7 @@ class Prototypes:
             self._timed = with_room(self._used(self._timed), room, np.float64)
         self.features, self.labels = features, labels
 
-    def _used(self, table: NDArray[Any]) -> NDArray[Any]:
+    def _used(self, table: Array) -> Array:
         return table[: self.features, : self.labels]
 
 
@@ -94,7 +94,7 @@ def _padded(labels: int, size: int) -> int:
     return whole if 4 * whole <= 5 * labels else labels
 
 
-def _product(rows: Rows, weights: NDArray[Any]) -> NDArray[np.float64]:
+def _product(rows: Rows, weights: Array) -> Floats:
     values = rows.values.astype(weights.dtype, copy=False)
     documents = Rows(rows.starts, rows.columns, values, rows.width).to_scipy()
     return np.asarray(documents @ weights, dtype=np.float64)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from classmark.arrays import Floats
 
 
 class Rounds:
@@ -17,11 +18,11 @@ class Rounds:
         return self._seen
 
     @property
-    def losses(self) -> NDArray[np.float64]:
+    def losses(self) -> Floats:
         """What was lost in each round, before learning from it."""
         return self._table[: self._seen]
 
-    def extend(self, n: int) -> NDArray[np.float64]:
+    def extend(self, n: int) -> Floats:
         """Begin ``n`` new rounds; return their place in the table, to be written."""
         first, self._seen = self._seen, self._seen + n
         if self._seen > len(self._table):

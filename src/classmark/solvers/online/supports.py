@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.scores.similarity import Kernel
 from classmark.solvers.online.rounds import Rounds
 from classmark.sparse import Rows, stack, take
 
 BLOCK = 256  # documents whose similarities are computed together
-Numbers = NDArray[np.float64]
 
 
 class Supports:
@@ -44,9 +43,9 @@ class Supports:
         self.labels = 0
         self.rounds = Rounds()
         self.documents = stack([])
-        self.steps: Numbers = np.empty((0, 0))
-        self.when: NDArray[np.int64] = np.empty(0, np.int64)
-        self._sizes: Numbers = np.empty(0)
+        self.steps: Floats = np.empty((0, 0))
+        self.when: Ints = np.empty(0, np.int64)
+        self._sizes: Floats = np.empty(0)
 
     @property
     def features(self) -> int:
@@ -83,7 +82,7 @@ class Supports:
         self.documents = take(both, kept)
         self.steps, self.when, self._sizes = steps[kept], when[kept], sizes[kept]
 
-    def scores(self, rows: Rows) -> Numbers:
+    def scores(self, rows: Rows) -> Floats:
         """Scores (or mean points) of all labels, shape (documents, labels)."""
         scores = np.zeros((len(rows), self.labels))
         for part in _blocks(len(rows)):
@@ -91,14 +90,14 @@ class Supports:
             scores[part] = self._votes(similar) if self.vote else similar @ self._sum()
         return scores
 
-    def _sum(self) -> Numbers:
+    def _sum(self) -> Floats:
         """The steps, or for the mean their shares of the rounds."""
         if not self.average:
             return self.steps
         shares = 1.0 - self.when / max(len(self.rounds), 1)
         return np.asarray(self.steps * shares[:, np.newaxis])
 
-    def _votes(self, similar: Numbers) -> Numbers:
+    def _votes(self, similar: Floats) -> Floats:
         from classmark.solvers.online.kernels import vote_pass
 
         survived = np.diff(np.concatenate([[0], self.when, [len(self.rounds)]]))
@@ -106,7 +105,7 @@ class Supports:
         vote_pass(similar, self.steps, survived / max(len(self.rounds), 1), points)
         return points
 
-    def _similar(self, rows: Rows, others: Rows) -> Numbers:
+    def _similar(self, rows: Rows, others: Rows) -> Floats:
         if not len(others):
             return np.empty((len(rows), 0))
         width = max(rows.width, others.width)
@@ -118,5 +117,5 @@ def _widened(rows: Rows, width: int) -> Rows:
     return Rows(rows.starts, rows.columns, rows.values, width)
 
 
-def _blocks(n: int) -> Iterator[NDArray[np.int64]]:
+def _blocks(n: int) -> Iterator[Ints]:
     return (np.arange(n)[start : start + BLOCK] for start in range(0, n, BLOCK))

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from classmark.arrays import Floats, Ints
 
 
 class Priced(NamedTuple):
@@ -21,14 +20,14 @@ class Priced(NamedTuple):
     hinge: float
     smooth: float
     slopes: float
-    coefficients: Array
+    coefficients: Floats
 
 
 class Sample(NamedTuple):
     """Some pairs, and what all pairs count together."""
 
-    winners: NDArray[np.int64]
-    losers: NDArray[np.int64]
+    winners: Ints
+    losers: Ints
     total: float
 
 
@@ -39,9 +38,9 @@ class Runs(NamedTuple):
     each run;  levels : of each run, the number of its grade among all grades.
     """
 
-    bounds: NDArray[np.int64]
-    queries: NDArray[np.int64]
-    levels: NDArray[np.int64]
+    bounds: Ints
+    queries: Ints
+    levels: Ints
 
 
 class GradedPairs:
@@ -57,7 +56,7 @@ class GradedPairs:
     """
 
     def __init__(
-        self, runs: Runs, counts: Array, shares: Array, table: Array | None = None
+        self, runs: Runs, counts: Floats, shares: Floats, table: Floats | None = None
     ) -> None:
         listed = list(_joined(runs) if table is None else _each(runs))
         listed.sort(key=lambda join: join[0])
@@ -84,7 +83,7 @@ class GradedPairs:
         losers, winners = (self.joins[which][:, [1, 3]] + place).T
         return Sample(winners, losers, float(weights.sum()))
 
-    def price(self, scores: Array, width: float) -> Priced:
+    def price(self, scores: Floats, width: float) -> Priced:
         """What these scores cost, hinges being smooth over ``width``."""
         from classmark.solvers.pairs.kernels import arrange, price
 
@@ -94,14 +93,14 @@ class GradedPairs:
         hinge, smooth, slopes = price(scores, *held, width, out)
         return Priced(hinge, smooth, slopes, out)
 
-    def bend(self, scores: Array, width: float) -> Callable[[Array], Array]:
+    def bend(self, scores: Floats, width: float) -> Callable[[Floats], Floats]:
         """The second derivative by the scores, as a product."""
         from classmark.solvers.pairs.kernels import arrange, bend
 
         arrange(scores, self.runs.bounds, self.joins, self.orders)
         orders, out = self.orders.copy(), np.empty(len(scores))
 
-        def product(x: Array) -> Array:
+        def product(x: Floats) -> Floats:
             held = orders, self.joins, self.prices, self.counts
             bend(scores, *held, width, x, out)
             return out

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from classmark.solvers.pairs.graded import Array, Priced, Sample
+from classmark.arrays import Floats, Ints
+from classmark.solvers.pairs.graded import Priced, Sample
 
 
 class ListedPairs(NamedTuple):
     """winners, losers : row numbers, (pairs,);  counts : of each pair, (pairs,)."""
 
-    winners: NDArray[np.int64]
-    losers: NDArray[np.int64]
-    counts: Array
+    winners: Ints
+    losers: Ints
+    counts: Floats
 
     def sample(self, size: int, random: np.random.Generator) -> Sample:
         """So many pairs at random, each as probable as its count, and Σ count."""
@@ -24,7 +24,7 @@ class ListedPairs(NamedTuple):
         which = random.choice(len(self.counts), size, p=self.counts / total)
         return Sample(self.winners[which], self.losers[which], total)
 
-    def price(self, scores: Array, width: float) -> Priced:
+    def price(self, scores: Floats, width: float) -> Priced:
         """What these scores cost, hinges being smooth over ``width``."""
         z = 1.0 - scores[self.winners] + scores[self.losers]
         slopes = np.clip(z / width, 0.0, 1.0)
@@ -36,7 +36,7 @@ class ListedPairs(NamedTuple):
             self._spread(held, len(scores)),
         )
 
-    def bend(self, scores: Array, width: float) -> Callable[[Array], Array]:
+    def bend(self, scores: Floats, width: float) -> Callable[[Floats], Floats]:
         """The second derivative by the scores, as a product."""
         z = 1.0 - scores[self.winners] + scores[self.losers]
         bent = np.flatnonzero((z > 0.0) & (z <= width))
@@ -45,7 +45,7 @@ class ListedPairs(NamedTuple):
             few.counts / width * (x[few.winners] - x[few.losers]), len(scores)
         )
 
-    def _spread(self, values: Array, n: int) -> Array:
+    def _spread(self, values: Floats, n: int) -> Floats:
         """Σ over pairs of the value at the winner's row, less at the loser's."""
         won = np.bincount(self.winners, values, minlength=n)
         lost = np.bincount(self.losers, values, minlength=n)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.randomness import generator
@@ -15,8 +15,7 @@ from classmark.solvers.cutting.linear import dot, linear
 from classmark.solvers.pairs.graded import Priced, Sample
 from classmark.sparse import Rows, take
 
-Array = NDArray[np.float64]
-Product = Callable[[Array], Array]
+Product = Callable[[Floats], Floats]
 WIDEST, NARROWER, NARROWEST = 1.5, 0.1, 1e-6  # ε: at first, each time, at last
 PART = 0.3  # of the gap: what is left of the smoother problem's own
 LOOSE, MOST = 0.1, 60  # a direction's residual, and the products it may take
@@ -31,10 +30,10 @@ class Pairs(Protocol):
     def sample(self, size: int, random: np.random.Generator) -> Sample:
         """So many pairs at random, each as probable as its price, and Σ price."""
 
-    def price(self, scores: Array, width: float) -> Priced:
+    def price(self, scores: Floats, width: float) -> Priced:
         """What these scores cost, hinges being smooth over ``width``."""
 
-    def bend(self, scores: Array, width: float) -> Product:
+    def bend(self, scores: Floats, width: float) -> Product:
         """The second derivative by the scores, as a product."""
 
 
@@ -45,7 +44,7 @@ class Solution(NamedTuple):
     value, at least 0;  steps : how many were made.
     """
 
-    weights: Array
+    weights: Floats
     objective: float
     gap: float
     steps: int
@@ -132,7 +131,7 @@ class _Search:
         self.scores = self.scores + length * along
         return length > 0.0
 
-    def _length(self, way: Array, along: Array) -> float:
+    def _length(self, way: Floats, along: Floats) -> float:
         """Where the slope along the way is a small part of what it is at 0.
 
         The slope rises with the length, piecewise linearly: between a place before the
@@ -176,7 +175,7 @@ class _Shape:
         self.values, self.vectors = np.linalg.eigh(scatter * self.sample.total)
         self.values = np.maximum(self.values, 0.0)
 
-    def solver(self, scores: Array, width: float, C: float) -> Product:
+    def solver(self, scores: Floats, width: float, C: float) -> Product:
         """(1 + C/ε · share of the pairs bent here · V diag(λ) Vᵀ)⁻¹, as a product."""
         apart = scores[self.sample.winners] - scores[self.sample.losers]
         share = float(((apart < 1.0) & (apart > 1.0 - width)).mean())
@@ -184,7 +183,7 @@ class _Shape:
         return lambda v: self.vectors @ ((v @ self.vectors) / size)
 
 
-def _solve(product: Product, right: Array, near: Product) -> Array:
+def _solve(product: Product, right: Floats, near: Product) -> Floats:
     """Solve A v = right roughly, by conjugate gradients; near : A⁻¹, nearly."""
     v, residual = np.zeros(len(right)), right.copy()
     nearly = near(residual)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Floats, Ints
 from classmark.randomness import Seed, generator
 from classmark.solvers.dual.implicit import squares
 from classmark.solvers.sparse.store import Store
@@ -34,7 +34,7 @@ class SparseDual:
         self,
         rows: Rows,
         levels: Rows,
-        caps: NDArray[np.float64],
+        caps: Floats,
         *,
         center: csr_matrix | None = None,
         least: float = 1e-6,
@@ -64,7 +64,7 @@ class SparseDual:
         self.store = Store(nothing, kind, self.spare)
         self.random = generator(seed)
 
-    def learn(self, order: NDArray[np.int64]) -> float:
+    def learn(self, order: Ints) -> float:
         """One pass; return the cost as it was seen on the way."""
         return self._visit(order, learn=True)
 
@@ -99,7 +99,7 @@ class SparseDual:
         weights.eliminate_zeros()
         return weights
 
-    def parts(self) -> tuple[csr_matrix, NDArray[np.float64]]:
+    def parts(self) -> tuple[csr_matrix, Floats]:
         """Document i adds parts[i, r] · x_i to v_r; and the same for u."""
         from scipy.sparse import csr_matrix
 
@@ -117,7 +117,7 @@ class SparseDual:
         ahead, fellow = _pairs(starts, owner, lengths, self.levels.values)
         others = k - np.bincount(ahead, minlength=len(counts))
         whole = np.bincount(group[~single], dual[~single], len(counts))
-        rest: NDArray[np.float64] = whole / np.maximum(others, 1.0)
+        rest: Floats = whole / np.maximum(others, 1.0)
         winner = self.levels.columns
         columns = np.concatenate([winner[group], loser[single], winner[fellow]])
         values = np.concatenate([dual, -dual[single], rest[ahead]])
@@ -126,7 +126,7 @@ class SparseDual:
         shared = np.bincount(owner, -rest, self.n_documents).astype(np.float64)
         return found, shared
 
-    def learned(self) -> tuple[csr_matrix, NDArray[np.float64]]:
+    def learned(self) -> tuple[csr_matrix, Floats]:
         """What the duals stand for: v, and u."""
         documents = self.rows.to_scipy()
         single, shared = self.parts()
@@ -144,7 +144,7 @@ class SparseDual:
         learned, self.shared = self.learned()
         self.store = Store(learned, self.rows.values.dtype, self.spare)
 
-    def _visit(self, order: NDArray[np.int64], *, learn: bool) -> float:
+    def _visit(self, order: Ints, *, learn: bool) -> float:
         from classmark.solvers.active.kernels import FEW
         from classmark.solvers.sparse.kernels import active_pass
 
@@ -169,11 +169,11 @@ class SparseDual:
 
 
 def _pairs(
-    starts: NDArray[np.int64],
-    owner: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    levels: NDArray[np.float64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    starts: Ints,
+    owner: Ints,
+    lengths: Ints,
+    levels: Floats,
+) -> tuple[Ints, Ints]:
     """Pairs (p, h) of listed labels of a document where p cannot be above h."""
     many = lengths[owner]
     first = np.repeat(np.arange(len(owner)), many)

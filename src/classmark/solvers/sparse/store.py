@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Array
 from classmark.problems import Mistake
 from classmark.sparse import Rows
 
@@ -45,7 +45,7 @@ class Store:
         return int(self.length.sum())
 
     @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
+    def arrays(self) -> tuple[Array, ...]:
         """What the kernels take."""
         return self.first, self.length, self.room, self.label, self.value, self.used
 

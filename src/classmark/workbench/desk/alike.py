@@ -7,13 +7,12 @@ from weakref import WeakSet
 
 import numpy as np
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.workbench.desk.held import AT_ONCE, shelf_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from classmark.sparse import Rows
     from classmark.workbench.desk.desk import Desk
 
@@ -63,7 +62,7 @@ def nearly_same(desk: Desk, document: str) -> list[Alike]:
     return [one for one in alike(desk, document) if one.cosine >= NEARLY]
 
 
-def cosines_to(rows: Rows, at: int) -> NDArray[np.float64]:
+def cosines_to(rows: Rows, at: int) -> Floats:
     """⟨x, c⟩ for each row x of unit length and the row c at a place, shape (n,).
 
     >>> from classmark.sparse import rows_from

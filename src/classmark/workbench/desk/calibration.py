@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Bools, Floats
 from classmark.measures import calibration_error, reliability
 from classmark.ranking import top
 from classmark.workbench.collecting import TEST, text_of
@@ -122,7 +122,7 @@ def _measured(project: Project, ids: Sequence[str]) -> Promises:
 
 def _shown(
     project: Project, model: TextRanker, ids: Sequence[str]
-) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+) -> Iterator[tuple[Floats, Bools]]:
     """Of each document the probabilities of the first ten, and whether they hold."""
     for id_ in ids:
         record = project.store.record(id_)

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.taxonomy.category import ACTIVE, Category
 from classmark.workbench.desk.wordings import Wordings, plain, runs
@@ -150,7 +151,7 @@ class Finder:
         return found
 
 
-def _highest(rate: NDArray[np.float64], count: int) -> list[int]:
+def _highest(rate: Floats, count: int) -> list[int]:
     places = np.flatnonzero(rate)
     if len(places) > count:
         places = places[np.argpartition(-rate[places], count)[:count]]

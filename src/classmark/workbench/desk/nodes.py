@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.problems import Mistake
 from classmark.taxonomy.category import ACTIVE, Category
 from classmark.workbench.desk.holdings import Holdings, holdings_of
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from classmark.workbench.desk.desk import Desk
     from classmark.workbench.store import Store
 
-Numbers = NDArray[np.int64]
 AT_ONCE = 200  # daughters of a category that are shown at once
 EXAMPLES, TICKED = 8, 60  # documents that are shown, and that a split may take
 RANKED = """
@@ -224,7 +223,7 @@ def _summed(held: Holdings, tree: Taxonomy) -> dict[str, int]:
     return {names[at]: int(counts[at]) for at in np.flatnonzero(counts)}
 
 
-def _upwards(tree: Taxonomy, nodes: Numbers) -> Iterator[Numbers]:
+def _upwards(tree: Taxonomy, nodes: Ints) -> Iterator[Ints]:
     """The nodes, those above them, and so on."""
     while len(nodes):
         yield nodes
@@ -232,14 +231,14 @@ def _upwards(tree: Taxonomy, nodes: Numbers) -> Iterator[Numbers]:
         nodes = above[above >= 0]
 
 
-def _met(tree: Taxonomy, documents: Numbers, nodes: Numbers) -> Numbers:
+def _met(tree: Taxonomy, documents: Ints, nodes: Ints) -> Ints:
     """Each node that a document meets on the ways up from its labels, once."""
     pairs = [np.zeros(0, np.int64)]
     while len(nodes):
         pairs.append(documents * len(tree) + nodes)
         above = tree.lineage.parent[nodes]
         documents, nodes = documents[above >= 0], above[above >= 0]
-    found: Numbers = np.unique(np.concatenate(pairs)) % max(1, len(tree))
+    found: Ints = np.unique(np.concatenate(pairs)) % max(1, len(tree))
     return found
 
 

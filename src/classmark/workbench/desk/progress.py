@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from classmark.arrays import Floats
 from classmark.taxonomy.category import ACTIVE
-from classmark.workbench.desk.effort import Floats, Given, Step, step, steps
+from classmark.workbench.desk.effort import Given, Step, step, steps
 from classmark.workbench.desk.following import following
 from classmark.workbench.desk.once import once
 

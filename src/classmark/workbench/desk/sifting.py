@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.workbench.desk.baskets import (
     Basket,
@@ -29,8 +30,6 @@ from classmark.workbench.screens import (
 from classmark.workbench.searches import open_search, standing_marks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from classmark.workbench.project import Project
     from classmark.workbench.searches import Mark, Said, Search
     from classmark.workbench.vectors import Collection
@@ -133,9 +132,7 @@ class Sifting:
         """Every word's part of a document's score, the bias left out."""
         return self._reader.reasons(document, self._weights())
 
-    def _candidates(
-        self, project: Project, weights: NDArray[np.float64]
-    ) -> list[Candidate]:
+    def _candidates(self, project: Project, weights: Floats) -> list[Candidate]:
         found, analyzer = [], self._collection.vectorizer.analyzer_
         for rank, each in enumerate(self._shown(), 1):
             document = project.store.document(each.id)
@@ -148,14 +145,12 @@ class Sifting:
             )
         return found
 
-    def _why(
-        self, document: str, weights: NDArray[np.float64]
-    ) -> tuple[tuple[str, float], ...]:
+    def _why(self, document: str, weights: Floats) -> tuple[tuple[str, float], ...]:
         parts = self._reader.reasons(document, weights).parts
         best = [(part.word, part.part) for part in parts if part.part > 0]
         return tuple(best[:REASONS])
 
-    def _weights(self) -> NDArray[np.float64]:
+    def _weights(self) -> Floats:
         self._screening.learn()
         query = self._screening.query
         width = self._collection.rows.width

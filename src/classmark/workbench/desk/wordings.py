@@ -16,9 +16,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from classmark.arrays import Ints
 from classmark.text.tokens import fold, fold_accents
 
-Numbers = NDArray[np.int64]
 Likeness = NDArray[np.float32]
 EXACT, BEGINNING, SLIP, PART = 1.0, 0.85, 0.5, 0.45
 SHORTEST_PART, SHORTEST_SLIP, LONGEST_SLIP = 3, 4, 24
@@ -77,7 +77,7 @@ class Wordings:
             self._put(found, self._slips(word), SLIP)
         return found
 
-    def _known(self, word: str) -> Iterator[tuple[Numbers, float]]:
+    def _known(self, word: str) -> Iterator[tuple[Ints, float]]:
         first, last = self._beginning(word)
         yield np.arange(first, last), BEGINNING
         if first < last and self.words[first] == word:
@@ -85,7 +85,7 @@ class Wordings:
         if len(word) >= SHORTEST_PART or not word.isascii():
             yield self._containing(word), PART
 
-    def _put(self, found: Likeness, places: Numbers, factor: float) -> None:
+    def _put(self, found: Likeness, places: Ints, factor: float) -> None:
         """Raise the likeness of the texts that have the words at these places."""
         start = self._start[places]
         count = self._start[places + 1] - start
@@ -101,7 +101,7 @@ class Wordings:
         return first, bisect_left(self.words, word + AFTER, first)
 
     @cached_property
-    def _line(self) -> tuple[str, Numbers]:
+    def _line(self) -> tuple[str, Ints]:
         """All words in one line, and where each begins."""
         lengths = np.array([len(word) + 1 for word in self.words], np.int64)
         return "\n".join(self.words), np.cumsum(lengths) - lengths
@@ -112,12 +112,12 @@ class Wordings:
         found = Counter(letter for word in self.words for letter in set(word))
         return [letter for letter, _ in found.most_common(LETTERS)]
 
-    def _containing(self, word: str) -> Numbers:
+    def _containing(self, word: str) -> Ints:
         line, starts = self._line
         hits = [match.start() for match in re.finditer(re.escape(word), line)]
         return np.unique(np.searchsorted(starts, np.array(hits, np.int64), "right") - 1)
 
-    def _slips(self, word: str) -> Numbers:
+    def _slips(self, word: str) -> Ints:
         """Words that begin with the word, but for one letter."""
         found: set[int] = set()
         if SHORTEST_SLIP <= len(word) <= LONGEST_SLIP:

@@ -15,7 +15,8 @@ from classmark.arrays import Bools, Ints
 from classmark.compiled import compiled
 
 GONE = 0xFFFFFFFF
-_ONE, _FAR = np.uint64(1), np.uint64(32)
+_ONE, _LOW = np.uint64(1), np.uint64(0xFFFFFFFF)
+_FAR = np.uint64(32)
 
 
 @compiled

@@ -15,7 +15,8 @@ from classmark.compiled import compiled
 
 NEWLINE = 10
 _BASIS, _PRIME = np.uint64(2166136261), np.uint64(16777619)
-_LOW, _FOLD, _ONE = np.uint64(0xFFFFFFFF), np.uint64(15), np.uint64(1)
+_ONE, _LOW = np.uint64(1), np.uint64(0xFFFFFFFF)
+_FOLD = np.uint64(15)
 
 
 @compiled

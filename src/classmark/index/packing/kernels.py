@@ -20,8 +20,9 @@ from classmark.compiled import compiled
 
 BLOCK = 128
 PATCHED = 8
-_NONE, _ONE, _THREE, _SIX, _SEVEN = (np.uint64(n) for n in (0, 1, 3, 6, 7))
-_FAR, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+_NONE, _THREE, _SIX, _SEVEN = (np.uint64(n) for n in (0, 3, 6, 7))
+_ONE, _LOW = np.uint64(1), np.uint64(0xFFFFFFFF)
+_FAR = np.uint64(32)
 _LENGTHS = np.array([n.bit_length() for n in range(256)], np.int64)
 
 

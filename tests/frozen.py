@@ -110,7 +110,9 @@ def estimators():
     vectorizer = cm.Vectorizer()
     X = vectorizer.fit_transform(texts)
     T = vectorizer.transform(list(data.test.texts))
-    results["LiveVectorizer"] = digest(cm.LiveVectorizer().fit_transform(texts))
+    live = cm.LiveVectorizer()
+    live.partial_fit(texts)
+    results["LiveVectorizer"] = digest(live.transform(texts))
     results["select_features"] = digest(np.asarray(cm.select_features(X, Y)))
     rankers = {
         "Rocchio": cm.Rocchio(),

@@ -40,9 +40,9 @@ test: $(TEST) ## the tests of every room, the README's examples, a walk through 
 
 test-rest: $(DEV) ## what make test leaves out: browser, PostgreSQL, machines, promises, laws, data sets (ten minutes)
 	@$(BIN)/python -m classmark.compiling all
-	$(PYTEST) -m full || { echo "once more what failed, with nothing beside it: some of these tests measure time"; $(BIN)/python -m pytest -q --lf -m full; }
+	$(MEMORY) $(PYTEST) -m full --assert=plain || { echo "once more what failed, with nothing beside it: some of these tests measure time"; $(BIN)/python -m pytest -q --lf -m full; }
 	echo "the kernels once more as plain Python: errors have line numbers, and both arithmetics agree"
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "not full" -k "not two_bytes_can_name and not memory_grows_as_the_rows_do_not_as_the_pairs" \
+	NUMBA_DISABLE_JIT=1 $(MEMORY) $(PYTEST) --assert=plain -m "not full and not compiled_only" \
 	  tests/corpus tests/losses tests/measures tests/solvers tests/text tests/rankers/test_preference.py
 
 test-all: test test-rest ## both (a quarter of an hour; tests marked data need CLASSMARK_DATA)

@@ -13,7 +13,7 @@ import selection
 # In CI the examples are the same every time; at the desk they are new ones.
 PROFILE = settings(deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.register_profile("quick", PROFILE, max_examples=25)
-settings.register_profile("full", PROFILE, max_examples=50)
+settings.register_profile("full", PROFILE, max_examples=40)
 settings.register_profile("promises", PROFILE, max_examples=200)
 
 

@@ -29,7 +29,9 @@ METHODS = (
     "precision-recall precision@k recall@k biased"
 ).split()
 MODELS = "boolean cosine bm25 jm dirichlet bim pl2 inl2 dph lgd spl".split()
-TIMES = re.compile(r"\d+(\.\d+)?(e-\d+)? ?(s|ms|µs|seconds?|docs/s|MB/s)\b|\d{4}-\d\d-\d\d[T ][\d:.+Z]+")
+TIMES = re.compile(
+    r"\d+(\.\d+)?(e-\d+)? ?(s|ms|µs|seconds?|docs/s|MB/s)\b|\d{4}-\d\d-\d\d[T ][\d:.+Z]+"
+)
 COMMANDS = """
 suggest --text "a stone church with a tall tower"
 index
@@ -157,7 +159,9 @@ def letor():
     A = sp.random(300, 300, 0.02, random_state=1, format="csr")
     A.data[:] = 1
     for method in ("power", "gauss-seidel", "eigen"):
-        results[f"pagerank {method}"] = digest(np.round(cm.pagerank(A, method=method), 12))
+        results[f"pagerank {method}"] = digest(
+            np.round(cm.pagerank(A, method=method), 12)
+        )
     return results
 
 
@@ -294,7 +298,9 @@ def compare(before, after):
         different += 1
         print(f"--- {name}")
         if isinstance(old, str) and isinstance(new, str) and "\n" in old:
-            lines = difflib.unified_diff(old.split("\n"), new.split("\n"), n=0, lineterm="")
+            lines = difflib.unified_diff(
+                old.split("\n"), new.split("\n"), n=0, lineterm=""
+            )
             print("\n".join(list(lines)[2:40]))
         else:
             print(f"  {old}\n  {new}")

@@ -61,7 +61,7 @@ def shelf(tmp_path_factory):
         f"word{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}{i % 7}" for i in range(900)
     ]
     with path.open("w") as file:
-        for number in range(30_000):
+        for number in range(15_000):
             text = " ".join(words[(number * k + k * k) % 900] for k in range(1, 60))
             file.write(json.dumps({"id": f"d{number}", "text": text}) + "\n")
     return path
@@ -137,7 +137,7 @@ def is_alive(process):
 def test_commands_over_machines_print_what_they_print_without(local, shelf, tmp_path):
     there = tmp_path / "index"
     said = given("index", shelf, "--to", there, "--shards", 3, "--workers", 2, "--json")
-    assert json.loads(said)[0]["documents"] == 30_000
+    assert json.loads(said)[0]["documents"] == 15_000
     assert len(list(there.glob("segment-*"))) == 3
     asked = ("search", "wordaa0", "wordbb3", "--json", "--index")
     alone = given(*asked, local)

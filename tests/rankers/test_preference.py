@@ -81,6 +81,7 @@ def test_weight_two_is_twice_the_cost():
     assert np.allclose(a.coef_, b.coef_, atol=1e-3)
 
 
+@pytest.mark.compiled_only
 def test_relabelling_permutes_the_answer():
     X, Y = problem(4)
     order = np.array([3, 1, 4, 0, 2])
@@ -191,6 +192,7 @@ def test_kernels_that_are_none_are_told():
         PreferenceRanker(kernel="rbf").fit(X, Y).evidence(X[:1], 0)
 
 
+@pytest.mark.compiled_only
 def test_a_path_reaches_the_optimum_of_each_cost():
     X, Y = problem(11)
     rankers = list(PreferenceRanker(tol=1e-4).path(X, Y, [1.0, 0.1, 10.0]))

@@ -61,6 +61,7 @@ def test_planes_reach_the_optimum_over_all_labellings(kind, C, seed):
     assert found.objective == pytest.approx(value, rel=1e-9)
 
 
+@pytest.mark.compiled_only
 @pytest.mark.parametrize("C", [1.0, 100.0])
 @pytest.mark.parametrize(
     ("kind", "margins"),
@@ -88,6 +89,7 @@ def test_proposition_1_one_class_is_its_structural_form(C):
     assert found.objective == pytest.approx(each.objective, rel=3e-6)
 
 
+@pytest.mark.compiled_only
 @pytest.mark.parametrize("scaled", [literal_scale, balanced_scale])
 @pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
 @pytest.mark.parametrize("examples", [1, 12, 60])

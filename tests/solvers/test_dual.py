@@ -187,6 +187,7 @@ def test_svm_is_liblinear_one_label_at_a_time():
         assert np.allclose(ours.W[:, r], theirs.coef_.ravel(), atol=2e-3)
 
 
+@pytest.mark.compiled_only
 def test_two_threads_reach_the_same_optimum_with_an_exact_gap():
     X, Y = problem(3, n=60, d=10, k=6)
     alone = ascend(implicit(X, Y, "dom"), 1e-4, 3000)
@@ -195,6 +196,7 @@ def test_two_threads_reach_the_same_optimum_with_an_exact_gap():
     assert pair.gap <= 1e-4
 
 
+@pytest.mark.compiled_only
 def test_pools_grow_and_documents_without_words_or_labels_do_no_harm():
     X, Y = problem(4, n=50, d=8, k=9)
     X[7], Y[8] = 0, 0

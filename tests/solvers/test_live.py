@@ -94,6 +94,7 @@ def test_labels_not_born_yet_compete_with_none(mapping):
     assert known.W[:, 2:].any()
 
 
+@pytest.mark.compiled_only
 @pytest.mark.parametrize("mapping", MAPPINGS)
 def test_words_that_come_later_are_as_if_known_before(mapping):
     late, early = started(mapping), started(mapping)
@@ -106,6 +107,7 @@ def test_words_that_come_later_are_as_if_known_before(mapping):
     assert np.array_equal(late.W, early.W[: late.n_features])
 
 
+@pytest.mark.compiled_only
 def test_more_labels_than_two_bytes_can_name():
     live = from_nothing("dom", 1.0)
     live.grow(3, 65_530)

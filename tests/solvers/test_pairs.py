@@ -199,6 +199,7 @@ def peak(rows, queries):
     return most, len(pairs)
 
 
+@pytest.mark.compiled_only
 def test_memory_grows_as_the_rows_do_not_as_the_pairs():
     hinges_of_pairs(*_compiled())
     small, few = peak(20_000, 4)

@@ -1,6 +1,6 @@
-"""What the engine computes and the commands print, as digests to compare after a change.
+"""What the engine computes and the commands print: digests to compare after a change.
 
-``python tests/frozen.py write FOLDER`` before, ``… compare FOLDER`` after: every
+``python benchmarks/frozen.py write FOLDER`` before, ``… compare FOLDER`` after: every
 estimator fitted on the embedded library, the bytes of an index and its answers, a
 project's life by the command line, the API's description. Weights are compared to
 the bit, so both runs must be on the same machine.
@@ -24,13 +24,35 @@ import scipy.sparse as sp
 
 import classmark as cm
 
-METHODS = (
-    "auto centroid one-class rocchio two-class balanced balanced-literal "
-    "precision-recall precision@k recall@k biased"
-).split()
-MODELS = "boolean cosine bm25 jm dirichlet bim pl2 inl2 dph lgd spl".split()
+METHODS = [
+    "auto",
+    "centroid",
+    "one-class",
+    "rocchio",
+    "two-class",
+    "balanced",
+    "balanced-literal",
+    "precision-recall",
+    "precision@k",
+    "recall@k",
+    "biased",
+]
+MODELS = [
+    "boolean",
+    "cosine",
+    "bm25",
+    "jm",
+    "dirichlet",
+    "bim",
+    "pl2",
+    "inl2",
+    "dph",
+    "lgd",
+    "spl",
+]
 TIMES = re.compile(
-    r"\d+(\.\d+)?(e-\d+)? ?(s|ms|µs|seconds?|docs/s|MB/s)\b|\d{4}-\d\d-\d\d[T ][\d:.+Z]+"
+    r"\d+(\.\d+)?(e-\d+)? ?(s|ms|µs|seconds?|docs/s|MB/s)\b"
+    r"|\d{4}-\d\d-\d\d[T ][\d:.+Z]+"
 )
 COMMANDS = """
 suggest --text "a stone church with a tall tower"
@@ -246,7 +268,10 @@ def helps():
         texts["help " + " ".join(words)] = text
         listed = text.partition("Commands:\n")[2]
         if len(words) < 2:
-            names += [[*words, m] for m in re.findall(r"^  (\w[\w-]*)  ", listed, re.M)]
+            names += [
+                [*words, m]
+                for m in re.findall(r"^  (\w[\w-]*)  ", listed, re.MULTILINE)
+            ]
     return texts
 
 

@@ -117,6 +117,7 @@ def fitted(estimator):
 
 
 def library():
+    """The embedded library, and the label numbers of its training documents."""
     data = cm.datasets.load("library")
     names = {name: k for k, name in enumerate(data.label_names)}
     train = [[names[x] for x in labels] for labels in data.train.labels]
@@ -168,6 +169,7 @@ def estimators():
 
 
 def letor():
+    """Learners of orders on made-up queries, and PageRank on a made-up graph."""
     rng = np.random.default_rng(5)
     qid = np.repeat(np.arange(40), 12)
     X = rng.normal(size=(480, 9))
@@ -188,6 +190,7 @@ def letor():
 
 
 def trees(X, Y, T):
+    """Classifiers of a made-up tree over the library's documents."""
     rng = np.random.default_rng(3)
     edges = [("root", f"a{i}") for i in range(4)]
     leaves = [f"l{i}" for i in range(20)]
@@ -212,6 +215,7 @@ def trees(X, Y, T):
 
 
 def clusters(X):
+    """Every way to cluster."""
     results = {}
     for name in ("SphericalKMeans", "SoftMixture", "Agglomerative"):
         model = getattr(cm, name)(6)
@@ -221,6 +225,7 @@ def clusters(X):
 
 
 def index(folder):
+    """The bytes of an index, and its answers under every model."""
     data, _ = library()
     documents = list(zip(data.train.ids, data.train.texts, strict=True))
     built = cm.Index.build(folder / "index", documents)
@@ -304,6 +309,7 @@ def openapi(place):
 
 
 def everything():
+    """All results by name."""
     folder = Path(tempfile.mkdtemp())
     try:
         return {
@@ -333,6 +339,7 @@ def compare(before, after):
 
 
 def main():
+    """Write or compare."""
     verb, folder = sys.argv[1], Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
     results = json.loads(json.dumps(everything()))

@@ -18,6 +18,7 @@ def weighted_groups(
 
     shares : (n_labels,), what an edge is worth by its winner; the threshold's is 1.
 
+    >>> import numpy as np
     >>> graph = PreferenceGraph(3, [(0, 1, 2.0), (0, 2), (1, 2)])
     >>> weighted_groups(graph, ["domination"], np.ones(3))
     ([[(0, 1), (0, 2)], [(1, 2)]], [1.5, 1.0])

@@ -112,6 +112,7 @@ def what_the_model_says(
 def rank_of(scores: Floats, column: int) -> int:
     """The place of a column, best first; ties by column, as everywhere.
 
+    >>> import numpy as np
     >>> rank_of(np.array([2.0, 5.0, 2.0]), 2)
     3
     """

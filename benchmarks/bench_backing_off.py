@@ -15,10 +15,10 @@ import json
 from pathlib import Path
 
 from classmark.experiments.hierarchical_sets import SETS, hierarchical_set
-from classmark.hierarchies.backing_off import BackOff
+from classmark.hierarchies.back_off import BackOff
 from classmark.hierarchies.flat import owners_of
 from classmark.hierarchies.held_out import fitted, out_of_fold
-from classmark.hierarchies.ranker import TaxonomyRanker
+from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownClassifier
 
 FOLDS = 5

@@ -14,7 +14,7 @@ from classmark.datasets import load
 from classmark.judgments.labels import labels_from
 from classmark.measures import calibration_error
 from classmark.rankers.calibration import METHODS, Calibrator, held_out_scores
-from classmark.rankers.text import learner
+from classmark.rankers.text_ranker import learner
 from classmark.sparse import take
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.settings import LearningSettings, TextSettings

@@ -25,9 +25,9 @@ from pathlib import Path
 
 import numpy as np
 
-from classmark.corpus.document import Document
+from classmark.corpus.documents import Document
 from classmark.datasets.library import library_categories, library_records
-from classmark.formats.record import Record
+from classmark.formats.records import Record
 from classmark.taxonomy.category import Category
 from classmark.workbench.deciding import Decision
 from classmark.workbench.desk.deciding import decide_on, next_for

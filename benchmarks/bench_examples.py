@@ -29,9 +29,9 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from classmark.examples.query import ExampleQuery
 from classmark.experiments.qbme_few import few, margins
 from classmark.experiments.qbme_tasks import Task, load_task, news20
-from classmark.rankers.examples.query import ExampleQuery
 from classmark.sparse import Rows, stack, take
 
 OTHERS = {  # topics, draws

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 import classmark as cm
-from classmark.corpus.statistics import statistics
+from classmark.corpus.counting import statistics
 from classmark.judgments.labels import labels_from
 from classmark.sparse import Rows, rows_from, take
-from classmark.weighting.vectors import weigh
+from classmark.weighting.vectorizer import weigh
 
 SETS = {
     "library": None,

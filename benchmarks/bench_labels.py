@@ -28,8 +28,8 @@ from classmark import PreferenceRanker
 from classmark.datasets import load
 from classmark.measures import category_ranking_per_document
 from classmark.randomness import generator
-from classmark.solvers.live.dual import LiveDual
-from classmark.solvers.live.stored import from_arrays, to_arrays
+from classmark.solvers.live_files import from_arrays, to_arrays
+from classmark.solvers.preference_live import LiveDual
 from classmark.sparse import rows_from
 from classmark.weighting.vectorizer import Vectorizer
 

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from classmark.datasets import load
-from classmark.rankers.ltr import RankingSVM, normalise_per_query
+from classmark.ltr import RankingSVM, normalise_per_query
 from classmark.sparse import rows_from, stack
 
 CS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from classmark.examples.query import ExampleQuery
 from classmark.machines.cluster import Machines
 from classmark.machines.rows import SpreadRows
 from classmark.machines.synthetic import Made, made_rows
-from classmark.rankers.examples.query import ExampleQuery
 from classmark.sparse import Rows, stack
 
 WIDTH, LENGTH, EXAMPLES, HIDDEN = 100_000, 50, 100, 300

@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 from bench_machines_index import multiplied
 
-from classmark.index.directory import Index
+from classmark.index.index import Index
 from classmark.machines.cluster import Machines
 from classmark.machines.searching import SpreadIndex
 from classmark.workbench.index_folders import index_file

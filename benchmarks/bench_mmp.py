@@ -23,9 +23,7 @@ from numpy.typing import NDArray
 
 from classmark.datasets import load
 from classmark.judgments.labels import labels_from, number_labels
-from classmark.rankers.mmp import MMP
-from classmark.rankers.online import OnlineRanker
-from classmark.rankers.perceptron import CategoryPerceptron
+from classmark.rankers.online import MMP, CategoryPerceptron, OnlineRanker
 from classmark.sparse import Rows, stack, take
 
 WORDS = 47_000

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from classmark.datasets import load
-from classmark.datasets.where import where
+from classmark.datasets.dataset import where
 from classmark.links import kernels
 from classmark.links.graph import graph_of_edges
 from classmark.links.pagerank import METHODS, pagerank

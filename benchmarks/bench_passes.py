@@ -22,7 +22,7 @@ from sklearn.preprocessing import normalize
 
 from classmark import PreferenceRanker
 from classmark.experiments.figures import power_laws
-from classmark.solvers.dual.implicit import Caps, ImplicitDual
+from classmark.solvers.preference import Caps, ImplicitDual
 from classmark.sparse import rows_from
 
 WORDS = 5000

@@ -25,6 +25,7 @@ import numpy as np
 from bench_stream import table
 
 from classmark.datasets import load
+from classmark.examples.screening import Rule, Screening
 from classmark.experiments.screening import (
     Simulated,
     draw_curves,
@@ -33,8 +34,6 @@ from classmark.experiments.screening import (
 )
 from classmark.measures import paired_t_test
 from classmark.randomness import generator
-from classmark.rankers.reading import Rule
-from classmark.rankers.screening import Screening
 from classmark.sparse import Rows, rows_from
 from classmark.weighting.vectorizer import Vectorizer
 

@@ -28,12 +28,12 @@ from typing import Any
 
 import numpy as np
 
-from classmark.corpus.counts import count
-from classmark.index.collection import field_of
-from classmark.index.models.catalog import MODELS
-from classmark.index.searching import Searcher
-from classmark.text.analysis import Analyzer
-from classmark.weighting.vectors import weigh
+from classmark.corpus.counting import count
+from classmark.index.in_memory import field_of
+from classmark.index.models import MODELS
+from classmark.index.search import Searcher
+from classmark.text.analyzer import Analyzer
+from classmark.weighting.vectorizer import weigh
 
 FOLDER, TERMS, K = "20newsgroups-bydate", 3000, 10
 Queries = list[list[str]]

@@ -29,12 +29,12 @@ from scipy.sparse import csr_matrix
 from stream_peers import ManySGD, Retrained, vowpal_wabbit
 
 from classmark import CategoryPerceptron, PreferenceRanker
-from classmark.datasets.where import one_of, where
+from classmark.datasets.dataset import one_of, where
 from classmark.experiments.running import RunningRocchio
 from classmark.experiments.stream import Replay, replay
 from classmark.formats.jsonl import json_lines
 from classmark.randomness import generator
-from classmark.rankers.mmp import MMP
+from classmark.rankers.online import MMP
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.streaming import draw
 

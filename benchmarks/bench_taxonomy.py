@@ -34,12 +34,14 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags, vstack
 
 from classmark.datasets import Dataset, load
-from classmark.hierarchies.crammer_singer import CrammerSingerSVM
-from classmark.hierarchies.flat import FlatClassifier
-from classmark.hierarchies.pulled import HierarchicalSVM
-from classmark.hierarchies.ranker import TaxonomyRanker
-from classmark.hierarchies.rare import RareCategoryReranker
-from classmark.hierarchies.smoothing import smoothed_prototypes, unit_rows
+from classmark.hierarchies.flat import CrammerSingerSVM, FlatClassifier
+from classmark.hierarchies.hr_svm import HierarchicalSVM
+from classmark.hierarchies.rerank import RareCategoryReranker
+from classmark.hierarchies.taxonomy_ranker import (
+    TaxonomyRanker,
+    smoothed_prototypes,
+    unit_rows,
+)
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.measures import category_ranking
 from classmark.problems import Mistake

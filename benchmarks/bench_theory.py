@@ -13,8 +13,7 @@ import time
 
 from train_meta_pruner import SETS, training_part
 
-from classmark.hierarchies.effects import pruning_report
-from classmark.hierarchies.pruning import Wish
+from classmark.hierarchies.pruning import Wish, pruning_report
 from classmark.hierarchies.report import taxonomy_report
 
 POLICIES = {

@@ -29,8 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from classmark.text.analysis import Analyzer
-from classmark.text.stopwords import stop_words
+from classmark.text.analyzer import Analyzer, stop_words
 from classmark.weighting.vectorizer import Vectorizer
 
 Analyze = Callable[[str], list[str]]

@@ -52,8 +52,12 @@ MODELS = [
 ]
 TIMES = re.compile(
     r"\d+(\.\d+)?(e-\d+)? ?(s|ms|µs|seconds?|docs/s|MB/s)\b"
-    r"|\d{4}-\d\d-\d\d[T ][\d:.+Z]+"
+    r'|(?<="seconds": )[\d.]+'
+    r"|(?<= )\d+\.\d$"
+    r"|\d{4}-\d\d-\d\d[T ][\d:.+Z]+",
+    re.MULTILINE,
 )
+TIMED = {"trace_", "seconds_"}  # what a fit took
 COMMANDS = """
 suggest --text "a stone church with a tall tower"
 index
@@ -77,9 +81,8 @@ agreement
 taxonomy show
 taxonomy report
 screen start --examples FIRST,SECOND
-screen next
 export OUT/export.jsonl
-train --strategy top-down
+train --strategy top-down --json
 suggest --text "a stone church with a tall tower"
 evaluate --strategy plain,flat --json
 """
@@ -109,7 +112,7 @@ def fitted(estimator):
     """Digests of what an estimator learned."""
     values = {}
     for name in sorted(set(dir(estimator))):
-        if name.endswith("_") and not name.startswith("_") and "time" not in name:
+        if name.endswith("_") and not name.startswith("_") and name not in TIMED:
             value = getattr(estimator, name)
             if isinstance(value, np.ndarray | float | int | list) or sp.issparse(value):
                 values[name] = digest(value)
@@ -244,6 +247,11 @@ def index(folder):
 
 def command(*words):
     """What a command prints and its exit code, times left out."""
+    return TIMES.sub("…", printed(*words))
+
+
+def printed(*words):
+    """The exit code of a command, and what it prints."""
     from classmark.cli.main import main
 
     out = io.StringIO()
@@ -256,12 +264,12 @@ def command(*words):
         code = end.code or 0
     finally:
         sys.argv = before
-    return f"exit {code}\n{TIMES.sub('…', out.getvalue())}"
+    return f"exit {code}\n{out.getvalue()}"
 
 
-def printed(*words):
-    """What a command prints."""
-    return command(*words).partition("\n")[2]
+def answer(*words):
+    """What a command prints as JSON."""
+    return json.loads(printed(*words, "--json").partition("\n")[2])
 
 
 def helps():
@@ -286,8 +294,8 @@ def project(folder):
     out.mkdir()
     texts = {"demo": command("demo", "--dir", str(place), "--no-serve")}
     os.environ["CLASSMARK_PROJECT"] = str(place)
-    ids = [row["document"] for row in json.loads(printed("queue", "--json"))][:3]
-    category = json.loads(printed("suggest", "--document", ids[0], "--json"))
+    ids = [row["document"] for row in answer("queue")][:3]
+    category = answer("suggest", "--document", ids[0])
     names = dict(zip(("FIRST", "SECOND", "THIRD"), ids, strict=True))
     names |= {"CATEGORY": category[0]["category"], "OUT": str(out)}
     for number, line in enumerate(COMMANDS.strip().splitlines()):

@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from classmark.datasets.library import library_folder, library_records
 from classmark.experiments.click_users import User
-from classmark.formats.delimited import rows
 from classmark.formats.jsonl import json_lines
+from classmark.formats.tables import rows
 from classmark.randomness import generator
-from classmark.text.analysis import Analyzer
+from classmark.text.analyzer import Analyzer
 from classmark.weighting.vectorizer import Vectorizer
 
 SEED = 1911

@@ -18,15 +18,14 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtr
 
-from classmark.corpus.statistics import statistics
+from classmark.corpus.counting import statistics
 from classmark.datasets import load
-from classmark.hierarchies.meta import NAMES, Described, fit_meta, to_facts
+from classmark.hierarchies.held_out import Documents
 from classmark.hierarchies.places import places_of
-from classmark.hierarchies.removals import Removals
-from classmark.hierarchies.trials import Documents
+from classmark.hierarchies.pruning import Removals
+from classmark.hierarchies.pruning_rules import NAMES, Described, fit_meta, to_facts
 from classmark.sparse import keep_columns, rows_from, take
-from classmark.weighting.vectorizer import Vectorizer
-from classmark.weighting.vectors import weigh
+from classmark.weighting.vectorizer import Vectorizer, weigh
 
 SETS = {
     "library": None,

@@ -10,6 +10,7 @@ kernel was added or its arguments changed, over all tests.
 import ast
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -17,14 +18,15 @@ import pytest
 
 from classmark import compiled, machine_code
 
+KERNELS = re.compile(r"kernels(_\w+)?|formulas")
 NOTES = "CLASSMARK_KERNEL_NOTES"  # where processes note what they called
 
 
 def kernels_called_by_python():
-    """The kernels that are named outside ``kernels.py`` and ``formulas.py``."""
+    """The kernels that are named outside ``kernels*.py`` and ``formulas.py``."""
     called = set()
     for source in compiled.PACKAGE.rglob("*.py"):
-        if source.name not in {"kernels.py", "formulas.py"}:
+        if not KERNELS.fullmatch(source.stem):
             called |= _kernels_named_in(ast.parse(source.read_text()))
     return called
 
@@ -35,9 +37,9 @@ def _kernels_named_in(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
             room = node.module.removeprefix("classmark.")
-            if room.endswith((".kernels", ".formulas")):
+            if KERNELS.fullmatch(room.rpartition(".")[2]):
                 named |= {f"{room}.{a.name}" for a in node.names}
-            modules |= {f"{room}.{a.name}" for a in node.names if a.name == "kernels"}
+            modules |= {f"{room}.{a.name}" for a in node.names if _holds_kernels(a)}
     if modules:  # kernels.unite, or getattr(kernels, "unite")
         names = {getattr(n, "attr", getattr(n, "value", "")) for n in ast.walk(tree)}
         words = {
@@ -47,10 +49,14 @@ def _kernels_named_in(tree):
     return {name for name in named if _is_kernel(name)}
 
 
+def _holds_kernels(alias):
+    return KERNELS.fullmatch(alias.name) is not None and alias.name != "formulas"
+
+
 def _is_kernel(name):
     room, _, function = name.rpartition(".")
     source = compiled.PACKAGE / f"{room.replace('.', '/')}.py"
-    return f"@compiled\ndef {function}(" in source.read_text()
+    return source.exists() and f"@compiled\ndef {function}(" in source.read_text()
 
 
 class _Everything(dict):

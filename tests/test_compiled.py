@@ -67,7 +67,7 @@ def test_what_is_compiled_is_not_compiled_again(tmp_path, monkeypatch):
 
 @needs_machine_code
 def test_kernels_are_compiled_ahead(tmp_path, monkeypatch):
-    name = "solvers.pool.kernels.compact"
+    name = "solvers.kernels_groups.compact"
     few = {"demo": {name: declared()["demo"][name]}, "types": declared()["types"]}
     monkeypatch.setattr("classmark.compiling.declared", lambda: few)
     monkeypatch.setattr("classmark.compiling.cache_folder", lambda: tmp_path)
@@ -75,12 +75,12 @@ def test_kernels_are_compiled_ahead(tmp_path, monkeypatch):
     lines = []
     compile_ahead("demo", lines.append)
     assert lines == ["compiling 1 kernels, once per version"]
-    assert list(tmp_path.rglob("kernels.compact*.nbi"))
+    assert list(tmp_path.rglob("kernels_groups.compact*.nbi"))
     assert (tmp_path / "demo.done").exists()
 
 
 def test_numba_is_not_imported_by_importing_kernels():
-    code = "import sys, classmark.solvers.dual.kernels; print('numba' in sys.modules)"
+    code = "import sys, classmark.solvers.kernels_dual; print('numba' in sys.modules)"
     done = subprocess.run(  # noqa: S603, our own words
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )

@@ -17,22 +17,31 @@ if TYPE_CHECKING:
     from classmark.clusters.kmeans import SphericalKMeans as SphericalKMeans
     from classmark.clusters.mixture import SoftMixture as SoftMixture
     from classmark.clusters.naming import name_clusters as name_clusters
-    from classmark.hierarchies.backing_off import BackOff as BackOff
-    from classmark.hierarchies.crammer_singer import (
-        CrammerSingerSVM as CrammerSingerSVM,
-    )
-    from classmark.hierarchies.effects import pruning_report as pruning_report
+    from classmark.examples.query import ExampleQuery as ExampleQuery
+    from classmark.examples.screening import Screening as Screening
+    from classmark.hierarchies.back_off import BackOff as BackOff
+    from classmark.hierarchies.flat import CrammerSingerSVM as CrammerSingerSVM
     from classmark.hierarchies.flat import FlatClassifier as FlatClassifier
+    from classmark.hierarchies.hr_svm import HierarchicalSVM as HierarchicalSVM
     from classmark.hierarchies.pruning import prune_taxonomy as prune_taxonomy
-    from classmark.hierarchies.pulled import HierarchicalSVM as HierarchicalSVM
-    from classmark.hierarchies.ranker import TaxonomyRanker as TaxonomyRanker
-    from classmark.hierarchies.rare import RareCategoryReranker as RareCategoryReranker
+    from classmark.hierarchies.pruning import pruning_report as pruning_report
     from classmark.hierarchies.report import taxonomy_report as taxonomy_report
+    from classmark.hierarchies.rerank import (
+        RareCategoryReranker as RareCategoryReranker,
+    )
+    from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker as TaxonomyRanker
     from classmark.hierarchies.top_down import TopDownClassifier as TopDownClassifier
-    from classmark.index.directory import Index as Index
+    from classmark.index.index import Index as Index
     from classmark.judgments.clicks import click_preferences as click_preferences
     from classmark.links.pagerank import pagerank as pagerank
     from classmark.losses.errors import ranking_error as ranking_error
+    from classmark.ltr import LambdaMART as LambdaMART
+    from classmark.ltr import ListNet as ListNet
+    from classmark.ltr import PairwiseLogistic as PairwiseLogistic
+    from classmark.ltr import PointwiseSVM as PointwiseSVM
+    from classmark.ltr import RankingSVM as RankingSVM
+    from classmark.ltr import normalise_per_query as normalise_per_query
+    from classmark.ltr import select_over_queries as select_over_queries
     from classmark.machines.cluster import Machines as Machines
     from classmark.machines.rows import SpreadRows as SpreadRows
     from classmark.machines.searching import SpreadIndex as SpreadIndex
@@ -40,22 +49,13 @@ if TYPE_CHECKING:
     from classmark.preferences.decompose import decompose as decompose
     from classmark.preferences.graph import PreferenceGraph as PreferenceGraph
     from classmark.problems import Mistake as Mistake
-    from classmark.rankers.examples.query import ExampleQuery as ExampleQuery
     from classmark.rankers.loglinear import LogLinearRanker as LogLinearRanker
-    from classmark.rankers.ltr import LambdaMART as LambdaMART
-    from classmark.rankers.ltr import ListNet as ListNet
-    from classmark.rankers.ltr import PairwiseLogistic as PairwiseLogistic
-    from classmark.rankers.ltr import PointwiseSVM as PointwiseSVM
-    from classmark.rankers.ltr import RankingSVM as RankingSVM
-    from classmark.rankers.ltr import normalise_per_query as normalise_per_query
-    from classmark.rankers.ltr import select_over_queries as select_over_queries
-    from classmark.rankers.mmp import MMP as MMP
-    from classmark.rankers.perceptron import CategoryPerceptron as CategoryPerceptron
+    from classmark.rankers.online import MMP as MMP
+    from classmark.rankers.online import CategoryPerceptron as CategoryPerceptron
     from classmark.rankers.preference import PreferenceRanker as PreferenceRanker
     from classmark.rankers.rocchio import Rocchio as Rocchio
-    from classmark.rankers.screening import Screening as Screening
     from classmark.taxonomy.tree import Taxonomy as Taxonomy
-    from classmark.text.analysis import Analyzer as Analyzer
+    from classmark.text.analyzer import Analyzer as Analyzer
     from classmark.weighting.live import LiveVectorizer as LiveVectorizer
     from classmark.weighting.selection import select_features as select_features
     from classmark.weighting.vectorizer import Vectorizer as Vectorizer
@@ -64,35 +64,35 @@ __version__ = "0.1.0.dev0"
 
 _HOMES = {
     "Agglomerative": "classmark.clusters.agglomerative",
-    "Analyzer": "classmark.text.analysis",
-    "BackOff": "classmark.hierarchies.backing_off",
-    "CategoryPerceptron": "classmark.rankers.perceptron",
-    "CrammerSingerSVM": "classmark.hierarchies.crammer_singer",
-    "ExampleQuery": "classmark.rankers.examples.query",
+    "Analyzer": "classmark.text.analyzer",
+    "BackOff": "classmark.hierarchies.back_off",
+    "CategoryPerceptron": "classmark.rankers.online",
+    "CrammerSingerSVM": "classmark.hierarchies.flat",
+    "ExampleQuery": "classmark.examples.query",
     "FlatClassifier": "classmark.hierarchies.flat",
-    "HierarchicalSVM": "classmark.hierarchies.pulled",
-    "Index": "classmark.index.directory",
-    "LambdaMART": "classmark.rankers.ltr",
-    "ListNet": "classmark.rankers.ltr",
+    "HierarchicalSVM": "classmark.hierarchies.hr_svm",
+    "Index": "classmark.index.index",
+    "LambdaMART": "classmark.ltr",
+    "ListNet": "classmark.ltr",
     "LiveVectorizer": "classmark.weighting.live",
     "LogLinearRanker": "classmark.rankers.loglinear",
-    "MMP": "classmark.rankers.mmp",
+    "MMP": "classmark.rankers.online",
     "Machines": "classmark.machines.cluster",
     "Mistake": "classmark.problems",
-    "PairwiseLogistic": "classmark.rankers.ltr",
-    "PointwiseSVM": "classmark.rankers.ltr",
+    "PairwiseLogistic": "classmark.ltr",
+    "PointwiseSVM": "classmark.ltr",
     "PreferenceGraph": "classmark.preferences.graph",
     "PreferenceRanker": "classmark.rankers.preference",
-    "RankingSVM": "classmark.rankers.ltr",
-    "RareCategoryReranker": "classmark.hierarchies.rare",
+    "RankingSVM": "classmark.ltr",
+    "RareCategoryReranker": "classmark.hierarchies.rerank",
     "Rocchio": "classmark.rankers.rocchio",
-    "Screening": "classmark.rankers.screening",
+    "Screening": "classmark.examples.screening",
     "SoftMixture": "classmark.clusters.mixture",
     "SphericalKMeans": "classmark.clusters.kmeans",
     "SpreadIndex": "classmark.machines.searching",
     "SpreadRows": "classmark.machines.rows",
     "Taxonomy": "classmark.taxonomy.tree",
-    "TaxonomyRanker": "classmark.hierarchies.ranker",
+    "TaxonomyRanker": "classmark.hierarchies.taxonomy_ranker",
     "TopDownClassifier": "classmark.hierarchies.top_down",
     "Vectorizer": "classmark.weighting.vectorizer",
     "accuracy_bound": "classmark.measures",
@@ -100,13 +100,13 @@ _HOMES = {
     "decompose": "classmark.preferences.decompose",
     "name_clusters": "classmark.clusters.naming",
     "near_duplicates": "classmark.clusters.duplicates",
-    "normalise_per_query": "classmark.rankers.ltr",
+    "normalise_per_query": "classmark.ltr",
     "pagerank": "classmark.links.pagerank",
     "prune_taxonomy": "classmark.hierarchies.pruning",
-    "pruning_report": "classmark.hierarchies.effects",
+    "pruning_report": "classmark.hierarchies.pruning",
     "ranking_error": "classmark.losses.errors",
     "select_features": "classmark.weighting.selection",
-    "select_over_queries": "classmark.rankers.ltr",
+    "select_over_queries": "classmark.ltr",
     "taxonomy_report": "classmark.hierarchies.report",
 }
 _ROOMS = ("datasets", "measures")

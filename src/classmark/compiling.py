@@ -17,7 +17,7 @@ from classmark.compiled import cache_folder, declared, is_plain
 from classmark.progress import track
 
 DEMO, ALL = "demo", "all"
-HEAVY = {"index.finding.kernels", "solvers.dual.kernels", "solvers.sparse.kernels"}
+HEAVY = {"index.kernels_search", "solvers.kernels_dual", "solvers.kernels_sparse"}
 
 
 def compile_ahead(group: str, say: Callable[[str], None]) -> None:

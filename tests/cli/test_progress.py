@@ -7,8 +7,8 @@ import typer
 from typer.testing import CliRunner
 
 from classmark.cli.progress import agreement, progress
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.taxonomy.category import Category
 from classmark.workbench.deciding import Decision, Seen, decide
 from classmark.workbench.project import Project, create

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import normalize
 
-from classmark.clusters.choosing import choose_n_clusters, silhouette
+from classmark.clusters.kmeans import choose_n_clusters, silhouette
 from classmark.clusters.naming import name_clusters
 from classmark.problems import Mistake
 from clusters.texts import topics

@@ -5,13 +5,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from classmark.corpus import counts as counting
-from classmark.corpus import table as tables
-from classmark.corpus.counts import count, count_blocks
-from classmark.corpus.statistics import statistics
+from classmark.corpus import counting
+from classmark.corpus import counting as tables
+from classmark.corpus.counting import count, count_blocks, statistics
 from classmark.corpus.vocabulary import GrowingVocabulary, Vocabulary
 from classmark.problems import Mistake
-from classmark.text.analysis import Analyzer
+from classmark.text.analyzer import Analyzer
 
 ANALYZER = Analyzer(digits="token")
 TEXTS = [

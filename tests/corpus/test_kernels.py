@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from classmark.corpus.counting import TokenTable
 from classmark.corpus.kernels import (
     close_gaps,
     fill_slots,
     gather_by_document,
     scatter_by_term,
 )
-from classmark.corpus.table import TokenTable
 from classmark.text.tokens import words
 from oracles import corpus as oracle
 from oracles import text as text_oracle

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from classmark.corpus import statistics as module
-from classmark.corpus.statistics import lengths, statistics, unique_counts
+from classmark.corpus import counting as module
+from classmark.corpus.counting import lengths, statistics, unique_counts
 from classmark.sparse import rows_from
 
 COUNTS = arrays(np.float64, (6, 4), elements=st.integers(0, 3).map(float))

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.corpus.table import TokenTable
+from classmark.corpus.counting import TokenTable
 from classmark.text.tokens import fold, words
 
 TRICKY = st.text(st.sampled_from("aΣσİ\u0301\u0307\n\r .'Å\u0345ſ한漢A"), max_size=80)

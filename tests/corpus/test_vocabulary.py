@@ -5,9 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.corpus.ordering import join_terms, order_terms
-from classmark.corpus.pages import zeros
-from classmark.corpus.vocabulary import GrowingVocabulary, Vocabulary
+from classmark.corpus.counting import zeros
+from classmark.corpus.vocabulary import (
+    GrowingVocabulary,
+    Vocabulary,
+    join_terms,
+    order_terms,
+)
 from classmark.problems import Mistake
 
 TERMS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from classmark.datasets import fetch
-from classmark.datasets.catalog import Known, Source
+from classmark.datasets.dataset import Known, Source
 from classmark.problems import Mistake, UnreadableFile
 
 ADDRESS = "https://data.example/adi.tar.gz"

@@ -16,7 +16,7 @@ from classmark.datasets.library import (
     library_records,
 )
 from classmark.formats.jsonl import json_lines
-from classmark.formats.record import PRIMARY
+from classmark.formats.records import PRIMARY
 
 ROOT = Path(__file__).parents[2]
 FOLDER_BYTES = 1_000_000

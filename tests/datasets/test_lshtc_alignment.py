@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from classmark.datasets import load, lshtc
-from classmark.datasets.lshtc_alignment import Task, aligned
+from classmark.datasets.lshtc import Task, aligned
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 

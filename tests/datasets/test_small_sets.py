@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from classmark.datasets import CATALOG, load, where
-from classmark.datasets.dataset import Link, Part, Session, in_test
+from classmark.datasets.dataset import Link, Part, Session, find, in_test
 from classmark.datasets.loading import LOADERS
 from classmark.datasets.texts import tree_of_paths
-from classmark.datasets.where import find
 from classmark.problems import Mistake, UnreadableFile
 
 

@@ -9,9 +9,9 @@ import pytest
 from classmark.experiments import ltr_mq2008 as ltr
 from classmark.experiments.ltr_report import ltr_report
 from classmark.formats.letor import JudgedRows, write_letor
+from classmark.ltr import RankingSVM
+from classmark.ltr.judged import order_measured
 from classmark.problems import Mistake
-from classmark.rankers.ltr import RankingSVM
-from classmark.rankers.ltr.judging import order_measured
 from classmark.sparse import rows_from
 
 ONLY = ("pointwise SVM", "Ranking SVM", "RSVM-IR")

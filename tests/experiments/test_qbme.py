@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from classmark.datasets.dataset import Dataset, Part
+from classmark.examples.query import ExampleQuery
 from classmark.experiments import qbme, reproduce
 from classmark.experiments.qbme_claims import Claims
 from classmark.experiments.qbme_few import Cell, few, margins
@@ -21,7 +22,6 @@ from classmark.experiments.qbme_methods import (
 )
 from classmark.experiments.qbme_tasks import measure, news20, reuters, siam, task_of
 from classmark.problems import Mistake
-from classmark.rankers.examples.query import ExampleQuery
 from classmark.sparse import take
 
 WORDS = [f"{kind}{i}" for kind in ("bird", "fish", "tree") for i in range(6)]
@@ -65,8 +65,8 @@ def test_topics_are_in_both_parts_and_others_are_left_out(task):
 
 
 def test_counts_are_weighed_as_texts_are(dataset):
-    from classmark.corpus.counts import count
-    from classmark.text.analysis import Analyzer
+    from classmark.corpus.counting import count
+    from classmark.text.analyzer import Analyzer
 
     counted = count([*dataset.train.texts, *dataset.test.texts], Analyzer())
     X = counted.rows.to_scipy()
@@ -121,8 +121,7 @@ def test_costs_are_told_in_units_of_an_example():
 
 def test_the_literal_form_is_hinges_of_the_weighted_kind(task):
     """4l · w minimises ½‖v‖² + C_P Σ_P max(0, 1 − v·x) + C_P Σ_U max(0, l/u + v·x)."""
-    from classmark.solvers.hinge.ascent import ascend
-    from classmark.solvers.hinge.problem import Hinges
+    from classmark.solvers.hinge import Hinges, ascend
 
     P, U = task.examples(task.topics[0]), task.collection
     many, u = len(P), len(U)

@@ -15,10 +15,10 @@ from classmark.experiments.ranker_training import (
     tune_models,
 )
 from classmark.experiments.retrieving import judged_queries, run_queries
-from classmark.index.directory import Index
+from classmark.index.index import Index
+from classmark.ltr import RankingSVM
+from classmark.ltr.features import PairFeatures, Recipe
 from classmark.problems import Mistake
-from classmark.rankers.features import PairFeatures, Recipe
-from classmark.rankers.ltr import RankingSVM
 
 TEXTS = [("a", "bees hum"), ("b", "bees bees hive"), ("c", "hive honey"), ("d", "tea")]
 QUERIES = {"1": "bees", "2": "hive honey", "3": "tea", "4": "wasps", "5": "bees tea"}

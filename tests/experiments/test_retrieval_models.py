@@ -22,9 +22,9 @@ from classmark.experiments.retrieving import (
     run_queries,
 )
 from classmark.experiments.tuning import best_of, grid_of, settings_of, sweep
-from classmark.index.directory import Index
 from classmark.index.feedback import RM3
-from classmark.index.models.catalog import MODELS, resolve
+from classmark.index.index import Index
+from classmark.index.models import MODELS, resolve
 from classmark.measures import retrieval
 from classmark.problems import Mistake
 

@@ -11,7 +11,7 @@ from classmark.experiments.stream import MEASURES, Follower, narrowed, replay
 from classmark.judgments.labels import labels_from
 from classmark.measures import category_ranking_per_document
 from classmark.problems import Mistake
-from classmark.rankers.perceptron import CategoryPerceptron
+from classmark.rankers.online import CategoryPerceptron
 from classmark.rankers.rocchio import Rocchio
 from classmark.sparse import rows_from
 

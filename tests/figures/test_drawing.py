@@ -17,6 +17,7 @@ from classmark.experiments.figures import (
     sweep_curve,
 )
 from classmark.figures import (
+    FONT,
     HUES,
     Axis,
     Figure,
@@ -24,9 +25,9 @@ from classmark.figures import (
     Series,
     require_svg,
     svg,
+    text_width,
     write_figure,
 )
-from classmark.figures.elements import FONT, text_width
 from classmark.problems import Mistake
 
 SVG = "{http://www.w3.org/2000/svg}"

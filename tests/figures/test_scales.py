@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.figures.scales import Scale, linear_ticks, log_ticks, spread
+from classmark.figures import Scale, linear_ticks, log_ticks, spread
 
 VALUES = st.floats(1e-6, 1e6)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from classmark.corpus.document import Document
+from classmark.corpus.documents import Document
 from classmark.formats.annif import (
     Subject,
     read_annif,
@@ -17,7 +17,7 @@ from classmark.formats.annif import (
     write_annif_folder,
     write_subjects,
 )
-from classmark.formats.record import Record
+from classmark.formats.records import Record
 from classmark.problems import Mistake, UnreadableFile
 
 FILES = Path(__file__).parent / "files"

@@ -1,9 +1,14 @@
 import pytest
 
-from classmark.formats.arff import quoted, read_arff, write_arff
-from classmark.formats.arff_header import unquoted
-from classmark.formats.examples import Examples
-from classmark.formats.mulan import read_mulan_labels, write_mulan_labels
+from classmark.formats.arff import (
+    quoted,
+    read_arff,
+    read_mulan_labels,
+    unquoted,
+    write_arff,
+    write_mulan_labels,
+)
+from classmark.formats.records import Examples
 from classmark.problems import Mistake, UnreadableFile
 from classmark.sparse import rows_from
 from classmark.taxonomy import Category

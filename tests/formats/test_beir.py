@@ -4,16 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.beir import (
+from classmark.corpus.documents import Document
+from classmark.formats.records import Judgment, Record
+from classmark.formats.test_collections import (
     read_beir,
     read_beir_judgments,
     read_beir_queries,
+    read_nfcorpus,
     write_beir,
 )
-from classmark.formats.judged import Judgment
-from classmark.formats.nfcorpus import read_nfcorpus
-from classmark.formats.record import Record
 from classmark.formats.trec import read_qrels
 from classmark.problems import Mistake, UnreadableFile
 

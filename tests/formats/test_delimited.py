@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.delimited import read_delimited, rows, write_delimited
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
+from classmark.formats.tables import read_delimited, rows, write_delimited
 from classmark.problems import Mistake, UnreadableFile
 
 FILES = Path(__file__).parent / "files"

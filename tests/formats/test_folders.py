@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from classmark.formats.folders import read_newsgroups, read_text_folder
+from classmark.formats.archive import read_newsgroups, read_text_folder
 from classmark.problems import UnreadableFile
 
 FILES = Path(__file__).parent / "files"

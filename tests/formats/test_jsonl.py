@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from classmark.corpus.document import Document
+from classmark.corpus.documents import Document
 from classmark.formats.jsonl import read_jsonl, write_jsonl
-from classmark.formats.record import Record
+from classmark.formats.records import Record
 from classmark.problems import Mistake, UnreadableFile
 
 FILE = Path(__file__).parent / "files" / "catalogue.jsonl"
@@ -96,8 +96,7 @@ def test_newsgroups_as_jsonl(data, part, count):
 
 def read_jsonl_with_groups(path):
     """The ids of that set repeat between groups: read it group by group."""
-    from classmark.formats.jsonl import json_lines
-    from classmark.formats.mappings import Keys, Place, record_from
+    from classmark.formats.jsonl import Keys, Place, json_lines, record_from
 
     for line, row in json_lines(path):
         yield record_from(row, Keys(labels="group"), Place(str(path), line))

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.judged import Judgment
-from classmark.formats.npl import read_npl, read_npl_judgments
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Judgment, Record
+from classmark.formats.test_collections import read_npl, read_npl_judgments
 from classmark.formats.trec import read_qrels, read_trec, read_trec_topics
 from classmark.problems import UnreadableFile
 

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.corpus.document import Document
-from classmark.formats.delimited import write_delimited
+from classmark.corpus.documents import Document
 from classmark.formats.jsonl import read_jsonl, write_jsonl
-from classmark.formats.parquet import write_parquet
 from classmark.formats.preferences import (
     Preference,
     is_preferences,
@@ -18,7 +16,8 @@ from classmark.formats.preferences import (
     read_preferences,
     write_preferences,
 )
-from classmark.formats.record import Record
+from classmark.formats.records import Record
+from classmark.formats.tables import write_delimited, write_parquet
 from classmark.problems import Mistake, UnreadableFile
 
 FILE = Path(__file__).parent / "files" / "shelf.preferences.csv"

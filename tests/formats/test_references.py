@@ -2,9 +2,8 @@
 
 import re
 
-from classmark.formats.bibtex import write_bibtex
-from classmark.formats.references import Reference
-from classmark.formats.ris import write_ris
+from classmark.formats.citations import write_bibtex, write_ris
+from classmark.formats.records import Reference
 
 FOUND = [
     Reference("r1", "Bees & {honey}\n100 %", "rank 1"),

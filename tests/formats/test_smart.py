@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.judged import Judgment, gather
-from classmark.formats.record import Record
-from classmark.formats.smart import read_smart, read_smart_judgments
+from classmark.corpus.documents import Document
+from classmark.formats.records import Judgment, Record, gather
+from classmark.formats.test_collections import read_smart, read_smart_judgments
 from classmark.formats.trec import read_qrels
 from classmark.problems import UnreadableFile
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
 
-from classmark.formats.examples import Examples
+from classmark.formats.records import Examples
 from classmark.formats.svmlight import read_svmlight, svmlight_blocks, write_svmlight
 from classmark.formats.text_files import Limits
 from classmark.problems import Mistake, UnreadableFile

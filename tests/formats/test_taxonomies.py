@@ -1,24 +1,23 @@
 import pytest
 
-from classmark.formats.labels import read_names, write_names
-from classmark.formats.lshtc import read_hierarchy, read_lshtc
+from classmark.formats.svmlight import read_hierarchy, read_lshtc
 from classmark.formats.taxonomies import (
-    read_category_csv,
-    read_children_lists,
-    read_indented,
-    read_pairs,
-    read_topic_tree,
-    write_category_csv,
-    write_children_lists,
-    write_indented,
-    write_pairs,
-    write_topic_tree,
-)
-from classmark.formats.taxonomy_files import (
     TAXONOMY_READERS,
     TAXONOMY_WRITERS,
     read_categories,
+    read_category_csv,
+    read_children_lists,
+    read_indented,
+    read_names,
+    read_pairs,
+    read_topic_tree,
     write_categories,
+    write_category_csv,
+    write_children_lists,
+    write_indented,
+    write_names,
+    write_pairs,
+    write_topic_tree,
 )
 from classmark.problems import Mistake, UnreadableFile
 from classmark.taxonomy import Category, taxonomy_of

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.judged import Judgment, Retrieved, gather
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Judgment, Record, Retrieved, gather
 from classmark.formats.trec import (
     read_qrels,
     read_run,

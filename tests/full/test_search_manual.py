@@ -38,7 +38,7 @@ def test_the_commands_run(monkeypatch, capsys):
 
 
 def test_the_refusal_is_as_shown():
-    from classmark.index.language import MalformedQuery, parse
+    from classmark.index.query_language import MalformedQuery, parse
 
     with pytest.raises(MalformedQuery) as refused:
         parse("bees AND")
@@ -56,7 +56,7 @@ def test_the_python_runs(capsys):
 
 def test_every_model_and_feedback_is_listed():
     from classmark.index.feedback import FEEDBACK
-    from classmark.index.models.catalog import MODELS
+    from classmark.index.models import MODELS
 
     features = {"tf", "idf", "tfidf", "inquery"}
     for name in [*(set(MODELS) - features), *FEEDBACK]:

@@ -6,8 +6,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
-from classmark.hierarchies.crammer_singer import CrammerSingerSVM
-from classmark.hierarchies.flat import FlatClassifier
+from classmark.hierarchies.flat import CrammerSingerSVM, FlatClassifier
 from classmark.hierarchies.nodes import BASES
 from classmark.problems import Mistake
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from classmark.hierarchies.descending.paths import best_path, path_parts
+from classmark.hierarchies.descent import best_path, path_parts
 from classmark.hierarchies.nodes import NOWHERE
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.sparse import rows_from

@@ -9,13 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
-from classmark.hierarchies.nodes import (
-    BASES,
-    NOWHERE,
-    fit_node,
-    in_use,
-    probabilities,
-)
+from classmark.hierarchies.nodes import BASES, NOWHERE, fit_node, in_use, probabilities
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 

@@ -6,15 +6,9 @@ from scipy.optimize import minimize_scalar
 from sklearn.metrics import log_loss
 
 from classmark.hierarchies.flat import FlatClassifier
-from classmark.hierarchies.held_out import (
-    Fitted,
-    fitted,
-    numbered,
-    out_of_fold,
-    parted,
-)
-from classmark.hierarchies.posterior import fitted_scale, posterior
-from classmark.hierarchies.ranker import TaxonomyRanker
+from classmark.hierarchies.held_out import Fitted, fitted, numbered, out_of_fold, parted
+from classmark.hierarchies.nodes import fitted_scale, posterior
+from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.problems import Mistake
 from classmark.rankers.rocchio import Rocchio
 from classmark.sparse import rows_from

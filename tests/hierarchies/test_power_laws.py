@@ -7,13 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.hierarchies.bounds import condition, nabla, power_law, shape_of
 from classmark.hierarchies.places import places_of
-from classmark.hierarchies.power_laws import (
-    condition,
-    nabla,
-    power_law,
-    shape_of,
-)
 from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 

@@ -5,11 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.hierarchies.effects import pruning_report
+from classmark.hierarchies.held_out import Learner
 from classmark.hierarchies.places import places_of
-from classmark.hierarchies.pruning import Wish, _reason, prune_taxonomy, pruned
-from classmark.hierarchies.removals import Removal
-from classmark.hierarchies.trials import Learner
+from classmark.hierarchies.pruning import (
+    Removal,
+    Wish,
+    _reason,
+    prune_taxonomy,
+    pruned,
+    pruning_report,
+)
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from classmark.hierarchies import smoothing
-from classmark.hierarchies.smoothing import Smoothing, smoothed_prototypes
+from classmark.hierarchies import taxonomy_ranker
+from classmark.hierarchies.taxonomy_ranker import Smoothing, smoothed_prototypes
 from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 
@@ -87,8 +87,8 @@ def test_grades_count_as_labels():
 
 
 def test_only_the_heaviest_terms_of_an_ancestor_are_kept(monkeypatch):
-    monkeypatch.setattr(smoothing, "KEPT", 2)
-    monkeypatch.setattr(smoothing, "LEAST", 1)
+    monkeypatch.setattr(taxonomy_ranker, "KEPT", 2)
+    monkeypatch.setattr(taxonomy_ranker, "LEAST", 1)
     tree = Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2)])
     X = rows_from([[3.0, 0, 0, 0], [0, 2.0, 1.0, 0], [0, 0, 0, 1.0]])
     Y = rows_from([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]])
@@ -106,14 +106,14 @@ def test_blocks_of_documents_give_the_same(monkeypatch):
     Y = rows_from(np.eye(3)[random.integers(0, 3, 30)])
     nodes = TREE.numbers([1, 2, 3]).tolist()
     whole = smoothed_prototypes(X, Y, TREE, nodes)
-    monkeypatch.setattr(smoothing, "BLOCK", 20)
+    monkeypatch.setattr(taxonomy_ranker, "BLOCK", 20)
     parted = smoothed_prototypes(X, Y, TREE, nodes)
     assert parted.toarray() == pytest.approx(whole.toarray())
 
 
 def test_many_labels_take_few_terms_of_each_ancestor(monkeypatch):
-    monkeypatch.setattr(smoothing, "ENTRIES", 600)
-    monkeypatch.setattr(smoothing, "LEAST", 2)
+    monkeypatch.setattr(taxonomy_ranker, "ENTRIES", 600)
+    monkeypatch.setattr(taxonomy_ranker, "LEAST", 2)
     tree = Taxonomy([("r", "a"), *(("a", c) for c in range(100))])
     X, Y = rows_from(np.eye(100)), rows_from(np.eye(100))
     found, dropped = Smoothing(tree, list(range(2, 102)), 0.5).of(X, Y)

@@ -10,11 +10,11 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.validation import check_is_fitted
 
-from classmark.hierarchies import lessons, training
-from classmark.hierarchies.descending.shape import shape_of
+from classmark.hierarchies import places as lessons
+from classmark.hierarchies import training
 from classmark.hierarchies.flat import FlatClassifier
 from classmark.hierarchies.nodes import fit_node
-from classmark.hierarchies.places import places_of
+from classmark.hierarchies.places import places_of, shape_of
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.problems import Mistake
 from classmark.progress import shown_by

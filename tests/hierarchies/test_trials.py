@@ -5,10 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.hierarchies.comparing import bound_of, compare
+from classmark.hierarchies.held_out import (
+    CENTROIDS,
+    Documents,
+    Learner,
+    bound_of,
+    compare,
+)
 from classmark.hierarchies.places import places_of
-from classmark.hierarchies.removals import Removals
-from classmark.hierarchies.trials import CENTROIDS, Documents, Learner
+from classmark.hierarchies.pruning import Removals
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
 
@@ -193,7 +198,7 @@ def test_a_comparison_tells_both_errors_and_bounds():
 
 def test_large_flat_weights_give_way_to_centroids(monkeypatch):
     X, y = words(60)
-    monkeypatch.setattr("classmark.hierarchies.comparing.ROOM", 100)
+    monkeypatch.setattr("classmark.hierarchies.held_out.ROOM", 100)
     assert compare(places_of(TREE, y), X).base == CENTROIDS
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from classmark.hierarchies.rare import RareCategoryReranker
-from classmark.hierarchies.voted import VotedRanker, Votes
+from classmark.hierarchies.rerank import RareCategoryReranker, VotedRanker, Votes
 from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.rocchio import Rocchio

@@ -7,14 +7,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from classmark.index import kernels_topk as fast
 from classmark.index.asking import ask, asked_of, question
 from classmark.index.boolean import documents_of
-from classmark.index.directory import Index
-from classmark.index.language import MalformedQuery, parse
-from classmark.index.models.catalog import MODELS
-from classmark.index.priors import log_prior
-from classmark.index.sets import kernels as fast
-from classmark.index.tree import And, Clause, Group, Not, Or, Phrase, Word
+from classmark.index.index import Index
+from classmark.index.models import MODELS
+from classmark.index.query_language import (
+    And,
+    Clause,
+    Group,
+    MalformedQuery,
+    Not,
+    Or,
+    Phrase,
+    Word,
+    parse,
+)
+from classmark.index.search import log_prior
 from classmark.problems import Mistake
 from oracles import sets as slow
 from oracles.described import described

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from classmark.index.checking import check
-from classmark.index.directory import Index
+from classmark.index.index import Index
 from classmark.problems import DamagedFolder, Mistake
 
 
@@ -56,7 +56,7 @@ def test_a_missing_file_is_found(index):
 @pytest.mark.parametrize("array", ["0-lengths", "id-order", "0-terms"])
 def test_content_that_contradicts_itself_is_found(index, array, monkeypatch):
     """Even where all checksums are right."""
-    from classmark.index import segments
+    from classmark.index import segment as segments
 
     honest = segments.open_folder
 

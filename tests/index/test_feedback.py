@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.index import kernels_postings as fast
 from classmark.index.asking import ask, question
-from classmark.index.collection import field_of
-from classmark.index.directory import Index
 from classmark.index.feedback import (
     FEEDBACK,
     RM3,
@@ -19,12 +18,13 @@ from classmark.index.feedback import (
     Rocchio,
     expand,
     feedback_from,
+    terms_of,
 )
-from classmark.index.forward import kernels as fast
-from classmark.index.models.kernels import LGD
+from classmark.index.in_memory import field_of
+from classmark.index.index import Index
+from classmark.index.kernels_models import LGD
 from classmark.index.plans import Prepared
-from classmark.index.searching import Searcher
-from classmark.index.terms import terms_of
+from classmark.index.search import Searcher
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 from oracles import forward as slow

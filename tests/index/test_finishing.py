@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.index.finishing import kernels as finishing
+from classmark.index import kernels_pruning as finishing
 from oracles import finishing as slow_finishing
 
 WORLD = np.array([50.0, 900.0, 18.0, 0.8, 0.5, 0.5])

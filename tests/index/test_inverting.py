@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.index.inverting import kernels as fast
+from classmark.index import kernels_postings as fast
 from oracles import inverting as slow
 
 TOKENS, TERMS, GONE = 6, 4, fast.GONE

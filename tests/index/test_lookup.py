@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.index.collection import field_of
-from classmark.index.lookup import kernels as fast
-from classmark.index.lookup.words import Words, joined_words
-from classmark.index.searching import Searcher
+from classmark.index import kernels_postings as fast
+from classmark.index.ids import Words, joined_words
+from classmark.index.in_memory import field_of
+from classmark.index.search import Searcher
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 from oracles import lookup as slow

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.index.models import formulas
-from classmark.index.models import kernels as fast
-from classmark.index.models.catalog import MODELS, resolve
-from classmark.index.searching import Searcher
+from classmark.index import formulas
+from classmark.index import kernels_models as fast
+from classmark.index.models import MODELS, resolve
+from classmark.index.search import Searcher
 from classmark.problems import Mistake
 from oracles import models as slow
 from oracles.searched import NAMES, counts_of, field_from, paper_ranking
@@ -129,7 +129,7 @@ def test_bm25_by_hand():
 
 
 def test_cosine_is_that_of_the_vectorizer():
-    from classmark.text.analysis import Analyzer
+    from classmark.text.analyzer import Analyzer
     from classmark.weighting.vectorizer import Vectorizer
 
     texts = ["red bee hive", "red red wasp", "blue hive hive", "grey owl"]

@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.index.codecs import (
+from classmark.index import kernels_postings as fast
+from classmark.index.postings import (
     Column,
     column_of,
     pack_lists,
@@ -13,7 +14,6 @@ from classmark.index.codecs import (
     unpack_values,
     words_of,
 )
-from classmark.index.packing import kernels as fast
 from oracles import packing as slow
 
 small = st.integers(0, 3)

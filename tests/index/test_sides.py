@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from classmark.index.models import kernels as fast
-from classmark.index.models.catalog import MODELS
+from classmark.index import kernels_models as fast
+from classmark.index.models import MODELS
 from classmark.index.plans import Prepared
-from classmark.index.searching import Searcher
+from classmark.index.search import Searcher
 from classmark.index.sides import Side
 from classmark.problems import Mistake
 from oracles import models as slow

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.index.finding import kernels as finding
-from classmark.index.finishing import kernels as finishing
-from classmark.index.heaps import kernels as heaps
-from classmark.index.models.catalog import MODELS
+from classmark.index import kernels_pruning as finishing
+from classmark.index import kernels_pruning as pruning
+from classmark.index import kernels_search as finding
+from classmark.index import kernels_topk as fast
+from classmark.index import kernels_topk as heaps
+from classmark.index import kernels_vectors as vectors
+from classmark.index.models import MODELS
 from classmark.index.plans import Prepared
-from classmark.index.pruning import kernels as pruning
-from classmark.index.topk import kernels as fast
-from classmark.index.vectors import kernels as vectors
 from oracles import finding as slow_finding
 from oracles import finishing as slow_finishing
 from oracles import heaps as slow_heaps

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from classmark.index import plans, unit_vectors
-from classmark.index.directory import Index
+from classmark.index import plans, vectors
+from classmark.index.index import Index
 from classmark.index.plans import Prepared
-from classmark.index.unit_vectors import unit_rows, vectors_of
+from classmark.index.vectors import unit_rows, vectors_of
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def field(tmp_path_factory):
 @pytest.mark.parametrize(("first", "last"), [(0, 60), (10, 31), (5, 6), (7, 7)])
 @pytest.mark.parametrize("stride", [7, plans.STRIDE])
 def test_rows_of_a_range_are_its_vectors(monkeypatch, field, first, last, stride):
-    monkeypatch.setattr(unit_vectors, "STRIDE", stride)
+    monkeypatch.setattr(vectors, "STRIDE", stride)
     found = unit_rows(field, first, last)
     alive = np.asarray(field.field.alive)[first:last]
     items = np.arange(first, last)[alive]

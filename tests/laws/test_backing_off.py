@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.hierarchies.nodes import posterior
+from classmark.hierarchies.paths import Ground, Ways, traded, ways_down
 from classmark.hierarchies.places import places_of
-from classmark.hierarchies.posterior import posterior
-from classmark.hierarchies.ways import Ground, Ways, traded, ways_down
 from classmark.taxonomy.tree import Taxonomy
 
 LEAVES = list("12345")

@@ -5,9 +5,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.corpus import counts as counting
-from classmark.corpus.table import TokenTable
-from classmark.text.analysis import Analyzer
+from classmark.corpus import counting
+from classmark.corpus.counting import TokenTable
+from classmark.text.analyzer import Analyzer
 from classmark.text.tokens import words
 
 TEXTS = st.lists(st.text() | st.text("aB1_ éß漢の\u0301'İΣ"), max_size=6)

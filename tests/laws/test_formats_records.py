@@ -5,15 +5,18 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.corpus.document import Document
+from classmark.corpus.documents import Document
 from classmark.formats.annif import read_annif_folder, write_annif_folder
-from classmark.formats.beir import read_beir, write_beir
-from classmark.formats.delimited import read_delimited, write_delimited
 from classmark.formats.jsonl import read_jsonl, write_jsonl
-from classmark.formats.judged import Judgment, gather
-from classmark.formats.parquet import read_parquet, write_parquet
-from classmark.formats.record import Record
-from classmark.formats.sgml import plain
+from classmark.formats.records import Judgment, Record, gather
+from classmark.formats.reuters import plain
+from classmark.formats.tables import (
+    read_delimited,
+    read_parquet,
+    write_delimited,
+    write_parquet,
+)
+from classmark.formats.test_collections import read_beir, write_beir
 from classmark.formats.trec import read_qrels, read_run, write_qrels, write_run
 
 texts = st.text(max_size=40)

@@ -6,25 +6,37 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from classmark.formats.arff import read_arff, write_arff
-from classmark.formats.examples import Examples
-from classmark.formats.labels import read_names
+from classmark.formats.arff import (
+    read_arff,
+    read_mulan_labels,
+    write_arff,
+    write_mulan_labels,
+)
 from classmark.formats.letor import read_letor
-from classmark.formats.lshtc import read_hierarchy, read_lshtc
-from classmark.formats.mulan import read_mulan_labels, write_mulan_labels
-from classmark.formats.pairs import BadToken, parse_one_by_one, parse_pairs
-from classmark.formats.skos import read_skos, write_skos
-from classmark.formats.svmlight import read_svmlight, svmlight_blocks, write_svmlight
+from classmark.formats.records import Examples
+from classmark.formats.svmlight import (
+    BadToken,
+    parse_one_by_one,
+    parse_pairs,
+    read_hierarchy,
+    read_lshtc,
+    read_svmlight,
+    svmlight_blocks,
+    write_svmlight,
+)
 from classmark.formats.taxonomies import (
     read_category_csv,
     read_children_lists,
     read_indented,
+    read_names,
     read_pairs,
+    read_skos,
     read_topic_tree,
     write_category_csv,
     write_children_lists,
     write_indented,
     write_pairs,
+    write_skos,
 )
 from classmark.problems import UnreadableFile
 from classmark.sparse import rows_from

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.solvers.hinge.ascent import ascend
-from classmark.solvers.hinge.problem import Hinges
+from classmark.solvers.hinge import Hinges, ascend
 from classmark.sparse import rows_from
 from oracles import hinge as slow
 

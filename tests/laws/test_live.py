@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark import PreferenceGraph, PreferenceRanker
-from classmark.rankers.lessons import lesson_of
-from classmark.solvers.live import shelf
-from classmark.solvers.live.begin import from_batch, from_nothing
-from classmark.solvers.live.stored import from_arrays, to_arrays
+from classmark.rankers.preference import lesson_of
+from classmark.solvers import live_documents
+from classmark.solvers.live_files import from_arrays, to_arrays
+from classmark.solvers.preference_live import from_batch, from_nothing
 from oracles import live as slow
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -105,7 +105,7 @@ class Acts:
 @given(SEEDS, MAPPINGS, st.lists(st.sampled_from(KINDS), min_size=1, unique=True))
 def test_weights_are_what_the_duals_say_and_these_stay_feasible(seed, mapping, kinds):
     acts = Acts(np.random.default_rng(seed), mapping, kinds)
-    with mock.patch.object(shelf, "WASTE", 2):
+    with mock.patch.object(live_documents, "WASTE", 2):
         for _ in range(40):
             acts.act()
             live = acts.live

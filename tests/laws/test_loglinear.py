@@ -10,8 +10,7 @@ from classmark.losses.errors import ranking_error
 from classmark.losses.loglinear import loss_from
 from classmark.preferences.decompose import NAMES
 from classmark.preferences.graph import PreferenceGraph
-from classmark.solvers.boosting import survey, widest
-from classmark.solvers.smooth import Documents
+from classmark.solvers.smooth import Documents, survey, widest
 from classmark.sparse import rows_from
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from classmark.rankers.mmp import MMP
+from classmark.rankers.online import MMP
 
 SEEDS = st.integers(0, 2**32 - 1)
 LOSSES = st.sampled_from([1, 2, 3])

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.index.models.catalog import MODELS
-from classmark.index.priors import log_prior
-from classmark.index.searching import Searcher
+from classmark.index.models import MODELS
+from classmark.index.search import Searcher, log_prior
 from oracles.searched import NAMES, counts_of, field_from, paper_ranking
 
 seeds = st.integers(0, 2**32 - 1)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from classmark.examples.screening import Reading, Rule
 from classmark.measures.stopping import (
     Draws,
     bets,
@@ -13,7 +14,6 @@ from classmark.measures.stopping import (
     missing_total,
     remaining,
 )
-from classmark.rankers.reading import Reading, Rule
 
 
 def pure(n, hits, found=0):

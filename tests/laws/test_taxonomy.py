@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from classmark.problems import Mistake
 from classmark.taxonomy import Taxonomy
-from classmark.taxonomy.distances import (
+from classmark.taxonomy.edits import collapse, merge, prune, rename
+from classmark.taxonomy.tree import (
     nearest_distances,
     path_distances,
     weighted_distances,
 )
-from classmark.taxonomy.edits import collapse, merge, prune, rename
 from oracles import taxonomy as slow
 
 

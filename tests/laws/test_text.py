@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.text.analysis import Analyzer
+from classmark.text.analyzer import Analyzer
 from classmark.text.stems import languages
 from classmark.text.tokens import fold, fold_accents, words
 

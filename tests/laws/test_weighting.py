@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.weighting.live import LiveVectorizer
-from classmark.weighting.vectorizer import Vectorizer
-from classmark.weighting.vectors import WEIGHTINGS
+from classmark.weighting.vectorizer import WEIGHTINGS, Vectorizer
 
 ANALYZER = "words|lower"
 TEXTS = st.lists(

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.links.graph import anchors, graph_of, graph_of_edges
 from classmark.links.pagerank import pagerank
 from classmark.problems import Mistake

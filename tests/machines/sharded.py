@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from classmark.index.directory import Index
+from classmark.index.index import Index
 
 WORDS = [f"w{number}" for number in range(24)]
 

@@ -3,18 +3,22 @@
 import numpy as np
 import pytest
 
-from classmark.machines import ascending
-from classmark.machines.ascending import Spread, ascended
+from classmark.examples.collection import Collection
+from classmark.examples.problem import (
+    PRICES,
+    Hopeful,
+    Prices,
+    given,
+    hinges_of,
+    mean_of,
+)
+from classmark.machines import rows as ascending
 from classmark.machines.portion import Portion, step
-from classmark.machines.rows import SpreadRows
+from classmark.machines.rows import Spread, SpreadRows, ascended
 from classmark.machines.synthetic import Made, made_rows
 from classmark.problems import Mistake
-from classmark.rankers.examples.collection import Collection
-from classmark.rankers.examples.given import given, mean_of
-from classmark.rankers.examples.hinges import PRICES, Hopeful, Prices, hinges_of
-from classmark.solvers.cutting.linear import linear
-from classmark.solvers.hinge.ascent import ascend
-from classmark.solvers.hinge.problem import Hinges
+from classmark.solvers.cutting_planes import linear
+from classmark.solvers.hinge import Hinges, ascend
 from classmark.sparse import stack, take
 
 WIDTH = 2000

@@ -12,9 +12,8 @@ import numpy as np
 import psutil
 import pytest
 
-from classmark.machines import starting
-from classmark.machines.cluster import Machines
-from classmark.machines.starting import scheduler_address
+from classmark.machines import cluster
+from classmark.machines.cluster import Machines, scheduler_address
 from classmark.problems import Mistake, UnreadableFile
 from classmark.spreading import spread, spread_by
 from machines_scheduling import certificate, running
@@ -163,7 +162,7 @@ def test_the_limit_of_a_worker_is_known(four):
 
 
 def test_a_scheduler_by_its_address_and_its_loss(tmp_path, monkeypatch):
-    monkeypatch.setattr(starting, "SECONDS", 60)
+    monkeypatch.setattr(cluster, "SECONDS", 60)
     with running(tmp_path) as (address, scheduler):
         machines = Machines.at(address.replace("tcp", "dask"))
         assert dict(machines.spread(abs, [-1, -2])) == {0: 1, 1: 2}
@@ -174,10 +173,10 @@ def test_a_scheduler_by_its_address_and_its_loss(tmp_path, monkeypatch):
 
 
 def test_certificates(tmp_path, monkeypatch):
-    monkeypatch.setattr(starting, "SECONDS", 30)
+    monkeypatch.setattr(cluster, "SECONDS", 30)
     from dask import config
 
-    starting.require_dask()  # loads Dask's own settings
+    cluster.require_dask()  # loads Dask's own settings
     cert, key = map(str, certificate(tmp_path / "ours"))
     other, secret = map(str, certificate(tmp_path / "theirs"))
 
@@ -196,7 +195,7 @@ def test_certificates(tmp_path, monkeypatch):
             assert scheduler_address(address.replace("tls", "dask")) == address
             with Machines.at(address) as machines:
                 assert dict(machines.spread(abs, [-3])) == {0: 3}
-        monkeypatch.setattr(starting, "SECONDS", 2)
+        monkeypatch.setattr(cluster, "SECONDS", 2)
         for wrong, told in (
             ((other, secret), "no scheduler answers at tls"),
             ((None, None), "needs certificates .* none are"),
@@ -213,7 +212,7 @@ def test_addresses_that_are_none(on):
 
 
 def test_nobody_answers(monkeypatch):
-    monkeypatch.setattr(starting, "SECONDS", 1)
+    monkeypatch.setattr(cluster, "SECONDS", 1)
     with pytest.raises(Mistake, match=r"no scheduler answers at dask://127.0.0.1:9"):
         Machines.at("dask://127.0.0.1:9")
 
@@ -236,6 +235,6 @@ def test_what_was_started_ends_when_nothing_comes_of_it(monkeypatch):
 
 
 def test_the_dashboard_is_asked_for_and_needs_its_package(monkeypatch):
-    monkeypatch.setattr(starting, "find_spec", lambda _: None)
+    monkeypatch.setattr(cluster, "find_spec", lambda _: None)
     with pytest.raises(Mistake, match="the dashboard needs bokeh: pip install bokeh"):
         Machines.local(1, dashboard=True)

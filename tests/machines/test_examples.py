@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
-from classmark.index.directory import Index
+from classmark.corpus.documents import Document
+from classmark.examples.query import METHODS, ExampleQuery
+from classmark.formats.records import Record
+from classmark.index.index import Index
 from classmark.machines.examples import Offline
 from classmark.machines.rows import SpreadRows
 from classmark.machines.synthetic import Made, made_rows
 from classmark.problems import Mistake
-from classmark.rankers.examples.query import METHODS, ExampleQuery
 from classmark.sparse import stack, take
 from classmark.workbench.importing import import_records
 from classmark.workbench.liking import Given, like, open_liking, rank_by_file
@@ -206,7 +206,7 @@ def index(tmp_path_factory, texts):
 @pytest.mark.parametrize("method", ["auto", "balanced", "precision@k"])
 def test_an_index_is_learned_over_as_its_rows_are(two, index, method):
     from classmark.index.plans import Prepared
-    from classmark.index.unit_vectors import vectors_of
+    from classmark.index.vectors import vectors_of
 
     given = Given(examples=("d0,d1,d2",), yes=("d4",), no=("d80",), method=method)
     found = like_in_index(index.path, given, 6, machines=two)

@@ -9,16 +9,15 @@ from classmark.experiments.evaluate import LabelledTexts, evaluate
 from classmark.experiments.mmp_reuters import Collection
 from classmark.experiments.mmp_reuters import compare as compare_online
 from classmark.experiments.select import select_cost
-from classmark.hierarchies.choosing import chosen
 from classmark.hierarchies.flat import FlatClassifier
 from classmark.hierarchies.held_out import out_of_fold
-from classmark.hierarchies.ranker import TaxonomyRanker
+from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker, chosen
+from classmark.ltr import RankingSVM, select_over_queries
 from classmark.machines.cluster import Machines
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
 from classmark.progress import shown_by
 from classmark.rankers.calibration import held_out_scores
-from classmark.rankers.ltr import RankingSVM, select_over_queries
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.rocchio import Rocchio
 from classmark.sparse import rows_from

@@ -5,12 +5,12 @@ import resource
 
 import pytest
 
-from classmark.corpus.document import Document
+from classmark.corpus.documents import Document
 from classmark.formats.jsonl import write_jsonl
-from classmark.formats.parquet import write_parquet
-from classmark.formats.record import Record
-from classmark.index.directory import Index
+from classmark.formats.records import Record
+from classmark.formats.tables import write_parquet
 from classmark.index.ids import TwinIds
+from classmark.index.index import Index
 from classmark.index.sharding import build_segments, shard_pieces
 from classmark.machines import indexing
 from classmark.machines.cluster import Machines
@@ -456,9 +456,8 @@ def test_shards_are_cut_by_documents_alone(tmp_path):
 
 
 def test_how_many_blocks_there_were_does_not_show(tmp_path):
-    from classmark.index.building import Setup
-    from classmark.index.documents import Entry
-    from classmark.text.analysis import Analyzer
+    from classmark.index.build import Entry, Setup
+    from classmark.text.analyzer import Analyzer
 
     for shards in (1, 3):
         made = []

@@ -11,11 +11,11 @@ from sklearn.pipeline import make_pipeline
 
 import classmark
 from classmark.estimator import Estimator
+from classmark.examples.online import RelevanceQuery
 from classmark.experiments.running import RunningRocchio
 from classmark.hierarchies.by_label import NodeRanker, TopDownRanker
-from classmark.hierarchies.voted import VotedRanker, Votes
+from classmark.hierarchies.rerank import VotedRanker, Votes
 from classmark.rankers.calibration import Calibrator
-from classmark.rankers.relevance import RelevanceQuery
 from classmark.sparse import rows_from
 
 TREE = classmark.Taxonomy(

@@ -11,14 +11,14 @@ import pytest
 from scipy.sparse import csr_matrix, issparse, random_array
 
 from classmark.experiments.evaluate import LabelledTexts
-from classmark.hierarchies.ranker import TaxonomyRanker
-from classmark.machines import label_block
+from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
+from classmark.machines import labels as label_block
 from classmark.machines.cluster import Machines
 from classmark.machines.labels import LARGEST, PROCESS, block_size, fit_blocks
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
 from classmark.rankers.preference import PreferenceRanker
-from classmark.rankers.text import TextRanker
+from classmark.rankers.text_ranker import TextRanker
 from classmark.sparse import rows_from
 from classmark.spreading import spread_by
 from classmark.taxonomy.category import Category

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from scipy.sparse import random as drawn_sparse
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
-from classmark.hierarchies import spread, training
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
+from classmark.hierarchies import training
+from classmark.hierarchies import training as spread
 from classmark.hierarchies.by_label import TopDownRanker
-from classmark.hierarchies.spread import Classroom
 from classmark.hierarchies.top_down import TopDownClassifier
+from classmark.hierarchies.training import Classroom
 from classmark.problems import Mistake
 from classmark.spreading import spread_by
 from classmark.taxonomy.category import Category

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.corpus.document import Document
+from classmark.corpus.documents import Document
 from classmark.formats import read_records
 from classmark.formats.jsonl import write_jsonl
-from classmark.formats.parquet import write_parquet
-from classmark.formats.record import Record
-from classmark.machines import partitions
-from classmark.machines.partitions import (
+from classmark.formats.records import Record
+from classmark.formats.tables import write_parquet
+from classmark.machines import files
+from classmark.machines.files import (
     Partition,
     files_of,
     partitions_of,
@@ -276,5 +276,5 @@ def test_the_fingerprint_of_a_folder_follows_its_files(tmp_path):
 
 def test_partitions_are_named_absolutely(shelf, monkeypatch):
     monkeypatch.chdir(shelf.parent)
-    (found,) = partitions.partitions_of("shelf.jsonl", 1 << 30)
+    (found,) = files.partitions_of("shelf.jsonl", 1 << 30)
     assert Path(found.address) == shelf

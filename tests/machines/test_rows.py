@@ -3,14 +3,20 @@
 import numpy as np
 import pytest
 
-from classmark.machines.duals import packed, unpacked
+from classmark.examples.problem import mean_of
+from classmark.machines.portion import (
+    Indexed,
+    Stored,
+    of_index,
+    packed,
+    shares,
+    unpacked,
+)
 from classmark.machines.rows import SpreadRows
-from classmark.machines.sources import Indexed, Stored, of_index, shares
 from classmark.machines.synthetic import Made, made_rows
 from classmark.problems import Mistake
-from classmark.rankers.examples.given import mean_of
 from classmark.ranking import top
-from classmark.solvers.cutting.linear import linear
+from classmark.solvers.cutting_planes import linear
 from classmark.sparse import stack, take
 from classmark.storage import save
 
@@ -125,7 +131,7 @@ def test_duals_come_back_exactly_and_are_small():
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
-    from classmark.index.directory import Index
+    from classmark.index.index import Index
 
     random = np.random.default_rng(4)
     words = np.array([f"w{i}" for i in range(60)])
@@ -144,7 +150,7 @@ def index(tmp_path_factory):
 @pytest.mark.parametrize("parts", [1, 2, 7])
 def test_documents_of_an_index_are_its_unit_vectors(two, index, parts):
     from classmark.index.plans import Prepared
-    from classmark.index.unit_vectors import mean_vector, vectors_of
+    from classmark.index.vectors import mean_vector, vectors_of
 
     (name,) = index.fields
     sources = of_index(index, name, parts)

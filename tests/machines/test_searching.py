@@ -6,12 +6,12 @@ import os
 import numpy as np
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
-from classmark.index.directory import Index
-from classmark.index.language import MalformedQuery
-from classmark.index.models.catalog import MODELS
-from classmark.index.priors import log_prior
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
+from classmark.index.index import Index
+from classmark.index.models import MODELS
+from classmark.index.query_language import MalformedQuery
+from classmark.index.search import log_prior
 from classmark.machines.searching import SpreadIndex
 from classmark.problems import Mistake
 from classmark.workbench import searching, tuning

@@ -6,11 +6,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from classmark.index.directory import Index
 from classmark.index.feedback import RM3, Information, Rocchio
-from classmark.index.models.catalog import MODELS
-from classmark.index.priors import log_prior
-from classmark.index.snapshots import open_snapshot
+from classmark.index.index import Index
+from classmark.index.models import MODELS
+from classmark.index.search import log_prior
+from classmark.index.snapshot import open_snapshot
 from classmark.machines.searching import SpreadIndex
 from classmark.machines.shards import Place, Shard
 from classmark.problems import Mistake

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.measures.counterfactual import clipped_ips, ips, snips
+from classmark.measures.off_policy import clipped_ips, ips, snips
 from classmark.problems import Mistake
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.experiments.click_users import User
-from classmark.measures.interleaving import (
+from classmark.measures.off_policy import (
     Interleaved,
     balanced,
     balanced_credit,

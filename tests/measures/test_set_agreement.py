@@ -11,8 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from classmark.measures.agreement import cohen_kappa, kappa_of, krippendorff_alpha
-from classmark.measures.distances import jaccard_distance, masi_distance
+from classmark.measures.agreement import (
+    cohen_kappa,
+    jaccard_distance,
+    kappa_of,
+    krippendorff_alpha,
+    masi_distance,
+)
 from classmark.problems import Mistake
 from oracles import agreement as slow
 

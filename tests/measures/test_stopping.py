@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
+from classmark.examples.screening import Rule
 from classmark.measures.stopping import (
     Draws,
     bets,
@@ -18,7 +19,6 @@ from classmark.measures.stopping import (
     remaining,
 )
 from classmark.problems import Mistake
-from classmark.rankers.reading import Rule
 
 
 def pure(n, hits, found=0):

@@ -1,6 +1,6 @@
 """Which documents a query describes, document by document, from their texts."""
 
-from classmark.index.tree import And, Group, Not, Or, Phrase, Word
+from classmark.index.query_language import And, Group, Not, Or, Phrase, Word
 from classmark.text.tokens import words
 
 

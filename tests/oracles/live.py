@@ -3,7 +3,7 @@
 import numpy as np
 
 from classmark.preferences.groups import weighted_groups
-from classmark.rankers.duals import DECOMPOSITIONS
+from classmark.rankers.preference import DECOMPOSITIONS
 
 NAMES = {0: "dis", 1: "dom", 2: "dme"}
 

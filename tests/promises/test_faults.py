@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from classmark.index.directory import Index
+from classmark.index.index import Index
 from classmark.workbench.models import open_model
 from classmark.workbench.project import Project
 from classmark.workbench.training import train

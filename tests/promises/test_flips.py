@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from classmark.index.directory import Index
+from classmark.index.index import Index
 from classmark.problems import DamagedFolder
 from classmark.rankers.live import LiveTextRanker
 from classmark.workbench.models import check_model, open_model

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from classmark.formats import READERS, read_records
 from classmark.formats.annif import read_subjects
-from classmark.formats.beir import read_beir_judgments
-from classmark.formats.npl import read_npl_judgments
-from classmark.formats.smart import read_smart_judgments
+from classmark.formats.test_collections import (
+    read_beir_judgments,
+    read_npl_judgments,
+    read_smart_judgments,
+)
 from classmark.formats.trec import read_qrels, read_run
 from classmark.problems import UnreadableFile
 
@@ -68,9 +70,9 @@ def read_first(read, path):
 
 def large(tmp_path, name, count):
     if name == "parquet":
-        from classmark.corpus.document import Document
-        from classmark.formats.parquet import write_parquet
-        from classmark.formats.record import Record
+        from classmark.corpus.documents import Document
+        from classmark.formats.records import Record
+        from classmark.formats.tables import write_parquet
 
         path = tmp_path / "a.parquet"
         write_parquet(

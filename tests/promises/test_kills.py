@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from classmark.index.directory import Index
+from classmark.index.index import Index
 from classmark.workbench.desk.desk import Desk
 from classmark.workbench.looking import info
 from classmark.workbench.project import Project
@@ -56,7 +56,7 @@ INDEXING = """
 import os
 from tempfile import TemporaryDirectory
 from classmark.index import updating
-from classmark.index.directory import Index
+from classmark.index.index import Index
 
 updating.FANOUT = 2
 os.fsync = lambda descriptor: None  # a kill loses nothing that was written

@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from classmark.index.directory import Index
+from classmark.index.index import Index
 from classmark.problems import Mistake
 from classmark.storage import Generations, open_folder, save
 from promises.power import Tape, after_failure, recorded

@@ -16,13 +16,14 @@ from classmark.rankers import calibration
 from classmark.rankers.calibration import (
     METHODS,
     Calibrator,
+    along,
     crossed_calibration_error,
     held_out_scores,
+    isotonic,
 )
-from classmark.rankers.isotonic import along, isotonic
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.rocchio import Rocchio
-from classmark.rankers.text import TextRanker
+from classmark.rankers.text_ranker import TextRanker
 from classmark.weighting.vectorizer import Vectorizer
 
 ANALYZER = "words|lower|stop(english)|snowball(english)"

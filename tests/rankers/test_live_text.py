@@ -8,7 +8,7 @@ from classmark.problems import Mistake
 from classmark.rankers.live import LiveTextRanker
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.rocchio import Rocchio
-from classmark.rankers.text import TextRanker
+from classmark.rankers.text_ranker import TextRanker
 from classmark.weighting.live import LiveVectorizer
 from classmark.weighting.vectorizer import Vectorizer
 

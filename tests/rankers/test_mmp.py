@@ -9,9 +9,8 @@ from sklearn.base import clone
 
 from classmark.measures import category_ranking
 from classmark.problems import Mistake
-from classmark.rankers.mmp import MMP
-from classmark.rankers.perceptron import CategoryPerceptron
-from classmark.rankers.text import TextRanker
+from classmark.rankers.online import MMP, CategoryPerceptron
+from classmark.rankers.text_ranker import TextRanker
 from classmark.weighting.vectorizer import Vectorizer
 
 SEEDS = st.integers(0, 2**32 - 1)

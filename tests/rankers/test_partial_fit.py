@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from classmark import PreferenceGraph, PreferenceRanker
 from classmark.problems import Mistake
-from classmark.solvers.live import dual
+from classmark.solvers import preference_live
 from oracles import live as slow
 
 MAPPINGS = ["dis", "dom", "dme", "dom-dme"]
@@ -192,10 +192,12 @@ def test_keep_bounds_what_is_kept():
 def test_a_budget_decides_how_many_visits_are_made(monkeypatch):
     X, Y = collection()
     clock = itertools.count(0.0, 0.25)
-    monkeypatch.setattr(dual.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(preference_live.time, "perf_counter", lambda: next(clock))
     ranker = PreferenceRanker(budget=1.0, revisits=99).partial_fit(X[:4], Y[:4])
-    assert ranker.revisits_ == 4 * 3 * dual.AT_ONCE
-    replayed = PreferenceRanker(revisits=3 * dual.AT_ONCE).partial_fit(X[:4], Y[:4])
+    assert ranker.revisits_ == 4 * 3 * preference_live.AT_ONCE
+    replayed = PreferenceRanker(revisits=3 * preference_live.AT_ONCE).partial_fit(
+        X[:4], Y[:4]
+    )
     assert np.array_equal(ranker.weights_, replayed.weights_)
 
 

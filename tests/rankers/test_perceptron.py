@@ -9,7 +9,7 @@ from sklearn.linear_model import Perceptron
 from classmark import CategoryPerceptron
 from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
-from classmark.solvers.online.kernels import PERCEPTRON, online_pass
+from classmark.solvers.kernels_online import PERCEPTRON, online_pass
 from classmark.sparse import rows_from
 
 SEEDS = st.integers(0, 2**32 - 1)

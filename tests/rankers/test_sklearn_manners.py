@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from classmark import CategoryPerceptron, Rocchio, Vectorizer
-from classmark.rankers.mmp import MMP
+from classmark.rankers.online import MMP
 
 TEXTS = [
     "bees and honey in the hive", "the queen bee swarms", "honey from wild bees",

@@ -11,8 +11,15 @@ from classmark.losses.loglinear import loss_from
 from classmark.preferences.decompose import NAMES, decompose
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
-from classmark.solvers.boosting import LARGEST_STEP, boost, survey, widest
-from classmark.solvers.smooth import Documents, Objective, minimise
+from classmark.solvers.smooth import (
+    LARGEST_STEP,
+    Documents,
+    Objective,
+    boost,
+    minimise,
+    survey,
+    widest,
+)
 from classmark.sparse import rows_from
 
 

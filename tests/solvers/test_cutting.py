@@ -8,14 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from classmark.problems import Mistake
-from classmark.solvers.cutting import precision
-from classmark.solvers.cutting.linear import linear
-from classmark.solvers.cutting.planes import Plane, cutting_planes
-from classmark.solvers.cutting.precision import ascend_precision
-from classmark.solvers.cutting.tables import balanced_scale, literal_scale, oracle_of
-from classmark.solvers.cutting.working import IDLE, WorkingSet
-from classmark.solvers.hinge.ascent import ascend
-from classmark.solvers.hinge.problem import Hinges
+from classmark.solvers import precision_recall
+from classmark.solvers.cutting_planes import (
+    IDLE,
+    Plane,
+    WorkingSet,
+    cutting_planes,
+    linear,
+)
+from classmark.solvers.hinge import Hinges, ascend
+from classmark.solvers.precision_recall import (
+    ascend_precision,
+    balanced_scale,
+    literal_scale,
+    oracle_of,
+)
 from classmark.sparse import rows_from
 from oracles import cutting as slow
 
@@ -120,7 +127,7 @@ def test_the_ascent_of_precision_reaches_the_optimum_over_all_labellings(seed, C
 def test_many_examples_need_no_planes_and_a_warm_start_few_passes():
     """Fractional tables are near to whole ones: the ascent alone closes the gap."""
     parts, _ = problem(4, examples=100, others=200)
-    with mock.patch.object(precision, "cutting_planes"):
+    with mock.patch.object(precision_recall, "cutting_planes"):
         cold = ascend_precision(parts, 1.0, tol=1e-3)
     warm = ascend_precision(parts, 1.0, tol=1e-3, duals=cold.duals)
     assert cold.gap <= 1e-3 * cold.objective

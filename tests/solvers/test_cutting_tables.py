@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from classmark.problems import Mistake
-from classmark.solvers.cutting import kernels
-from classmark.solvers.cutting.linear import linear
-from classmark.solvers.cutting.tables import balanced_scale, literal_scale, oracle_of
+from classmark.solvers import kernels_cutting
+from classmark.solvers.cutting_planes import linear
+from classmark.solvers.precision_recall import balanced_scale, literal_scale, oracle_of
 from classmark.sparse import rows_from
 from oracles import cutting as slow
 
@@ -65,7 +65,7 @@ def test_worst_table(seed):
     n = a + int(sizes[0]) + 2
     losable = np.sort(rng.random(sizes[0]) / n)
     findable = -np.sort(rng.random(sizes[1]) / n)
-    found = kernels.worst_table(losable, findable, n, a, b)
+    found = kernels_cutting.worst_table(losable, findable, n, a, b)
     best = slow.worst_table(losable, findable, n, a, b)
     values = [
         slow.table_value(losable, findable, n, (a, b), table) for table in (found, best)
@@ -108,8 +108,10 @@ def test_products_are_those_of_the_parts_stacked():
     expected = slow.combine(X, rows, c[rows], np.zeros(5))
     assert np.allclose(both.back(c), expected, atol=1e-6)
     whole, out, gained = rows_from(X), np.empty(7), np.ones(5)
-    kernels.multiply(whole.starts, whole.columns, whole.values, w, out)
-    kernels.combine(whole.starts, whole.columns, whole.values, rows, c[rows], gained)
+    kernels_cutting.multiply(whole.starts, whole.columns, whole.values, w, out)
+    kernels_cutting.combine(
+        whole.starts, whole.columns, whole.values, rows, c[rows], gained
+    )
     assert np.allclose(out, slow.multiply(X, w))
     assert np.allclose(gained, slow.combine(X, rows, c[rows], np.ones(5)))
 
@@ -123,7 +125,7 @@ def test_maximise_dual(seed):
     V[0] = 0.0
     G, losses = V @ V.T, np.append(0.0, rng.random(k - 1))
     alpha = np.append(total, np.zeros(k - 1))
-    kernels.maximise_dual(G, losses, alpha, 1e-10, 100_000)
+    kernels_cutting.maximise_dual(G, losses, alpha, 1e-10, 100_000)
     assert alpha.min() >= 0.0
     assert alpha.sum() == pytest.approx(total)
     value = alpha @ losses - 0.5 * alpha @ G @ alpha
@@ -134,14 +136,14 @@ def test_maximise_dual(seed):
 def test_margins_and_the_loss_they_come_from(a, b):
     scale = (0.3, 0.7, 0.2)
     table = np.array([a, b])
-    margins = kernels.margins_of(table, 9, scale)
+    margins = kernels_cutting.margins_of(table, 9, scale)
     assert margins == pytest.approx(slow.margins_of(table, 9, scale))
-    loss = kernels.product_loss(a, b, 9)
+    loss = kernels_cutting.product_loss(a, b, 9)
     assert loss == pytest.approx(slow.product_loss(a, b, 9))
     if a > 0.5:
         step = 1e-6
-        down = (kernels.product_loss(a + step, b, 9) - loss) / step
-        up = (kernels.product_loss(a, b + step, 9) - loss) / step
+        down = (kernels_cutting.product_loss(a + step, b, 9) - loss) / step
+        up = (kernels_cutting.product_loss(a, b + step, 9) - loss) / step
         assert margins[0] == pytest.approx(-scale[0] * down / scale[1], abs=1e-5)
         assert margins[1] == pytest.approx(scale[0] * up / scale[2], abs=1e-5)
 
@@ -157,7 +159,7 @@ def test_climb_product_visits_as_its_slow_version():
     table, order = np.array([0.0, 30.0]), np.arange(90)
     expected = duals.copy()
     weights = X[:30].T @ duals[:30] - X[30:].T @ duals[30:]
-    made, _, _ = kernels.climb_product(
+    made, _, _ = kernels_cutting.climb_product(
         *parts, scale, C, duals, weights, np.full(90, -1.0), table, order,
         np.array([-np.inf, np.inf]), 0.0, 0.0, 7, 1,
     )  # fmt: skip

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from classmark.solvers.groups import kernels
+from classmark.solvers import kernels_groups
 from oracles import groups as slow
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -25,11 +25,11 @@ def state(seed, k=5, rows=None):
 def test_threshold_solves_its_equation(seed):
     rng = np.random.default_rng(seed)
     z, cap = rng.standard_normal(6) * 3, float(rng.uniform(0.01, 3))
-    fast = kernels.group_threshold(z, 6, cap)
+    fast = kernels_groups.group_threshold(z, 6, cap)
     assert fast == pytest.approx(slow.group_threshold(z, 6, cap), abs=1e-9)
     a = rng.random(6)
     b, y = a.copy(), z.copy()
-    total = kernels.step_group(a, z, 6, cap)
+    total = kernels_groups.step_group(a, z, 6, cap)
     assert total == pytest.approx(slow.step_group(b, y, 6, cap), abs=1e-8)
     assert np.allclose(a, b, atol=1e-8)
     assert np.allclose(z, y, atol=1e-8)
@@ -38,7 +38,7 @@ def test_threshold_solves_its_equation(seed):
 def compare(name, learn, f, a, rest, position=0):
     """Run both versions on copies; scores, duals, changes and slacks must agree."""
     results = []
-    for module in (kernels, slow):
+    for module in (kernels_groups, slow):
         g, b, delta = f.copy(), a.copy(), np.zeros(len(f))
         arguments = [b, g, delta]
         found = getattr(module, name)(
@@ -58,7 +58,7 @@ def test_a_label_over_all_below_it(seed, learn):
     a[hidden] = 0
     held = np.flatnonzero(a)
     results = []
-    for module in (kernels, slow):
+    for module in (kernels_groups, slow):
         g, delta, duals = f.copy(), np.zeros(5), np.zeros(6)
         place = np.zeros(6, np.uint32)
         duals[: len(held)], place[: len(held)] = a[held], held
@@ -114,7 +114,7 @@ def test_any_edges(seed, learn):
     winners, losers = pairs.T.astype(np.uint32)
     a, f = rng.random(4) * 0.2, rng.standard_normal(4)
     results = []
-    for module in (kernels, slow):
+    for module in (kernels_groups, slow):
         b, g, delta = a.copy(), f.copy(), np.zeros(4)
         found = module.visit_edges(winners, losers, b, g, delta, 0.7, 1.0, learn)
         results.append((found, g, delta))

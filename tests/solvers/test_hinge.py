@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
 from classmark.problems import Mistake
-from classmark.solvers.hinge import kernels
-from classmark.solvers.hinge.ascent import ascend
-from classmark.solvers.hinge.problem import Hinges, carried
+from classmark.solvers import kernels_hinge
+from classmark.solvers.hinge import Hinges, ascend, carried
 from classmark.sparse import Rows, rows_from, take
 from oracles import hinge as slow
 
@@ -42,13 +41,15 @@ def test_combining_and_looking_are_the_slow_ones(seed):
     rng = np.random.default_rng(seed)
     first, second = map(plain, halves(X))
     center = rng.standard_normal(X.shape[1])
-    kernels.combine(first, second, hinges.rows, hinges.margins, w := center.copy())
+    kernels_hinge.combine(
+        first, second, hinges.rows, hinges.margins, w := center.copy()
+    )
     slow.combine(X, hinges.rows, hinges.margins, expected := center.copy())
     assert np.allclose(w, expected)
     duals = hinges.boxes * rng.random(len(hinges.boxes))
     w = center + X[hinges.rows].T @ (hinges.signs * duals)
     slopes, expected = np.empty((2, len(duals)))
-    seen = kernels.survey(first, second, hinges, duals, w, center, slopes)
+    seen = kernels_hinge.survey(first, second, hinges, duals, w, center, slopes)
     assert seen == pytest.approx(slow.survey(X, hinges, duals, w, center, expected))
     assert np.allclose(slopes, expected)
 
@@ -64,7 +65,7 @@ def test_climbing_is_the_slow_one(seed, tol):
     order = np.flatnonzero(hinges.boxes).astype(np.uint32)
     expected = slow.climb(X, hinges, duals, w, order, limits, tol, 0.0, 7, 3)
     first, second = map(plain, halves(X))
-    found = kernels.climb(
+    found = kernels_hinge.climb(
         first, second, hinges, fast_duals, fast_w, np.full(n, -1.0), order, fast_limits,
         tol, 0.0, 7, 3,
     )  # fmt: skip
@@ -272,7 +273,7 @@ def test_other_arguments_that_cannot_be_used_are_named():
 def test_many_hinges_are_visited_in_stretches(monkeypatch):
     X, hinges = problem(15, n=100)
     whole = ascend([rows_from(X)], hinges, tol=1e-6)
-    monkeypatch.setattr("classmark.solvers.hinge.ascent.VISITS", 1)
+    monkeypatch.setattr("classmark.solvers.hinge.VISITS", 1)
     cut = ascend([take(rows_from(X), np.arange(100))], hinges, tol=1e-6)
     for a, b in zip(whole, cut, strict=True):
         assert np.allclose(a, b, rtol=1e-9)

@@ -3,9 +3,16 @@
 import numpy as np
 import pytest
 
-from classmark.solvers.hinge.ascent import ascend
-from classmark.solvers.hinge.blocks import Aim, Alike, Few, improve
-from classmark.solvers.hinge.problem import Hinges, joined, picked
+from classmark.solvers.hinge import (
+    Aim,
+    Alike,
+    Few,
+    Hinges,
+    ascend,
+    improve,
+    joined,
+    picked,
+)
 from classmark.sparse import rows_from
 
 

@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 from classmark.judgments.labels import labels_from
 from classmark.scores.kernels import add_to_rows, scores_of
 from classmark.scores.similarity import Kernel
-from classmark.solvers.online import kernels
-from classmark.solvers.online.prototypes import Prototypes
-from classmark.solvers.online.rounds import Rounds
-from classmark.solvers.online.supports import Supports
+from classmark.solvers import kernels_online
+from classmark.solvers.online import Prototypes, Rounds, Supports
 from classmark.sparse import rows_from
 from oracles import online as slow
 from oracles.scores import add_to_rows as slow_add
@@ -52,12 +50,12 @@ def test_steps_are_those_of_the_pairs_one_by_one(seed, rule, k):
     f = rng.integers(-2, 3, k).astype(float)
     relevant = np.flatnonzero(rng.random(k) < rng.random()).astype(np.uint32)
     counts, expected = np.zeros(k, int), np.zeros(k, int)
-    errors = kernels.count_errors(f, relevant, counts)
+    errors = kernels_online.count_errors(f, relevant, counts)
     assert errors == slow.count_errors(f, relevant, expected)
     assert counts.tolist() == expected.tolist()
     tau, changed, losses = np.zeros(k), np.zeros(k + 1, np.uint32), np.zeros(3)
     other, listed, lost = np.zeros(k), np.zeros(k + 1, np.uint32), np.zeros(3)
-    n = kernels.steps_of(rule, f, relevant, tau, changed, counts, losses)
+    n = kernels_online.steps_of(rule, f, relevant, tau, changed, counts, losses)
     m = slow.steps_of(rule, f, relevant, other, listed, expected, lost)
     assert np.allclose(losses, lost)
     assert changed[:n].tolist() == listed[:m].tolist()
@@ -78,7 +76,7 @@ def test_a_pass_is_the_slow_pass(seed, rule, k, average):
     V, T = W.copy(), U.copy()
     fast_losses, slow_losses = np.empty((12, 3)), np.empty((12, 3))
     for t in (0, 12):
-        moved = kernels.online_pass(rule, *arrays, W, U, k, t, fast_losses)
+        moved = kernels_online.online_pass(rule, *arrays, W, U, k, t, fast_losses)
         assert moved == slow.online_pass(rule, *arrays, V, T, k, t, slow_losses)
         assert np.allclose(fast_losses, slow_losses)
     assert np.allclose(W, V)
@@ -93,7 +91,7 @@ def test_a_pass_over_supports_is_the_slow_one(seed, rule, budget):
     similar = (X[2:] @ X.T + 1.0) ** 2
     similar = similar[:, : len(X)]
     tables = []
-    for version in (kernels.support_pass, slow.support_pass):
+    for version in (kernels_online.support_pass, slow.support_pass):
         T, rounds = np.zeros((12, 4)), np.full(12, -1)
         T[0], rounds[0], sizes = [1.0, -1.0, 0.0, 0.0], 0, np.full(12, 0.7)
         losses = np.empty((10, 3))
@@ -113,7 +111,7 @@ def test_votes_are_those_of_every_prototype(seed, updates):
     T = rng.integers(-2, 3, (updates, 4)).astype(float)
     survived = rng.integers(0, 9, updates + 1).astype(float)
     points, expected = np.zeros((5, 4)), np.zeros((5, 4))
-    kernels.vote_pass(similar, T, survived, points)
+    kernels_online.vote_pass(similar, T, survived, points)
     slow.vote_pass(similar, T, survived, expected)
     assert np.allclose(points, expected)
 

@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
+from classmark.ltr.judged import judged
 from classmark.problems import Mistake
-from classmark.rankers.ltr.judged import judged
-from classmark.solvers.pairs import kernels as fast
-from classmark.solvers.pairs.graded import GradedPairs
-from classmark.solvers.pairs.listed import ListedPairs
-from classmark.solvers.pairs.newton import hinges_of_pairs
+from classmark.solvers import kernels_pairs as fast
+from classmark.solvers.pairs import GradedPairs, ListedPairs, hinges_of_pairs
 from classmark.sparse import rows_from
 from oracles import pairs as slow
 
@@ -165,7 +163,7 @@ def test_listed_pairs_lead_to_the_same_weights():
 def test_many_features_go_without_a_sample_and_end_alike(monkeypatch):
     given_, pairs, *_ = graded(2, weighted=False, rows=80, width=6)
     one = hinges_of_pairs(given_.rows, pairs, 2.0, tol=1e-6)
-    monkeypatch.setattr("classmark.solvers.pairs.newton.WIDE", 0)
+    monkeypatch.setattr("classmark.solvers.pairs.WIDE", 0)
     other = hinges_of_pairs(given_.rows, pairs, 2.0, tol=1e-6)
     assert one.objective == pytest.approx(other.objective, rel=1e-5)
 

@@ -11,9 +11,9 @@ from classmark.losses.errors import ranking_error
 from classmark.preferences.decompose import decompose
 from classmark.preferences.edges import amended
 from classmark.problems import Mistake
-from classmark.solvers.dual.ascent import ascend
-from classmark.solvers.dual.explicit import ExplicitDual
-from classmark.solvers.groups import kernels
+from classmark.solvers import kernels_groups
+from classmark.solvers.ascent import ascend
+from classmark.solvers.preference import ExplicitDual
 from classmark.sparse import rows_from
 from oracles import dual as slow_passes
 from oracles import groups as slow
@@ -118,7 +118,7 @@ def test_a_group_with_a_threshold(seed, learn):
     winners, losers = pairs.T.astype(np.uint32)
     a, f, results = rng.random(3) * 0.2, rng.standard_normal(4), []
     q = float(rng.choice([0.0, 0.7]))
-    for module in (kernels, slow):
+    for module in (kernels_groups, slow):
         b, g, delta = a.copy(), f.copy(), np.zeros(4)
         visit = (winners, losers, b, g, delta, q, 1.0, learn, 3)
         found = module.visit_edges(*visit)

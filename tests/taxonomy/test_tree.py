@@ -5,7 +5,7 @@ import pytest
 
 from classmark.problems import Mistake
 from classmark.taxonomy import Category, Dummy, Taxonomy, categories_of, taxonomy_of
-from classmark.taxonomy.lineage import Lineage
+from classmark.taxonomy.tree import Lineage
 
 TREE = [
     ("all", "life"),

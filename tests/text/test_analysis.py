@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from classmark.problems import MissingExtra, Mistake
-from classmark.text.analysis import Analyzer
+from classmark.text.analyzer import Analyzer
 from classmark.text.stems import languages
 
 

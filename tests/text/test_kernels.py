@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from classmark.corpus.table import TokenTable, _encoded
+from classmark.corpus.counting import TokenTable, _encoded
 from classmark.text.kernels import lower_word, mix
 from oracles import text as oracle
 

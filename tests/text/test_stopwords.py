@@ -6,8 +6,8 @@ from importlib.resources import files
 
 import pytest
 
+from classmark.text.analyzer import stop_words
 from classmark.text.stems import languages
-from classmark.text.stopwords import stop_words
 from classmark.text.tokens import words
 
 

@@ -7,8 +7,8 @@ from html import unescape
 import pytest
 from starlette.testclient import TestClient
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.taxonomy.category import Category
 from classmark.web.app import create_app
 from classmark.web.evidence import evidence

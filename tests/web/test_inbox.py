@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.workbench.deciding import Decision
 from classmark.workbench.desk.deciding import decide_on
 from classmark.workbench.desk.guesses import Guess

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from classmark.corpus.statistics import statistics
+from classmark.corpus.counting import statistics
 from classmark.sparse import rows_from, take
-from classmark.weighting.vectors import WEIGHTINGS, weigh
+from classmark.weighting.vectorizer import WEIGHTINGS, weigh
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from classmark.corpus import counts as counting
+from classmark.corpus import counting
 from classmark.problems import Mistake
 from classmark.storage import open_folder, save
-from classmark.text.analysis import Analyzer
+from classmark.text.analyzer import Analyzer
 from classmark.weighting.live import Drift, LiveVectorizer
 from classmark.weighting.vectorizer import Vectorizer
 

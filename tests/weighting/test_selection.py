@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.feature_selection import chi2
 
-from classmark.corpus.statistics import statistics
+from classmark.corpus.counting import statistics
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 from classmark.weighting.selection import (

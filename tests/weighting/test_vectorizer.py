@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from classmark.corpus import counts as counting
+from classmark.corpus import counting
 from classmark.problems import Mistake
-from classmark.text.analysis import Analyzer
+from classmark.text.analyzer import Analyzer
 from classmark.weighting.vectorizer import Vectorizer
 
 WORDS = ["bees", "hive", "Hives", "waxes", "the", "honey", "Käse", "queen", "42", "of"]

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from classmark.corpus.statistics import statistics
+from classmark.corpus.counting import statistics
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
-from classmark.weighting import vectors
-from classmark.weighting.vectors import WEIGHTINGS, weigh
+from classmark.weighting import vectorizer
+from classmark.weighting.vectorizer import WEIGHTINGS, weigh
 
 COUNTS = arrays(np.float64, (7, 5), elements=st.integers(0, 4).map(float))
 
@@ -65,11 +65,11 @@ def test_rows_are_unit_vectors_or_empty_whatever_the_block(counts, name, size):
     whole = weighted(counts, name)
     norms = np.sqrt((whole**2).sum(1))
     assert ((abs(norms - 1) < 1e-5) | (norms == 0)).all()
-    before, vectors._BLOCK = vectors._BLOCK, size  # noqa: SLF001 - blocks must not show
+    before, vectorizer._BLOCK = vectorizer._BLOCK, size  # noqa: SLF001 - blocks must not show
     try:
         np.testing.assert_array_equal(weighted(counts, name), whole)
     finally:
-        vectors._BLOCK = before  # noqa: SLF001
+        vectorizer._BLOCK = before  # noqa: SLF001
 
 
 def test_the_counts_are_kept_unless_given_away():

@@ -1,10 +1,10 @@
 """Projects that learn from every decision, random acts on them, and what must hold."""
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
-from classmark.rankers.lessons import lesson_of
+from classmark.rankers.preference import lesson_of
 from classmark.taxonomy.category import Category
 from classmark.workbench import categories
 from classmark.workbench.collecting import TEST, part_of

@@ -5,8 +5,8 @@ import sqlite3
 
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.taxonomy.category import DEPRECATED, Category
 from classmark.workbench import categories

@@ -6,10 +6,10 @@ import sqlite3
 import numpy as np
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.problems import Mistake
-from classmark.rankers.text import TextRanker
+from classmark.rankers.text_ranker import TextRanker
 from classmark.workbench.deciding import Decision, Seen, decide, pair_of
 from classmark.workbench.evaluating import evaluate_project
 from classmark.workbench.importing import import_documents

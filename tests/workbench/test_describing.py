@@ -7,8 +7,12 @@ import pytest
 from typer.testing import CliRunner
 
 from classmark.cli.main import app
-from classmark.formats.skos import read_skos, write_skos
-from classmark.formats.taxonomies import read_category_csv, write_category_csv
+from classmark.formats.taxonomies import (
+    read_category_csv,
+    read_skos,
+    write_category_csv,
+    write_skos,
+)
 from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
 from classmark.workbench import categories

@@ -5,9 +5,9 @@ import os
 
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
-from classmark.index.directory import Index
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
+from classmark.index.index import Index
 from classmark.problems import DamagedFolder, Mistake
 from classmark.workbench import indexing
 from classmark.workbench.index_folders import (
@@ -77,7 +77,7 @@ def postings(index):
 
 
 def indexing_terms(field, number):
-    from classmark.index.terms import terms_of
+    from classmark.index.feedback import terms_of
 
     return terms_of(field, [number])
 

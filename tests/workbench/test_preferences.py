@@ -5,10 +5,10 @@ import sqlite3
 
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.problems import Mistake, UnreadableFile
-from classmark.rankers.text import TextRanker
+from classmark.rankers.text_ranker import TextRanker
 from classmark.workbench.evaluating import evaluate_project
 from classmark.workbench.exporting import export_documents
 from classmark.workbench.importing import import_documents, prefer

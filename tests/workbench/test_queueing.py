@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.problems import Mistake
-from classmark.rankers.text import TextRanker
+from classmark.rankers.text_ranker import TextRanker
 from classmark.workbench import queueing
 from classmark.workbench.deciding import Decision, decide
 from classmark.workbench.importing import import_documents

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.links.pagerank import METHODS
 from classmark.problems import Mistake, UnreadableFile
 from classmark.workbench.project import Project, create

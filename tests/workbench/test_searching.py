@@ -5,10 +5,10 @@ import os
 
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.problems import Mistake
-from classmark.text.analysis import Analyzer
+from classmark.text.analyzer import Analyzer
 from classmark.workbench.index_folders import index_file
 from classmark.workbench.indexing import index_project
 from classmark.workbench.project import Project, create

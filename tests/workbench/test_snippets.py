@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.text.analysis import Analyzer
+from classmark.text.analyzer import Analyzer
 from classmark.workbench.snippets import WIDTH, Piece, cut_out, in_whole, snippet
 
 WORDS = st.lists(

@@ -4,8 +4,8 @@ import sqlite3
 
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.taxonomy.category import Category
 from classmark.workbench import connecting

@@ -10,7 +10,7 @@ from classmark.experiments.evaluate import LabelledTexts, evaluate_by
 from classmark.experiments.in_tree import ancestors_of, in_tree
 from classmark.hierarchies.report import taxonomy_report
 from classmark.problems import Mistake
-from classmark.rankers.text import TextRanker
+from classmark.rankers.text_ranker import TextRanker
 from classmark.taxonomy.category import Category
 from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer

@@ -7,7 +7,7 @@ import pytest
 
 from classmark.experiments.stream import replay
 from classmark.problems import Mistake
-from classmark.rankers.mmp import MMP
+from classmark.rankers.online import MMP
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench import streaming
 from classmark.workbench.streaming import Arrivals, Setting, Told

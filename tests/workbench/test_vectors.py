@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.importing import import_records

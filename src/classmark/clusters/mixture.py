@@ -8,13 +8,13 @@ import numpy as np
 
 from classmark.arrays import Floats, Ints
 from classmark.clusters.kmeans import SphericalKMeans
-from classmark.clusters.parameters import require_numbers
 from classmark.clusters.rows import require_count
 from classmark.estimator import Estimator
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.randomness import Seed, generator
 from classmark.sparse import Rows, rows_from
+from classmark.validation import require_numbers
 
 
 class _Model(NamedTuple):

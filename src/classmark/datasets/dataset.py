@@ -1,22 +1,149 @@
-"""Dataset: a collection with its parts, labels, queries and links."""
+"""Known collections: where they are, how they are loaded, and what they hold.
+
+They are listed in ``catalog.json``, beside this file.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from classmark.arrays import Floats, Ints
+from classmark.problems import Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from scipy.sparse import csr_matrix
 
-    from classmark.corpus.document import Document
+    from classmark.corpus.documents import Document
     from classmark.taxonomy.category import Category
     from classmark.taxonomy.tree import Taxonomy
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file to download.
+
+    address : https;  name : where it goes in the collection's folder (archives are
+    unpacked there);  sha256 : its checksum, or "" where none is published: then the
+    first download is pinned.
+    """
+
+    address: str
+    name: str
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A public collection.
+
+    sources : what ``classmark data get`` downloads; none where the publisher asks you
+    to come to ``page`` (then use ``--from``).  family : the loader.  splits : what
+    ``load`` takes as ``split``, the default first ("" stands for None).
+    """
+
+    name: str
+    what: str
+    family: str
+    licence: str
+    splits: tuple[str, ...] = ()
+    page: str = ""
+    sources: tuple[Source, ...] = ()
+
+
+def _listed() -> dict[str, Known]:
+    text = (files("classmark.datasets") / "catalog.json").read_text("utf-8")
+    return {name: _known(name, row) for name, row in json.loads(text).items()}
+
+
+def _known(name: str, row: dict[str, Any]) -> Known:
+    sources = tuple(Source(**source) for source in row.pop("sources", ()))
+    splits = tuple(row.pop("splits", ()))
+    return Known(name, sources=sources, splits=splits, **row)
+
+
+CATALOG = _listed()
+
+
+def known(name: str) -> Known:
+    """Return what is known of a collection, or say which there are.
+
+    >>> known("cranfield").what
+    '1,400 abstracts, 225 queries'
+    """
+    if name not in CATALOG:
+        raise Mistake(
+            f"{name!r} is not a known collection: give one of {', '.join(CATALOG)}"
+        )
+    return CATALOG[name]
+
+
+VARIABLE = "CLASSMARK_DATA"
+
+
+def user_cache() -> Path:
+    """Where ``classmark data get`` puts collections."""
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(home) / "classmark" / "data"
+
+
+def where(name: str, path: Path | str | None = None) -> Path:
+    """Find the folder (or file) of a collection.
+
+    Looked at in this order: ``path`` and the folder of that name in it; the folder in
+    ``CLASSMARK_DATA``; the folder in the user's cache.
+    """
+    found = find(name, path)
+    if found is not None:
+        return found
+    places = _places(name, path)
+    raise Mistake(
+        f"the files of {name!r} are not there (looked in "
+        f"{', '.join(str(place) for place in places)}): set {VARIABLE} to the folder "
+        f"that holds {name}/, give path=, or run: classmark data get {name}"
+    )
+
+
+def find(name: str, path: Path | str | None = None) -> Path | None:
+    """Find the folder (or file) of a collection, or None; see :func:`where`."""
+    return next((place for place in _places(name, path) if place.exists()), None)
+
+
+def _places(name: str, path: Path | str | None) -> list[Path]:
+    if path is not None:
+        return [Path(path) / name, Path(path)]
+    given = os.environ.get(VARIABLE)
+    return [*([Path(given) / name] if given else []), user_cache() / name]
+
+
+def one_of(folder: Path, *patterns: str) -> Path:
+    """Return the first file or folder in ``folder`` that fits a pattern.
+
+    Raises a ``Mistake`` naming the folder and the patterns.
+    """
+    found = any_of(folder, *patterns)
+    if found is None:
+        raise Mistake(
+            f"{folder} holds no {' or '.join(patterns)}: check the folder, or fetch "
+            "the collection again with classmark data get"
+        )
+    return found
+
+
+def any_of(folder: Path, *patterns: str) -> Path | None:
+    """Return the first file or folder in ``folder`` that fits a pattern, or None."""
+    for pattern in patterns:
+        for path in sorted(folder.glob(pattern)):
+            return path
+    return None
 
 
 class Link(NamedTuple):
@@ -77,7 +204,7 @@ class Part:
 class Documents:
     """The documents of a collection, read anew each time they are asked for.
 
-    >>> from classmark.corpus.document import Document
+    >>> from classmark.corpus.documents import Document
     >>> [document.id for document in Documents(lambda: [Document("a")])]
     ['a']
     """

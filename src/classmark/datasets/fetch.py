@@ -17,8 +17,7 @@ from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, build_opener
 
-from classmark.datasets.catalog import Known, Source, known
-from classmark.datasets.where import user_cache
+from classmark.datasets.dataset import Known, Source, known, user_cache
 from classmark.formats.archive import entries, is_archive
 from classmark.formats.text_files import Limits
 from classmark.problems import Mistake

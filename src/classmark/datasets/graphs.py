@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from classmark.datasets.dataset import Dataset, Link, Part
-from classmark.datasets.where import one_of
+from classmark.datasets.dataset import Dataset, Link, Part, one_of
 from classmark.formats.text_files import lines
 from classmark.problems import UnreadableFile
 

@@ -6,18 +6,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from classmark.corpus.document import Document
-from classmark.datasets.dataset import (
-    Dataset,
-    Documents,
-    Link,
-    Part,
-    Session,
-    said_of,
-)
-from classmark.formats.delimited import dictionaries, rows
+from classmark.corpus.documents import Document
+from classmark.datasets.dataset import Dataset, Documents, Link, Part, Session, said_of
 from classmark.formats.jsonl import json_lines
-from classmark.formats.record import PRIMARY, SECONDARY, Record
+from classmark.formats.records import PRIMARY, SECONDARY, Record
+from classmark.formats.tables import dictionaries, rows
 from classmark.formats.taxonomies import read_category_csv
 from classmark.problems import UnreadableFile
 from classmark.taxonomy.category import Category, taxonomy_of

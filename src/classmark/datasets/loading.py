@@ -6,8 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from classmark.datasets.catalog import CATALOG, known
-from classmark.datasets.where import where
+from classmark.datasets.dataset import CATALOG, known, where
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -15,9 +14,9 @@ if TYPE_CHECKING:
 
 LOADERS = {
     "library": ("library", "load_library"),
-    "reuters": ("reuters", "load_reuters"),
-    "newsgroups": ("newsgroups", "load_newsgroups"),
-    "rcv1": ("rcv1", "load_rcv1"),
+    "reuters": ("texts", "load_reuters"),
+    "newsgroups": ("texts", "load_newsgroups"),
+    "rcv1": ("texts", "load_rcv1"),
     "mulan": ("multilabel", "load_mulan"),
     "vectors": ("multilabel", "load_named_vectors"),
     "libsvm": ("multilabel", "load_libsvm"),
@@ -32,9 +31,9 @@ LOADERS = {
     "npl": ("retrieval", "load_npl"),
     "beir": ("retrieval", "load_beir"),
     "nfcorpus": ("retrieval", "load_nfcorpus"),
-    "letor": ("letor", "load_letor"),
-    "sogou": ("clicks", "load_sogou"),
-    "obp": ("clicks", "load_obp"),
+    "letor": ("retrieval", "load_letor"),
+    "sogou": ("retrieval", "load_sogou"),
+    "obp": ("retrieval", "load_obp"),
     "edges": ("graphs", "load_edges"),
     "polblogs": ("graphs", "load_polblogs"),
 }

@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from classmark.datasets.dataset import Dataset, Part, in_test, names_in
-from classmark.datasets.where import any_of, one_of
+from classmark.datasets.dataset import Dataset, Part, any_of, in_test, names_in, one_of
 from classmark.formats.arff import read_arff
-from classmark.formats.labels import read_names
 from classmark.formats.svmlight import read_svmlight
+from classmark.formats.taxonomies import read_names
 from classmark.problems import Mistake
 from classmark.sparse import Rows, take
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from classmark.formats.examples import Examples
+    from classmark.formats.records import Examples
 
 
 def part_of(examples: Examples, *, width: int | None = None, prefix: str = "") -> Part:

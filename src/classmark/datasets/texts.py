@@ -1,24 +1,29 @@
-"""Texts with labels in a tree: packages, topics, library classes, articles."""
+"""Texts with labels: newsgroups, newswire, packages, topics, library classes."""
 
 from __future__ import annotations
 
 from functools import cache
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from classmark.corpus.document import Document
+from classmark.corpus.documents import Document
 from classmark.datasets.dataset import (
     Dataset,
     Documents,
     Link,
     Part,
+    any_of,
     in_test,
     names_in,
+    one_of,
     said_of,
 )
-from classmark.datasets.where import one_of
 from classmark.formats.annif import read_annif
+from classmark.formats.archive import read_newsgroups
 from classmark.formats.jsonl import json_lines
+from classmark.formats.reuters import modapte_part, read_reuters
+from classmark.formats.taxonomies import read_children_lists
 from classmark.formats.text_files import lines
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
@@ -28,6 +33,138 @@ from classmark.taxonomy.tree import Taxonomy
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+
+STEM = "20news-bydate-"
+
+
+def load_newsgroups(folder: Path, _split: str | None) -> Dataset:
+    """Load ``20news-bydate-{train,test}``, folders of messages or JSONL files."""
+    train, test = (_part(folder, name) for name in ("train", "test"))
+    names = names_in(train, test)
+    return Dataset(
+        "20newsgroups-bydate", train, test, label_names=names, tree=lambda: _tree(names)
+    )
+
+
+def _part(folder: Path, name: str) -> Part:
+    part = Part()
+    lines = any_of(folder, f"{STEM}{name}.jsonl*")
+    records = _from_lines(lines) if lines else _from_folder(folder, name)
+    for message, group, text in track(records, f"reading 20 Newsgroups, {name}"):
+        part.ids.append(f"{group}/{message}")
+        part.texts.append(text)
+        part.labels.append([group])
+    return part
+
+
+def _from_lines(path: Path) -> Iterator[tuple[str, str, str]]:
+    for number, row in json_lines(path):
+        message, group, text = row.get("id"), row.get("group"), row.get("text")
+        if not all(isinstance(value, str) for value in (message, group, text)):
+            raise UnreadableFile(path, number, "id, group and text are needed, as text")
+        yield str(message), str(group), str(text)
+
+
+def _from_folder(folder: Path, name: str) -> Iterator[tuple[str, str, str]]:
+    for record in read_newsgroups(one_of(folder, f"{STEM}{name}")):
+        group, _, message = record.id.rpartition("/")
+        yield message, group, record.document.text
+
+
+def _tree(groups: list[str]) -> Taxonomy:
+    """Groups below the first word of their names, comp.*, rec.*, …."""
+    return Taxonomy([(group.split(".")[0], group) for group in groups])
+
+
+def load_reuters(folder: Path, split: str | None) -> Dataset:
+    """Load ``reut2-*.sgm`` (or the tarball with them).
+
+    split : ``"modapte"`` (the default), with 9,603 and 3,299 stories, of which 7,775
+    and 3,019 have labels; or ``"all"``, all stories in ``train``. ``label_names`` are
+    the 115 topics of the training stories; the three topics that only test stories have
+    can't be learned and are left out of ``test.labels``.
+    """
+    split = split or "modapte"
+    if split not in ("modapte", "all"):
+        raise Mistake(f"split={split!r}: reuters-21578 has 'modapte' and 'all'")
+    parts = {"train": Part(), "test": Part()}
+    for record in track(read_reuters(folder), "reading Reuters-21578", 21_578):
+        name = "train" if split == "all" else modapte_part(record)
+        if name is not None:
+            part = parts[name]
+            part.ids.append(record.id)
+            part.texts.append(record.document.text)
+            part.labels.append(list(record.labels))
+    known = names_in(parts["train"])
+    seen = set(known)
+    for labels in parts["test"].labels:
+        labels[:] = [label for label in labels if label in seen]
+    return Dataset("reuters-21578", parts["train"], parts["test"], label_names=known)
+
+
+LAST_OF_TRAIN = 26_150
+
+
+def load_rcv1(folder: Path, split: str | None) -> Dataset:
+    """Load the topics of RCV1-v2.
+
+    split : ``"lyrl2004"`` (the default), the labels of all 804,414 documents, 23,149 in
+    train, without texts; or ``"tokens"``, the 2,316 documents of which the tokens are
+    there, one in three in ``test``.
+    """
+    path = one_of(folder, "*.taxonomy")
+    categories = read_children_lists(path)
+    topics = [category.id for category in categories if category.parents]
+    if split in (None, "lyrl2004"):
+        train, test = _judged(one_of(folder, "*topics.qrels*"), topics)
+    elif split == "tokens":
+        train, test = _tokens(one_of(folder, "*rcv1_dev.json"))
+    else:
+        raise Mistake(f"split={split!r}: rcv1-v2-topics has 'lyrl2004' and 'tokens'")
+    return Dataset(
+        "rcv1-v2-topics",
+        train,
+        test,
+        label_names=topics,
+        tree=lambda: taxonomy_of(categories),
+    )
+
+
+def _judged(path: Path, topics: list[str]) -> tuple[Part, Part]:
+    train, test = Part(), Part()
+    known = {topic: topic for topic in topics}
+    rows = track(_lines(path, known), "reading RCV1's labels", 2_606_875)
+    for document, labels in groupby(rows, itemgetter(0)):
+        part = train if int(document) <= LAST_OF_TRAIN else test
+        part.ids.append(document)
+        part.labels.append([topic for _, topic in labels])
+    return train, test
+
+
+def _lines(path: Path, known: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for number, line in lines(path):
+        row = line.split()
+        if not row:
+            continue
+        if len(row) != 3 or row[0] not in known or not row[1].isdecimal():
+            raise UnreadableFile(
+                path, number, "not 'topic document 1' with a known topic"
+            )
+        yield row[1], known[row[0]]
+
+
+def _tokens(path: Path) -> tuple[Part, Part]:
+    train, test = Part(), Part()
+    for number, row in json_lines(path):
+        labels, tokens = row.get("doc_label"), row.get("doc_token")
+        if not isinstance(labels, list) or not isinstance(tokens, list):
+            raise UnreadableFile(path, number, "doc_label and doc_token are needed")
+        part = test if in_test(str(number)) else train
+        part.ids.append(str(number))
+        part.texts.append(" ".join(map(str, tokens)))
+        part.labels.append([str(label) for label in labels])
+    return train, test
 
 
 def tree_of_paths(names: Iterable[str], separator: str) -> Taxonomy:
@@ -156,7 +293,7 @@ def load_makupalat(folder: Path, _split: str | None) -> Dataset:
 
     @cache
     def categories() -> list[Category]:
-        from classmark.formats.skos import read_skos
+        from classmark.formats.taxonomies import read_skos
 
         return read_skos(vocabulary, languages=("fi",))
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.measures.categories import RelevantRanks, rank_relevant
-from classmark.measures.tally import CategoryTally
+from classmark.measures.categories import CategoryTally, RelevantRanks, rank_relevant
 from classmark.rankers.calibration import ENOUGH, crossed_calibration_error
 from classmark.ranking import BLOCK, top
 
 if TYPE_CHECKING:
-    from classmark.rankers.text import TextRanker
+    from classmark.rankers.text_ranker import TextRanker
 
 Labels = Sequence[Sequence[int]]
 FEW = 10  # documents to learn from: a category with so many, or fewer, is rare

@@ -16,9 +16,9 @@ from classmark.arrays import Floats
 from classmark.experiments.retrieving import DEPTH, JudgedQueries, Run
 from classmark.formats.letor import JudgedRows
 from classmark.index.plans import Choice
+from classmark.ltr.features import PairFeatures, Recipe, minmax, tally
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.rankers.features import PairFeatures, Recipe, minmax, tally
 from classmark.sparse import rows_from
 
 CANDIDATES = 100

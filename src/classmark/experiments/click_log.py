@@ -17,12 +17,12 @@ import numpy as np
 
 from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.judgments.clicks import preferred_places
-from classmark.randomness import Seed, generator
-from classmark.rankers.propensity import (
+from classmark.ltr.propensity import (
     fit_click_model,
     propensity_weights,
     swap_propensities,
 )
+from classmark.randomness import Seed, generator
 
 if TYPE_CHECKING:
     from classmark.experiments.click_users import User

@@ -10,9 +10,9 @@ import numpy as np
 
 from classmark.arrays import Floats, Ints
 from classmark.experiments.click_log import SHOWN, Preferences
+from classmark.ltr.features import PairFeatures, minmax, tally
+from classmark.ltr.svm import RankingSVM
 from classmark.measures import retrieval_per_query
-from classmark.rankers.features import PairFeatures, minmax, tally
-from classmark.rankers.ltr.ranking_svm import RankingSVM
 
 if TYPE_CHECKING:
     from classmark.experiments.retrieving import JudgedQueries

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from classmark.arrays import Floats, Ints
 from classmark.experiments.answers import Answered, Answers, ask, counted, sampling
 from classmark.problems import Mistake
-from classmark.rankers.text import TextRanker
+from classmark.rankers.text_ranker import TextRanker
 from classmark.spreading import spread
 
 if TYPE_CHECKING:

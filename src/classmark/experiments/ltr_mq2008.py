@@ -15,12 +15,9 @@ from typing import Any
 import numpy as np
 
 from classmark.arrays import Floats
-from classmark.datasets.where import where
+from classmark.datasets.dataset import where
 from classmark.formats.letor import read_letor
-from classmark.measures.significance import bootstrap_interval, paired_t_test
-from classmark.problems import Mistake
-from classmark.progress import track
-from classmark.rankers.ltr import (
+from classmark.ltr import (
     LambdaMART,
     ListNet,
     PairwiseLogistic,
@@ -28,8 +25,10 @@ from classmark.rankers.ltr import (
     RankingSVM,
     select_over_queries,
 )
-from classmark.rankers.ltr.judging import order_measured
-from classmark.rankers.ltr.scoring import QueryRanker
+from classmark.ltr.judged import QueryRanker, order_measured
+from classmark.measures.significance import bootstrap_interval, paired_t_test
+from classmark.problems import Mistake
+from classmark.progress import track
 from classmark.sparse import Rows, stack
 
 MEASURES = (*(f"ndcg@{rank}" for rank in range(1, 11)), "map")

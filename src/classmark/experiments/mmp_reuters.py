@@ -24,8 +24,7 @@ from classmark.measures import category_ranking_per_document, paired_t_test
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.linear import LinearRanker
-from classmark.rankers.mmp import MMP
-from classmark.rankers.perceptron import CategoryPerceptron
+from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.rankers.rocchio import Rocchio
 from classmark.sparse import Rows, keep_columns, rows_from
 from classmark.spreading import spread

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classmark.arrays import Floats
-from classmark.measures.counterfactual import Estimate, clipped_ips, ips, snips
+from classmark.measures.off_policy import Estimate, clipped_ips, ips, snips
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from classmark.arrays import Ints
+from classmark.examples.auto import FEWEST
+from classmark.examples.query import ExampleQuery
 from classmark.experiments.qbme_tasks import measure
 from classmark.randomness import Seed, generator
-from classmark.rankers.examples.biased import FEWEST
-from classmark.rankers.examples.query import ExampleQuery
 from classmark.sparse import Rows, take
 
 COST = 100.0  # the paper's C, for every method and collection

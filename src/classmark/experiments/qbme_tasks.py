@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.corpus.statistics import statistics
+from classmark.corpus.counting import statistics
 from classmark.measures.retrieval import JudgedRun, average_precision, break_even
 from classmark.problems import Mistake
 from classmark.randomness import generator
 from classmark.ranking import rank
 from classmark.sparse import Rows, rows_from, stack, take
-from classmark.weighting.vectorizer import Vectorizer
-from classmark.weighting.vectors import weigh
+from classmark.weighting.vectorizer import Vectorizer, weigh
 
 if TYPE_CHECKING:
     from classmark.datasets.dataset import Dataset, Part

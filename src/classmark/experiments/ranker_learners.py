@@ -28,7 +28,7 @@ def learner_of(name: str) -> Learner:
     Prices are small where a query costs the sum over its pairs, of which there are
     hundreds; trees have no price.
     """
-    from classmark.rankers import ltr
+    from classmark import ltr
 
     if name not in NAMES:
         raise Mistake(f"learner {name!r} is not known: use {', '.join(NAMES)}")

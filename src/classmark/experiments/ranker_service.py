@@ -139,7 +139,7 @@ def compared_once(
 @contextmanager
 def with_fields(dataset: Dataset) -> Iterator[JudgedQueries]:
     """Index a collection, its fields apart, for as long as it is needed."""
-    from classmark.index.directory import Index
+    from classmark.index.index import Index
 
     with TemporaryDirectory() as folder:
         index = Index.build(Path(folder) / "index", dataset.documents)

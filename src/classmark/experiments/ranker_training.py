@@ -20,12 +20,12 @@ from classmark.experiments.candidates import CANDIDATES, Candidates, candidates_
 from classmark.experiments.retrieving import JudgedQueries, Run, measure
 from classmark.experiments.tuning import Grid, best_of, settings_of, sweep
 from classmark.index.feedback import feedback_from
-from classmark.index.models.catalog import MODELS
+from classmark.index.models import MODELS
 from classmark.index.plans import Choice
+from classmark.ltr.features import FEEDBACK, Longer, PairFeatures, Recipe
 from classmark.measures import parse, randomisation_test
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.rankers.features import FEEDBACK, Longer, PairFeatures, Recipe
 
 MEASURES = ("ndcg@10", "map", "mrr")
 LEAST, SURE = 5, 0.05

@@ -22,11 +22,10 @@ from classmark.experiments.hierarchical_sets import (
     HierarchicalSet,
     hierarchical_set,
 )
-from classmark.hierarchies.crammer_singer import CrammerSingerSVM
-from classmark.hierarchies.flat import owners_of
+from classmark.hierarchies.flat import CrammerSingerSVM, owners_of
 from classmark.hierarchies.held_out import numbered
-from classmark.hierarchies.pulled import HierarchicalSVM
-from classmark.hierarchies.rare import RareCategoryReranker
+from classmark.hierarchies.hr_svm import HierarchicalSVM
+from classmark.hierarchies.rerank import RareCategoryReranker
 from classmark.measures import (
     accuracy_bound,
     classification,

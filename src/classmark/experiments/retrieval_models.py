@@ -24,7 +24,7 @@ from classmark.experiments.retrieving import (
 )
 from classmark.experiments.tuning import Grid, best_of, settings_of, sweep
 from classmark.index.feedback import feedback_from
-from classmark.index.models.catalog import MODELS
+from classmark.index.models import MODELS
 from classmark.measures import randomisation_test
 from classmark.progress import track
 

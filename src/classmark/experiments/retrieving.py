@@ -20,8 +20,8 @@ from classmark.randomness import Seed, generator
 
 if TYPE_CHECKING:
     from classmark.datasets.dataset import Dataset
-    from classmark.index.directory import Index
-    from classmark.index.searching import Hit, Searcher
+    from classmark.index.index import Index
+    from classmark.index.search import Hit, Searcher
 
 DEPTH = 1000
 Run = dict[str, dict[str, float]]
@@ -83,7 +83,7 @@ def indexed(
 
     opening : what opens the index that was made, if not ``Index.open``.
     """
-    from classmark.index.directory import Index
+    from classmark.index.index import Index
 
     if not dataset.queries or not dataset.qrels:
         raise Mistake(f"{dataset.name} has no judged queries: choose another data set")

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Bools, Floats
+from classmark.examples.screening import Query, Rule, Screening
 from classmark.experiments.figures import color_of, points_of
 from classmark.figures import LINE, SOFT, Axis, Figure, Panel, Series, write_figure
 from classmark.measures import documents_read, recall_curve
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.rankers.reading import Rule
-from classmark.rankers.screening import Query, Screening
 from classmark.sparse import rows_from
 
 

@@ -158,7 +158,7 @@ def replay(
     groups : shape (n,); neighbours of one group (near copies) are all ranked before
     any of them is learned.
 
-    >>> from classmark.rankers.perceptron import CategoryPerceptron
+    >>> from classmark.rankers.online import CategoryPerceptron
     >>> found = replay(CategoryPerceptron(), [[1.0, 0.0]] * 3, [[1]] * 3, 2)
     >>> found.measures["inspected"].tolist()
     [2.0, 1.0, 1.0]

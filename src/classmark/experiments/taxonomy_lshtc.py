@@ -16,12 +16,12 @@ import numpy as np
 
 from classmark.experiments.tree_judge import TreeJudge, error_of
 from classmark.experiments.tree_sets import SETS, TreeSet, load_tree_set
-from classmark.hierarchies.descending.pieces import piece_of
+from classmark.hierarchies.descent import piece_of
 from classmark.hierarchies.flat import FlatClassifier
+from classmark.hierarchies.held_out import Learner
 from classmark.hierarchies.nodes import BASES
 from classmark.hierarchies.pruning import Pruned, Wish, pruned
 from classmark.hierarchies.top_down import TopDownClassifier
-from classmark.hierarchies.trials import Learner
 from classmark.progress import track
 from classmark.taxonomy.tree import Taxonomy
 

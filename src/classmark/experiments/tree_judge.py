@@ -7,8 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from classmark.experiments.tree_sets import TreeSet
-from classmark.measures.classification import classification
-from classmark.measures.hierarchy import hierarchical_f, tree_induced_error
+from classmark.measures.classification import (
+    classification,
+    hierarchical_f,
+    tree_induced_error,
+)
 from classmark.measures.significance import macro_t_test, micro_sign_test
 
 MACRO = "F1(macro)"

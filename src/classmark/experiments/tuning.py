@@ -9,7 +9,7 @@ from itertools import product
 
 from classmark.experiments.retrieving import JudgedQueries, measure, run_queries
 from classmark.index.feedback import Feedback
-from classmark.index.models.catalog import resolve
+from classmark.index.models import resolve
 from classmark.measures import parse
 from classmark.problems import Mistake
 from classmark.progress import track

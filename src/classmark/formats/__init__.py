@@ -14,7 +14,7 @@ from classmark.progress import track
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from classmark.formats.record import Record
+    from classmark.formats.records import Record
 
 __all__ = ["READERS", "Reader", "guess_format", "read_records"]
 
@@ -42,31 +42,36 @@ READERS: dict[str, Reader] = {
         "jsonl", "read_jsonl", "one JSON object per line", ("*.jsonl", "*.ndjson")
     ),
     "csv": Reader(
-        "delimited", "read_delimited", "CSV or TSV with a header", ("*.csv", "*.tab")
+        "tables", "read_delimited", "CSV or TSV with a header", ("*.csv", "*.tab")
     ),
     "parquet": Reader(
-        "parquet", "read_parquet", "Parquet tables", ("*.parquet", "*.pq")
+        "tables", "read_parquet", "Parquet tables", ("*.parquet", "*.pq")
     ),
-    "folder": Reader("folders", "read_text_folder", "texts, subfolders as labels"),
-    "newsgroups": Reader("folders", "read_newsgroups", "20 Newsgroups folders"),
+    "folder": Reader("archive", "read_text_folder", "texts, subfolders as labels"),
+    "newsgroups": Reader("archive", "read_newsgroups", "20 Newsgroups folders"),
     "reuters": Reader(
         "reuters", "read_reuters", "Reuters-21578 SGML", ("*.sgm", "*.sgml")
     ),
     "smart": Reader(
-        "smart",
+        "test_collections",
         "read_smart",
         "SMART documents or queries",
         ("cran.all*", "*.all", "*.ALL", "*.qry", "*.QRY", "query.text"),
     ),
     "npl": Reader(
-        "npl", "read_npl", "NPL documents or queries", ("doc-text", "query-text")
+        "test_collections",
+        "read_npl",
+        "NPL documents or queries",
+        ("doc-text", "query-text"),
     ),
     "trec": Reader("trec", "read_trec", "TREC documents", ("*.trec",)),
     "trec-topics": Reader("trec", "read_trec_topics", "TREC topics", ("*.topics",)),
-    "beir": Reader("beir", "read_beir", "the documents of a BEIR folder"),
-    "beir-queries": Reader("beir", "read_beir_queries", "the queries of a BEIR folder"),
+    "beir": Reader("test_collections", "read_beir", "the documents of a BEIR folder"),
+    "beir-queries": Reader(
+        "test_collections", "read_beir_queries", "the queries of a BEIR folder"
+    ),
     "nfcorpus": Reader(
-        "nfcorpus", "read_nfcorpus", "NFCorpus texts", ("*.docs", "*.queries")
+        "test_collections", "read_nfcorpus", "NFCorpus texts", ("*.docs", "*.queries")
     ),
     "annif": Reader("annif", "read_annif", "Annif short texts", ("*.tsv",)),
     "annif-csv": Reader("annif", "read_annif_csv", "Annif short texts in CSV"),

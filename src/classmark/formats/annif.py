@@ -10,11 +10,10 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from classmark.corpus.document import Document
+from classmark.corpus.documents import Document
 from classmark.formats.archive import Entry, entries, is_archive
-from classmark.formats.delimited import dictionaries
-from classmark.formats.ids import Ids
-from classmark.formats.record import SECONDARY, Record
+from classmark.formats.records import SECONDARY, Ids, Record
+from classmark.formats.tables import dictionaries
 from classmark.formats.text_files import LIMITS, lines, whole_text, writing
 from classmark.problems import Mistake, UnreadableFile
 

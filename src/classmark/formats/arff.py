@@ -10,21 +10,178 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from classmark.arrays import Bools
-from classmark.formats.arff_header import Attribute, Header, read_header
-from classmark.formats.examples import Examples, together
-from classmark.formats.mulan import read_mulan_labels
-from classmark.formats.pairs import NUMBER, BadToken, Pairs, parse_pairs, rows_of
-from classmark.formats.text_files import lines, writing
+from classmark.formats.records import Examples, together
+from classmark.formats.svmlight import NUMBER, BadToken, Pairs, parse_pairs, rows_of
+from classmark.formats.text_files import LIMITS, lines, open_bytes, writing
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
 from classmark.sparse import Rows, keep_columns
+from classmark.taxonomy.category import Category, taxonomy_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from xml.etree.ElementTree import Element
+
+
+SPACE = "http://mulan.sourceforge.net/labels"
+
+
+def read_mulan_labels(path: Path | str) -> list[Category]:
+    """Read the labels in the file's order; a label inside another is below it.
+
+    DTDs and entities are refused.
+    """
+    from xml.etree.ElementTree import ParseError
+
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import fromstring
+
+    with open_bytes(path) as stream:
+        text = stream.read(LIMITS.line)
+    try:
+        root = fromstring(text, forbid_dtd=True)
+    except DefusedXmlException as error:
+        raise UnreadableFile(
+            path, None, f"XML with a DTD or entities is refused ({error})"
+        ) from error
+    except (ParseError, ValueError, LookupError) as error:
+        line = getattr(error, "position", (None,))[0]
+        raise UnreadableFile(path, line, f"not XML: {error}") from error
+    found: dict[str, Category] = {}
+    waiting: list[tuple[Element, str]] = [(child, "") for child in root][::-1]
+    while waiting:
+        element, parent = waiting.pop()
+        name = element.get("name")
+        if element.tag.rpartition("}")[2] != "label" or not name or name in found:
+            raise UnreadableFile(
+                path, None, f"<label> with a name of its own is needed, not {name!r}"
+            )
+        found[name] = Category(name, parents=(parent,) if parent else ())
+        waiting.extend([(child, name) for child in element][::-1])
+    return list(found.values())
+
+
+def write_mulan_labels(categories: Iterable[Category], path: Path | str) -> None:
+    """Write labels; a category is nested in its first parent."""
+    listed = list(categories)
+    tree = taxonomy_of(listed)
+    for category in listed:
+        if len(category.parents) > 1:
+            raise Mistake(f"{category.id!r} has several parents: Mulan nests in one")
+    with writing(path) as out:
+        out.write(f'<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="{SPACE}">\n')
+        waiting = [(root, False) for root in tree.roots][::-1]
+        while waiting:
+            name, closing = waiting.pop()
+            if closing:
+                out.write("</label>\n")
+                continue
+            out.write(f"<label name={quoteattr(name)}>")
+            waiting.append((name, True))
+            waiting.extend([(child, False) for child in tree.children(name)][::-1])
+        out.write("</labels>\n")
+
+
+QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+NAME = re.compile(rf"({QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)", re.DOTALL)
+NOMINAL = re.compile(rf"\s*({QUOTED}|[^,]*?)\s*(?:,|$)")
+NUMERIC = frozenset({"numeric", "real", "integer"})
+PLAIN = re.compile(NUMBER.decode())
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A name, and its values where they are listed (``{0,1}``); else a number."""
+
+    name: str
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The relation's name and its attributes, in order."""
+
+    relation: str
+    attributes: tuple[Attribute, ...]
+
+    @property
+    def first_not_zero(self) -> str:
+        """The first attribute whose first listed value is not 0, or nothing."""
+        odd = (a.name for a in self.attributes if a.values and float(a.values[0]))
+        return next(odd, "")
+
+
+def read_header(path: str, numbered: Iterator[tuple[int, str]]) -> Header:
+    """Read up to and with ``@data``; what follows stays in the iterator."""
+    relation = ""
+    attributes: dict[str, Attribute] = {}
+    for number, line in numbered:
+        text = line.strip()
+        if not text or text.startswith("%"):
+            continue
+        word, _, rest = text.replace("\t", " ").partition(" ")
+        if word.lower() == "@data":
+            return Header(relation, tuple(attributes.values()))
+        if word.lower() == "@relation":
+            relation = unquoted(rest.strip())
+        elif word.lower() == "@attribute":
+            attribute = _attribute(path, number, rest.strip())
+            if attribute.name in attributes:
+                raise UnreadableFile(
+                    path, number, f"attribute {attribute.name!r} is there twice"
+                )
+            attributes[attribute.name] = attribute
+        else:
+            raise UnreadableFile(
+                path, number, f"{word[:40]!r}: @relation, @attribute or @data expected"
+            )
+    raise UnreadableFile(path, None, "no @data line: is this an ARFF file?")
+
+
+def _attribute(path: str, number: int, text: str) -> Attribute:
+    match = NAME.fullmatch(text)
+    if match is None:
+        raise UnreadableFile(path, number, "@attribute needs a name and a type")
+    name, kind = unquoted(match[1]), match[2].strip()
+    if kind.lower().split(" ")[0] in NUMERIC:
+        return Attribute(name)
+    if kind.startswith("{") and kind.endswith("}"):
+        values = tuple(unquoted(value) for value in _listed(kind[1:-1]))
+        if values and all(PLAIN.fullmatch(value) for value in values):
+            return Attribute(name, values)
+    raise UnreadableFile(
+        path,
+        number,
+        f"attribute {name!r} of type {kind[:40]!r}: only numbers and lists of numbers "
+        "such as {0,1} can be read: turn it into 0/1 attributes first",
+    )
+
+
+def _listed(text: str) -> Iterator[str]:
+    at = 0
+    while at < len(text):
+        match = NOMINAL.match(text, at)
+        if match is None:
+            yield ""
+            return
+        yield match[1]
+        at = match.end()
+
+
+def unquoted(text: str) -> str:
+    r"""Take the quotes of a name away.
+
+    >>> unquoted(r"'it\'s'"), unquoted("plain")
+    ("it's", 'plain')
+    """
+    if len(text) >= 2 and text[0] in "'\"" and text[-1] == text[0]:
+        return re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL)
+    return text
 
 
 BLOCK = 4096

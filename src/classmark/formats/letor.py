@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classmark.arrays import Floats
-from classmark.formats.examples import Examples, together
+from classmark.formats.records import Examples, together
 from classmark.formats.svmlight import features_text, svmlight_blocks
 from classmark.formats.text_files import lines, writing
 from classmark.problems import Mistake, UnreadableFile

@@ -12,9 +12,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from classmark.formats.delimited import FORMULAS, delimiter_of, dictionaries
-from classmark.formats.jsonl import json_lines
-from classmark.formats.mappings import Place
+from classmark.formats.jsonl import Place, json_lines
+from classmark.formats.tables import FORMULAS, delimiter_of, dictionaries
 from classmark.formats.text_files import COMPRESSIONS, writing
 from classmark.problems import Mistake
 

@@ -6,11 +6,9 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from classmark.corpus.document import Document
-from classmark.formats.ids import Ids
-from classmark.formats.judged import Judgment, Retrieved
-from classmark.formats.record import Record
-from classmark.formats.sgml import TAG, elements, plain
+from classmark.corpus.documents import Document
+from classmark.formats.records import Ids, Judgment, Record, Retrieved
+from classmark.formats.reuters import TAG, elements, plain
 from classmark.formats.text_files import lines, raw_lines, writing
 from classmark.problems import Mistake, UnreadableFile
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from classmark.arrays import Floats
-from classmark.hierarchies.descending.walking import by_best_first
+from classmark.hierarchies.descent import by_best_first
 from classmark.hierarchies.nodes import NOWHERE, fit_node
 from classmark.hierarchies.pruning import Policy, prune_taxonomy
 from classmark.hierarchies.top_down import TopDownClassifier

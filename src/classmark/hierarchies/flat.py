@@ -9,20 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats
-from classmark.clusters.parameters import require_numbers
 from classmark.estimator import Estimator
-from classmark.hierarchies.nodes import (
-    documents_like,
-    fit_node,
-    in_use,
-    require,
-)
+from classmark.hierarchies.nodes import documents_like, fit_node, in_use, require
 from classmark.hierarchies.places import MANY
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence
 from classmark.ranking import order
 from classmark.ranking import top as best_of
 from classmark.sparse import Rows, keep_columns, rows_from, take, with_constant
+from classmark.validation import require_numbers
 
 COUNTS = 3  # arrays as large as the weights that counting holds
 CELLS = 1 << 23  # scores held together: 64 MiB
@@ -179,7 +174,7 @@ class FlatClassifier(LinearClassifier):
         self.n_iter_ = ranker.n_iter_
 
     def _require_room(self, rows: Rows, owners: Rows) -> None:
-        from classmark.solvers.sparse.store import bytes_in
+        from classmark.solvers.preference_sparse import bytes_in
 
         features, classes = len(in_use(rows)[0]), owners.width
         lines = features * COUNTS if self.base == "naive-bayes" else features
@@ -264,3 +259,29 @@ def require_top(top: int) -> None:
 
 def _sparse(matrix: Any) -> bool:
     return hasattr(matrix, "toarray")
+
+
+class CrammerSingerSVM(FlatClassifier):
+    """min ½‖W‖² + C Σ_i max_s (1 − ⟨w_{y_i} − w_s, x_i⟩)₊ [CrammerSinger01].
+
+    The last weight of each category, ``bias_``, is that of a constant 1. Solved until
+    the relative duality gap is at most ``tol``. A document of several categories puts
+    each of them over all the others.
+
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0]], ["tea", "wine"]
+    >>> CrammerSingerSVM(tol=1e-6).fit(X, y).weights_.round(3).tolist()
+    [[0.5, -0.5], [-0.5, 0.5]]
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        tol: float = 1e-3,
+        *,
+        memory: str = "2GB",
+        n_jobs: int = 1,
+        random_state: int = 0,
+    ) -> None:
+        super().__init__(
+            "svm", C, tol=tol, memory=memory, n_jobs=n_jobs, random_state=random_state
+        )

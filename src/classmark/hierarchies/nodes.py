@@ -7,10 +7,136 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats
-from classmark.hierarchies.naive_bayes import log_odds
+from classmark.arrays import Array, Floats, Ints
 from classmark.problems import Mistake
 from classmark.sparse import Rows, rows_from, with_constant
+
+
+def log_odds(rows: Rows, owners: Rows, alpha: float = 1.0) -> tuple[Floats, Floats]:
+    """Count: ln p(f|j), shape (features, d), and ln p(j), (d,) [McCallumNigam98].
+
+    p(f|j) = (α + Σ_i x_if) / (α·features + Σ_i Σ_g x_ig) over the documents i of
+    daughter j; p(j) = its documents / those of all. A document of several daughters
+    counts in each. Every daughter is to have a document.
+
+    >>> from classmark.sparse import rows_from
+    >>> rows, owners = rows_from([[3.0, 0.0], [1.0, 1.0]]), rows_from(np.eye(2))
+    >>> np.exp(log_odds(rows, owners)[0]).round(2).tolist()
+    [[0.8, 0.5], [0.2, 0.5]]
+    """
+    _require_counts(rows, alpha)
+    belongs: Any = owners.to_scipy().copy()
+    belongs.data = np.ones(owners.nnz)
+    counts = (belongs.T @ rows.to_scipy()).toarray().T.astype(np.float64) + alpha
+    sizes = np.bincount(owners.columns, minlength=owners.width)
+    whole = counts.sum(axis=0) if len(counts) else np.ones(owners.width)
+    weights = np.log(counts) - np.log(whole)
+    return weights, np.log(sizes) - np.log(sizes.sum())
+
+
+def _require_counts(rows: Rows, alpha: float) -> None:
+    if not 0 < alpha < np.inf:
+        raise Mistake(f"alpha is {alpha}: give a number greater than 0")
+    if rows.nnz and rows.values.min() < 0:
+        at = int(np.argmax(rows.values < 0))
+        row = int(np.searchsorted(rows.starts, at, side="right")) - 1
+        raise Mistake(
+            f"X, row {row}: a value is below 0, and naive Bayes counts: use weights of "
+            "words that are 0 or more, or base='svm'"
+        )
+
+
+REACH = 1e3  # how far a scale may be from one over the spread of the scores
+CELLS = 1 << 22  # scores that a scale is fitted on
+
+
+def posterior(scores: Any, scale: float = 1.0) -> Floats:
+    """Softmax, one over the temperature being the scale: p_y ∝ exp(scale · s_y).
+
+    scores : (n, k);  −inf is a class that cannot be. [Guo17]
+
+    >>> posterior([[1.0, 1.0, 0.0]], scale=1000.0).tolist()
+    [[0.5, 0.5, 0.0]]
+    """
+    table = _checked(scores)
+    raised = np.exp(scale * (table - table.max(axis=1, keepdims=True)))
+    found: Floats = raised / raised.sum(axis=1, keepdims=True)
+    return found
+
+
+def fitted_scale(scores: Any, labels: Rows) -> float:
+    """The scale under which held-out documents are least surprising.
+
+    It minimises the mean of −log Σ over the document's classes y of p_y: with one class
+    a document the log-loss of [Guo17], with several the surprise that a class drawn by
+    p is a right one. Documents without a class, or whose classes all have a score of
+    −inf, say nothing.
+
+    scores : (n, k), of documents that were not learned from;  labels : Rows (n, k).
+
+    >>> from classmark.sparse import rows_from
+    >>> right = rows_from([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> round(fitted_scale([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]], right), 3)
+    0.693
+    """
+    from scipy.optimize import minimize_scalar
+
+    table = _checked(scores)
+    if labels.shape != table.shape:
+        raise Mistake(
+            f"scores has shape {table.shape}, labels {labels.shape}: give a score for "
+            "each document and class"
+        )
+    table, documents, true = _telling(table, labels)
+    if not len(table):
+        raise Mistake(
+            "scores: no document has a class with a finite score: give held-out "
+            "documents of classes that were learned"
+        )
+    spread = float(np.median(-true[true < 0.0])) if (true < 0.0).any() else 0.0
+    middle = -np.log(spread if spread > 0.0 else _width(table))
+
+    def surprise(log_scale: float) -> float:
+        scale = np.exp(log_scale)
+        right = np.bincount(documents, np.exp(scale * true), len(table))
+        every = np.exp(scale * table).sum(axis=1)
+        return float(np.mean(np.log(every) - np.log(np.maximum(right, 1e-300))))
+
+    limits = (middle - np.log(REACH), middle + np.log(REACH))
+    found = minimize_scalar(surprise, bounds=limits, method="bounded")
+    return float(np.exp(found.x))
+
+
+def _telling(table: Floats, labels: Rows) -> tuple[Floats, Ints, Floats]:
+    """Scores below the best of each document; whose each right class is; its score."""
+    step = max(1, -(-table.size // CELLS))
+    table = table - table.max(axis=1, keepdims=True)
+    document = np.repeat(np.arange(len(labels)), np.diff(labels.starts))
+    true = table[document, labels.columns.astype(np.int64)]
+    kept = np.isfinite(true) & (document % step == 0)
+    which, renumbered = np.unique(document[kept], return_inverse=True)
+    return table[which], renumbered.ravel(), true[kept]
+
+
+def _width(table: Floats) -> float:
+    """A typical distance of scores, 1 where there is none."""
+    finite = table[np.isfinite(table)]
+    width = float(finite.std()) if finite.size else 0.0
+    return width if width > 0.0 else 1.0
+
+
+def _checked(scores: Any) -> Floats:
+    table = np.asarray(scores, np.float64)
+    if table.ndim != 2 or not table.shape[1]:
+        raise Mistake("scores is to be a matrix (documents, classes)")
+    bad = ~np.isfinite(table.max(axis=1, initial=-np.inf)) | np.isnan(table).any(axis=1)
+    if bad.any():
+        raise Mistake(
+            f"scores, row {int(np.argmax(bad))}: the best score is to be a finite "
+            "number, the others numbers or −inf"
+        )
+    return table
+
 
 BASES = ("svm", "logistic", "naive-bayes")
 NOWHERE = -1e9  # the score of a daughter that no document belongs to
@@ -148,8 +274,8 @@ def _learned(
 
 
 def _by_margins(rows: Rows, owners: Rows, C: float, tol: float, seed: int) -> Array:
-    from classmark.solvers.dual.ascent import ascend
-    from classmark.solvers.dual.implicit import Caps, ImplicitDual
+    from classmark.solvers.ascent import ascend
+    from classmark.solvers.preference import Caps, ImplicitDual
 
     caps = np.full(owners.width, C)
     levels = _levels(owners, np.float32)
@@ -158,8 +284,8 @@ def _by_margins(rows: Rows, owners: Rows, C: float, tol: float, seed: int) -> Ar
 
 
 def _by_odds(rows: Rows, owners: Rows, C: float, tol: float, seed: int) -> Array:
-    from classmark.solvers.dual.ascent import ascend
-    from classmark.solvers.odds.dual import OddsDual
+    from classmark.solvers.ascent import ascend
+    from classmark.solvers.multinomial import OddsDual
 
     return ascend(OddsDual(rows, owners, C), tol, PASSES, seed).W
 

@@ -8,15 +8,183 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from classmark.arrays import Bools, Ints
+from classmark.corpus.splits import train_test
+from classmark.hierarchies.bounds import (
+    Bound,
+    branching_of,
+    complexity,
+    complexity_ratio,
+)
+from classmark.hierarchies.held_out import Documents, Learner, bound_of
 from classmark.hierarchies.places import Places, places_of
-from classmark.hierarchies.removals import Removal, Removals
-from classmark.hierarchies.trials import Documents, Learner
+from classmark.measures.significance import Outcome, micro_sign_test
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.randomness import generator
-from classmark.sparse import rows_from
+from classmark.sparse import Rows, rows_from, take
 from classmark.taxonomy.edits import prune
 from classmark.taxonomy.tree import Dummy, Taxonomy
+
+FOLDS = 3
+MOST = 2000  # documents of a node that a trial looks at
+
+
+class Removal(NamedTuple):
+    """What the removal of a node does.
+
+    gain : documents brought to the right daughter more than before;  changed : those
+    whose fate changed;  tested : documents tried;  terms : the rise in complexity, Σ
+    |D(v)|(|D(v)| − 1).
+    """
+
+    node: int
+    parent: int
+    gain: float
+    changed: int
+    tested: int
+    terms: int
+
+    @property
+    def spread(self) -> float:
+        """The standard error of the gain, as documents."""
+        return float(np.sqrt(self.changed))
+
+
+class _Fate(NamedTuple):
+    """Documents of a node, increasing, the daughter chosen, and whether rightly."""
+
+    documents: Ints
+    chosen: Ints
+    right: Bools
+
+
+class Removals:
+    """A working tree whose inner nodes can be tried without, and taken out.
+
+    Every document is judged by classifiers trained on the folds it is not in. A trial
+    of node v with parent p counts, over the documents of p, who comes to a right
+    daughter: through p and then v as the tree stands, or by one classifier over the
+    daughters of both; only this one is trained anew. Of a node with very many documents
+    the same 2,000 are always taken.
+    """
+
+    def __init__(
+        self,
+        documents: Documents,
+        learner: Learner | None = None,
+        *,
+        folds: int = FOLDS,
+        most: int = MOST,
+        seed: int = 0,
+    ) -> None:
+        self.documents = documents
+        self.learner = learner or Learner()
+        self.folds, self.most = folds, most
+        rng = generator(seed)
+        self._place = rng.permutation(len(documents))
+        self.fold_of = self._place % folds
+        self._fates: dict[int, _Fate] = {}
+        self._tried: dict[int, _Fate] = {}
+        self._parents: dict[int, list[int]] = {}
+        for v, below in documents.daughters.items():
+            for u in below.tolist():
+                self._parents.setdefault(u, []).append(v)
+
+    def removable(self) -> list[int]:
+        """Inner nodes below the root with one parent, upper ones first."""
+        tree = self.documents.daughters
+        return [v for v in tree if len(self._parents.get(v, ())) == 1]
+
+    def parent(self, node: int) -> int:
+        """The one parent of a removable node."""
+        return self._parents[node][0]
+
+    def attempt(self, node: int) -> Removal:
+        """Try the tree without a node; the tree stays as it is."""
+        tree, p = self.documents.daughters, self.parent(node)
+        joined = self._joined(node)
+        before, after = (len(tree[p]), len(tree[node])), len(joined)
+        rise = complexity([after]) - complexity(before)
+        sample = self._sample(p)
+        if min(before) == 1:
+            self._tried[node] = self._same(node)
+            return Removal(node, p, 0.0, 0, len(sample), rise)
+        fate = self._judged(sample, joined)
+        now = self._through(p, node)
+        difference = fate.right.astype(np.int64) - now
+        self._tried[node] = fate
+        return Removal(
+            node,
+            p,
+            float(difference.sum()),
+            int(np.abs(difference).sum()),
+            len(sample),
+            rise,
+        )
+
+    def remove(self, node: int) -> None:
+        """Take a node out; its daughters become its parent's."""
+        tree, p = self.documents.daughters, self.parent(node)
+        joined = self._joined(node)
+        for u in tree[node].tolist():
+            others = [v for v in self._parents[u] if v not in (node, p)]
+            self._parents[u] = [p, *others]
+        tree[p] = joined
+        del tree[node]
+        self._fates.pop(p, None)
+        if node in self._tried:
+            self._fates[p] = self._tried[node]
+        self._tried.clear()
+
+    def _joined(self, node: int) -> Ints:
+        tree = self.documents.daughters
+        rest = tree[self.parent(node)]
+        return np.union1d(rest[rest != node], tree[node])
+
+    def _sample(self, node: int) -> Ints:
+        found = self.documents.at(node)
+        if len(found) > self.most:
+            found = np.sort(found[np.argsort(self._place[found])[: self.most]])
+        return found
+
+    def _fate(self, node: int) -> _Fate:
+        if node not in self._fates:
+            daughters = self.documents.daughters[node]
+            self._fates[node] = self._judged(self._sample(node), daughters)
+        return self._fates[node]
+
+    def _judged(self, documents: Ints, daughters: Ints) -> _Fate:
+        chosen = np.full(len(documents), daughters[0], np.int64)
+        fold = self.fold_of[documents]
+        for out in range(self.folds) if len(daughters) > 1 else ():
+            learn, ask = documents[fold != out], documents[fold == out]
+            if len(learn) and len(ask):
+                model = self.documents.fit(self.learner, learn, daughters)
+                found = self.documents.choices(model, ask, daughters)
+                chosen[fold == out] = found
+        return _Fate(documents, chosen, self.documents.belong(documents, chosen))
+
+    def _through(self, parent: int, node: int) -> Ints:
+        """Who is right after the parent and, where it sends them there, the node."""
+        first, second = self._fate(parent), self._fate(node)
+        sent = (first.chosen == node) & first.right
+        right = first.right.astype(np.int64)
+        where = np.searchsorted(second.documents, first.documents[sent])
+        right[sent] = second.right[where]
+        return right
+
+    def _same(self, node: int) -> _Fate:
+        """One of the two decides nothing: the other's choices stand."""
+        p = self.parent(node)
+        first, second = self._fate(p), self._fate(node)
+        chosen, right = first.chosen.copy(), first.right.copy()
+        sent = chosen == node
+        if len(self.documents.daughters[node]) == 1:
+            chosen[sent] = self.documents.daughters[node][0]
+            return _Fate(first.documents, chosen, right)
+        return second
+
 
 Policy = Literal["bound", "meta", "random"]
 RANDOM_SHARE = 0.3
@@ -156,7 +324,7 @@ def _reason(removal: Removal) -> str:
 
 def _by_meta(trials: Removals, able: list[int], wish: Wish, most: int) -> Chosen:
     """By the shipped classifier, the surest first."""
-    from classmark.hierarchies.meta import Described, shipped
+    from classmark.hierarchies.pruning_rules import Described, shipped
 
     meta, described = shipped(wish.without), Described(trials.documents)
     tree = trials.documents.daughters
@@ -206,3 +374,159 @@ def _standing(taxonomy: Taxonomy, node: Hashable, gone: set[Any]) -> list[Any]:
     while above and above[0] in gone:
         above = taxonomy.parents(above[0])[:1]
     return above
+
+
+HELD_OUT = 0.25
+FEWEST = 8
+SURE = 0.05
+
+
+class Standing(NamedTuple):
+    """How a top-down classifier over one tree stands.
+
+    error : share of the documents held out whose leaf is none of theirs;  complexity :
+    Σ |D(v)|(|D(v)| − 1);  ratio : the same over that of flat;  bound : on the error.
+    """
+
+    error: float
+    complexity: int
+    ratio: float
+    bound: Bound
+
+
+@dataclass(frozen=True, eq=False)
+class PruningReport:
+    """What pruning removed, and how a top-down classifier stands before and after.
+
+    tried : nodes that could have been removed;  chance : micro sign test, is the pruned
+    tree right more often [YangLiu99];  trained, tested : documents;  policy : what
+    chose the nodes.
+    """
+
+    taxonomy: Taxonomy
+    removed: tuple[Removed, ...]
+    tried: int
+    before: Standing
+    after: Standing
+    chance: Outcome
+    trained: int
+    tested: int
+    policy: str = "bound"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The figures as lines of a table: what, before, after."""
+        pairs = {
+            f"removed, of {self.tried} inner nodes": (0, len(self.removed)),
+            "complexity": (self.before.complexity, self.after.complexity),
+            "complexity over flat": (self.before.ratio, self.after.ratio),
+            "held-out error": (self.before.error, self.after.error),
+            "bound of the theorem": (self.before.bound.total, self.after.bound.total),
+        }
+        return [
+            {"what": what, "before": a, "after": b} for what, (a, b) in pairs.items()
+        ]
+
+    @property
+    def said(self) -> str:
+        """In one sentence: better, worse or not to be told apart, and how surely."""
+        gain = self.before.error - self.after.error
+        sure = self.chance.p_value < SURE
+        word = ("better" if gain > 0 else "worse") if sure else "not surely different"
+        return (
+            f"{word}: error {self.before.error:.3f} before, {self.after.error:.3f} "
+            f"after, on {self.tested} documents held out "
+            f"(micro sign test, p = {self.chance.p_value:.3g})"
+        )
+
+    @property
+    def explained(self) -> str:
+        """What decided, and on which documents; nothing where chance did."""
+        if self.policy == "bound":
+            return (
+                "a node went where the documents gained by folds exceed a price for "
+                f"complexity ({SCALE:.4f} √m Σ|D|(|D| − 1) documents) and, unless "
+                "bold, their standard error; gains beside the nodes are on the "
+                "documents they were chosen on; the bound of the theorem did not decide"
+            )
+        if self.policy == "meta":
+            return (
+                "a classifier learned on other taxonomies said which nodes go; the "
+                "bound of the theorem did not decide"
+            )
+        return ""
+
+
+def pruning_report(
+    taxonomy: Taxonomy,
+    X: Any,
+    y: Iterable[Any],
+    wish: Wish | None = None,
+    learner: Learner | None = None,
+) -> PruningReport:
+    """Prune with three quarters of the documents; try both trees on the others.
+
+    wish : the policy and its options;  learner : what learns at the nodes. ``taxonomy``
+    and ``removed`` of the report are those of the three quarters.
+    """
+    wish, learner = wish or Wish(), learner or Learner()
+    labels, rows = list(y), rows_from(X)
+    places = places_of(taxonomy, labels)
+    if len(places.leaves) < 2:
+        raise Mistake(
+            "the taxonomy has fewer than two leaves, so there is nothing to choose "
+            "between and nothing to prune: add categories"
+        )
+    placed = np.flatnonzero(np.diff(places.documents.starts))
+    if len(placed) < FEWEST:
+        raise Mistake(
+            f"y: {len(placed)} documents have a category: to hold some out, give at "
+            f"least {FEWEST}"
+        )
+    parts = train_test(len(placed), HELD_OUT, wish.seed)
+    learn, ask = (placed[part] for part in parts)
+    own = [labels[i] for i in learn]
+    result = pruned(taxonomy, take(rows, learn), own, wish, learner)
+    number = {node: at for at, node in enumerate(taxonomy)}
+    trees = [places_of(tree, own) for tree in (taxonomy, result.taxonomy)]
+    truth = [
+        [number[places.named[leaf]] for leaf in places.documents.row(i)[0]] for i in ask
+    ]
+    told, standing = [], []
+    for tree in trees:
+        names, limit = _tried(tree, take(rows, learn), take(rows, ask), learner)
+        told.append([[number[name]] for name in names])
+        standing.append(_standing_nodes(tree, limit, told[-1], truth))
+    return PruningReport(
+        result.taxonomy,
+        result.removed,
+        result.tried,
+        standing[0],
+        standing[1],
+        micro_sign_test(truth, told[1], told[0]),
+        len(learn),
+        len(ask),
+        wish.policy,
+    )
+
+
+def _standing_nodes(
+    places: Places, limit: Bound, told: list[list[int]], truth: list[list[int]]
+) -> Standing:
+    wrong = [said[0] not in own for said, own in zip(told, truth, strict=True)]
+    branching = branching_of(places)
+    ratio = complexity_ratio(branching, len(places.leaves))
+    return Standing(float(np.mean(wrong)), complexity(branching), ratio, limit)
+
+
+def _tried(
+    places: Places, learn: Rows, ask: Rows, learner: Learner
+) -> tuple[list[Any], Bound]:
+    """Train top-down and descend: the category each document comes to, the bound."""
+    documents = Documents(places, learn)
+    everyone = np.ones(len(learn), np.bool_)
+    models = documents.trained(learner, everyone)
+    limit = bound_of(documents, models, everyone)
+    documents.rows = ask
+    leaf = documents.descend(models, np.arange(len(ask)))
+    named = dict(zip(places.leaves.tolist(), places.named, strict=True))
+    return [named[v] for v in leaf.tolist()], limit

@@ -11,20 +11,17 @@ import numpy as np
 
 from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator
-from classmark.hierarchies.descending.paths import path_parts
-from classmark.hierarchies.descending.shape import shape_of
-from classmark.hierarchies.descending.trained import Trained
-from classmark.hierarchies.descending.walking import (
+from classmark.hierarchies.descent import (
+    Trained,
     by_beam,
     by_best_first,
     everywhere,
+    path_parts,
 )
-from classmark.hierarchies.in_folder import trained_in
-from classmark.hierarchies.kept import Kept, keep, open_kept
-from classmark.hierarchies.lessons import Nodes
+from classmark.hierarchies.model_files import Kept, keep, open_kept
 from classmark.hierarchies.nodes import documents_like, require
-from classmark.hierarchies.places import Places, places_of
-from classmark.hierarchies.training import Settings, train
+from classmark.hierarchies.places import Nodes, Places, places_of, shape_of
+from classmark.hierarchies.training import Settings, train, trained_in
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence
 from classmark.ranking import order

@@ -6,34 +6,84 @@ exactly the exhaustive ranking of its words, restricted to the documents it desc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from classmark.arrays import Bools, Floats, Ints
-from classmark.index.beliefs import search_beliefs
-from classmark.index.boolean import Asked, Documents, documents_of
-from classmark.index.combining import Weights, weighted_fields
-from classmark.index.explaining import Explanation, Part
-from classmark.index.feedback import (
-    Feedback,
-    Found,
-    expand,
-    feedback_from,
-    main_field,
-)
-from classmark.index.language import MalformedQuery, parse
+from classmark.index.boolean import Asked, Documents, documents_of, search_beliefs
+from classmark.index.feedback import Feedback, Found, expand, feedback_from, main_field
 from classmark.index.plans import Choice
-from classmark.index.priors import Prior
-from classmark.index.tree import And, Belief, Group, Node, Not, Or, Phrase, Word
+from classmark.index.query_language import (
+    FIELD,
+    OPERATORS,
+    And,
+    Belief,
+    Group,
+    MalformedQuery,
+    Node,
+    Not,
+    Or,
+    Phrase,
+    Word,
+    parse,
+)
+from classmark.index.search import Explanation, Part, Prior, Weights, weighted_fields
 from classmark.problems import Mistake
+from classmark.text.analyzer import Analyzer
+from classmark.text.tokens import words
 
 if TYPE_CHECKING:
-    from classmark.index.searching import Hit, Searcher
-    from classmark.index.stored import StoredField
-    from classmark.text.analysis import Analyzer
+    from classmark.index.field import StoredField
+    from classmark.index.plans import Terms
+    from classmark.index.search import Hit, Searcher
+
+
+_WORDS = re.compile("[a-z0-9]+")
+_OPERATOR = re.compile(rf"\s*#(?:{'|'.join(OPERATORS)})\s*\(")
+_MOST = 1 << 16
+
+
+class QueryTerms(dict[str, str]):
+    """The term of each word that was asked for, remembered; "" where there is none.
+
+    >>> QueryTerms(Analyzer()).of("The hives of bees")
+    ['hive', 'bee']
+    """
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        super().__init__()
+        self._analyzer = analyzer
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _MOST:
+            self.clear()
+        term = self[word] = self._analyzer.terms([word])[0]
+        return term
+
+    def of(self, query: str) -> list[str]:
+        """Return what the analyzer returns for a text."""
+        found = _WORDS.findall(query.lower()) if query.isascii() else words(query)
+        return [term for word in found if (term := self[word])]
+
+
+def warn_of_language(query: str, fields: Iterable[str]) -> None:
+    """Warn whoever gives a query of the language where a text is taken as it is."""
+    meant = next((f"{name}:" for name in FIELD.findall(query) if name in fields), "")
+    if not meant and (operator := _OPERATOR.match(query)):
+        meant = operator[0].strip()
+    if meant:
+        warnings.warn(
+            f"search takes a text as it is, so {meant} in the query is read as words: "
+            "index.ask(query) reads fields, phrases, + - AND OR NOT and #operators",
+            stacklevel=3,
+        )
+
 
 BOOLEAN, INQUERY = "boolean", "inquery"
 Wanted = Mapping[str, Mapping[str, float]]
@@ -125,8 +175,8 @@ class Question:
 
     def _within(self, k: int) -> tuple[Ints, Floats]:
         """Add every posting of every field, and keep the best of the members."""
-        from classmark.index.finding.kernels import accumulate
-        from classmark.index.topk.kernels import select_all
+        from classmark.index.kernels_search import accumulate
+        from classmark.index.kernels_topk import select_all
 
         if k < 0:
             raise Mistake(f"k is {k}: give 0 or more")
@@ -275,3 +325,122 @@ def _positive(
             node.at,
             f"#{node.name} stands among other parts: let one #operator hold them all",
         )
+
+
+class Ranks(Protocol):
+    """What answers queries of analysed terms: see ``classmark.index.search``."""
+
+    def search(
+        self,
+        terms: Terms,
+        k: int = 10,
+        model: str = "bm25",
+        *,
+        fields: Weights = None,
+        prior: Prior | None = None,
+        **parameters: float | str,
+    ) -> list[Hit]:
+        """Return the best ``k`` items."""
+
+    def search_many(
+        self,
+        queries: Sequence[Terms],
+        k: int = 10,
+        model: str = "bm25",
+        **parameters: float | str,
+    ) -> list[list[Hit]]:
+        """Return what ``search`` does for each query."""
+
+    def search_vector(
+        self, weights: Mapping[str, float], k: int = 10, *, every: bool = False
+    ) -> list[Hit]:
+        """Return the items with the largest dot products."""
+
+    def explain(
+        self,
+        terms: Terms,
+        item: int,
+        model: str = "bm25",
+        *,
+        fields: Weights = None,
+        prior: Prior | None = None,
+        **parameters: float | str,
+    ) -> Explanation:
+        """Take apart the score that ``search`` gives an item."""
+
+
+class Answering(ABC):
+    """An index on this machine, or one on many: texts in, documents out."""
+
+    _terms: QueryTerms
+
+    @property
+    @abstractmethod
+    def searcher(self) -> Ranks:
+        """What answers queries of analysed terms."""
+
+    @property
+    @abstractmethod
+    def fields(self) -> list[str]:
+        """The names of the fields."""
+
+    @abstractmethod
+    def number(self, name: str) -> int | None:
+        """Return the number of a document by its id; None: it is not there."""
+
+    @abstractmethod
+    def ask(self, query: str, k: int = 10, **options: Any) -> list[Hit]:
+        """Answer a query as people type it."""
+
+    def terms(self, query: str) -> list[str]:
+        """Return the terms of a query, analysed as the documents were."""
+        if not isinstance(query, str):
+            raise Mistake(f"query is {type(query).__name__}: give a string")
+        return self._terms.of(query)
+
+    def search(
+        self, query: str, k: int = 10, model: str = "bm25", **options: Any
+    ) -> list[Hit]:
+        """Return the best ``k`` documents for a text, best first; ties by number.
+
+        query : words, a title, a whole document: every word counts, and nothing in it
+            is an operator. What people type, as in ``title:"wind tunnel" -drag``, is
+            for ``ask``. The model "boolean" needs operators, and gives it to ``ask``.
+        options : parameters, ``fields`` and ``prior``: as ``Searcher.search`` takes.
+        """
+        if model == "boolean":
+            return self.ask(query, k, model=model, **options)
+        terms = self.terms(query)
+        if ":" in query or "#" in query:
+            warn_of_language(query, self.fields)
+        if "feedback" in options:
+            raise Mistake("search takes no feedback: index.ask(query, feedback=…) does")
+        return self.searcher.search(terms, k, model, **options)
+
+    def search_many(
+        self, queries: Sequence[str], k: int = 10, model: str = "bm25", **options: Any
+    ) -> list[list[Hit]]:
+        """Return what ``search`` does for each of many queries."""
+        if model == "boolean" or len(self.fields) > 1 or "prior" in options:
+            return [self.search(query, k, model, **options) for query in queries]
+        asked = [self.terms(query) for query in queries]
+        return self.searcher.search_many(asked, k, model, **options)
+
+    def search_vector(
+        self, weights: Mapping[str, float], k: int = 10, *, every: bool = False
+    ) -> list[Hit]:
+        """Return the documents with the largest dot product with ``weights``.
+
+        weights : analysed term → weight, any sign; documents are unit tf·idf vectors.
+        every : documents that share no term with ``weights`` are ranked too.
+        """
+        return self.searcher.search_vector(weights, k, every=every)
+
+    def explain(
+        self, query: str, name: str, model: str = "bm25", **options: Any
+    ) -> Explanation:
+        """Return what each term adds to the score of the document with this id."""
+        number = self.number(name)
+        if number is None:
+            raise Mistake(f"document {name!r} is not in the index: give an id it has")
+        return self.searcher.explain(self.terms(query), number, model, **options)

@@ -1,9 +1,15 @@
-"""Which documents does a query describe? Exact sets, by the lists of its words.
+"""Which documents does a query describe? Exact sets, and Inquery's beliefs.
 
 A word stands for the documents that have all its terms (most words have one) in one of
 the fields asked for; a phrase for those that have its words side by side, stop words
 counting as any word. A list of parts: the documents in all that must be there, else in
 any that may, less those that must not. Words that are no terms say nothing.
+
+A term's belief in an item is 0.4 + 0.6 · tf/(tf + 0.5 + 1.5 length/average) · ln((N +
+½)/df)/ln(N + 1), and 0.4 where it does not occur [TurtleCroft91]; a word's is the mean
+over its terms and the fields it is asked of. Operators join the beliefs p of their n
+parts: #not 1 − p, #and Π p, #or 1 − Π (1 − p), #sum the mean, #wsum the weighted mean,
+#max the largest, #combine (Π p)^(1/n). Exhaustive.
 """
 
 from __future__ import annotations
@@ -11,25 +17,39 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Ints
-from classmark.index.language import MalformedQuery
-from classmark.index.plans import frozen
-from classmark.index.reading import Field
-from classmark.index.tree import And, Belief, Clause, Group, Node, Not, Phrase, Word
-from classmark.text.analysis import Analyzer
+from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.index.plans import Prepared, frozen
+from classmark.index.postings import Field
+from classmark.index.query_language import (
+    And,
+    Belief,
+    Clause,
+    Group,
+    MalformedQuery,
+    Node,
+    Not,
+    Phrase,
+    Word,
+)
+from classmark.problems import Mistake
+from classmark.text.analyzer import Analyzer
 from classmark.text.tokens import words
+
+if TYPE_CHECKING:
+    from classmark.index.search import Hit, Searcher
+
 
 Documents = NDArray[np.uint32]
 Kernel = Callable[[Array, Array, Array], int]
 
 
 class Placed(Protocol):
-    """Where a term stands: see ``classmark.index.stored.Places``."""
+    """Where a term stands: see ``classmark.index.field.Places``."""
 
     @property
     def items(self) -> NDArray[np.uint32]:
@@ -221,9 +241,76 @@ def _without(a: Documents, b: Documents) -> Documents:
 
 def _by(name: str, a: Array, b: Array) -> Array:
     """Join two sorted lists of one type by a kernel."""
-    from classmark.index.sets import kernels
+    from classmark.index import kernels_topk as kernels
 
     sizes = {"intersect": min(len(a), len(b)), "unite": len(a) + len(b)}
     out = np.empty(sizes.get(name, len(a)), a.dtype)
     join: Kernel = getattr(kernels, name)
     return out[: join(frozen(a, a.dtype), frozen(b, b.dtype), out)]
+
+
+DEFAULT = 0.4
+
+
+def search_beliefs(
+    searcher: Searcher, asked: Asked, tree: Belief, k: int = 10
+) -> list[Hit]:
+    """Return the best ``k`` items that have any of the tree's words, by belief."""
+    from classmark.index.kernels_topk import select_all
+
+    if k < 0:
+        raise Mistake(f"k is {k}: give 0 or more")
+    found = np.zeros(searcher.n_items, np.bool_)
+    beliefs = _believe(searcher, asked, tree, found)
+    if beliefs is None:
+        return []
+    size = min(k, searcher.n_items)
+    items, best = np.empty(size, np.int64), np.empty(size)
+    alive = next(iter(searcher.fields.values())).alive
+    rule = (alive, np.empty(0), 1.0, 0.0)
+    n = select_all(np.where(found, beliefs, -0.0), False, rule, items, best)
+    return searcher.hits(items[:n], best[:n])
+
+
+def _believe(
+    searcher: Searcher, asked: Asked, node: Node, found: Bools
+) -> Floats | None:
+    """Return every item's belief, None where nothing is said; note where words are."""
+    if isinstance(node, Word):
+        fields = [searcher.fields[name] for name in asked.within(node)]
+        terms = [term for term, _ in asked.terms(node)]
+        parts = [_of_term(field, term, found) for field in fields for term in terms]
+        return reduce(np.add, parts) / len(parts) if parts else None
+    if not isinstance(node, Belief):
+        raise Mistake(f"{node} cannot stand within an operator: give words")
+    weights = node.weights or (1.0,) * len(node.parts)
+    said = [_believe(searcher, asked, part, found) for part in node.parts]
+    pairs = [(w, p) for w, p in zip(weights, said, strict=True) if p is not None]
+    kept = [w for w, _ in pairs]
+    return _combined(node.name, [p for _, p in pairs], kept) if sum(kept) else None
+
+
+def _of_term(field: Prepared, term: str, found: Bools) -> Floats:
+    from classmark.index.kernels_models import INQUERY
+    from classmark.index.kernels_search import accumulate
+
+    asked = field.ask([term], ("inquery", {}))
+    gained = np.full(field.field.n_items, -0.0)
+    accumulate(INQUERY, asked.plan.world, asked.terms, asked.data, gained)
+    found |= ~np.signbit(gained)
+    return gained + DEFAULT
+
+
+def _combined(name: str, parts: list[Floats], weights: list[float]) -> Floats:
+    if name == "not":
+        return 1.0 - parts[0]
+    if name == "or":
+        return 1.0 - reduce(np.multiply, [1.0 - part for part in parts])
+    if name == "max":
+        return reduce(np.maximum, parts)
+    if name in ("and", "combine"):
+        product: Floats = reduce(np.multiply, parts)
+        return product if name == "and" else product ** (1.0 / len(parts))
+    total = reduce(np.add, [w * p for w, p in zip(weights, parts, strict=True)])
+    mean: Floats = total / sum(weights)
+    return mean

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Ints
-from classmark.index.codecs import SLACK
-from classmark.index.merging import Part
-from classmark.index.reading import Lists
-from classmark.index.segments import Segment, SegmentField
-from classmark.index.snapshots import Snapshot, lost_by, open_snapshot, runs_of
+from classmark.index.merge import Part
+from classmark.index.postings import SLACK, Lists
+from classmark.index.segment import Segment, SegmentField
+from classmark.index.snapshot import Snapshot, lost_by, open_snapshot, runs_of
 from classmark.problems import DamagedFolder
 
 _REMEDY = "restore the index from a backup, or build it again"

@@ -1,4 +1,4 @@
-"""What is computed once per field, or once per model and parameters, and kept."""
+"""What is computed once per field, or once per model and parameters."""
 
 from __future__ import annotations
 
@@ -10,10 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
-from classmark.index.models.catalog import Model, resolve
-from classmark.index.reading import Field, Lists
-from classmark.index.remembering import Numbers
+from classmark.index.models import Model, resolve
+from classmark.index.postings import Field, Lists
 from classmark.problems import Mistake
+
+MEMO = 1 << 20  # words remembered at most
+
+
+class Numbers(dict[str, int]):
+    """Words remembered with their numbers; −1: no item alive has the word."""
+
+    def __init__(self, field: Field, df: NDArray[np.uint32]) -> None:
+        super().__init__()
+        self._field, self._df = field, df
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= MEMO:
+            self.clear()
+        found = self._field.number(word)
+        number = -1 if found is None or not self._df[found] else int(found)
+        self[word] = number
+        return number
+
 
 KEPT = 16  # plans kept at most: a sweep over parameters does not fill the memory
 BLOCK = 128
@@ -94,7 +112,7 @@ def frozen_lists(lists: Lists) -> Lists:
 class Prepared:
     """A field with all that is derived from it, made when first needed.
 
-    >>> from classmark.index.collection import field_of
+    >>> from classmark.index.in_memory import field_of
     >>> from classmark.sparse import rows_from
     >>> field = Prepared(field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"]))
     >>> field.query(["bee", "ant", "bee", "cat"])
@@ -178,8 +196,8 @@ class Prepared:
 
     def ask(self, terms: Terms, choice: Choice, weight: float = 1.0) -> Asked:
         """Make a query ready, all its parts times ``weight``."""
-        from classmark.index.finding.kernels import prepare
-        from classmark.index.models.kernels import PLUS
+        from classmark.index.kernels_models import PLUS
+        from classmark.index.kernels_search import prepare
 
         plan, query = self.plan(*choice), self.query(terms)
         lists, places = self.lists(query)
@@ -217,7 +235,7 @@ class Prepared:
         return plan
 
     def _planned(self, model: Model, values: tuple[float, ...]) -> Plan:
-        from classmark.index.models.kernels import COSINE, document_parts, features
+        from classmark.index.kernels_models import COSINE, document_parts, features
 
         n, total = self.field.n_alive, self.field.total_length
         world = np.zeros(6)
@@ -247,7 +265,7 @@ class Prepared:
     @cached_property
     def inverse_norms(self) -> Floats:
         """1 / ‖tf · idf‖ of each item, 0 where it has no term."""
-        from classmark.index.vectors.kernels import square_norms
+        from classmark.index.kernels_vectors import square_norms
 
         squares = np.zeros(self.field.n_items)
         for first in range(0, self.field.n_terms, STRIDE):
@@ -280,7 +298,7 @@ class Prepared:
     @cached_property
     def blocks(self) -> Blocks:
         """The bounds' statistics; empty when the lists are not all in memory."""
-        from classmark.index.pruning.kernels import block_statistics
+        from classmark.index.kernels_pruning import block_statistics
 
         if self.whole is None:
             none = np.empty(0, np.uint32)

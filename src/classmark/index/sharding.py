@@ -14,11 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from classmark.index.building import Setup, build_segment
-from classmark.index.documents import Entry
-from classmark.index.merging import Part, merge_segments, merged_keys
-from classmark.index.segments import Segment
-from classmark.index.snapshots import PARTS, new_segment
+from classmark.index.build import Entry, Setup, build_segment
+from classmark.index.merge import Part, merge_segments, merged_keys
+from classmark.index.segment import Segment
+from classmark.index.snapshot import PARTS, new_segment
 from classmark.problems import Mistake
 
 
@@ -93,7 +92,7 @@ def refuse_twins(segments: Iterable[Path]) -> None:
     Memory: some 2¹⁷ keys at a time.
     """
     from classmark.index.ids import ordered
-    from classmark.index.merging import id_of
+    from classmark.index.merge import id_of
 
     parts = [Part(Segment(folder), None) for folder in segments]
     for keys, numbers in merged_keys(parts):

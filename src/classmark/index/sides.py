@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Floats, Ints
-from classmark.index.models.catalog import resolve
+from classmark.index.models import resolve
 from classmark.index.plans import Choice, Prepared, frozen_lists
 from classmark.problems import Mistake
 
@@ -37,7 +37,7 @@ class Matches(NamedTuple):
 class Side:
     """One field, or the text that several make together.
 
-    >>> from classmark.index.collection import field_of
+    >>> from classmark.index.in_memory import field_of
     >>> from classmark.sparse import rows_from
     >>> field = field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"])
     >>> side, items = Side([Prepared(field)]), np.array([1, 0])
@@ -76,7 +76,7 @@ class Side:
 
     def scores(self, found: Matches, items: Ints, choice: Choice) -> Floats:
         """Return the score of each item under a model, as ``Searcher`` gives it."""
-        from classmark.index.models import kernels
+        from classmark.index import kernels_models as kernels
 
         model, values = resolve(*choice)
         world = np.zeros(6)

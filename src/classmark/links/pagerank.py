@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Array, Floats
-from classmark.links.incoming import Incoming, incoming_links
+from classmark.links.graph import Incoming, incoming_links
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows

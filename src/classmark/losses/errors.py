@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
-from classmark.measures import graphs as measured
+from classmark.measures import categories as measured
 from classmark.preferences.decompose import Decomposition, decompose
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake

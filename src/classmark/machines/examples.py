@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classmark.arrays import Ints
+from classmark.examples.online import Found
+from classmark.examples.query import ExampleQuery
+from classmark.machines.portion import of_index
 from classmark.machines.rows import SpreadRows
-from classmark.machines.sources import of_index
 from classmark.problems import Mistake
-from classmark.rankers.examples.online import Found
-from classmark.rankers.examples.query import ExampleQuery
 from classmark.ranking import top
 
 if TYPE_CHECKING:
-    from classmark.index.directory import Index
+    from classmark.index.index import Index
     from classmark.machines.cluster import Machines
 
 

@@ -18,18 +18,70 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Ints
 from classmark.index.asking import Question, Wanted, ask, question
-from classmark.index.combining import Weights
-from classmark.index.documents import TEXT
-from classmark.index.explaining import Explanation
-from classmark.index.feedback import main_field
-from classmark.index.plans import Choice, Terms
-from classmark.index.priors import Prior
-from classmark.index.searching import Hit, Searcher
-from classmark.index.snapshots import open_generation
-from classmark.index.stored import StoredField
-from classmark.index.terms import terms_of
+from classmark.index.build import TEXT
+from classmark.index.feedback import Feedback, Found, expand, main_field, terms_of
+from classmark.index.field import StoredField
+from classmark.index.in_memory import CountedField
+from classmark.index.plans import Choice, Prepared, Terms
+from classmark.index.postings import Lists
+from classmark.index.search import Explanation, Hit, Prior, Searcher, Weights
+from classmark.index.snapshot import open_generation
 from classmark.ranking import Ranking
-from classmark.text.analysis import Analyzer
+from classmark.text.analyzer import Analyzer
+
+
+def lengthened_by(
+    excerpts: Sequence[Excerpt],
+    queries: Sequence[Mapping[str, float]],
+    found: Sequence[Found],
+    feedback: Feedback,
+) -> list[dict[str, float]]:
+    """Return each query made longer by the documents found for it.
+
+    excerpts : those documents, of each shard in order;  found : the documents by their
+    numbers in the whole index.
+    """
+    items = numbers_of(found)
+    field = Prepared(_field(excerpts, items))
+    return [
+        expand(field, terms, _renumbered(best, items), feedback)
+        for terms, best in zip(queries, found, strict=True)
+    ]
+
+
+def numbers_of(found: Sequence[Found]) -> Ints:
+    """Return the numbers of all documents found, each once, increasing."""
+    none = np.empty(0, np.int64)
+    return np.unique(np.concatenate([none, *(best.items for best in found)]))
+
+
+def _renumbered(best: Found, items: Ints) -> Found:
+    return Found(np.searchsorted(items, best.items), best.scores, best.model)
+
+
+def _field(excerpts: Sequence[Excerpt], items: Ints) -> CountedField:
+    """Make one field of the documents; terms in the order of the whole index."""
+    known = {n: entry for each in excerpts for n, entry in each.known.items()}
+    numbers = np.array(sorted(known), np.int64)
+    entries = [known[number] for number in numbers.tolist()]
+    terms = np.concatenate([each.terms for each in excerpts])
+    order = np.argsort(terms, kind="stable")  # within a term by document
+    owners = np.concatenate([each.items for each in excerpts])[order]
+    counts = np.concatenate([each.counts for each in excerpts])[order]
+    return CountedField(
+        [term for term, _, _ in entries],
+        np.concatenate([each.lengths for each in excerpts]),
+        None,
+        np.array([df for _, df, _ in entries], np.uint32),
+        np.array([cf for _, _, cf in entries], np.int64),
+        Lists(
+            np.searchsorted(items, owners).astype(np.uint32),
+            counts.astype(np.uint32),
+            np.searchsorted(terms[order], numbers, side="left"),
+            np.searchsorted(terms[order], numbers, side="right"),
+        ),
+        excerpts[0].world,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,36 @@
 """How good is this order?"""
 
-from classmark.measures.agreement import cohen_kappa, kappa_of, krippendorff_alpha
-from classmark.measures.calibration import calibration_error, reliability
+from classmark.measures.agreement import (
+    cohen_kappa,
+    jaccard_distance,
+    kappa_of,
+    krippendorff_alpha,
+    masi_distance,
+)
+from classmark.measures.categories import (
+    CategoryTally,
+    category_ranking,
+    category_ranking_per_document,
+    precision_at_rank,
+    ranking_error,
+    recall_at_rank,
+)
 from classmark.measures.classification import (
     accuracy_bound,
+    calibration_error,
     classification,
     contingency,
+    hierarchical_f,
+    reliability,
+    tree_induced_error,
 )
-from classmark.measures.distances import jaccard_distance, masi_distance
-from classmark.measures.graphs import ranking_error
-from classmark.measures.hierarchy import hierarchical_f, tree_induced_error
-from classmark.measures.names import MEASURES, Measure, parse
-from classmark.measures.retrieval import retrieval, retrieval_per_query
-from classmark.measures.screening import documents_read, recall_curve, work_saved
+from classmark.measures.retrieval import (
+    MEASURES,
+    Measure,
+    parse,
+    retrieval,
+    retrieval_per_query,
+)
 from classmark.measures.significance import (
     bootstrap_interval,
     macro_t_test,
@@ -21,13 +39,7 @@ from classmark.measures.significance import (
     randomisation_test,
     sign_test,
 )
-from classmark.measures.tally import (
-    CategoryTally,
-    category_ranking,
-    category_ranking_per_document,
-    precision_at_rank,
-    recall_at_rank,
-)
+from classmark.measures.stopping import documents_read, recall_curve, work_saved
 
 __all__ = [
     "MEASURES",

@@ -1,4 +1,4 @@
-"""How good are decisions: which categories were assigned, and which should be?"""
+"""Measures of decisions: assigned categories, distances in the tree, calibration."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike
 
 from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.measures.categories import relevant
-from classmark.measures.names import Measure, parse_for
+from classmark.measures.retrieval import Measure, parse_for
 from classmark.problems import Mistake
+from classmark.sparse import Rows, take
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
 
 NAMES = (
     *("F1(micro)", "F1(macro)", "Precision(micro)", "Precision(macro)"),
@@ -183,3 +185,137 @@ def _by_label(counts: Contingency, name: str) -> Floats:
     if name == "F1":
         return counts.f1()
     return counts.precision() if name == "Precision" else counts.recall()
+
+
+def tree_induced_error(truth: ArrayLike, predicted: ArrayLike, ancestors: Any) -> float:
+    """Return the mean number of edges between the true and the predicted label.
+
+    γ(u, v) = #A(u) + #A(v) − 2·#(A(u) ∩ A(v)), A(v) = v and the nodes above it
+    [DekelKeshetSinger04].
+
+    truth, predicted : label indices, shape (n,);  ancestors : for each label the nodes
+    of A (lists, or Rows); the root may be in all of them or in none.
+
+    >>> tree_induced_error([0, 0], [0, 2], [[0, 3], [1, 3], [2]])
+    1.5
+    """
+    above = relevant(ancestors)
+    wanted, assigned = _nodes(truth, above), _nodes(predicted, above)
+    n = _same_documents(wanted, assigned)
+    if len(np.ravel(truth)) != n or len(np.ravel(predicted)) != n:
+        raise Mistake("truth and predicted: give one label index a document")
+    shared = len(_common(wanted, assigned))
+    return (len(wanted.label) + len(assigned.label) - 2 * shared) / n
+
+
+def hierarchical_f(truth: Any, predicted: Any, ancestors: Any) -> dict[str, float]:
+    """Precision, recall and F1 of the labels together with all nodes above them.
+
+    With T and P the true and predicted labels of a document and their ancestors:
+    precision = Σ #(T ∩ P) / Σ #P, recall = Σ #(T ∩ P) / Σ #T [Kiritchenko05].
+
+    truth, predicted : as in ``classification``;  ancestors : for each label its own
+    node and those above it, **without the root**, which everyone gets right.
+
+    >>> hierarchical_f([0, 0], [0, 1], [[0, 2], [1, 2]])
+    {'precision': 0.75, 'recall': 0.75, 'f1': 0.75}
+    """
+    above = relevant(ancestors)
+    wanted, assigned = _nodes(truth, above), _nodes(predicted, above)
+    _same_documents(wanted, assigned)
+    shared = len(_common(wanted, assigned))
+    sizes = len(assigned.label), len(wanted.label)
+    return {
+        "precision": shared / max(1, sizes[0]),
+        "recall": shared / max(1, sizes[1]),
+        "f1": 2 * shared / max(1, sum(sizes)),
+    }
+
+
+def _nodes(Y: Any, above: Rows) -> LabelPairs:
+    """Pairs (document, node): every label replaced by its ancestors, each node once."""
+    pairs = label_pairs(Y)
+    if pairs.label.size and pairs.label.max() >= len(above):
+        raise Mistake(
+            f"ancestors has {len(above)} rows, but label {pairs.label.max()} occurs: "
+            "give one row a label"
+        )
+    spread = take(above, pairs.label)
+    document = np.repeat(pairs.document, np.diff(spread.starts))
+    keys = np.unique(document * above.width + spread.columns)
+    document, node = np.divmod(keys, max(1, above.width))
+    return LabelPairs(document, node, pairs.documents, above.width)
+
+
+def _common(a: LabelPairs, b: LabelPairs) -> Ints:
+    width = max(a.n_labels, b.n_labels)
+    return np.intersect1d(a.keys(width), b.keys(width), assume_unique=True)
+
+
+def _same_documents(truth: LabelPairs, predicted: LabelPairs) -> int:
+    if truth.documents != predicted.documents or not truth.documents:
+        raise Mistake(
+            f"truth has {truth.documents} documents, predicted {predicted.documents}: "
+            "give the same documents, at least one"
+        )
+    return truth.documents
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """What was promised and what came true, in bins of equal width.
+
+    promised, kept : mean probability and share that came true, NaN in empty bins;
+    counts : how many; each of shape (bins,).
+    """
+
+    promised: Floats
+    kept: Floats
+    counts: Ints
+
+
+def reliability(
+    probabilities: ArrayLike, came_true: ArrayLike, bins: int = 15
+) -> Reliability:
+    """Sort promises into bins of equal width, each closed above; 0 is in the first.
+
+    probabilities : in [0, 1];  came_true : 0 or 1;  of one shape.
+
+    >>> reliability([0.1, 0.9, 0.9], [0, 1, 0], bins=2).kept.tolist()
+    [0.0, 0.5]
+    """
+    p = np.ravel(np.asarray(probabilities, dtype=np.float64))
+    true = np.ravel(np.asarray(came_true, dtype=np.float64))
+    if p.shape != true.shape or not p.size:
+        raise Mistake(
+            f"probabilities has {p.size} values, came_true {true.size}: "
+            "give one for one"
+        )
+    if not ((p >= 0) & (p <= 1)).all():
+        at = int(np.argmin((p >= 0) & (p <= 1)))
+        raise Mistake(f"probabilities, place {at}: {p[at]}: give numbers from 0 to 1")
+    if bins < 1:
+        raise Mistake(f"bins is {bins}: give 1 or more")
+    edges = np.linspace(0, 1, bins + 1)[1:-1]
+    place = np.searchsorted(edges, p, side="left")
+    counts = np.bincount(place, minlength=bins)
+    some = np.where(counts > 0, counts, np.nan)
+    promised = np.bincount(place, p, minlength=bins) / some
+    return Reliability(
+        promised, np.bincount(place, true, minlength=bins) / some, counts
+    )
+
+
+def calibration_error(
+    probabilities: ArrayLike, came_true: ArrayLike, bins: int = 15
+) -> float:
+    """Return the expected calibration error [Guo17].
+
+    ECE = Σ over bins of (n_b / n) · abs(kept_b − promised_b).
+
+    >>> round(calibration_error([0.1, 0.9, 0.9], [0, 1, 0], bins=2), 3)
+    0.3
+    """
+    seen = reliability(probabilities, came_true, bins)
+    gaps = np.abs(seen.kept - seen.promised)
+    return float(np.nansum(gaps * seen.counts) / seen.counts.sum())

@@ -12,17 +12,16 @@ import numpy as np
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
 from classmark.rankers.calibration import Calibrator
-from classmark.rankers.lessons import Words, lesson_of
-from classmark.rankers.preference import PreferenceRanker
-from classmark.rankers.text import Suggestion, TextRanker
-from classmark.solvers.live.begin import from_nothing
-from classmark.solvers.live.stored import from_arrays, to_arrays
+from classmark.rankers.preference import PreferenceRanker, Words, lesson_of
+from classmark.rankers.text_ranker import Suggestion, TextRanker
+from classmark.solvers.live_files import from_arrays, to_arrays
+from classmark.solvers.preference_live import from_nothing
 from classmark.storage import open_folder, pack_strings, save, unpack_strings
 from classmark.weighting.live import LiveVectorizer
 
 if TYPE_CHECKING:
-    from classmark.solvers.live.dual import LiveDual
-    from classmark.solvers.live.lesson import Lesson
+    from classmark.solvers.live_documents import Lesson
+    from classmark.solvers.preference_live import LiveDual
 
 FORMAT, VERSION = "classmark live text ranker", 1
 Taught = PreferenceGraph | Sequence[int]

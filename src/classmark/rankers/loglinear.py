@@ -79,7 +79,7 @@ class LogLinearRanker(LinearRanker):
 
     def _solved(self, documents: Documents) -> Solution:
         if self.solver == "boosting":
-            from classmark.solvers.boosting import boost
+            from classmark.solvers.smooth import boost
 
             return boost(documents, C=self.C, max_iter=self.max_iter, tol=self.tol)
         objective = Objective(documents, self.C, self.penalty)

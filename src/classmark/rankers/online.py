@@ -1,4 +1,4 @@
-"""OnlineRanker: rank the next document, take its labels, and be better at the next."""
+"""On-line rankers: MMP and the perceptron rank a document, then learn its labels."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from classmark.progress import track
 from classmark.randomness import Seed, generator
 from classmark.rankers.linear import DENSE_LIMIT, LinearRanker
 from classmark.scores.similarity import Kernel, Similarity
-from classmark.solvers.online.prototypes import Prototypes
-from classmark.solvers.online.supports import Supports
+from classmark.solvers.online import Prototypes, Supports
 from classmark.sparse import Rows, keep_columns, rows_from, take
 
 
@@ -68,7 +67,7 @@ class OnlineRanker(LinearRanker):
 
         n_labels : how many categories there are; never fewer than are known.
 
-        >>> from classmark.rankers.mmp import MMP
+        >>> from classmark.rankers.online import MMP
         >>> ranker = MMP().partial_fit([[1.0, 0.0]], [[1]], n_labels=2)
         >>> ranker.partial_fit([[0.0, 1.0, 1.0]], [[2]]).coef_.shape
         (3, 3)
@@ -183,3 +182,103 @@ def _require_room(features: int, categories: int) -> None:
             f"{8 * features * categories / 2**30:.0f} GiB: select features first "
             "(select_features), or use Rocchio, whose weights are sparse"
         )
+
+
+class MMP(OnlineRanker):
+    """One prototype per category, moved when the ranking is wrong [CrammerSinger03].
+
+    E = {(r, s) : r ∈ Y, s ∉ Y, ⟨w_r, x⟩ ≤ ⟨w_s, x⟩}; where it is not empty,
+    w_r ← w_r + (n_r/c) x for r ∈ Y and w_s ← w_s − (n_s/c) x for s ∉ Y, n being the
+    number of pairs of E a category is in.
+
+    loss : what one round costs, and with it c. 1: [E ≠ ∅], c = #E. 2: #E, c = 1.
+        3: #E / (#Y·(k − #Y)), c = #Y·(k − #Y).
+    passes : how often ``fit`` goes through the documents.
+    average : rank with the mean of the prototypes after each round, not the last.
+    kernel : None for linear scores; "linear", "polynomial", "rbf" (with ``gamma``,
+        ``degree``, ``coef0``) or a function of two matrices. The documents that led to
+        an update are then kept (once for each update).
+    vote : rank by the votes of all prototypes along the way, each as often as the
+        rounds it lasted; a vote gives the category in place p of k k − p points.
+    budget : how many documents a kernel keeps; beyond, one is forgotten: with loss 1
+        the oldest, with losses 2 and 3 the one that moved the prototypes least.
+    random_state : None goes through the documents in the order given; a seed shuffles
+        them anew for each pass of ``fit``.
+
+    >>> ranker = MMP(loss=2).fit([[1.0, 0.0], [0.0, 1.0]], [[0], [1, 2]])
+    >>> ranker.coef_.tolist()
+    [[2.0, -2.0], [-1.0, 1.0], [-1.0, 1.0]]
+    >>> ranker.losses_.tolist()
+    [[1.0, 2.0, 1.0], [1.0, 2.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        loss: int = 3,
+        passes: int = 1,
+        average: bool = False,
+        kernel: str | Similarity | None = None,
+        *,
+        vote: bool = False,
+        budget: int | None = None,
+        gamma: float = 1.0,
+        degree: int = 2,
+        coef0: float = 1.0,
+        random_state: Seed = None,
+    ) -> None:
+        self.loss = loss
+        self.passes = passes
+        self.average = average
+        self.kernel = kernel
+        self.vote = vote
+        self.budget = budget
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.random_state = random_state
+
+    def _rule(self) -> int:
+        if self.loss not in (1, 2, 3):
+            raise Mistake(f"loss is {self.loss!r}: use 1, 2 or 3")
+        return self.loss
+
+
+RULE = 0
+
+
+class CategoryPerceptron(OnlineRanker):
+    """Binary perceptrons, one per category, over the same stream of documents.
+
+    When y_r ⟨w_r, x⟩ ≤ 0: w_r ← w_r + y_r x, with y_r = ±1 [Rosenblatt58]; the baseline
+    of [CrammerSinger03].
+
+    passes : how often ``fit`` goes through the documents.
+    average : rank with the mean of the prototypes after each round, not the last.
+    kernel, vote, budget, gamma, degree, coef0, random_state : as for ``MMP``.
+    """
+
+    def __init__(
+        self,
+        passes: int = 1,
+        average: bool = False,
+        kernel: str | Similarity | None = None,
+        budget: int | None = None,
+        *,
+        vote: bool = False,
+        gamma: float = 1.0,
+        degree: int = 2,
+        coef0: float = 1.0,
+        random_state: Seed = None,
+    ) -> None:
+        self.passes = passes
+        self.average = average
+        self.kernel = kernel
+        self.budget = budget
+        self.vote = vote
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.random_state = random_state
+
+    def _rule(self) -> int:
+        return RULE

@@ -2,29 +2,241 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from classmark.arrays import Floats
-from classmark.clusters.parameters import require_numbers
+from classmark.arrays import Array, Floats, Ints
+from classmark.judgments.labels import labels_from
+from classmark.preferences.decompose import Decomposition
+from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.groups import weighted_groups
+from classmark.preferences.levels import (
+    are_layered,
+    checked_graphs,
+    favoured,
+    graphs_from,
+    is_graphs,
+    levels_from,
+    relevant,
+)
 from classmark.problems import Mistake
-from classmark.rankers.duals import Mapping, Problem, Terms
-from classmark.rankers.lessons import lessons_from, said_of, width_of
 from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.rankers.rocchio import Rocchio
 from classmark.scores.similarity import Kernel, Similarity, features_of
-from classmark.solvers.dual.ascent import Solution, ascend
-from classmark.solvers.dual.explicit import ExplicitDual
-from classmark.solvers.dual.implicit import CODES, ImplicitDual
-from classmark.solvers.dual.together import CompositeDual
-from classmark.solvers.live.begin import from_batch, from_nothing
-from classmark.solvers.live.dual import LiveDual
-from classmark.solvers.sparse.dual import SparseDual
-from classmark.sparse import Rows, rows_from
+from classmark.solvers.ascent import Solution, ascend
+from classmark.solvers.live_documents import Lesson
+from classmark.solvers.preference import (
+    CODES,
+    Caps,
+    Center,
+    CompositeDual,
+    ExplicitDual,
+    ImplicitDual,
+)
+from classmark.solvers.preference_live import LiveDual, from_batch, from_nothing
+from classmark.solvers.preference_sparse import SparseDual, fits
+from classmark.sparse import Rows, rows_from, take, with_constant
+from classmark.validation import require_numbers
+
+Mapping = str | Callable[[PreferenceGraph], Any]
+Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual
+DECOMPOSITIONS = {
+    "dis": ("disagreement",),
+    "dom": ("domination",),
+    "dme": ("dominated",),
+    "dom-dme": ("domination", "dominated"),
+}
+
+
+def decompositions(mapping: Mapping) -> Sequence[Decomposition]:
+    """How a cost mapping puts listed edges into groups."""
+    if mapping == "svm":
+        raise Mistake(
+            "mapping 'svm' compares labels with thresholds, which listed edges do "
+            "not: use 'dis', 'dom', 'dme' or 'dom-dme'"
+        )
+    return (mapping,) if callable(mapping) else DECOMPOSITIONS[mapping]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a ranker says of the problem, as ``PreferenceRanker`` explains it.
+
+    dense : whether the weights must be dense, whatever memory they take;  prototypes :
+    of documents and their labels, shape (features, labels), each of length 1.
+    """
+
+    mapping: Mapping
+    C: float
+    tol: float
+    class_weight: str | None
+    center: float | None
+    memory: str
+    threads: int
+    seed: int
+    dense: bool
+    prototypes: Callable[[Rows, Rows], Any]
+
+    def problem(self, rows: Rows, Y: Any) -> Problem:
+        """Layers stay layers; only graphs that are not layered list their edges."""
+        if callable(self.mapping) or (is_graphs(Y) and not are_layered(Y)):
+            return self._mixed(rows, graphs_from(Y, len(rows), thresholds=True))
+        levels = levels_from(Y, len(rows))
+        if self.mapping == "svm":
+            rows = with_constant(rows, -1.0)
+        able = self.mapping == "dom" and not self.dense
+        if not fits(rows, levels.width, self.memory, sparse=able):
+            return self._sparse(rows, levels)
+        center = Center(self._prototypes(rows, levels))
+        return self._implicit(rows, levels, self._shares(levels), center)
+
+    def _sparse(self, rows: Rows, levels: Rows) -> SparseDual:
+        caps = self._caps(levels, self._shares(levels)).listed[levels.columns]
+        least = 0.1 * self.tol / max(1.0, float(caps.max(initial=0.0)))
+        center = self._prototypes(rows, levels)
+        return SparseDual(
+            rows, levels, caps, center=center, least=least, seed=self.seed
+        )
+
+    def _mixed(self, rows: Rows, graphs: Sequence[PreferenceGraph]) -> Problem:
+        decompositions(self.mapping)
+        levels = favoured(graphs)
+        if not self.dense:
+            fits(rows, levels.width, self.memory, sparse=False)
+        shares, center = self._shares(levels), Center(self._prototypes(rows, levels))
+        free = callable(self.mapping)
+        listed = np.array([free or not are_layered([graph]) for graph in graphs])
+        if listed.all():
+            return self._explicit(rows, graphs, shares, center)
+        first = self._implicit(
+            take(rows, ~listed), take(levels, ~listed), shares, center
+        )
+        chosen = [graphs[int(i)] for i in np.flatnonzero(listed)]
+        second = self._explicit(take(rows, listed), chosen, shares, center, first.W)
+        return CompositeDual(first, second, listed)
+
+    def _implicit(
+        self, rows: Rows, levels: Rows, shares: Floats, center: Center
+    ) -> ImplicitDual:
+        caps, mapping = self._caps(levels, shares), str(self.mapping)
+        return ImplicitDual(
+            rows, levels, mapping, caps, threads=self.threads, center=center
+        )
+
+    def _prototypes(self, rows: Rows, levels: Rows) -> Any:
+        """Unit prototypes, ``center`` times as long; or nothing."""
+        if self.center is None:
+            return None
+        return self.prototypes(rows, relevant(levels)) * float(self.center)
+
+    def _explicit(
+        self,
+        rows: Rows,
+        graphs: Sequence[PreferenceGraph],
+        shares: Floats,
+        center: Center,
+        W: Floats | None = None,
+    ) -> ExplicitDual:
+        """List the groups: for graphs that are not layered, and for functions."""
+        chosen = decompositions(self.mapping)
+        found = [weighted_groups(graph, chosen, shares) for graph in graphs]
+        groups = [document for document, _ in found]
+        caps = self.C * np.array([w for _, weights in found for w in weights], float)
+        return ExplicitDual(rows, graphs[0].n_labels, groups, caps, center, W)
+
+    def _shares(self, levels: Rows) -> Floats:
+        """1 per label, or such that every label's groups cost the same together."""
+        if self.class_weight is None:
+            return np.ones(levels.width)
+        size = _sizes(levels)
+        used = max(int((size > 0).sum()), 1)
+        return np.asarray(size.sum() / (used * np.maximum(size, 1)))
+
+    def _caps(self, levels: Rows, shares: Floats) -> Caps:
+        """C times the label's share; what a label has is shared by its negatives."""
+        if self.class_weight is None:
+            return Caps(self.C * shares, self.C * shares)
+        size = _sizes(levels)
+        others = np.maximum(len(levels) - size, 1)
+        return Caps(self.C * shares, self.C * shares * size / others)
+
+
+def _sizes(levels: Rows) -> Ints:
+    """How many documents speak for each label."""
+    return np.bincount(relevant(levels).columns, minlength=levels.width)
+
+
+Words = tuple[NDArray[np.uint32], Array]
+
+
+Said = Rows | Sequence[PreferenceGraph]
+
+
+def said_of(Y: Any, n_documents: int, mapping: Mapping, known: int = 0) -> Said:
+    """Labels or grades as Rows, graphs as graphs: checked, before any is learned.
+
+    known : labels there are already. A mapping that is a function needs graphs.
+    """
+    if is_graphs(Y):
+        decompositions(mapping)
+        return checked_graphs(Y, n_documents, thresholds=True)
+    labels = labels_from(Y, n_documents)
+    if not callable(mapping):
+        return labels
+    width = max(labels.width, known)
+    return graphs_from(Rows(labels.starts, labels.columns, labels.values, width))
+
+
+def width_of(said: Said) -> int:
+    """How many labels are spoken of."""
+    if isinstance(said, Rows):
+        return said.width
+    return said[0].n_labels if len(said) else 0
+
+
+def lessons_from(rows: Rows, said: Said, mapping: Mapping) -> Iterator[Lesson]:
+    """A lesson per document."""
+    for i in range(len(rows)):
+        if isinstance(said, Rows):
+            listed, grades = said.row(i)
+            yield Lesson(*rows.row(i), listed, _by_order(grades))
+        else:
+            yield lesson_of(rows.row(i), said[i], mapping)
+
+
+def lesson_of(words: Words, graph: PreferenceGraph, mapping: Mapping) -> Lesson:
+    """What a graph teaches: layers where it has them, else groups of its edges."""
+    if graph.levels is not None and are_layered([graph]) and not callable(mapping):
+        labels = np.flatnonzero(graph.levels).astype(np.uint32)
+        return Lesson(*words, labels, graph.levels[labels].astype(np.float32))
+    groups, weights = weighted_groups(
+        graph, decompositions(mapping), np.ones(graph.n_labels)
+    )
+    last = graph.n_labels  # the threshold, which lessons call −1
+    named = [
+        [(-1 if u == last else u, -1 if v == last else v) for u, v in group]
+        for group in groups
+    ]
+    items = {item for group in named for edge in group for item in edge} - {-1}
+    return Lesson(
+        *words,
+        np.array(sorted(items), np.uint32),
+        np.zeros(len(items), np.float32),
+        named,
+        tuple(weights),
+    )
+
+
+def _by_order(grades: Array) -> NDArray[np.float32]:
+    """Levels 1, 2, … by the order of the grades within the document."""
+    if len(grades) < 2:
+        return np.ones(len(grades), np.float32)
+    return (np.searchsorted(np.unique(grades), grades) + 1).astype(np.float32)
 
 
 class PreferenceRanker(LinearRanker):

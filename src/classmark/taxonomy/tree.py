@@ -1,21 +1,279 @@
-"""Taxonomy: categories in a tree, or in a graph with a tree as its backbone."""
+"""Taxonomy: categories in a tree, or in a graph with a tree as its backbone.
+
+Nodes are numbers 0 … n−1. ``parent[v]`` is −1 at a root; where there are several roots
+they hang, for distances only, on one virtual root of number −1 and depth −1.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from classmark.arrays import Ints
+from classmark.arrays import Bools, Floats, Ints
 from classmark.problems import Mistake
-from classmark.taxonomy.distances import nearest_distances, path_distances
-from classmark.taxonomy.graph import Graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
-    from classmark.taxonomy.lineage import Lineage
+
+class Lineage:
+    """Depths, levels and common ancestors of a forest given as a parent array.
+
+    parent : int64, shape (n,), the number of each node's parent, −1 at a root.
+
+    >>> line = Lineage(np.array([-1, 0, 0, 1]))
+    >>> line.depths.tolist(), line.common(3, 2).tolist()
+    ([0, 1, 1, 2], 0)
+    """
+
+    def __init__(self, parent: Ints) -> None:
+        self.parent = parent
+        self.parent.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    @cached_property
+    def jumps(self) -> Ints:
+        """Ancestors 1, 2, 4, … steps up, shape (rounds, n); past a root: the root."""
+        own = np.arange(len(self), dtype=np.int64)
+        jump = np.where(self.parent < 0, own, self.parent)
+        table = [jump]
+        while not np.array_equal(table[-1], table[-1][table[-1]]):
+            table.append(table[-1][table[-1]])
+            if len(table) > len(self).bit_length() + 1:
+                break
+        return np.array(table)
+
+    @cached_property
+    def loose(self) -> Ints:
+        """Nodes from which no root is reached: those on or below a cycle."""
+        if not len(self):
+            return np.empty(0, np.int64)
+        return np.flatnonzero(self.parent[self.jumps[-1]] >= 0)
+
+    @cached_property
+    def depths(self) -> Ints:
+        """Edges between each node and its root, shape (n,)."""
+        depth = (self.parent >= 0).astype(np.int64)
+        for jump in self.jumps if len(self) else ():
+            depth = depth + depth[jump]
+        return depth
+
+    @cached_property
+    def levels(self) -> list[Ints]:
+        """The nodes of depth 0, of depth 1, …, each in increasing number."""
+        order = np.argsort(self.depths, kind="stable")
+        sizes = np.bincount(self.depths)
+        return np.split(order, np.cumsum(sizes)[:-1]) if len(self) else []
+
+    def common(self, us: ArrayLike, vs: ArrayLike) -> Ints:
+        """Lowest common ancestor of each pair, −1 where the roots differ."""
+        first, second = np.broadcast_arrays(
+            np.asarray(us, np.int64), np.asarray(vs, np.int64)
+        )
+        deep = np.where(self.depths[first] >= self.depths[second], first, second)
+        high = np.where(self.depths[first] >= self.depths[second], second, first)
+        gap = self.depths[deep] - self.depths[high]
+        for bit, jump in enumerate(self.jumps):
+            deep = np.where(gap >> bit & 1, jump[deep], deep)
+        for jump in self.jumps[::-1]:
+            apart = jump[deep] != jump[high]
+            deep, high = (
+                np.where(apart, jump[deep], deep),
+                np.where(apart, jump[high], high),
+            )
+        return np.where(deep == high, deep, self.parent[deep])
+
+
+class Graph:
+    """Nodes in the order of first appearance, and their (parent, child) edges.
+
+    upper, lower : int64, shape (edges,), the numbers of each edge's ends, as given;
+    lineage : the forest of first parents.
+    """
+
+    def __init__(
+        self,
+        edges: Iterable[tuple[Hashable, Hashable]],
+        nodes: Iterable[Hashable],
+    ) -> None:
+        self.number: dict[Any, int] = {}
+        for node in nodes:
+            self.number.setdefault(node, len(self.number))
+        pairs: dict[tuple[int, int], None] = {}
+        for at, edge in enumerate(edges):
+            parent, child = _pair(edge, at)
+            u = self.number.setdefault(parent, len(self.number))
+            pairs[u, self.number.setdefault(child, len(self.number))] = None
+        self.nodes: list[Any] = list(self.number)
+        kept = np.array(list(pairs), np.int64).reshape(-1, 2)
+        self.upper, self.lower = kept[:, 0], kept[:, 1]
+        self._child = self.lower[np.lexsort((self.lower, self.upper))]
+        self._child_start = _starts(self.upper, len(self.nodes))
+        self._above = self.upper[np.argsort(self.lower, kind="stable")]
+        self._above_start = _starts(self.lower, len(self.nodes))
+        self.lineage = Lineage(self._first_parents())
+        self._refuse_cycles()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Graph):
+            return NotImplemented
+        return (
+            self.nodes == other.nodes
+            and np.array_equal(self._above, other._above)
+            and np.array_equal(self._above_start, other._above_start)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def leaves(self) -> Ints:
+        """The numbers of the nodes without a child, increasing."""
+        return np.flatnonzero(np.diff(self._child_start) == 0)
+
+    def below(self, v: int) -> Ints:
+        """The children of node ``v``, increasing."""
+        return self._child[self._child_start[v] : self._child_start[v + 1]]
+
+    def above(self, v: int) -> Ints:
+        """The parents of node ``v``, in the order of the edges."""
+        return self._above[self._above_start[v] : self._above_start[v + 1]]
+
+    def _first_parents(self) -> Ints:
+        parent = np.full(len(self.nodes), -1, np.int64)
+        has = np.diff(self._above_start) > 0
+        parent[has] = self._above[self._above_start[:-1][has]]
+        return parent
+
+    def _refuse_cycles(self) -> None:
+        loops = self.upper == self.lower
+        if loops.any():
+            node = self.nodes[self.upper[np.argmax(loops)]]
+            raise Mistake(f"edges: {node!r} is its own parent: remove this edge")
+        is_forest = len(self.upper) == np.count_nonzero(self.lineage.parent >= 0)
+        if is_forest and not len(self.lineage.loose):
+            return
+        stuck = self._stuck()
+        if stuck.any():
+            names = " → ".join(repr(node) for node in self._cycle(stuck))
+            raise Mistake(f"edges: they form a cycle, {names}: remove one of them")
+
+    def _stuck(self) -> Bools:
+        """Nodes never reached when each waits for all its parents."""
+        waiting = np.diff(self._above_start)
+        free = np.flatnonzero(waiting == 0).tolist()
+        reached = np.zeros(len(self.nodes), bool)
+        while free:
+            v = free.pop()
+            reached[v] = True
+            for child in self.below(v).tolist():
+                waiting[child] -= 1
+                if waiting[child] == 0:
+                    free.append(child)
+        return ~reached
+
+    def _cycle(self, stuck: Bools) -> list[Any]:
+        """Walk upwards among the stuck nodes until one is met again."""
+        v = int(np.argmax(stuck))
+        walk: list[int] = []
+        while v not in walk:
+            walk.append(v)
+            parents = self.above(v)
+            v = int(parents[stuck[parents]][0])
+        return [self.nodes[u] for u in [*walk[walk.index(v) :], v][::-1]]
+
+
+def _pair(edge: object, at: int) -> tuple[Any, Any]:
+    if not isinstance(edge, tuple | list) or len(edge) != 2:
+        raise Mistake(f"edges, number {at}: {edge!r} is not a (parent, child) pair")
+    try:
+        hash((edge[0], edge[1]))
+    except TypeError:
+        raise Mistake(
+            f"edges, number {at}: {edge!r} has an end that cannot be hashed: use text, "
+            "numbers or tuples as categories"
+        ) from None
+    return edge[0], edge[1]
+
+
+def _starts(owner: Ints, count: int) -> Ints:
+    starts = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(owner, minlength=count), out=starts[1:])
+    return starts
+
+
+FAR = np.iinfo(np.int64).max // 4
+
+
+def path_distances(lineage: Lineage, us: ArrayLike, vs: ArrayLike) -> Ints:
+    """Count the edges between each pair of nodes: d(u) + d(v) − 2 d(lca(u, v)).
+
+    Nodes under different roots meet in the virtual root, one step above every root.
+
+    >>> from classmark.taxonomy.tree import Lineage
+    >>> path_distances(Lineage(np.array([-1, 0, 0, 1])), [3, 3], [2, 3]).tolist()
+    [3, 0]
+    """
+    common = lineage.common(us, vs)
+    depth = lineage.depths
+    top = np.where(common >= 0, depth[common], -1)
+    distance: Ints = depth[np.asarray(us)] + depth[np.asarray(vs)] - 2 * top
+    return distance
+
+
+def weighted_distances(
+    lineage: Lineage, lengths: ArrayLike, us: ArrayLike, vs: ArrayLike
+) -> Floats:
+    """Sum the lengths of the edges between each pair of nodes.
+
+    lengths : shape (n,), the length of the edge above each node; above a root it is the
+    edge to the virtual root.
+
+    >>> from classmark.taxonomy.tree import Lineage
+    >>> line = Lineage(np.array([-1, 0, 0, 1]))
+    >>> weighted_distances(line, [0, 1, 0.5, 0.25], 3, 2).tolist()
+    1.75
+    """
+    length = np.asarray(lengths, np.float64)
+    if length.shape != (len(lineage),) or not (length >= 0).all():
+        raise Mistake(
+            f"lengths: give one length ≥ 0 for each of the {len(lineage)} nodes"
+        )
+    below = length.copy()
+    for level in lineage.levels[1:]:
+        below[level] += below[lineage.parent[level]]
+    common = lineage.common(us, vs)
+    top = np.where(common >= 0, below[common], 0.0)
+    distance: Floats = below[np.asarray(us)] + below[np.asarray(vs)] - 2 * top
+    return distance
+
+
+def nearest_distances(lineage: Lineage, sources: ArrayLike) -> Ints:
+    """Count the edges from every node to the nearest of the sources, shape (n,).
+
+    Two sweeps over the levels, up and then down, so O(n) whatever the sources. Without
+    sources every distance is ``FAR``.
+
+    >>> from classmark.taxonomy.tree import Lineage
+    >>> nearest_distances(Lineage(np.array([-1, 0, 0, 1])), [2]).tolist()
+    [1, 2, 0, 3]
+    """
+    near = np.full(len(lineage), FAR, np.int64)
+    near[np.asarray(sources, np.int64)] = 0
+    parent, levels = lineage.parent, lineage.levels
+    for level in levels[:0:-1]:
+        np.minimum.at(near, parent[level], near[level] + 1)
+    if levels:
+        roots = levels[0]
+        near[roots] = np.minimum(near[roots], near[roots].min() + 2)
+    for level in levels[1:]:
+        near[level] = np.minimum(near[level], near[parent[level]] + 1)
+    return np.minimum(near, FAR)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,32 +4,63 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
-from classmark.corpus import counts as counting
-from classmark.corpus.statistics import Statistics
+from classmark.corpus import counting
+from classmark.corpus.counting import Statistics
 from classmark.corpus.vocabulary import GrowingVocabulary
 from classmark.estimator import Estimator
 from classmark.problems import Mistake
 from classmark.sparse import Rows, stack
-from classmark.text.analysis import Analyzer
+from classmark.text.analyzer import Analyzer
 from classmark.weighting import formulas
-from classmark.weighting.drift import Drift, restricted
-from classmark.weighting.vectorizer import Vectorizer, analyzer_from, matrix_of
-from classmark.weighting.vectors import (
+from classmark.weighting.vectorizer import (
+    Vectorizer,
+    analyzer_from,
     column_factor,
     inverse_norms,
     local_weights,
+    matrix_of,
     per_row,
     require_weighting,
 )
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+
+
+class Drift(NamedTuple):
+    """How far what was learned is from the weights in force.
+
+    documents : how many were learned since the last re-weighting (less those forgotten)
+    new_terms : share of the terms that came since, so have no statistics in force
+    shift : Σ_t cf_t |f_t − f'_t| / Σ_t cf_t: by how much re-weighting would change the
+        factor (idf) of a term, on average over all occurrences; 0 without idf
+    """
+
+    documents: int
+    new_terms: float
+    shift: float
+
+
+def restricted(counts: Rows, columns: NDArray[np.uint32], most: Any) -> Rows:
+    """The counts of one text in these columns only: at least 1 each, at most ``most``.
+
+    >>> one = np.array([0, 2]), np.array([3, 5], np.uint32), np.array([2.0, 1.0])
+    >>> restricted(Rows(*one, 9), np.array([1, 3], np.uint32), [1, 5]).values.tolist()
+    [1.0, 2.0]
+    """
+    times = np.ones(len(columns))
+    _, mine, other = np.intersect1d(columns, counts.columns, return_indices=True)
+    times[mine] = counts.values[other]
+    ends = np.array([0, len(columns)])
+    times = np.minimum(times, most).astype(np.float32)
+    return Rows(ends, columns, times, counts.width)
+
 
 _FREQUENCIES = ("document_frequency", "collection_frequency")
 _DRIFTING = ("documents", "tokens", "postings")

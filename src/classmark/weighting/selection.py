@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
-from classmark.corpus.statistics import Statistics
+from classmark.corpus.counting import Statistics
 from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track

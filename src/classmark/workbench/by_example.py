@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Floats, Ints
+from classmark.examples.collection import some
+from classmark.examples.query import ExampleQuery
 from classmark.problems import Mistake
-from classmark.rankers.examples.collection import some
-from classmark.rankers.examples.query import ExampleQuery
 from classmark.sparse import Rows, stack
 from classmark.workbench.cutting import Loss, precision_on, share_kept
 from classmark.workbench.likes import (

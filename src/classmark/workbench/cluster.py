@@ -6,8 +6,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from classmark.machines.cluster import Machines
-from classmark.machines.starting import require_dask
+from classmark.machines.cluster import Machines, require_dask
 from classmark.problems import Mistake
 from classmark.spreading import spread_by
 

@@ -12,7 +12,7 @@ from classmark.workbench.supervising import spoken_of, taught, teaches
 
 if TYPE_CHECKING:
     from classmark.experiments.evaluate import LabelledTexts
-    from classmark.formats.record import Record
+    from classmark.formats.records import Record
     from classmark.rankers.linear import LinearRanker
     from classmark.workbench.judged import Judged
     from classmark.workbench.project import Project

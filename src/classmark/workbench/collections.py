@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from classmark.datasets.catalog import CATALOG, known
+from classmark.datasets.dataset import CATALOG, find, known, where
 from classmark.datasets.fetch import get
-from classmark.datasets.where import find, where
 from classmark.workbench.views import Cell, Table
 
 

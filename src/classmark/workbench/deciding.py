@@ -8,8 +8,8 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.arrays import Floats
-from classmark.formats.record import PRIMARY as PRIMARY_GRADE
-from classmark.formats.record import SECONDARY, Record
+from classmark.formats.records import PRIMARY as PRIMARY_GRADE
+from classmark.formats.records import SECONDARY, Record
 from classmark.problems import Mistake
 from classmark.workbench.categories import require_open
 from classmark.workbench.judged import ASSIGN, PREFER, PRIMARY, REJECT, REMOVE, UNSURE
@@ -18,7 +18,7 @@ from classmark.workbench.project import whoami
 from classmark.workbench.views import Logged
 
 if TYPE_CHECKING:
-    from classmark.corpus.document import Document
+    from classmark.corpus.documents import Document
     from classmark.workbench.project import Project
 
 

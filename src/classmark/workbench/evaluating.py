@@ -19,7 +19,7 @@ from classmark.experiments.evaluate import Evaluation, Split, evaluate_each
 from classmark.experiments.in_tree import in_tree, of_assigned
 from classmark.measures import macro_t_test, micro_sign_test
 from classmark.problems import Mistake
-from classmark.rankers.text import LEARNERS
+from classmark.rankers.text_ranker import LEARNERS
 from classmark.workbench.collecting import TEST, collected, labelled, part_of
 from classmark.workbench.fitting import Task, fit, new_ranker, new_vectorizer, task_of
 from classmark.workbench.held_out import voting
@@ -27,8 +27,8 @@ from classmark.workbench.strategies import LEARNER, PLAIN, has_tree, require
 from classmark.workbench.views import Cell, Column, Evaluated, Table
 
 if TYPE_CHECKING:
-    from classmark.formats.record import Record
-    from classmark.rankers.text import TextRanker
+    from classmark.formats.records import Record
+    from classmark.rankers.text_ranker import TextRanker
     from classmark.weighting.vectorizer import Vectorizer
     from classmark.workbench.project import Project
     from classmark.workbench.settings import LearningSettings

@@ -12,7 +12,7 @@ from classmark.progress import track
 from classmark.workbench.views import Table
 
 if TYPE_CHECKING:
-    from classmark.formats.record import Record
+    from classmark.formats.records import Record
     from classmark.workbench.project import Project
 
 TABLES = {".csv", ".tsv", ".parquet"}
@@ -36,11 +36,11 @@ def export_documents(project: Project, path: Path, *, raw: bool = False) -> Tabl
 
             count = write_jsonl(records, path)
         case ".csv" | ".tsv":
-            from classmark.formats.delimited import write_delimited
+            from classmark.formats.tables import write_delimited
 
             count = write_delimited(records, path, raw=raw)
         case ".parquet":
-            from classmark.formats.parquet import write_parquet
+            from classmark.formats.tables import write_parquet
 
             count = write_parquet(records, path)
         case _:
@@ -61,7 +61,7 @@ def export_taxonomy(project: Project, path: Path) -> Table:
 
             count = write_category_csv(categories, path)
         case ".ttl" | ".rdf":
-            from classmark.formats.skos import write_skos
+            from classmark.formats.taxonomies import write_skos
 
             count = write_skos(categories, path)
         case _:

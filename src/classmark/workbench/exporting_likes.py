@@ -7,9 +7,8 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from classmark.formats.bibtex import write_bibtex
-from classmark.formats.references import Reference
-from classmark.formats.ris import write_ris
+from classmark.formats.citations import write_bibtex, write_ris
+from classmark.formats.records import Reference
 from classmark.formats.text_files import writing
 from classmark.formats.trec import write_run
 from classmark.formats.weights import write_weights

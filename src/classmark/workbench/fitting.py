@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from classmark.judgments.labels import labels_from
 from classmark.machines.labels import fit_blocks, has_blocks
 from classmark.problems import Mistake
-from classmark.rankers.text import TextRanker, learner
-from classmark.solvers.sparse.store import bytes_in
+from classmark.rankers.text_ranker import TextRanker, learner
+from classmark.solvers.preference_sparse import bytes_in
 from classmark.spreading import spreader
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.models import TopDownTextRanker
@@ -148,7 +148,7 @@ def ranker_for(
 ) -> LinearRanker:
     """An unfitted ranker by the strategy; ``vectorizer`` is fitted."""
     from classmark.hierarchies.by_label import NodeRanker, TopDownRanker
-    from classmark.hierarchies.ranker import TaxonomyRanker
+    from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 
     names = list(task.collection.categories)
     price = learning.C or NODE_C[learning.base]

@@ -11,10 +11,10 @@ import numpy as np
 
 from classmark.arrays import Floats, Ints
 from classmark.corpus.splits import folds
-from classmark.hierarchies.backing_off import BackOff
+from classmark.hierarchies.back_off import BackOff
 from classmark.hierarchies.by_label import TopDownRanker
-from classmark.hierarchies.ranker import TaxonomyRanker
-from classmark.hierarchies.voted import Votes
+from classmark.hierarchies.rerank import Votes
+from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.judgments.labels import labels_from
 from classmark.machines.labels import fit_blocks, has_blocks
 from classmark.preferences.levels import is_graphs
@@ -29,7 +29,7 @@ from classmark.workbench.views import Revoted
 if TYPE_CHECKING:
     from classmark.experiments.evaluate import Split
     from classmark.rankers.preference import PreferenceRanker
-    from classmark.rankers.text import TextRanker
+    from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.fitting import Fitted, Task
     from classmark.workbench.settings import LearningSettings
 

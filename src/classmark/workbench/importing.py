@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from classmark.formats import read_records
-from classmark.formats.mappings import Place
+from classmark.formats.jsonl import Place
 from classmark.formats.preferences import (
     Preference,
     is_preferences,
     numbered_preferences,
 )
-from classmark.formats.taxonomy_files import read_categories
+from classmark.formats.taxonomies import read_categories
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.taxonomy.category import Category, taxonomy_of
@@ -24,7 +24,7 @@ from classmark.workbench.store import Act
 from classmark.workbench.views import Table
 
 if TYPE_CHECKING:
-    from classmark.formats.record import Record
+    from classmark.formats.records import Record
     from classmark.workbench.project import Project
 
 BATCH, PART, LETTERS = 1000, 200, 4_000_000

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.arrays import Floats
 from classmark.judgments.clicks import STRATEGIES, click_preferences
+from classmark.ltr.propensity import CLIP, fit_click_model, propensity_weights
 from classmark.problems import Mistake
-from classmark.rankers.propensity import CLIP, fit_click_model, propensity_weights
 from classmark.workbench.changes import as_json
 from classmark.workbench.log import now
 from classmark.workbench.project import whoami

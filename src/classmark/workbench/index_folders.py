@@ -10,29 +10,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from classmark.corpus.document import Document
+from classmark.corpus.documents import Document
 from classmark.formats import read_records
-from classmark.formats.record import Record
-from classmark.index.building import Setup, bytes_of
-from classmark.index.directory import Index
-from classmark.index.documents import entries
-from classmark.index.filling import fill_index
-from classmark.index.segments import Segment
+from classmark.formats.records import Record
+from classmark.index.build import Setup, bytes_of, entries
+from classmark.index.index import Index, fill_index
+from classmark.index.segment import Segment
 from classmark.index.sharding import build_segments, require_shards
-from classmark.index.snapshots import PARTS, Snapshot
+from classmark.index.snapshot import PARTS, Snapshot
 from classmark.links.graph import anchors
-from classmark.machines.addresses import is_remote
-from classmark.machines.partitions import (
+from classmark.machines.files import (
     Given,
     Partition,
     files_of,
     is_one,
+    is_remote,
     read_files,
     read_partition,
 )
 from classmark.problems import Mistake
 from classmark.storage import Generations
-from classmark.text.analysis import Analyzer
+from classmark.text.analyzer import Analyzer
 from classmark.workbench.settings import FILE as SETTINGS_FILE
 from classmark.workbench.views import Cell, Table
 

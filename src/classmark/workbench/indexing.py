@@ -16,17 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Array
-from classmark.corpus.document import Document
-from classmark.index.building import Setup, bytes_of
-from classmark.index.directory import Index
-from classmark.index.documents import entries
-from classmark.index.filling import fill_index
+from classmark.corpus.documents import Document
+from classmark.index.build import Setup, bytes_of, entries
+from classmark.index.index import Index, fill_index
 from classmark.index.sharding import build_segments, require_shards
-from classmark.index.snapshots import Snapshot, open_snapshot
+from classmark.index.snapshot import Snapshot, open_snapshot
 from classmark.links.graph import anchors
 from classmark.problems import Mistake
 from classmark.storage import Generations, open_folder, save
-from classmark.text.analysis import Analyzer
+from classmark.text.analyzer import Analyzer
 from classmark.workbench.index_folders import ANCHOR, MEMORY, merge_index, with_anchor
 from classmark.workbench.project import whoami
 from classmark.workbench.stored_documents import Digests, build_on, digest_of

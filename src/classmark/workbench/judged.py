@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from classmark.formats.record import Record
+from classmark.formats.records import Record
 
 ASSIGN, REMOVE, PRIMARY, REJECT, UNSURE = (
     "assign", "remove", "primary", "reject", "unsure",

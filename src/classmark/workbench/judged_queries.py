@@ -17,7 +17,7 @@ from classmark.workbench.impressions import (
 from classmark.workbench.tuning import Judgments, read_judged
 
 if TYPE_CHECKING:
-    from classmark.index.directory import Index
+    from classmark.index.index import Index
     from classmark.workbench.project import Project
 
 Grades = Mapping[str, Mapping[str, float]]

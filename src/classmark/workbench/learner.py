@@ -26,7 +26,7 @@ from classmark.workbench.views import Learned
 
 if TYPE_CHECKING:
     from classmark.rankers.live import LiveTextRanker
-    from classmark.rankers.text import TextRanker
+    from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.judged import Judged
     from classmark.workbench.log import Entry
     from classmark.workbench.moment import Moment

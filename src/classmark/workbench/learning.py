@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from classmark.rankers.live import LiveTextRanker, load_kernels
 from classmark.rankers.preference import PreferenceRanker
-from classmark.solvers.live.begin import LIVE
+from classmark.solvers.preference_live import LIVE
 from classmark.weighting.live import LiveVectorizer
 from classmark.workbench.learner import Learner, Origin, base_of
 from classmark.workbench.moment import Moment
@@ -18,7 +18,7 @@ from classmark.workbench.supervising import spoken_of
 from classmark.workbench.views import Learned, Logged
 
 if TYPE_CHECKING:
-    from classmark.rankers.text import TextRanker
+    from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.project import Project
 
 BUDGET = 0.010  # seconds of re-visits after a decision

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from classmark.arrays import Floats
-from classmark.formats.record import Record
+from classmark.examples.collection import some
+from classmark.formats.records import Record
 from classmark.problems import Mistake
-from classmark.rankers.examples.collection import some
 from classmark.ranking import top
 from classmark.workbench.collecting import text_of
 from classmark.workbench.vectors import words_behind
 
 if TYPE_CHECKING:
-    from classmark.corpus.document import Document
+    from classmark.corpus.documents import Document
     from classmark.workbench.project import Project
     from classmark.workbench.vectors import Collection, SpreadCollection
 
@@ -166,7 +166,7 @@ class Reader:
 def title_of(document: Document) -> str:
     """The title, or how the text begins.
 
-    >>> from classmark.corpus.document import Document
+    >>> from classmark.corpus.documents import Document
     >>> title_of(Document("d", {"body": "A hive."}))
     'A hive.'
     """

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from classmark.examples.collection import products
 from classmark.formats.weights import QueryWeights, read_weights
 from classmark.problems import Mistake
-from classmark.rankers.examples.collection import products
 from classmark.sparse import Rows
 from classmark.workbench.by_example import Liking
 from classmark.workbench.examples import ids_of, marks_of_category, texts_of

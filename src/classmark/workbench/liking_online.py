@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from classmark.examples.online import TERMS, Online
 from classmark.problems import Mistake
-from classmark.rankers.examples.online import TERMS, Online
 from classmark.ranking import top
 from classmark.workbench.index_folders import open_index
 from classmark.workbench.indexing import is_stale, open_project_index
@@ -23,7 +23,7 @@ from classmark.workbench.likes import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from classmark.index.directory import Index
+    from classmark.index.index import Index
     from classmark.machines.cluster import Machines
     from classmark.machines.examples import Offline
     from classmark.workbench.liking import Given

@@ -68,7 +68,7 @@ def _in_service(project: Project) -> list[dict[str, Cell]]:
 
 
 def _checked(project: Project) -> str:
-    from classmark.index.directory import Index
+    from classmark.index.index import Index
     from classmark.rankers.live import LiveTextRanker
     from classmark.workbench.models import check_model
     from classmark.workbench.replaying import require_replayed

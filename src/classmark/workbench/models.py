@@ -12,7 +12,7 @@ import numpy as np
 from classmark.arrays import Array, Floats
 from classmark.judgments.labels import labels_from
 from classmark.rankers.calibration import Calibrator
-from classmark.rankers.text import LEARNERS, Suggestion, TextRanker
+from classmark.rankers.text_ranker import LEARNERS, Suggestion, TextRanker
 from classmark.storage import (
     open_folder,
     pack_strings,
@@ -25,9 +25,9 @@ from classmark.weighting.vectorizer import Vectorizer
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from classmark.hierarchies.backing_off import BackOff
+    from classmark.hierarchies.back_off import BackOff
     from classmark.hierarchies.by_label import TopDownRanker
-    from classmark.hierarchies.voted import Votes
+    from classmark.hierarchies.rerank import Votes
     from classmark.storage import Generations, Saved
     from classmark.workbench.project import Project
     from classmark.workbench.store import Store
@@ -215,7 +215,7 @@ def with_votes(project: Project, model: TextRanker) -> TextRanker:
     saved = _beside(project, VOTES, VOTING)
     if saved is None:
         return model
-    from classmark.hierarchies.voted import Votes
+    from classmark.hierarchies.rerank import Votes
 
     votes = Votes.from_arrays(saved.arrays, saved.settings["how"])
     now = known_then(project).present(project.store)
@@ -229,7 +229,7 @@ def voted(model: TextRanker, votes: Votes, numbers: Sequence[int]) -> TextRanker
 
     All scores are looked at then, also those of a model that goes down a tree.
     """
-    from classmark.hierarchies.voted import VotedRanker
+    from classmark.hierarchies.rerank import VotedRanker
 
     ranker = VotedRanker(model.ranker, votes, numbers)
     found = TextRanker(model.vectorizer, ranker, model.categories)
@@ -245,7 +245,7 @@ def how_to_place(project: Project) -> HowToPlace | None:
     saved = _beside(project, PLACES, PLACING)
     if saved is None:
         return None
-    from classmark.hierarchies.backing_off import BackOff
+    from classmark.hierarchies.back_off import BackOff
 
     back_off = BackOff.from_arrays(saved.arrays, saved.settings["how"])
     return back_off, known_then(project).present(project.store)

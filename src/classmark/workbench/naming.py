@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from classmark.formats.record import Record
+from classmark.formats.records import Record
 from classmark.workbench.collecting import text_of
 from classmark.workbench.vectors import Collection, words_behind
 

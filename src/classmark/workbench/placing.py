@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Ints
-from classmark.formats.record import Record
+from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH
 from classmark.taxonomy.category import ACTIVE, Category
@@ -26,7 +26,7 @@ from classmark.workbench.suggesting import (
 from classmark.workbench.views import Cell, Place, Table
 
 if TYPE_CHECKING:
-    from classmark.rankers.text import TextRanker
+    from classmark.rankers.text_ranker import TextRanker
     from classmark.taxonomy.tree import Taxonomy
     from classmark.workbench.project import Project
 

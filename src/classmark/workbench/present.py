@@ -14,7 +14,7 @@ from classmark.taxonomy.category import ACTIVE
 from classmark.workbench.models import known_then
 
 if TYPE_CHECKING:
-    from classmark.rankers.text import TextRanker
+    from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.project import Project
 
 

@@ -159,8 +159,7 @@ def _labelled(store: Store, node: str) -> set[str]:
 def _clustered(rows: Rows, k: int | None, method: str) -> Ints:
     """Cluster numbers from 0, the greatest cluster first."""
     from classmark.clusters.agglomerative import Agglomerative
-    from classmark.clusters.choosing import choose_n_clusters
-    from classmark.clusters.kmeans import SphericalKMeans
+    from classmark.clusters.kmeans import SphericalKMeans, choose_n_clusters
     from classmark.clusters.mixture import SoftMixture
 
     wanted = choose_n_clusters(rows) if k is None else k

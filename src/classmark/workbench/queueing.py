@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.formats.record import Record
+from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows, rows_from, take
@@ -18,8 +18,8 @@ from classmark.workbench.sharing import held
 from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
-    from classmark.corpus.document import Document
-    from classmark.rankers.text import TextRanker
+    from classmark.corpus.documents import Document
+    from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.models import TopDownTextRanker
     from classmark.workbench.project import Project
 

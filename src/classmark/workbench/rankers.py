@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from classmark.ltr.reranker import Reranker, open_reranker, save_reranker
 from classmark.problems import Mistake
-from classmark.rankers.served import Reranker, open_reranker, save_reranker
 from classmark.storage import Generations
 from classmark.workbench.project import whoami
 from classmark.workbench.ranker_pages import LEARNED, SERVED, write_page

@@ -32,9 +32,9 @@ from classmark.experiments.ranker_training import (
 )
 from classmark.experiments.retrieving import JudgedQueries, Run, run_queries
 from classmark.formats.letor import write_letor
+from classmark.ltr.reranker import Reranker
 from classmark.measures import parse
 from classmark.problems import Mistake
-from classmark.rankers.served import Reranker
 from classmark.workbench.indexing import open_project_index
 from classmark.workbench.judged_queries import (
     Judged,
@@ -48,7 +48,7 @@ from classmark.workbench.tuning import Judgments
 from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
-    from classmark.index.directory import Index
+    from classmark.index.index import Index
     from classmark.workbench.project import Project
 
 

@@ -12,9 +12,9 @@ from classmark.experiments.ranker_learners import learner_of
 from classmark.experiments.ranker_training import MEASURES, Compared, part_queries
 from classmark.experiments.ranker_training import tested as chances_against
 from classmark.formats.letor import read_letor
+from classmark.ltr import normalise_per_query, select_over_queries
+from classmark.ltr.judged import order_measured
 from classmark.measures import parse
-from classmark.rankers.ltr import normalise_per_query, select_over_queries
-from classmark.rankers.ltr.judging import order_measured
 from classmark.workbench.ranking import Training, compared_table
 from classmark.workbench.views import Table
 

@@ -20,7 +20,7 @@ from classmark.ranking import top
 from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
-    from classmark.index.directory import Index
+    from classmark.index.index import Index
     from classmark.sparse import Rows
     from classmark.workbench.project import Project
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from classmark.corpus.document import Document
+from classmark.corpus.documents import Document
 from classmark.progress import track
 from classmark.workbench.connecting import damaged
 from classmark.workbench.judged import (

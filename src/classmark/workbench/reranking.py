@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.index.asking import question
-from classmark.index.language import parse
-from classmark.index.searching import Hit
-from classmark.index.tree import Belief
+from classmark.index.query_language import Belief, parse
+from classmark.index.search import Hit
+from classmark.ltr.reranker import Reranker
 from classmark.problems import Mistake
-from classmark.rankers.served import Reranker
 from classmark.workbench.rankers import NONE, ranker_number
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from classmark.examples.screening import Progress, Rule
 from classmark.problems import Mistake
 from classmark.randomness import generator
-from classmark.rankers.reading import Progress, Rule
 from classmark.workbench.vectors import collection_of
 from classmark.workbench.views import Cell, Evaluated, Table
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from classmark.examples.screening import Progress, Reading, Rule
 from classmark.problems import Mistake
-from classmark.rankers.reading import Progress, Reading, Rule
 from classmark.workbench.examples import ids_of
 from classmark.workbench.likes import Liked, Likes, title_of
 from classmark.workbench.screens import (

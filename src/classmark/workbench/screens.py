@@ -8,9 +8,8 @@ from pathlib import Path
 from secrets import randbits
 from typing import TYPE_CHECKING
 
+from classmark.examples.screening import Rule, Screening
 from classmark.problems import Mistake
-from classmark.rankers.reading import Rule
-from classmark.rankers.screening import Screening
 from classmark.sparse import Rows, rows_from
 from classmark.workbench.examples import ids_of, marks_of_category, texts_of
 from classmark.workbench.likes import title_of

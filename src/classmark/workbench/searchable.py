@@ -11,7 +11,7 @@ from classmark.workbench.rankers import open_ranker, shelf
 from classmark.workbench.ranking_links import chances
 
 if TYPE_CHECKING:
-    from classmark.rankers.served import Reranker
+    from classmark.ltr.reranker import Reranker
     from classmark.workbench.project import Project
 
 

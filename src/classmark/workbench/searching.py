@@ -9,14 +9,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from classmark.corpus.document import Document
+from classmark.corpus.documents import Document
 from classmark.index.asking import BOOLEAN
-from classmark.index.directory import Index
-from classmark.index.explaining import Explanation
-from classmark.index.language import MalformedQuery, parse
-from classmark.index.priors import Prior, log_prior
-from classmark.index.tree import Belief, Group, Node, Phrase, Word
-from classmark.machines.partitions import is_one
+from classmark.index.index import Index
+from classmark.index.query_language import (
+    Belief,
+    Group,
+    MalformedQuery,
+    Node,
+    Phrase,
+    Word,
+    parse,
+)
+from classmark.index.search import Explanation, Prior, log_prior
+from classmark.machines.files import is_one
 from classmark.problems import Mistake
 from classmark.workbench.index_folders import SOURCE, open_index, read_given
 from classmark.workbench.indexing import is_stale
@@ -26,7 +32,7 @@ from classmark.workbench.snippets import snippet
 from classmark.workbench.wishes import Wish, number_in, options_of
 
 if TYPE_CHECKING:
-    from classmark.index.searching import Hit
+    from classmark.index.search import Hit
     from classmark.machines.cluster import Machines
     from classmark.machines.searching import SpreadIndex
     from classmark.workbench.project import Project

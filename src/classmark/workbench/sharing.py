@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from classmark.arrays import Floats
-from classmark.rankers.text import Suggestion, TextRanker
+from classmark.rankers.text_ranker import Suggestion, TextRanker
 
 if TYPE_CHECKING:
     from classmark.workbench.learner import Learner

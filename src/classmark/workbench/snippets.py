@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
-from classmark.text.analysis import Analyzer
+from classmark.text.analyzer import Analyzer
 from classmark.text.tokens import words
 
 WIDTH = 26

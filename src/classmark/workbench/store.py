@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
 from classmark.workbench.changes import (

@@ -14,15 +14,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.workbench.index_folders import with_anchor
 from classmark.workbench.settings import StoreSettings
 from classmark.workbench.store import Store
 
 if TYPE_CHECKING:
-    from classmark.index.building import Setup
-    from classmark.index.snapshots import Snapshot
+    from classmark.index.build import Setup
+    from classmark.index.snapshot import Snapshot
     from classmark.machines.cluster import Machines
     from classmark.workbench.project import Project
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.problems import Mistake
-from classmark.solvers.sparse.store import bytes_in
+from classmark.solvers.preference_sparse import bytes_in
 
 if TYPE_CHECKING:
     from classmark.taxonomy.tree import Taxonomy

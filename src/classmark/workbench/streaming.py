@@ -17,8 +17,7 @@ from classmark.judgments.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.randomness import generator
-from classmark.rankers.mmp import MMP
-from classmark.rankers.perceptron import CategoryPerceptron
+from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker
 from classmark.sparse import Rows, rows_from
 from classmark.weighting.live import LiveVectorizer

@@ -15,7 +15,7 @@ from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.views import Explained
 
 if TYPE_CHECKING:
-    from classmark.rankers.text import TextRanker
+    from classmark.rankers.text_ranker import TextRanker
     from classmark.taxonomy.tree import Taxonomy
     from classmark.workbench.project import Project
 

@@ -13,7 +13,7 @@ from classmark.problems import Mistake
 from classmark.workbench.judged import Judged
 
 if TYPE_CHECKING:
-    from classmark.formats.record import Record
+    from classmark.formats.records import Record
 
 GRADES = ("equal", "layered")
 Lesson = PreferenceGraph | list[int]
@@ -31,7 +31,7 @@ def lesson(
     threshold. An explicit preference is added; where it contradicts the labels, it
     replaces what they say of its two categories. A document set aside teaches nothing.
 
-    >>> from classmark.corpus.document import Document
+    >>> from classmark.corpus.documents import Document
     >>> said = Judged(Document("d", {}), {"a": 1.0, "b": 2.0}, primary=frozenset("b"))
     >>> lesson(said, ["a", "b", "c"]).edges()
     [(0, 2), (1, 0), (1, 2)]
@@ -44,7 +44,7 @@ def lesson_by(
 ) -> Lesson | None:
     """As ``lesson``, with the number of each category, from 0 to as many as there are.
 
-    >>> from classmark.corpus.document import Document
+    >>> from classmark.corpus.documents import Document
     >>> lesson_by(Judged(Document("d", {}), {"b": 1.0}), {"a": 1, "b": 0})
     [0]
     """

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.hierarchies.effects import pruning_report
+from classmark.hierarchies.bounds import shape_of
+from classmark.hierarchies.held_out import Learner
 from classmark.hierarchies.places import places_of
-from classmark.hierarchies.power_laws import shape_of
-from classmark.hierarchies.pruning import Wish
-from classmark.hierarchies.report import TaxonomyReport, taxonomy_report
-from classmark.hierarchies.trials import Learner
-from classmark.hierarchies.wording import WORDS
+from classmark.hierarchies.pruning import Wish, pruning_report
+from classmark.hierarchies.report import WORDS, TaxonomyReport, taxonomy_report
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 from classmark.taxonomy.category import taxonomy_of

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from classmark.problems import Mistake
-from classmark.solvers.sparse.store import bytes_in
+from classmark.solvers.preference_sparse import bytes_in
 from classmark.spreading import spread_by
 from classmark.taxonomy.category import taxonomy_of
 from classmark.workbench.collecting import collected, to_learn_from
@@ -37,7 +37,7 @@ from classmark.workbench.working_folder import WorkingFolder
 
 if TYPE_CHECKING:
     from classmark.machines.cluster import Machines
-    from classmark.rankers.text import TextRanker
+    from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.fitting import Task
     from classmark.workbench.project import Project
     from classmark.workbench.settings import LearningSettings
@@ -269,6 +269,6 @@ def _with(settings: LearningSettings, *, tree: bool) -> str:
 
 def require_analyzer(description: str) -> str:
     """The description, once it is known that it can be parsed."""
-    from classmark.text.analysis import Analyzer
+    from classmark.text.analyzer import Analyzer
 
     return str(Analyzer.parse(description))

@@ -21,9 +21,9 @@ from classmark.experiments.tuning import (
 )
 from classmark.figures import require_svg
 from classmark.formats import read_records
-from classmark.formats.judged import Judgment, gather
+from classmark.formats.records import Judgment, gather
 from classmark.formats.text_files import lines
-from classmark.index.directory import Index
+from classmark.index.index import Index
 from classmark.problems import Mistake, UnreadableFile
 from classmark.workbench.indexing import index_folder
 from classmark.workbench.views import Cell, Evaluated, Table

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.examples import collection as elsewhere
+from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.progress import track
-from classmark.rankers.examples import collection as elsewhere
 from classmark.sparse import Rows
 from classmark.storage import (
     Generations,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from classmark.machines.cluster import Machines
-    from classmark.text.analysis import Analyzer
+    from classmark.text.analyzer import Analyzer
     from classmark.workbench.project import Project
 
 FORMAT, VERSION = "classmark vectors", 1
@@ -68,8 +68,8 @@ class SpreadCollection(NamedTuple):
 
 def spread_collection(project: Project, machines: Machines) -> SpreadCollection:
     """All documents of a project as vectors, each machine having some of them."""
+    from classmark.machines.portion import Stored, shares
     from classmark.machines.rows import SpreadRows
-    from classmark.machines.sources import Stored, shares
 
     machines.require_folder(project.folder)
     kept, state = Generations(project.folder / FOLDER), state_of(project)
@@ -125,7 +125,7 @@ def words_behind(text: str, analyzer: Analyzer) -> dict[str, str]:
     Words are told apart by a pattern here, which is quick; of scripts without blanks
     the terms are not in the answer, and are shown as they are.
 
-    >>> from classmark.text.analysis import Analyzer
+    >>> from classmark.text.analyzer import Analyzer
     >>> words_behind("Libraries lend books", Analyzer())["librari"]
     'libraries'
     """

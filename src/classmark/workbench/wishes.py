@@ -10,7 +10,7 @@ from classmark.index.feedback import Feedback, feedback_from
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
-    from classmark.index.priors import Prior
+    from classmark.index.search import Prior
 
 OPTIONS = {
     "model": "--model",

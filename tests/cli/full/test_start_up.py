@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from classmark.solvers.live.dual import LiveDual
+from classmark.solvers.preference_live import LiveDual
 from classmark.workbench import small_work
 from classmark.workbench.project import Project
 

@@ -6,9 +6,9 @@ import shutil
 import pytest
 
 from classmark.cli import output
-from classmark.corpus.document import Document
+from classmark.corpus.documents import Document
 from classmark.datasets.library import library_categories, library_records
-from classmark.formats.record import Record
+from classmark.formats.records import Record
 from classmark.hierarchies import training as nodes
 from classmark.taxonomy.category import Category
 from classmark.workbench.importing import import_records, put_taxonomy

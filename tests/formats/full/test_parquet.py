@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from classmark.corpus.document import Document
+from classmark.corpus.documents import Document
 from classmark.formats.jsonl import read_jsonl
-from classmark.formats.parquet import read_parquet, write_parquet
-from classmark.formats.record import Record
+from classmark.formats.records import Record
+from classmark.formats.tables import read_parquet, write_parquet
 from classmark.problems import MissingExtra, Mistake, UnreadableFile
 
 RECORDS = list(read_jsonl(Path(__file__).parents[1] / "files" / "catalogue.jsonl"))

@@ -1,6 +1,6 @@
 import pytest
 
-from classmark.formats.skos import read_skos, write_skos
+from classmark.formats.taxonomies import read_skos, write_skos
 from classmark.problems import MissingExtra, Mistake, UnreadableFile
 from classmark.taxonomy import Category, taxonomy_of
 from classmark.taxonomy.category import DEPRECATED

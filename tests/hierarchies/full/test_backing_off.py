@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from classmark.hierarchies.assurance import Assurance
-from classmark.hierarchies.backing_off import BackOff
+from classmark.hierarchies.back_off import Assurance, BackOff
+from classmark.hierarchies.nodes import posterior
+from classmark.hierarchies.paths import Ground, ways_down
 from classmark.hierarchies.places import places_of
-from classmark.hierarchies.posterior import posterior
 from classmark.hierarchies.top_down import TopDownClassifier
-from classmark.hierarchies.ways import Ground, ways_down
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
 

@@ -4,10 +4,10 @@ import threading
 
 import pytest
 
-from classmark.index import background
-from classmark.index.background import ASIDE, MergingFailed
-from classmark.index.directory import Index
-from classmark.index.merging import merge_segments
+from classmark.index import changes
+from classmark.index.changes import ASIDE, MergingFailed
+from classmark.index.index import Index
+from classmark.index.merge import merge_segments
 from classmark.problems import Mistake
 
 PATIENCE = 30
@@ -33,7 +33,7 @@ class Gate:
 @pytest.fixture
 def gate(monkeypatch):
     gate = Gate()
-    monkeypatch.setattr(background, "merge_segments", gate)
+    monkeypatch.setattr(changes, "merge_segments", gate)
     yield gate
     gate.open.set()
 
@@ -206,7 +206,7 @@ def test_a_failure_is_said_by_closing(index, gate):
 
 
 def test_many_segments_make_a_commit_wait(tmp_path, monkeypatch):
-    monkeypatch.setattr("classmark.index.changing.CROWD", 10)
+    monkeypatch.setattr("classmark.index.changes.CROWD", 10)
     Index.build(tmp_path, [])
     most = 0
     with Index.open(tmp_path, merging="background") as index:

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.index import updating
-from classmark.index.changing import MERGING
-from classmark.index.directory import Index
-from classmark.index.snapshots import Lock
-from classmark.index.updating import newest_to_merge
+from classmark.index import changes as updating
+from classmark.index.changes import MERGING, newest_to_merge
+from classmark.index.index import Index
+from classmark.index.snapshot import Lock
 from classmark.problems import Mistake
 from oracles.indexed import WORDS, ids, texts
 

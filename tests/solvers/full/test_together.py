@@ -6,12 +6,15 @@ import pytest
 from classmark import PreferenceGraph, PreferenceRanker
 from classmark.preferences.groups import weighted_groups
 from classmark.preferences.levels import levels_from
-from classmark.rankers.duals import DECOMPOSITIONS
-from classmark.solvers.dual.ascent import ascend
-from classmark.solvers.dual.center import Center
-from classmark.solvers.dual.explicit import ExplicitDual
-from classmark.solvers.dual.implicit import Caps, ImplicitDual
-from classmark.solvers.dual.together import CompositeDual
+from classmark.rankers.preference import DECOMPOSITIONS
+from classmark.solvers.ascent import ascend
+from classmark.solvers.preference import (
+    Caps,
+    Center,
+    CompositeDual,
+    ExplicitDual,
+    ImplicitDual,
+)
 from classmark.sparse import rows_from, take
 
 K, D, C = 5, 6, 0.6

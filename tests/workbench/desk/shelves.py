@@ -2,8 +2,8 @@
 
 from contextlib import contextmanager
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.taxonomy.category import Category
 from classmark.workbench.desk.desk import Desk
 from classmark.workbench.importing import import_records

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 from classmark.workbench.desk.alike import alike, cosines_to, nearly_same

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from classmark.cli.main import app
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile
 from classmark.taxonomy.category import Category
 from classmark.workbench import categories, people

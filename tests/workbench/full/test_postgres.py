@@ -6,8 +6,8 @@ from contextlib import suppress
 import psycopg
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.taxonomy.category import Category
 from classmark.workbench import dialects, postgres

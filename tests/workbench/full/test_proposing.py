@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from classmark.corpus.document import Document
+from classmark.corpus.documents import Document
 from classmark.datasets.library import library_categories, library_records
-from classmark.formats.record import Record
+from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
 from classmark.workbench import categories

@@ -7,10 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.examples.screening import Rule
+from classmark.formats.records import Record
 from classmark.problems import Mistake
-from classmark.rankers.reading import Rule
 from classmark.workbench import screened, screening
 from classmark.workbench.project import Project, create
 from classmark.workbench.searches import open_search, standing_marks

@@ -6,7 +6,7 @@ import pytest
 
 from classmark.experiments.select import GRID
 from classmark.problems import DamagedFolder, Mistake
-from classmark.rankers.text import LEARNERS
+from classmark.rankers.text_ranker import LEARNERS
 from classmark.workbench.evaluating import evaluate_project
 from classmark.workbench.exporting import export_documents, export_taxonomy
 from classmark.workbench.importing import import_documents, import_taxonomy

@@ -10,8 +10,8 @@ from classmark.workbench.likes import title_of
 from classmark.workbench.snippets import Piece, cut_out
 
 if TYPE_CHECKING:
-    from classmark.corpus.document import Document
-    from classmark.text.analysis import Analyzer
+    from classmark.corpus.documents import Document
+    from classmark.text.analyzer import Analyzer
     from classmark.workbench.project import Project
 
 READ = 20_000  # letters of a document that are looked through for its best lines

@@ -21,7 +21,7 @@ from classmark.workbench.desk.once import once
 from classmark.workbench.queueing import shuffled
 
 if TYPE_CHECKING:
-    from classmark.rankers.text import TextRanker
+    from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.desk.desk import Desk
     from classmark.workbench.project import Project
 

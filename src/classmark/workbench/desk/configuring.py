@@ -166,7 +166,7 @@ def _shown(value: Any) -> str:
 
 def _choices() -> dict[str, tuple[str, ...]]:
     from classmark.preferences.decompose import NAMES
-    from classmark.weighting.vectors import WEIGHTINGS
+    from classmark.weighting.vectorizer import WEIGHTINGS
     from classmark.workbench.strategies import STRATEGIES
 
     return {

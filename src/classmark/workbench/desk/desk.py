@@ -28,7 +28,7 @@ from classmark.workbench.settings import FILE, read_settings
 from classmark.workbench.suggesting import Served, serve
 
 if TYPE_CHECKING:
-    from classmark.rankers.text import TextRanker
+    from classmark.rankers.text_ranker import TextRanker
     from classmark.taxonomy.tree import Taxonomy
     from classmark.workbench.desk.sheets import Sheet
     from classmark.workbench.settings import Settings

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from classmark.text.tokens import words
 
 if TYPE_CHECKING:
-    from classmark.corpus.document import Document
-    from classmark.formats.record import Record
+    from classmark.corpus.documents import Document
+    from classmark.formats.records import Record
     from classmark.workbench.project import Project
 
 SHOWN = 2

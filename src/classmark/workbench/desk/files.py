@@ -17,7 +17,7 @@ from classmark.formats.preferences import (
     numbered_preferences,
     write_preferences,
 )
-from classmark.formats.taxonomy_files import TAXONOMY_READERS, read_categories
+from classmark.formats.taxonomies import TAXONOMY_READERS, read_categories
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.workbench.backup import back_up
@@ -40,7 +40,7 @@ from classmark.workbench.importing import (
 )
 
 if TYPE_CHECKING:
-    from classmark.formats.record import Record
+    from classmark.formats.records import Record
     from classmark.workbench.desk.desk import Desk
     from classmark.workbench.desk.jobs import Job
     from classmark.workbench.project import Project

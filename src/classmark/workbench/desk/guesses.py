@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.sparse import Rows, stack, take
 from classmark.workbench.collecting import text_of
 from classmark.workbench.queueing import cosines, two_best
 
 if TYPE_CHECKING:
-    from classmark.rankers.text import TextRanker
+    from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.desk.desk import Desk
     from classmark.workbench.project import Project
 

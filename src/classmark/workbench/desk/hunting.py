@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from classmark.index.asking import BOOLEAN
-from classmark.index.language import parse
-from classmark.index.tree import Belief
+from classmark.index.query_language import Belief, parse
 from classmark.problems import Mistake
 from classmark.workbench.desk.held import shelf_of
 from classmark.workbench.impressions import is_logged, log_click, log_impression
@@ -25,7 +24,7 @@ from classmark.workbench.searching import (
 from classmark.workbench.snippets import Piece, cut_out, in_whole
 
 if TYPE_CHECKING:
-    from classmark.index.directory import Index
+    from classmark.index.index import Index
     from classmark.workbench.desk.desk import Desk
     from classmark.workbench.desk.jobs import Job
     from classmark.workbench.project import Project

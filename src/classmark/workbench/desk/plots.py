@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from classmark.figures.scales import Scale, linear_ticks, log_ticks, spread
+from classmark.figures import Scale, linear_ticks, log_ticks, spread
 
 WIDTH, HEIGHT = 480, 240
 LEFT, RIGHT, TOP, BOTTOM = 44, 376, 24, 204

@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from classmark.corpus.document import Document
-from classmark.formats.mappings import mapping_from
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.jsonl import mapping_from
+from classmark.formats.records import Record
 from classmark.workbench.project import Project
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from classmark.solvers.sparse.store import bytes_in
+from classmark.solvers.preference_sparse import bytes_in
 from classmark.workbench.learner import Learner, Overtaken, base_of
 from classmark.workbench.learning import open_learner
 from classmark.workbench.models import with_votes
@@ -18,7 +18,7 @@ from classmark.workbench.views import Learned
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from classmark.rankers.text import TextRanker
+    from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.project import Project
 
 Writing = Callable[[], AbstractContextManager[object]]

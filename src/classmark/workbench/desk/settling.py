@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from classmark.formats.record import PRIMARY as PRIMARY_GRADE
-from classmark.formats.record import SECONDARY
+from classmark.formats.records import PRIMARY as PRIMARY_GRADE
+from classmark.formats.records import SECONDARY
 from classmark.problems import Mistake
 from classmark.workbench.categories import require_open
 from classmark.workbench.desk.events import Event

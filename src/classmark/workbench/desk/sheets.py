@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from classmark.corpus.document import Document
+from classmark.corpus.documents import Document
 from classmark.workbench.collecting import text_of
 from classmark.workbench.deciding import UNTRAINED
 from classmark.workbench.desk.deciding import Said, acts_since, version_of
@@ -15,7 +15,7 @@ from classmark.workbench.judged import Judged
 from classmark.workbench.suggesting import path_names
 
 if TYPE_CHECKING:
-    from classmark.rankers.text import Suggestion, TextRanker
+    from classmark.rankers.text_ranker import Suggestion, TextRanker
     from classmark.workbench.desk.desk import Desk
     from classmark.workbench.store import Store
 

@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from classmark.formats import read_records
-from classmark.formats.taxonomy_files import read_categories
+from classmark.formats.taxonomies import read_categories
 from classmark.problems import Mistake
 from classmark.workbench.deciding import Decision, decide
 from classmark.workbench.desk import files, uploads

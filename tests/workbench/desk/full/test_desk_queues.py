@@ -7,8 +7,8 @@ from threading import Event as Flag
 
 import pytest
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.workbench import training

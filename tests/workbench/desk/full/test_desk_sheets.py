@@ -2,7 +2,7 @@
 
 import pytest
 
-from classmark.corpus.document import Document
+from classmark.corpus.documents import Document
 from classmark.taxonomy.category import Category
 from classmark.workbench import categories
 from classmark.workbench.deciding import Decision, Seen

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from classmark.corpus.document import Document
-from classmark.formats.record import Record
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
 from classmark.taxonomy.category import Category
 from classmark.workbench.deciding import Decision, Seen
 from classmark.workbench.desk.agreement import settle

@@ -1,0 +1,534 @@
+"""Documents become rows of counts, block by block.
+
+The allocator keeps what is freed, in pieces that the next, larger request cannot use; a
+mapping of its own for each array keeps the peak at what is really held.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sized
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.corpus.vocabulary import (
+    GrowingVocabulary,
+    Vocabulary,
+    join_terms,
+    order_terms,
+)
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.sparse import Rows
+from classmark.text.analyzer import Analyzer
+from classmark.text.tokens import fold, kinds
+
+_LARGE = 1 << 21
+
+
+def zeros(shape: int | tuple[int, ...], kind: DTypeLike) -> Array:
+    """Return an array of zeros in its own pages, which cost nothing until touched.
+
+    >>> zeros((2, 2), np.uint8).tolist()
+    [[0, 0], [0, 0]]
+    """
+    count = int(np.prod(shape))
+    size = count * np.dtype(kind).itemsize
+    held = _mapped(max(size, 1))
+    if size >= _LARGE and hasattr(mmap, "MADV_HUGEPAGE"):
+        held.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(held, kind, count).reshape(shape)
+
+
+def _mapped(size: int) -> mmap.mmap:
+    """Map fresh memory; private, where the system makes a difference."""
+    if hasattr(mmap, "MAP_PRIVATE"):
+        return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return mmap.mmap(-1, size)
+
+
+_BLOCK = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What weightings need to know of a collection.
+
+    documents : N, how many;  tokens : the sum of their lengths;  postings : the sum of
+    their numbers of different terms;  document_frequency, collection_frequency : int64,
+    in how many documents and how often each term occurs, shape (terms,).
+
+    Blocks of one collection add up (a growing vocabulary may make the later one wider):
+
+    >>> from classmark.sparse import rows_from
+    >>> one, two = rows_from([[2.0, 1.0]]), rows_from([[0.0, 1.0], [3.0, 0.0]])
+    >>> both = statistics(one) + statistics(two)
+    >>> both.documents, both.document_frequency.tolist(), both.average_length
+    (3, [2, 2], 2.3333333333333335)
+    """
+
+    documents: int
+    tokens: int
+    postings: int
+    document_frequency: Ints
+    collection_frequency: Ints
+
+    @property
+    def average_length(self) -> float:
+        """Tokens per document."""
+        return self.tokens / self.documents if self.documents else 0.0
+
+    @property
+    def average_unique(self) -> float:
+        """Different terms per document."""
+        return self.postings / self.documents if self.documents else 0.0
+
+    def __add__(self, other: Statistics) -> Statistics:
+        width = max(len(self.document_frequency), len(other.document_frequency))
+        return Statistics(
+            self.documents + other.documents,
+            self.tokens + other.tokens,
+            self.postings + other.postings,
+            _padded(self.document_frequency, width)
+            + _padded(other.document_frequency, width),
+            _padded(self.collection_frequency, width)
+            + _padded(other.collection_frequency, width),
+        )
+
+
+def statistics(counts: Rows) -> Statistics:
+    """Compute the statistics of a block of counts."""
+    frequency = np.zeros(counts.width, np.int64)
+    total = np.zeros(counts.width)
+    step = max(_BLOCK, counts.width)
+    for low in range(0, counts.nnz, step):
+        columns = counts.columns[low : low + step]
+        frequency += np.bincount(columns, minlength=counts.width)
+        total += np.bincount(
+            columns, counts.values[low : low + step], minlength=counts.width
+        )
+    return Statistics(
+        len(counts), int(total.sum()), counts.nnz, frequency, total.astype(np.int64)
+    )
+
+
+def lengths(counts: Rows) -> Floats:
+    """Return the number of tokens of each document, shape (n,)."""
+    owner = np.repeat(np.arange(len(counts)), np.diff(counts.starts))
+    sums = np.bincount(owner, counts.values, minlength=len(counts))
+    return sums.astype(np.float64, copy=False)
+
+
+def unique_counts(counts: Rows) -> Ints:
+    """Return the number of different terms of each document, shape (n,)."""
+    return np.diff(counts.starts)
+
+
+def _padded(values: Ints, width: int) -> Ints:
+    return np.pad(values, (0, width - len(values)))
+
+
+BATCH = 1 << 18
+CHUNK = 3 << 18
+_ROOM = 1 << 15
+_SLICE = 1 << 12
+_MOST = 1 << 32
+_TAIL = "\n" * 72
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Counts of tokens in some documents, columns in order of first occurrence.
+
+    A token that occurs more than 255 times in a document has several entries there.
+
+    starts : int64, shape (documents + 1,);  columns : uint32;  counts : uint8, shape
+    (entries,).
+    """
+
+    starts: Ints
+    columns: NDArray[np.uint32]
+    counts: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some documents as bytes: where each ends, and whether it is all ASCII.
+
+    buffer : uint8, with more newlines at its end than a pass reads ahead;
+    ends : int64, shape (documents,);  plain : bool, shape (documents,).
+    """
+
+    buffer: NDArray[np.uint8]
+    ends: Ints
+    plain: Bools
+
+
+class TokenTable:
+    """Tokens numbered as they come, and counted by a compiled pass over UTF-8 bytes.
+
+    dropped : tokens that have the first numbers and are not counted.
+
+    >>> table = TokenTable()
+    >>> [chunk.counts.tolist() for chunk in table.chunks(["A bee, a hive", "Hive"])]
+    [[2, 1, 1, 1]]
+    >>> table.tokens()
+    ['a', 'bee', 'hive']
+    """
+
+    def __init__(self, dropped: Iterable[str] = ()) -> None:
+        self._slots = zeros(2 * _ROOM, np.uint32)
+        self._known = zeros(_ROOM, np.uint64)
+        self._last = zeros(_ROOM, np.uint64)
+        self._offsets = zeros(_ROOM, np.uint64)
+        self._arena = zeros(8 * _ROOM, np.uint8)
+        self._state = np.zeros(6, np.int64)
+        self._edges, self._keys = zeros(0, np.uint32), zeros(0, np.uint64)
+        self._drop(list(dropped))
+
+    def __len__(self) -> int:
+        from classmark.corpus.kernels import TOKENS
+
+        return int(self._state[TOKENS])
+
+    def tokens(self, first: int = 0, last: int | None = None) -> list[str]:
+        """Return the tokens numbered from ``first`` to before ``last``, in order."""
+        from classmark.corpus.kernels import ARENA
+
+        last = len(self) if last is None else last
+        offsets, end = self._offsets, int(self._state[ARENA])
+        low = int(offsets[first]) if first < len(self) else end
+        high = int(offsets[last]) if last < len(self) else end
+        return self._arena[low:high].tobytes().decode().split("\n")[:-1]
+
+    def slices(self, first: int = 0) -> Iterator[list[str]]:
+        """Yield the tokens from ``first`` on, some thousands at a time."""
+        for low in range(first, len(self), _SLICE):
+            yield self.tokens(low, min(low + _SLICE, len(self)))
+
+    def chunks(self, texts: Iterable[str]) -> Iterator[Chunk]:
+        """Count documents; yield their counts, about a million entries at a time."""
+        from classmark.corpus.kernels import BASE, ENTRIES
+
+        stops: list[Ints] = []
+        columns, counts = np.empty(0, np.uint32), np.empty(0, np.uint8)
+        for batch in map(_encoded, _batches(texts)):
+            used, most = int(self._state[ENTRIES]), len(batch.buffer) // 2 + 1
+            if used + most > len(columns):
+                if used:
+                    yield _chunk(stops, columns[:used], counts[:used])
+                    self._state[BASE] += used
+                    self._state[ENTRIES] = used = 0
+                stops = []
+                columns = zeros(max(CHUNK, 2 * most), np.uint32)
+                counts = zeros(len(columns), np.uint8)
+            stops.append(self._count(batch, columns, counts))
+        if stops:
+            used = int(self._state[ENTRIES])
+            yield _chunk(stops, columns[:used], counts[:used])
+            self._state[BASE] += used
+            self._state[ENTRIES] = 0
+
+    def sequences(self, texts: Iterable[str]) -> Iterator[Chunk]:
+        """Number documents token by token; yield one entry, of count 1, for each.
+
+        Tokens that are dropped have their entries too: an entry's place in its row is
+        the place of the token in the text.
+        """
+        for batch in map(_encoded, _batches(texts)):
+            with np.errstate(over="ignore"):
+                firsts = self._find(batch)
+                tokens = self._keys[: firsts[-1]]
+                self._number(batch, tokens)
+            columns = tokens.astype(np.uint32)
+            yield Chunk(firsts, columns, np.ones(len(columns), np.uint8))
+
+    def _drop(self, tokens: list[str]) -> None:
+        """Give tokens, before all others, numbers without counts."""
+        from classmark.corpus.kernels import DROPPED, ENTRIES
+
+        batch = _encoded([" ".join(tokens)])
+        room = len(batch.buffer)
+        self._count(batch, np.empty(room, np.uint32), np.empty(room, np.uint8))
+        self._last[:] = 0
+        self._state[ENTRIES], self._state[DROPPED] = 0, len(self)
+
+    def _count(
+        self, batch: Batch, columns: NDArray[np.uint32], counts: NDArray[np.uint8]
+    ) -> Ints:
+        """Count one batch into the chunk; return where its documents end there."""
+        from classmark.corpus.kernels import ENTRIES, count_tokens
+
+        rows = np.empty(len(batch.ends) + 1, np.int64)
+        rows[0] = self._state[ENTRIES]
+        # Only where kernels run as plain Python does numpy mind that hashes overflow.
+        with np.errstate(over="ignore"):
+            firsts = self._find(batch)
+            tokens = self._keys[: firsts[-1]]
+            self._number(batch, tokens)
+        count_tokens(tokens, firsts, self._last, columns, counts, rows, self._state)
+        return rows[1:]
+
+    def _number(self, batch: Batch, keys: NDArray[np.uint64]) -> None:
+        """Turn the keys of the tokens that were found into their numbers."""
+        from classmark.corpus.kernels import number_tokens
+
+        while not number_tokens(
+            batch.buffer,
+            _words(batch.buffer),
+            self._edges,
+            keys,
+            self._slots,
+            self._known,
+            self._offsets,
+            self._arena,
+            _words(self._arena),
+            self._state,
+        ):
+            self._grow()
+
+    def _find(self, batch: Batch) -> Ints:
+        """Find the tokens of a batch; return the first of each document."""
+        from classmark.text.kernels import find_tokens
+
+        most = len(batch.buffer) // 2 + 1
+        if most > len(self._keys):
+            self._edges, self._keys = zeros(2 * most, np.uint32), zeros(most, np.uint64)
+        firsts = np.empty(len(batch.ends) + 1, np.int64)
+        find_tokens(
+            batch.buffer,
+            _words(batch.buffer),
+            batch.ends,
+            batch.plain,
+            kinds(),
+            self._edges,
+            self._keys,
+            firsts,
+        )
+        return firsts
+
+    def _grow(self) -> None:
+        """Make room for twice as many tokens, or twice as many bytes."""
+        from classmark.corpus.kernels import ARENA, fill_slots
+
+        used = len(self)
+        if used < len(self._known):
+            self._arena = _longer(self._arena, int(self._state[ARENA]))
+            return
+        size = 2 * len(self._slots)
+        del self._slots
+        self._slots = zeros(size, np.uint32)
+        fill_slots(self._known, self._slots)
+        self._known = _longer(self._known, used)
+        self._last = _longer(self._last, used)
+        self._offsets = _longer(self._offsets, used)
+
+
+def _words(buffer: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """View the eight bytes from each place on as one number."""
+    return np.ndarray(len(buffer) - 7, np.uint64, buffer, strides=(1,))
+
+
+def _longer(array: Array, used: int) -> Array:
+    longer = zeros(2 * len(array), array.dtype)
+    longer[:used] = array[:used]
+    return longer
+
+
+def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Group documents so that each group has about a million characters."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if size >= BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _encoded(texts: list[str]) -> Batch:
+    """Write documents to one buffer, each closed by a newline.
+
+    The case of texts that are all ASCII is left to the pass.
+    """
+    plain = [text.isascii() for text in texts]
+    if all(plain):
+        sizes = list(map(len, texts))
+        encoded = "\n".join([*texts, _TAIL]).encode()
+    else:
+        parts = [
+            (text if is_plain else _folded(text)).encode(errors="surrogatepass")
+            for text, is_plain in zip(texts, plain, strict=True)
+        ]
+        sizes = list(map(len, parts))
+        encoded = b"\n".join([*parts, _TAIL.encode()])
+    if len(encoded) >= _MOST:
+        raise Mistake("a text has more than four thousand million bytes: part it")
+    ends = np.cumsum(np.array(sizes, np.int64) + 1)
+    return Batch(np.frombuffer(encoded, np.uint8), ends, np.array(plain, np.bool_))
+
+
+def _folded(text: str) -> str:
+    """Fold line by line, which is the same, and quicker where lines are all ASCII."""
+    return "\n".join(map(fold, text.split("\n")))
+
+
+def _chunk(
+    stops: list[Ints],
+    columns: NDArray[np.uint32],
+    counts: NDArray[np.uint8],
+) -> Chunk:
+    return Chunk(np.concatenate([np.zeros(1, np.int64), *stops]), columns, counts)
+
+
+#: Fewer characters than this are analysed without compiled code, whose import is slow.
+SMALL = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Rows of counts (float32), the terms of their columns, and their statistics."""
+
+    rows: Rows
+    vocabulary: Vocabulary
+    statistics: Statistics
+
+
+def count(
+    texts: Iterable[str], analyzer: Analyzer, vocabulary: Vocabulary | None = None
+) -> Counted:
+    """Count the terms of each text; without a vocabulary, make one of all terms.
+
+    Terms that a given vocabulary does not have are left out.
+
+    >>> counted = count(["A bee, two bees", "Hives"], Analyzer())
+    >>> counted.vocabulary.terms, counted.rows.values.tolist()
+    (['bee', 'hive', 'two'], [2.0, 1.0, 1.0])
+    """
+    first, stream = _peek(checked(texts))
+    if first is not None:
+        return _count_slowly(first, analyzer, vocabulary)
+    table = TokenTable(analyzer.dropped)
+    chunks = list(table.chunks(stream))
+    terms = map(analyzer.terms, table.slices())
+    if vocabulary is None:
+        joined = [join_terms(part) for part in terms]
+        del table, terms
+        vocabulary, number = order_terms(joined)
+    else:
+        number = np.concatenate([vocabulary.numbers(part) for part in terms])
+    rows, known = _renumbered(chunks, number, len(vocabulary))
+    return Counted(rows, vocabulary, known)
+
+
+def count_blocks(
+    texts: Iterable[str],
+    analyzer: Analyzer,
+    vocabulary: GrowingVocabulary | Vocabulary,
+) -> Iterator[Rows]:
+    """Count texts of which there may be more than memory holds; yield them in blocks.
+
+    A growing vocabulary gets the new terms of each block (whose width is its length
+    then); a frozen one leaves them out.
+
+    >>> growing = GrowingVocabulary()
+    >>> blocks = count_blocks(["A hive", "Bees in hives"], Analyzer(), growing)
+    >>> [block.columns.tolist() for block in blocks], list(growing.number)
+    ([[0, 0, 1]], ['hive', 'bee'])
+    """
+    table = TokenTable(analyzer.dropped)
+    number = np.empty(0, np.int64)
+    for chunk in table.chunks(checked(texts)):
+        new = map(analyzer.terms, table.slices(len(number)))
+        number = np.concatenate([number, *map(vocabulary.numbers, new)])
+        yield _renumbered([chunk], number, len(vocabulary))[0]
+
+
+def checked(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the texts; refuse a bare string, and anything that is not text, by row."""
+    if isinstance(texts, str | bytes):
+        raise Mistake("texts is one string: give a list of strings")
+    try:
+        items = iter(texts)
+    except TypeError as error:
+        kind = type(texts).__name__
+        raise Mistake(f"texts is {kind}: give an iterable of strings") from error
+    total = len(texts) if isinstance(texts, Sized) else None
+    for row, text in enumerate(track(items, "counting", total)):
+        if not isinstance(text, str):
+            raise Mistake(f"texts, row {row}: {type(text).__name__} is not a string")
+        yield text
+
+
+def _peek(texts: Iterator[str]) -> tuple[list[str] | None, Iterator[str]]:
+    """Return all texts when they are few and short, else the stream, unharmed."""
+    taken, size = [], 0
+    for text in texts:
+        taken.append(text)
+        size += len(text) + 1
+        if size >= SMALL:
+            return None, chain(taken, texts)
+    return taken, texts
+
+
+def _count_slowly(
+    texts: list[str], analyzer: Analyzer, vocabulary: Vocabulary | None
+) -> Counted:
+    """Count by the reference path."""
+    counted = [Counter(analyzer(text)) for text in texts]
+    if vocabulary is None:
+        vocabulary = Vocabulary.of(set().union(*counted))
+    number = vocabulary.number
+    rows = [
+        sorted((number[term], times) for term, times in row.items() if term in number)
+        for row in counted
+    ]
+    pairs = np.array(list(chain.from_iterable(rows)), np.float64).reshape(-1, 2)
+    starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    columns, values = pairs[:, 0].astype(np.uint32), pairs[:, 1].astype(np.float32)
+    counts = Rows(starts, columns, values, len(vocabulary))
+    return Counted(counts, vocabulary, statistics(counts))
+
+
+def _renumbered(
+    chunks: list[Chunk], number: Ints, width: int
+) -> tuple[Rows, Statistics]:
+    """Turn chunks of token counts into rows of term counts; the chunks are consumed."""
+    from classmark.corpus.kernels import (
+        close_gaps,
+        gather_by_document,
+        scatter_by_term,
+    )
+
+    terms = np.where(number < 0, width, number).astype(np.uint32)
+    room = sum(len(chunk.columns) for chunk in chunks)
+    columns, values = zeros(room, np.uint32), zeros(room, np.float32)
+    postings = zeros(max(len(chunk.columns) for chunk in chunks), np.uint64)
+    frequency, total = np.zeros(width, np.int64), np.zeros(width, np.int64)
+    parts, used = [np.zeros(1, np.int64)], 0
+    chunks.reverse()
+    while chunks:
+        chunk = chunks.pop()
+        heads = np.zeros(width + 2, np.uint32)
+        starts = np.zeros(len(chunk.starts), np.int64)
+        scatter_by_term(
+            chunk.starts, chunk.columns, chunk.counts, terms, heads, postings, starts
+        )
+        del chunk
+        run = columns[used:], values[used:]
+        stops = starts[:-1].copy()
+        gather_by_document(heads, postings, stops, *run, frequency, total)
+        close_gaps(starts, stops, *run)
+        parts.append(stops + used)
+        used += int(starts[-1])
+    rows = Rows(np.concatenate(parts), columns[:used], values[:used], width)
+    known = Statistics(len(rows), int(total.sum()), used, frequency, total)
+    return rows, known

@@ -1,0 +1,1 @@
+"""Query by examples and screening: some documents are the query."""

@@ -1,0 +1,195 @@
+"""A query by examples at once: learned from them alone, answered by an index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from classmark.arrays import Floats
+from classmark.estimator import Estimator
+from classmark.examples.query import ExampleQuery
+from classmark.index.vectors import Products, mean_vector, vectors_of
+from classmark.problems import Mistake
+from classmark.ranking import top
+from classmark.solvers.newton import squared_hinges
+from classmark.sparse import Rows, rows_from, stack
+
+if TYPE_CHECKING:
+    from classmark.index.index import Index
+    from classmark.index.search import Hit
+
+
+class RelevanceQuery(Estimator):
+    """A linear query from judged documents, for labels that are rare and noisy.
+
+    Minimises ½‖w‖² + ½b² + C Σ price · max(0, 1 − y(⟨w, x⟩ + b))², price = ``ratio``
+    for a relevant document and 1 for another [KeerthiDeCoste05]. C is small, so that no
+    single judgment weighs much; the bias b takes up that most judged documents are not
+    relevant, which weights alone could only do at the cost of the order.
+
+    After ``fit``: ``coef_`` (features,), ``intercept_``, ``objective_``.
+
+    >>> query = RelevanceQuery().fit([[1.0, 0.0]], N=[[0.0, 1.0]])
+    >>> bool(np.diff(query.decision_function([[0.0, 1.0], [1.0, 0.0]]))[0] > 0)
+    True
+    """
+
+    coef_: Floats
+    intercept_: float
+    objective_: float
+
+    def __init__(self, C: float = 0.03, ratio: float = 10.0, tol: float = 0.01) -> None:
+        self.C = C
+        self.ratio = ratio
+        self.tol = tol
+
+    def fit(
+        self,
+        P: Any,
+        U: Any = None,  # noqa: ARG002 - as every query is asked
+        N: Any = None,
+    ) -> Self:
+        """Learn from relevant P and irrelevant N; unjudged documents are not used."""
+        if not self.C > 0 or not self.ratio > 0:
+            raise Mistake(f"C is {self.C}, ratio {self.ratio}: give numbers above 0")
+        yes = rows_from(P, name="P")
+        if not len(yes):
+            raise Mistake("P is empty: give at least one relevant document")
+        self._yes, self._no = yes, _none(yes) if N is None else rows_from(N, name="N")
+        return self._learn(None)
+
+    def partial_fit(self, yes: Any = None, no: Any = None) -> Self:
+        """Learn again with more of both kinds, starting from what is known."""
+        if yes is not None:
+            self._yes = stack([self._yes, rows_from(yes, name="yes")])
+        if no is not None:
+            self._no = stack([self._no, rows_from(no, name="no")])
+        return self._learn(np.append(self.coef_, self.intercept_))
+
+    def decision_function(self, X: Any) -> Floats:
+        """⟨w, x⟩ + b of each row, shape (n,)."""
+        rows = rows_from(X)
+        weights = self.coef_.astype(rows.values.dtype)
+        return np.asarray(rows.to_scipy() @ weights + self.intercept_, float)
+
+    def _learn(self, start: Floats | None) -> Self:
+        rows = stack([self._yes, self._no])
+        positive = np.arange(len(rows)) < len(self._yes)
+        prices = self.C * np.where(positive, self.ratio, 1.0)
+        signs = np.where(positive, 1.0, -1.0)
+        found = squared_hinges(rows, signs, prices, start=start, tol=self.tol)
+        self.coef_, self.intercept_ = found.weights, found.bias
+        self.objective_ = found.objective
+        return self
+
+
+def _none(like: Rows) -> Rows:
+    kind = like.values.dtype
+    none = np.empty(0, np.uint32)
+    return Rows(np.zeros(1, np.int64), none, np.empty(0, kind), like.width)
+
+
+ONLINE = ("auto", "centroid", "one-class", "rocchio")
+TERMS = 3000  # of the heaviest are asked for
+
+
+class Online:
+    """Learns queries from documents of an index, which knows the mean of all.
+
+    One field is learned from: the only one, or the one with most words. Its mean is
+    computed once, and kept.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from classmark import Index
+    >>> with TemporaryDirectory() as folder:
+    ...     index = Index.build(folder, [("a", "bee hive"), ("b", "hive"), ("c", "ox")])
+    ...     Online(index).find(["a"], k=1).ids
+    ['b']
+    """
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        fields = index.searcher.fields.values()
+        self.field = max(fields, key=lambda field: field.field.total_length)
+        self.products = Products(self.field)
+        self.mean: Floats | None = None
+
+    def learn(
+        self,
+        examples: Sequence[str],
+        rejected: Sequence[str] = (),
+        *,
+        method: str = "auto",
+        C: float | None = None,
+    ) -> ExampleQuery:
+        """A query from documents' ids, its columns being the field's terms."""
+        if method not in ONLINE:
+            known = ", ".join(ONLINE)
+            raise Mistake(f"{method} reads the whole collection: online use {known}")
+        if self.mean is None:
+            self.mean = mean_vector(self.field)
+        P = vectors_of(self.field, self._numbers(examples))
+        N = vectors_of(self.field, self._numbers(rejected)) if rejected else None
+        return ExampleQuery(method, C=C).fit(P, N=N, mean=self.mean)
+
+    def find(
+        self,
+        examples: Sequence[str],
+        k: int = 10,
+        rejected: Sequence[str] = (),
+        method: str = "auto",
+        C: float | None = None,
+        terms: int = TERMS,
+    ) -> Found:
+        """The best ``k`` documents that are not given, by the heaviest terms.
+
+        The query's weights, cut to ``terms`` of them, are an exact ``search_vector``.
+        """
+        query = self.learn(examples, rejected, method=method, C=C).cut(terms)
+        weights = {
+            self.field.field.term(int(at)): float(query.coef_[at])
+            for at in np.flatnonzero(query.coef_)
+        }
+        given = {*examples, *rejected}
+        kept = [
+            hit for hit in self._hits(weights, k + len(given)) if hit.id not in given
+        ]
+        return Found([h.id for h in kept[:k]], [h.score for h in kept[:k]], weights)
+
+    def reasons(self, found: Found, n: int) -> list[dict[str, float]]:
+        """For each document found, its ``n`` greatest parts: term → weight · value."""
+        rows = vectors_of(self.field, self._numbers(found.ids))
+        told = []
+        for i in range(len(rows)):
+            columns, values = rows.row(i)
+            terms = [self.field.field.term(int(column)) for column in columns]
+            parts = [found.weights.get(term, 0.0) for term in terms] * values
+            best = [at for at in top(parts, n) if parts[at] > 0.0]
+            told.append({terms[at]: float(parts[at]) for at in best})
+        return told
+
+    def _numbers(self, ids: Sequence[str]) -> list[int]:
+        found = [self.index.number(name) for name in ids]
+        for name, number in zip(ids, found, strict=True):
+            if number is None:
+                raise Mistake(
+                    f"document {name!r} is not in the index: give an id it has"
+                )
+        return [number for number in found if number is not None]
+
+    def _hits(self, weights: dict[str, float], k: int) -> list[Hit]:
+        searcher = self.index.searcher
+        scratch = searcher.scratch()
+        found = self.products.find(self.products.weigh(weights), k, False, scratch.acc)
+        searcher.release(scratch)
+        return searcher.hits(*found)
+
+
+class Found(NamedTuple):
+    """What an online query found, best first; weights : of its terms."""
+
+    ids: list[str]
+    scores: list[float]
+    weights: dict[str, float]

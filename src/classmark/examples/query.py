@@ -1,0 +1,415 @@
+"""ExampleQuery: some documents are the query; a whole collection is ranked by it."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from classmark.arrays import Floats, Ints
+from classmark.estimator import Estimator
+from classmark.examples import auto
+from classmark.examples.auto import biased
+from classmark.examples.collection import Collection, climb, products, taken_in
+from classmark.examples.problem import (
+    PRICES,
+    Given,
+    empty,
+    given,
+    hinges_of,
+    mean_of,
+    sampled,
+)
+from classmark.problems import Mistake
+from classmark.scores.similarity import Kernel
+from classmark.solvers.cutting_planes import cutting_planes
+from classmark.solvers.hinge_kernel import ascend_gram
+from classmark.solvers.precision_recall import (
+    ascend_precision,
+    balanced_scale,
+    oracle_of,
+)
+from classmark.sparse import Rows, rows_from, stack
+
+NEED_NOTHING = ("centroid", "one-class")
+NEED_MEAN = ("rocchio", "auto")
+PRODUCTS = ("precision-recall", "precision-recall-balanced")
+WEIGHTED = ("balanced", "precision-recall-balanced")  # C is what an example costs
+
+
+class Settings(Protocol):
+    """What an ``ExampleQuery`` is told."""
+
+    method: str
+    C: float | None
+    k: int | None
+    tol: float | None
+    kernel: Any
+    gamma: float
+    degree: int
+    coef0: float
+    random_state: int
+
+
+class Learned(NamedTuple):
+    """A query: weights, or coefficients of support documents under a kernel."""
+
+    weights: Floats | None
+    objective: float
+    gap: float
+    method: str
+    C: float
+    answer: auto.Answer | None = None
+    coefficients: Floats = np.empty(0)
+    support: Rows | None = None
+    kernel: Kernel | None = None
+
+    def scores(self, X: Rows | Collection) -> Floats:
+        """Score documents, shape (n,)."""
+        if self.weights is not None:
+            if X.width != len(self.weights):
+                raise Mistake(f"X has {X.width} columns: give {len(self.weights)}")
+            return products([X]).product(self.weights)
+        if not isinstance(X, Rows):
+            raise Mistake(
+                "X: a kernel needs rows at hand: score some at a time (X.take(rows)), "
+                "or use the linear one"
+            )
+        if self.kernel is None or self.support is None:
+            raise TypeError("a query without weights has support documents")
+        alike = self.kernel(X.to_scipy(), self.support.to_scipy())
+        return np.asarray(alike @ self.coefficients)
+
+
+def learned(told: Settings, all_: Given, before: Learned | None) -> Learned:
+    """Learn by the method that was told; ``before`` is where to start from."""
+    _require(told.method, all_)
+    if told.kernel != "linear":
+        return _by_kernel(told, all_)
+    if told.method in {"centroid", "rocchio"}:
+        return _by_means(told, all_)
+    if told.method == "auto":
+        return _by_choice(told, all_, before)
+    if told.method in PRICES:
+        return _by_hinges(told, all_)
+    if told.method == "biased":
+        return _by_bias(told, all_)
+    return _by_tables(told, all_)
+
+
+def _require(method: str, all_: Given) -> None:
+    if len(all_.U) or method in NEED_NOTHING:
+        return
+    if method not in NEED_MEAN:
+        raise Mistake(f"{method} learns from the collection: give U")
+    if not all_.mean.any():
+        raise Mistake(f"{method} learns from the collection: give U, or its mean")
+
+
+def _by_means(told: Settings, all_: Given) -> Learned:
+    """The mean of P, less that of U: the minimum of ½‖w‖² − w · (mean P − mean U)."""
+    weights = mean_of(all_.P)
+    if told.method == "rocchio":
+        weights = weights - all_.mean
+    if len(all_.N):
+        weights = weights - mean_of(all_.N)
+    value = -0.5 * float(weights @ weights)
+    return Learned(weights, value, 0.0, told.method, float("nan"))
+
+
+def _by_choice(told: Settings, all_: Given, before: Learned | None) -> Learned:
+    C = 1.0 if told.C is None else told.C
+    if len(all_.U):
+        answer = auto.learn(
+            all_, C, _tol(told), None if before is None else before.answer
+        )
+    else:
+        answer = auto.learn_online(all_, C, _tol(told))
+    found = answer.found
+    return Learned(found.weights, found.objective, found.gap, "auto", C, answer)
+
+
+def _by_hinges(told: Settings, all_: Given) -> Learned:
+    C = _cost(told)
+    hinges = hinges_of(all_, PRICES[told.method](all_, C))
+    duals, tol = hinges.boxes, _tol(told)
+    found = climb(all_.judged(), all_.U, hinges, duals=duals, tol=tol)
+    return Learned(found.weights, found.objective, found.gap, told.method, C)
+
+
+def _by_bias(told: Settings, all_: Given) -> Learned:
+    found, C = biased(all_, told.C, _tol(told), told.random_state)
+    return Learned(found.weights, found.objective, found.gap, "biased", C)
+
+
+def _by_tables(told: Settings, all_: Given) -> Learned:
+    """SVM_pr, SVM_p@k, SVM_r@k: rejected documents stand among the others."""
+    C, tol = _cost(told), _tol(told)
+    parts = _tables(all_)
+    examples, others = len(all_.P), len(all_.N) + len(all_.U)
+    weighted = told.method == "precision-recall-balanced"
+    scale = balanced_scale(examples, others) if weighted else None
+    here = [part for part in parts if isinstance(part, Rows)]
+    found: Any
+    if told.method in PRODUCTS and len(here) == len(parts):
+        found = ascend_precision(here, C, scale=scale, tol=tol)
+    else:
+        kind = "precision-recall" if told.method in PRODUCTS else told.method
+        k = examples if told.k is None else told.k
+        oracle = oracle_of(kind, examples, others, k=k, scale=scale)
+        found = cutting_planes(products(parts), oracle, C, tol=tol)
+    return Learned(found.weights, found.objective, found.gap, told.method, C)
+
+
+def _tables(all_: Given) -> list[Rows | Collection]:
+    """The examples, and all others below them."""
+    if not len(all_.N):
+        return [all_.P, all_.U]
+    if isinstance(all_.U, Rows):
+        return [all_.P, stack([all_.N, all_.U])]
+    return [all_.P, all_.N, all_.U]
+
+
+def _by_kernel(told: Settings, all_: Given) -> Learned:
+    if isinstance(all_.U, Collection):
+        raise Mistake(
+            f"the kernel {told.kernel!r} needs the rows of U at hand: use the linear "
+            "one, or give how many documents to learn from as sample"
+        )
+    kernel = Kernel(told.kernel, told.gamma, told.degree, told.coef0)
+    parts = [all_.judged(), all_.U] if len(all_.U) else [all_.judged()]
+    support = stack(parts)
+    if told.method in {"centroid", "rocchio"}:
+        return _means_by_kernel(told, all_, support, kernel)
+    if told.method not in PRICES:
+        known = ", ".join(["centroid", "rocchio", *PRICES])
+        raise Mistake(f"{told.method} has no form with kernels: use {known}")
+    C = _cost(told)
+    hinges = hinges_of(all_, PRICES[told.method](all_, C))
+    matrices = [part.to_scipy() for part in parts]
+    found = ascend_gram(matrices, hinges, kernel, tol=_tol(told))
+    return Learned(
+        None, found.objective, found.gap, told.method, C, None,
+        found.coefficients, support, kernel,
+    )  # fmt: skip
+
+
+def _means_by_kernel(
+    told: Settings, all_: Given, support: Rows, kernel: Kernel
+) -> Learned:
+    """Means in the kernel's space: coefficients 1/l, and −1/u."""
+    counts = [len(part) for part in (all_.P, all_.N, all_.U)]
+    if told.method == "rocchio" and not counts[2]:
+        raise Mistake("rocchio with a kernel needs the documents of U: give them")
+    each = [1.0, -1.0, -1.0 if told.method == "rocchio" else 0.0]
+    parts = zip(each, counts, strict=True)
+    coefficients = np.concatenate([np.full(n, sign / max(n, 1)) for sign, n in parts])
+    return Learned(
+        None, float("nan"), 0.0, told.method, float("nan"), None,
+        coefficients, support, kernel,
+    )  # fmt: skip
+
+
+def _cost(told: Settings) -> float:
+    if told.C is not None:
+        return float(told.C)
+    return 1.0 if told.method in WEIGHTED else 100.0
+
+
+def _tol(told: Settings) -> float:
+    if told.tol is not None:
+        return told.tol
+    return 1e-2 if told.method == "auto" else 1e-3
+
+
+METHODS = (
+    "auto", "centroid", "one-class", "rocchio", "two-class", "balanced",
+    "balanced-literal", "precision-recall", "precision-recall-balanced", "precision@k",
+    "recall@k", "biased",
+)  # fmt: skip
+
+
+class ExampleQuery(Estimator):
+    """A query vector learned from examples P and, mostly, an unlabelled collection U.
+
+    method : "auto" for no choice to be made; "centroid", "one-class", "rocchio",
+        "two-class", "balanced", "balanced-literal", "precision-recall", "precision@k",
+        "recall@k" [ZhangLee09], "precision-recall-balanced" (the same, a document of U
+        counting l/u), "biased" [LiuEtAl03].
+    C : what an error costs. None: 1, which is the cost C_P of an example, for "auto"
+        and both balanced ones; searched for "biased"; else 100, that of ½‖w‖² + (C/l) Σ
+        ξ, ½‖w‖² + (C/n) Σ ξ, or of OP 4 and 5 with their 1/n and 1/2n.
+    k : of "precision@k" and "recall@k"; the number of examples if None.
+    tol : of the duality gap, relative to the objective. None: 0.01 for "auto", which
+        ranks as well by it, else 0.001.
+    kernel, gamma, degree, coef0 : "linear", "polynomial", "rbf" or a function of two
+        matrices, for methods that price hinges, and for means.
+    sample : learn from so many documents of U, drawn by ``random_state``.
+
+    After ``fit``: ``coef_`` (features,), ``objective_``, ``gap_`` (primal − dual),
+    ``nonzero_`` (how many weights there are), ``method_``, ``C_``, and ``choice_``:
+    what "auto" read off P and U.
+
+    >>> query = ExampleQuery("rocchio").fit([[1.0, 0.0]], [[0.6, 0.8], [0.0, 1.0]])
+    >>> query.coef_.round(3).tolist()
+    [0.7, -0.9]
+    >>> query.rank([[0.0, 1.0], [1.0, 0.0]]).tolist()
+    [1, 0]
+    """
+
+    coef_: Floats
+    objective_: float
+    gap_: float
+    nonzero_: int
+    method_: str
+    C_: float
+    choice_: auto.Choice | None
+    _learned: Learned
+    _given: Given
+
+    def __init__(  # noqa: PLR0917 - as scikit-learn has it
+        self,
+        method: str = "auto",
+        C: float | None = None,
+        k: int | None = None,
+        tol: float | None = None,
+        kernel: Any = "linear",
+        gamma: float = 1.0,
+        degree: int = 2,
+        coef0: float = 1.0,
+        sample: int | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.method = method
+        self.C = C
+        self.k = k
+        self.tol = tol
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.sample = sample
+        self.random_state = random_state
+
+    def fit(
+        self,
+        P: Any,
+        U: Any = None,
+        N: Any = None,
+        *,
+        mean: ArrayLike | None = None,
+        known: ArrayLike = (),
+    ) -> Self:
+        """Learn the query.
+
+        P, U, N : examples, the unlabelled collection, documents that are not wanted,
+        all of the same width; U may lie elsewhere (``collection.Collection``);  mean :
+        of U, where it is at hand: with it and without U, "rocchio" and "auto" answer
+        online;  known : the rows of U that are among P or N.
+        """
+        self._history: list[tuple[Given, Learned]] = []
+        self._take(given(P, U, N, mean=mean, known=known), None)
+        return self
+
+    def partial_fit(
+        self, yes: Any = None, no: Any = None, *, known: ArrayLike = ()
+    ) -> Self:
+        """Learn again with more examples and more rejections.
+
+        known : the rows of U that they are.
+        """
+        self._require_fitted()
+        none = empty(self._given.P)
+        accepted = none if yes is None else rows_from(yes, name="yes")
+        rejected = none if no is None else rows_from(no, name="no")
+        for name, rows in (("yes", accepted), ("no", rejected)):
+            if rows.width != none.width:
+                raise Mistake(f"{name} has {rows.width} columns: give {none.width}")
+        before = self._given, self._learned
+        self._take(self._given.with_more(accepted, rejected, known), self._learned)
+        self._history.append(before)
+        return self
+
+    def undo(self) -> Self:
+        """Take the last ``partial_fit`` back."""
+        self._require_fitted()
+        if not self._history:
+            raise Mistake("nothing to undo: no partial_fit since fit")
+        self._given, found = self._history.pop()
+        self._show(found)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """The scores of documents, shape (n,): w · x, or Σ c_r k(x_r, x)."""
+        self._require_fitted()
+        found: Learned = self._learned
+        return found.scores(taken_in(X, name="X"))
+
+    def rank(self, X: Any, k: int | None = None) -> Ints:
+        """The numbers of the documents, best first, ties by number; the best ``k``."""
+        self._require_fitted()
+        weights = self._learned.weights
+        if isinstance(X, Collection) and k is not None and weights is not None:
+            return X.top(weights, k)[0]
+        scores = self.decision_function(X)
+        order = np.argsort(-scores, kind="stable")
+        return order if k is None else order[:k]
+
+    def cut(self, terms: int) -> Self:
+        """A copy that keeps the heaviest weights, so many of them.
+
+        >>> whole = ExampleQuery("centroid").fit([[0.8, 0.6]])
+        >>> whole.cut(1).coef_.tolist()
+        [0.8, 0.0]
+        """
+        self._require_fitted()
+        if terms < 1:
+            raise Mistake(f"terms is {terms}: keep at least one")
+        weights = self.coef_.copy()
+        if terms < self.nonzero_:
+            weights[np.argsort(-np.abs(weights), kind="stable")[terms:]] = 0.0
+        shorter = copy(self)
+        vars(shorter).update(_shown(self._learned._replace(weights=weights)))
+        vars(shorter)["_history"] = []
+        return shorter
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "coef_" and "_learned" in vars(self):
+            raise Mistake(
+                f"a query with the kernel {self.kernel!r} has no weights per feature: "
+                "use decision_function"
+            )
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def _take(self, all_: Given, before: Learned | None) -> None:
+        if self.method not in METHODS:
+            known = ", ".join(METHODS)
+            raise Mistake(f"method is {self.method!r}: choose one of {known}")
+        if self.C is not None and not 0 < self.C < np.inf:
+            raise Mistake(f"C is {self.C}: give a number above 0")
+        used = sampled(all_, self.sample, self.random_state)
+        found = learned(self, used, before if used is all_ else None)
+        self._given = all_
+        self._show(found)
+
+    def _show(self, found: Learned) -> None:
+        vars(self).pop("coef_", None)
+        vars(self).update(_shown(found))
+
+
+def _shown(found: Learned) -> dict[str, Any]:
+    """The attributes of a query that has been learned."""
+    size = len(found.coefficients)
+    shown: dict[str, Any] = {
+        "_learned": found,
+        "objective_": found.objective,
+        "gap_": found.gap,
+        "method_": found.method,
+        "C_": found.C,
+        "choice_": None if found.answer is None else found.answer.choice,
+    }
+    if found.weights is not None:
+        shown["coef_"], size = found.weights, int(np.count_nonzero(found.weights))
+    return shown | {"nonzero_": size}

@@ -1,0 +1,420 @@
+"""Screening: read the likely documents first, learn, and stop when enough is found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.examples.online import RelevanceQuery
+from classmark.measures.stopping import (
+    PATIENCE,
+    Draws,
+    Remaining,
+    bets,
+    draws_in,
+    evidence,
+    is_dry,
+    missing_total,
+    most_relevant,
+    remaining,
+    require_share,
+)
+from classmark.problems import Mistake
+from classmark.randomness import Seed, generator
+from classmark.ranking import top
+from classmark.sparse import Rows, rows_from, stack, take
+
+SKIPPED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What is wanted, and how it is gone after.
+
+    target : the recall wanted;  error : how often, at most, reading may stop before it;
+    batch : how many documents are read between two lessons;  share : of random draws
+    while likely documents are still found, for the estimate;  patience : how long the
+    search goes on without a find (``measures.stopping.dry_after``).
+    """
+
+    target: float = 0.95
+    error: float = 0.05
+    batch: int = 50
+    share: float = 0.1
+    patience: float = PATIENCE
+
+    def __post_init__(self) -> None:
+        require_share("target", self.target)
+        require_share("error", self.error)
+        if not 0 <= self.share <= 1:
+            raise Mistake(f"share is {self.share}: give a share from 0 to 1")
+        if self.batch < 1:
+            raise Mistake(f"batch is {self.batch}: give at least 1")
+        if not 0 <= self.patience < math.inf:
+            raise Mistake(f"patience is {self.patience}: give a number from 0 up")
+
+
+class Answer(NamedTuple):
+    """What was said of a document; relevant : None where the reader could not say."""
+
+    document: int
+    relevant: bool | None
+    random: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a screening stands.
+
+    documents : how many there are, those skipped left out;  drawn : how many were read
+    because of a random draw;  remaining : None before any draw;  recall_bound : with
+    chance 1 − error, the recall is not below it, nor was it ever below its bound;
+    chance : were the target missed, one would ever see this at most so often;  phase :
+    ``searching`` for likely ones, ``proving`` by random draws, or ``done``.
+    """
+
+    documents: int
+    read: int
+    found: int
+    skipped: int
+    drawn: int
+    target: float
+    error: float
+    remaining: Remaining | None
+    recall_bound: float
+    chance: float
+    phase: str
+
+    @property
+    def unread(self) -> int:
+        """How many documents nobody has read."""
+        return self.documents - self.read
+
+    @property
+    def stop(self) -> bool:
+        """Whether reading may stop."""
+        return self.phase == "done"
+
+
+class Reading:
+    """The answers so far, of one who reads a collection by a rule.
+
+    read : whether each document was answered, shape (documents,);  answers : in order.
+
+    >>> reading = Reading(10, Rule(batch=5))
+    >>> reading.answer([3, 1, 4], [True, False, None])
+    >>> reading.progress().found, reading.progress().unread
+    (1, 7)
+    >>> [answer.document for answer in reading.undo()]
+    [3, 1, 4]
+    """
+
+    def __init__(self, documents: int, rule: Rule) -> None:
+        self.rule = rule
+        self.read = np.zeros(documents, bool)
+        self.numbers = np.empty(0, np.int64)
+        self.said = np.empty(0, np.int8)
+        self.random = np.empty(0, bool)
+        self._steps: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def answer(
+        self,
+        documents: Sequence[int] | Ints,
+        relevant: Sequence[bool | None] | Bools,
+        random: Sequence[bool] | Bools | None = None,
+    ) -> None:
+        """Take answers in, in reading order; random : whether they were drawn so."""
+        numbers = np.asarray(documents, np.int64)
+        drawn = np.zeros(len(numbers), bool) if random is None else np.asarray(random)
+        said = np.array([SKIPPED if yes is None else yes for yes in relevant], np.int8)
+        if not numbers.shape == said.shape == drawn.shape:
+            raise Mistake(
+                f"documents, relevant and random have {len(numbers)}, {len(said)} and "
+                f"{len(drawn)} entries: give one each for every document"
+            )
+        self._require_new(numbers)
+        self.numbers = np.concatenate([self.numbers, numbers])
+        self.said = np.concatenate([self.said, said])
+        self.random = np.concatenate([self.random, drawn.astype(bool)])
+        self.read[numbers] = True
+        self._steps.append(len(numbers))
+        self._forget()
+
+    def undo(self) -> list[Answer]:
+        """Take the answers of the last ``answer`` back, and return them."""
+        if not self._steps:
+            raise Mistake("there is nothing to undo")
+        kept = len(self) - self._steps.pop()
+        back = self.since(kept)
+        self.read[self.numbers[kept:]] = False
+        self.numbers, self.said = self.numbers[:kept], self.said[:kept]
+        self.random = self.random[:kept]
+        self._forget()
+        return back
+
+    def since(self, first: int = 0) -> list[Answer]:
+        """The answers from the ``first`` on."""
+        parts = (self.numbers[first:], self.said[first:], self.random[first:])
+        return [
+            Answer(int(number), None if said == SKIPPED else bool(said), bool(random))
+            for number, said, random in zip(*parts, strict=True)
+        ]
+
+    @cached_property
+    def relevant(self) -> Bools:
+        """Whether each document read was relevant, in order, skipped ones left out."""
+        found: Bools = self.said[self.said != SKIPPED] == 1
+        return found
+
+    @cached_property
+    def drawn(self) -> Bools:
+        """Whether each of these documents was drawn at random."""
+        kept: Bools = self.random[self.said != SKIPPED]
+        return kept
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are, skipped ones left out."""
+        return len(self.read) - int((self.said == SKIPPED).sum())
+
+    @cached_property
+    def draws(self) -> Draws:
+        """The random draws."""
+        rule = self.rule
+        flags = self.relevant, self.drawn
+        return draws_in(*flags, self.documents, rule.target, rule.patience)
+
+    @cached_property
+    def dry(self) -> bool:
+        """Whether the likely documents have run dry: draws come next."""
+        rule = self.rule.target, self.rule.patience, self.rule.batch
+        return is_dry(self.relevant, self.drawn, self.documents, rule)
+
+    def draws_wanted(self, count: int) -> int:
+        """How many of the next ``count`` documents are to be drawn at random."""
+        if self.dry:
+            return count
+        owed = math.floor(self.rule.share * (len(self.relevant) + count) + 1e-9)
+        return min(max(owed - len(self.draws.hits), 0), count)
+
+    @cached_property
+    def chance(self) -> float:
+        """Were the target missed, one would ever see this at most so often."""
+        found = int(self.relevant.sum())
+        least = missing_total(found, self.rule.target)
+        if least > found + len(self.read) - len(self):
+            return 0.0
+        theta = bets(self.draws, self.rule.target)
+        return min(1.0, math.exp(-evidence(self.draws, theta, least)))
+
+    @property
+    def stop(self) -> bool:
+        """Whether reading may stop."""
+        return self.chance <= self.rule.error
+
+    def progress(self) -> Progress:
+        """Say where the screening stands."""
+        rule, draws = self.rule, self.draws
+        found, unread = int(self.relevant.sum()), len(self.read) - len(self)
+        most = most_relevant(draws, found, unread, rule.error, rule.target)
+        going_on = "proving" if self.dry else "searching"
+        return Progress(
+            self.documents,
+            len(self.relevant),
+            found,
+            len(self) - len(self.relevant),
+            len(draws.hits),
+            rule.target,
+            rule.error,
+            remaining(draws, found, unread) if len(draws.hits) else None,
+            found / most if most else 1.0,
+            self.chance,
+            "done" if self.stop else going_on,
+        )
+
+    def _require_new(self, numbers: Ints) -> None:
+        outside = (numbers < 0) | (numbers >= len(self.read))
+        if outside.any():
+            raise Mistake(
+                f"document {numbers[outside][0]}: give numbers from 0 to "
+                f"{len(self.read) - 1}"
+            )
+        if len(np.unique(numbers)) < len(numbers) or self.read[numbers].any():
+            raise Mistake("documents: one of them was answered before: undo that first")
+
+    def _forget(self) -> None:
+        for name in ("relevant", "drawn", "draws", "dry", "chance"):
+            self.__dict__.pop(name, None)
+
+
+class Query(Protocol):
+    """What learns from examples and scores documents, as ``RelevanceQuery`` does."""
+
+    def fit(self, P: Any, U: Any = None, N: Any = None) -> Any:
+        """Learn from relevant P, unjudged U and irrelevant N."""
+
+    def partial_fit(self, yes: Any = None, no: Any = None) -> Any:
+        """Learn more of both kinds, going on from what is known."""
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores, shape (n,): the higher, the likelier relevant."""
+
+
+class Batch(NamedTuple):
+    """Documents to read, in this order: the likely ones, then those drawn at random.
+
+    documents : numbers, shape (b,);  random : whether drawn, shape (b,);  scores :
+    shape (b,), NaN before anything was learned.
+    """
+
+    documents: Ints
+    random: Bools
+    scores: Floats
+
+
+class Screening:
+    """Read until a share of the relevant documents is found, provably.
+
+    rows : the documents, shape (n, features), float32 to save memory;  relevant :
+    numbers of those known to be so;  examples : relevant rows that are not among the
+    documents;  rule : what is wanted;  query : makes what learns,
+    ``RelevanceQuery`` by default.
+
+    Random draws follow one random order of all documents: a document that was drawn and
+    not answered is drawn again.
+
+    >>> X = np.eye(40, dtype=np.float32)
+    >>> X[:8, 0] = 1
+    >>> screening = Screening(X, relevant=[0], rule=Rule(batch=8))
+    >>> while not screening.progress().stop:
+    ...     shown = screening.next()
+    ...     screening.answer(shown.documents, shown.documents < 8, shown.random)
+    >>> screening.progress().found
+    8
+    """
+
+    def __init__(
+        self,
+        rows: Any,
+        relevant: Iterable[int] = (),
+        *,
+        examples: Any = None,
+        rule: Rule | None = None,
+        query: Callable[[], Query] | None = None,
+        random_state: Seed = 0,
+    ) -> None:
+        self.rows = rows_from(rows, name="rows")
+        self.examples = (
+            None if examples is None else rows_from(examples, name="examples")
+        )
+        self.reading = Reading(len(self.rows), Rule() if rule is None else rule)
+        order = generator(random_state).permutation(len(self.rows))
+        self._order: Ints = order.astype(np.int64)
+        self._make: Callable[[], Query] = query or RelevanceQuery
+        self._query: Query | None = None
+        self._learned = 0
+        self._scores: Array | None = None
+        given = list(relevant)
+        if given:
+            self.answer(given, [True] * len(given))
+
+    def next(self, count: int | None = None) -> Batch:
+        """Return the documents to read next, by default a batch of the rule.
+
+        The same until something is answered; fewer than ``count`` at the end.
+        """
+        if count is not None and count < 1:
+            raise Mistake(f"count is {count}: ask for at least one document")
+        unread = len(self.rows) - len(self.reading)
+        wanted = min(self.reading.rule.batch if count is None else count, unread)
+        scores = self.learn()
+        drawn = wanted if scores is None else self.reading.draws_wanted(wanted)
+        likely = np.empty(0, np.int64)
+        if scores is not None and drawn < wanted:
+            likely = top(np.where(self.reading.read, -np.inf, scores), wanted - drawn)
+        documents = np.concatenate([likely, self._drawn(drawn, likely)])
+        shown = np.full(wanted, np.nan) if scores is None else scores[documents]
+        return Batch(documents, np.arange(wanted) >= len(likely), shown.astype(float))
+
+    def answer(
+        self,
+        documents: Sequence[int] | Ints,
+        relevant: Sequence[bool | None] | Bools,
+        random: Sequence[bool] | Bools | None = None,
+    ) -> None:
+        """Take answers in, in reading order.
+
+        relevant : True, False, or None where the reader cannot say;  random : whether
+        the document was drawn so, as ``next`` said.
+        """
+        self.reading.answer(documents, relevant, random)
+        self._scores = None
+
+    def undo(self) -> list[Answer]:
+        """Take the answers of the last ``answer`` back, and return them."""
+        back = self.reading.undo()
+        if self._learned > len(self.reading):
+            self._query, self._learned = None, 0
+        self._scores = None
+        return back
+
+    def learn(self) -> Array | None:
+        """Learn what was answered since; return all scores, None without an example."""
+        if self._scores is None:
+            self._teach()
+            if self._query is not None:
+                self._scores = self._query.decision_function(self.rows)
+        return self._scores
+
+    def progress(self) -> Progress:
+        """Say where the screening stands."""
+        return self.reading.progress()
+
+    @property
+    def query(self) -> Query | None:
+        """What was learned; None without an example."""
+        return self._query
+
+    @property
+    def found(self) -> Ints:
+        """The relevant documents, in the order they were found."""
+        found: Ints = self.reading.numbers[self.reading.said == 1]
+        return found
+
+    def _drawn(self, count: int, likely: Ints) -> Ints:
+        """The next ``count`` unread documents in the random order, without these."""
+        closed = self.reading.read.copy()
+        closed[likely] = True
+        places = np.flatnonzero(~closed[self._order])[:count]
+        drawn: Ints = self._order[places]
+        return drawn
+
+    def _teach(self) -> None:
+        """Let the query learn the new answers, or begin one if there are examples."""
+        fresh, said = (
+            values[self._learned :]
+            for values in (self.reading.numbers, self.reading.said)
+        )
+        yes, no = fresh[said == 1], fresh[said == 0]
+        if self._query is None:
+            parts = [] if self.examples is None else [self.examples]
+            parts += [take(self.rows, yes)] if len(yes) else []
+            if not parts:
+                return
+            self._query = self._make()
+            self._query.fit(stack(parts), self.rows, self._taken(no))
+        elif len(yes) or len(no):
+            self._query.partial_fit(self._taken(yes), self._taken(no))
+        self._learned = len(self.reading)
+
+    def _taken(self, numbers: Ints) -> Rows | None:
+        return take(self.rows, numbers) if len(numbers) else None

@@ -1,0 +1,72 @@
+"""Lists of references for citation managers: RIS and BibTeX."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from classmark.formats.text_files import writing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from classmark.formats.records import Reference
+
+
+def write_ris(references: Iterable[Reference], path: Path | str) -> int:
+    """Write references, and return how many: type, id, title, and a note if any."""
+    count = 0
+    with writing(path) as file:
+        for reference in references:
+            tags = {"TY": "GEN", "ID": reference.id, "TI": reference.title}
+            tags["N1"] = reference.note
+            for tag, text in tags.items():
+                if text:
+                    file.write(f"{tag}  - {' '.join(text.split())}\r\n")
+            file.write("ER  - \r\n\r\n")
+            count += 1
+    return count
+
+
+_UNFIT = re.compile(r"[^A-Za-z0-9:./+_-]")
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "%": r"\%", "&": r"\&",
+    "#": r"\#", "$": r"\$", "_": r"\_", "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}  # fmt: skip
+
+
+def write_bibtex(references: Iterable[Reference], path: Path | str) -> int:
+    """Write ``@misc`` entries, and return how many.
+
+    Keys are ids with other signs than letters, digits and ``:./+_-`` replaced; the id
+    itself is in ``howpublished`` where its key differs.
+    """
+    keys: set[str] = set()
+    with writing(path) as file:
+        for reference in references:
+            key = _key(reference.id, keys)
+            fields = {
+                "title": reference.title,
+                "howpublished": "" if key == reference.id else reference.id,
+                "note": reference.note,
+            }
+            said = [f"  {n} = {{{_plain(t)}}}" for n, t in fields.items() if t]
+            file.write("@misc{" + ",\n".join([key, *said]) + "\n}\n\n")
+    return len(keys)
+
+
+def _key(id_: str, taken: set[str]) -> str:
+    """Make a key of an id that none before has."""
+    plain = _UNFIT.sub("-", id_)
+    key, count = plain, 1
+    while key in taken:
+        count += 1
+        key = f"{plain}:{count}"
+    taken.add(key)
+    return key
+
+
+def _plain(text: str) -> str:
+    return "".join(_SPECIAL.get(sign, sign) for sign in " ".join(text.split()))

@@ -1,0 +1,168 @@
+"""What readers yield and writers take: records, references, examples, judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from classmark.corpus.documents import Document
+from classmark.problems import Mistake, UnreadableFile
+from classmark.sparse import Rows, stack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+PRIMARY, SECONDARY = 2.0, 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A document with what its file said about it.
+
+    labels : category → grade (2 primary, 1 assigned or secondary), in the file's order;
+    meta : short facts that are not text to be analysed (split, date, source…);
+    links : (target id, anchor text) pairs;
+    preferences : (winner, loser) → weight, what the labels do not say.
+    """
+
+    document: Document
+    labels: Mapping[str, float] = field(default_factory=dict)
+    meta: Mapping[str, str] = field(default_factory=dict)
+    links: tuple[tuple[str, str], ...] = ()
+    preferences: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The document's id."""
+        return self.document.id
+
+
+class Reference(NamedTuple):
+    """A document to be cited;  note : why it is in the list."""
+
+    id: str
+    title: str = ""
+    note: str = ""
+
+
+class Ids:
+    """The ids of one collection, each allowed once.
+
+    >>> ids = Ids()
+    >>> ids.new("a", "notes.jsonl", 1)
+    'a'
+    """
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+
+    def new(self, name: str, path: str, line: int | None) -> str:
+        """Return the id, or raise when it is empty or was there before."""
+        if not name or name.isspace():
+            raise UnreadableFile(path, line, "an empty id: give every document one")
+        if name in self.seen:
+            raise UnreadableFile(
+                path, line, f"id {name!r} is there a second time: make ids unique"
+            )
+        self.seen.add(name)
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Sparse vectors with what their file said about them.
+
+    rows : the vectors, shape (n, width), zeros not stored;
+    labels : for each row its labels, as written in the file;
+    qids : for each row its query, or nothing where the file has none;
+    comments : for each row the text after ``#``, or nothing where the file has none;
+    lines : for each row the line it stood on, where it comes from a file;
+    feature_names, label_names : of all columns and of all labels, where the file says.
+    """
+
+    rows: Rows
+    labels: tuple[tuple[str, ...], ...]
+    qids: tuple[str, ...] = ()
+    comments: tuple[str, ...] = ()
+    feature_names: tuple[str, ...] = ()
+    label_names: tuple[str, ...] = ()
+    lines: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("labels", "qids", "comments"):
+            length = len(getattr(self, name))
+            if length != len(self.rows) and (length or name == "labels"):
+                raise Mistake(f"{name}: {length} for {len(self.rows)} rows")
+        if self.feature_names and len(self.feature_names) != self.rows.width:
+            raise Mistake(
+                f"feature_names: {len(self.feature_names)} for "
+                f"{self.rows.width} columns"
+            )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def together(blocks: Iterable[Examples]) -> Examples:
+    """Put blocks of one file one below the other."""
+    parts = list(blocks)
+    if not parts:
+        empty = Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), 0)
+        return Examples(empty, ())
+    return Examples(
+        stack([part.rows for part in parts]),
+        tuple(labels for part in parts for labels in part.labels),
+        tuple(_filled("qids", parts)),
+        tuple(_filled("comments", parts)),
+        parts[0].feature_names,
+        parts[0].label_names,
+        tuple(line for part in parts for line in part.lines),
+    )
+
+
+def _filled(name: str, parts: list[Examples]) -> list[str]:
+    """Join a column that some blocks may lack; lacking everywhere, it stays empty."""
+    if not any(getattr(part, name) for part in parts):
+        return []
+    return [
+        text for part in parts for text in getattr(part, name) or [""] * len(part.rows)
+    ]
+
+
+class Judgment(NamedTuple):
+    """How relevant a document is to a query: 0 is not."""
+
+    query: str
+    document: str
+    grade: float
+
+
+class Retrieved(NamedTuple):
+    """A line of a run: what a system returned for a query, and how sure it was."""
+
+    query: str
+    document: str
+    score: float
+    rank: int
+    run: str
+
+
+def gather(found: Iterable[Judgment | Retrieved]) -> dict[str, dict[str, float]]:
+    """Collect query → document → grade or score, as the measures take them.
+
+    >>> gather([Judgment("q1", "d3", 2.0), Judgment("q1", "d5", 0.0)])
+    {'q1': {'d3': 2.0, 'd5': 0.0}}
+    """
+    gathered: dict[str, dict[str, float]] = {}
+    for query, document, number, *_ in found:
+        numbers = gathered.setdefault(query, {})
+        if numbers.setdefault(document, number) != number:
+            raise Mistake(
+                f"query {query!r}, document {document!r}: both {numbers[document]} and "
+                f"{number}: leave one"
+            )
+    return gathered

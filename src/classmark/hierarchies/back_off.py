@@ -1,0 +1,398 @@
+"""How deep in the tree can a document be placed with confidence?"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from copy import copy
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.estimator import Estimator
+from classmark.hierarchies.flat import categories_in
+from classmark.hierarchies.held_out import numbered
+from classmark.hierarchies.nodes import fitted_scale
+from classmark.hierarchies.paths import (
+    Ground,
+    Kept,
+    Placed,
+    Ways,
+    joined,
+    right_steps,
+    traded,
+    ways_down,
+)
+from classmark.hierarchies.places import Places, places_of
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.randomness import generator
+from classmark.sparse import Rows, take
+from classmark.taxonomy.tree import Dummy, Taxonomy
+
+KNOTS = 6  # of each feature, at its quantiles
+PENALTY = 5.0  # on the squares of the weights
+MANY = 5000  # documents are enough to learn from
+
+
+class Assurance:
+    """A logistic model of "this node is right", additive in bent lines.
+
+    logit q = b + Σ_features Σ_pieces w · (how far the feature has come in the piece,
+    from 0 to 1), the pieces lying between quantiles: a feature may say much where it is
+    small and nothing where it is large. Weights and bias minimise the log-loss plus ½
+    ``PENALTY`` ‖w‖².
+
+    knots : (features, KNOTS);  weights : (features · (KNOTS − 1) + 1,), the bias last.
+
+    >>> x = np.linspace(0.0, 1.0, 5000)[:, np.newaxis]
+    >>> sure = Assurance.learned(x, x[:, 0] > 0.5)
+    >>> sure.of(np.array([[0.1], [0.9]])).round(1).tolist()
+    [0.0, 1.0]
+    """
+
+    def __init__(self, knots: Floats, weights: Floats) -> None:
+        self.knots = knots
+        self.weights = weights
+
+    @classmethod
+    def learned(cls, features: Floats, right: Bools) -> Assurance:
+        """Learn from features (m, f) and whether each was right, (m,)."""
+        from scipy.optimize import minimize
+
+        shares = np.linspace(0.0, 1.0, KNOTS)
+        knots = np.quantile(features, shares, axis=0).T
+        design, y = _come(features, knots), right.astype(np.float64)
+
+        def cost(w: Floats) -> tuple[float, Floats]:
+            margin = design @ w
+            held = np.append(w[:-1], 0.0)
+            loss = np.logaddexp(0.0, margin) - y * margin
+            slope = design.T @ (_chance(margin) - y) + PENALTY * held
+            return float(loss.sum() + 0.5 * PENALTY * held @ held), slope
+
+        start = np.zeros(design.shape[1])
+        found: Any = minimize(
+            cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 100}
+        )
+        return cls(knots, found.x)
+
+    def of(self, features: Floats) -> Floats:
+        """The probability that each is right: features (m, f)."""
+        return _chance(_come(features, self.knots) @ self.weights)
+
+
+def crossed(
+    features: Floats,
+    right: Bools,
+    told: Bools,
+    n_folds: int = 5,
+) -> Floats:
+    """Probabilities (n, steps), each by a model that learned from other documents.
+
+    features : (n, steps, f);  right, told : (n, steps), the latter where there is
+    something to say; elsewhere 0.
+    """
+    n = len(features)
+    fold = generator(0).permutation(n) % min(n_folds, max(n, 1))
+    found = np.zeros(right.shape)
+    for at in range(int(fold.max(initial=-1)) + 1):
+        here, others = fold == at, np.flatnonzero(fold != at)
+        model = learned_from(features, right, told, others if len(others) else None)
+        found[here] = spread(model, features[here], told[here])
+    return found
+
+
+def learned_from(
+    features: Floats,
+    right: Bools,
+    told: Bools,
+    documents: Ints | None = None,
+) -> Assurance:
+    """Learn from all steps of some documents; of very many, of MANY spread evenly."""
+    which = np.arange(len(features)) if documents is None else documents
+    which = which[:: max(1, -(-len(which) // MANY))]
+    mask = told[which]
+    return Assurance.learned(features[which][mask], right[which][mask])
+
+
+def spread(model: Assurance, features: Floats, told: Bools) -> Floats:
+    """Probabilities (n, steps); what is right below is right above, so they fall."""
+    found = np.zeros(told.shape)
+    if told.any():
+        found[told] = model.of(features[told])
+    return np.maximum.accumulate(found[:, ::-1], axis=1)[:, ::-1]
+
+
+def _come(features: Floats, knots: Floats) -> Floats:
+    """How far each feature has come in each piece, and a 1 for the bias."""
+    low, high = knots[:, :-1], knots[:, 1:]
+    wide = np.maximum(high - low, 1e-12)
+    come = np.clip((features[:, :, np.newaxis] - low) / wide, 0.0, 1.0)
+    return np.column_stack((come.reshape(len(features), -1), np.ones(len(features))))
+
+
+def _chance(margin: Floats) -> Floats:
+    half: Floats = np.tanh(margin / 2)
+    return (1 + half) / 2
+
+
+CELLS = 1 << 22  # probabilities held together
+SHARES = np.arange(1, 100) / 100  # precisions whose thresholds are kept
+PLAIN = (str, int, float, bool, type(None))  # names that JSON can hold
+
+
+class BackOff(Estimator):
+    """Places documents as deep in a taxonomy as can be said with a given precision.
+
+    Scores of the classes become probabilities p by a softmax whose temperature is
+    fitted on held-out documents [Guo17]; that of a node is Σ p over the classes below
+    it. From the root the way leads to the likeliest daughter, again and again. How sure
+    one can be of each node on it is learned from held-out documents as well
+    (``Assurance``; such sums are too bold near the leaves and too shy near the root).
+    The document is placed at the last node that is sure enough. A node above all
+    classes (the root, or a chain below it) says nothing: a document that gets no
+    further is left to the expert.
+
+    What is right below is right above, so one threshold decides how deep all documents
+    go. It is the lowest under which, of the held-out documents placed, the share that
+    is right is at least ``precision``: the node is a true category, or above one. An
+    inner category that has documents of its own is a leaf of the tree (see ``Places``):
+    placed there, only its own are right.
+
+    Documents of several categories: p is fitted so that Σ p over the true ones is
+    likely, which makes the probability of a node the chance that a true one is below
+    it, were one guess allowed; a document has one place.
+
+    taxonomy : a ``Taxonomy``;  confidence : None for the share as it is; else, for
+    instance 0.9, the lower bound of its one-sided Clopper–Pearson interval is to reach
+    ``precision``, which guards against few held-out documents.
+
+    Attributes: scale_ (1/temperature), assurance_, threshold_ (inf: nothing is precise
+    enough), thresholds_ (for 1 % to 99 %: see ``at``), classes_, sizes_ (held-out
+    documents of each), held_out_ (what it came to on the documents it was fitted on).
+
+    >>> tree = Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2), ("b", 3)])
+    >>> scores = [[9.0, 1.0, 0.0], [5.0, 5.1, 0.0], [5.1, 5.0, 0.0], [0.0, 1.0, 9.0]]
+    >>> placing = BackOff(tree).fit(scores, [1, 1, 2, 3], classes=[1, 2, 3])
+    >>> placing.place([[8.0, 1.0, 0.0], [5.0, 5.0, 0.0]]).nodes
+    [1, 'a']
+    """
+
+    def __init__(
+        self,
+        taxonomy: Taxonomy,
+        precision: float = 0.95,
+        confidence: float | None = None,
+    ) -> None:
+        self.taxonomy = taxonomy
+        self.precision = precision
+        self.confidence = confidence
+
+    def fit(
+        self,
+        scores: Any,
+        y: Iterable[Any],
+        classes: Sequence[Hashable] | None = None,
+    ) -> Self:
+        """Learn temperature and threshold from held-out scores.
+
+        scores : (n, classes), of documents the classifier did not learn from, −inf for
+        a class it knew no document of;  y : the category of each, or a list of several;
+        documents without one are not used;  classes : what the columns stand for (a
+        classifier's ``classes_``), by default ``places_of(taxonomy, y).named``.
+        """
+        for name in ("precision", "confidence"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < 1:
+                raise Mistake(f"{name} is {value}: give a share between 0 and 1")
+        given, table = categories_in(y), np.asarray(scores, np.float64)
+        if table.ndim != 2 or len(table) != len(given):
+            raise Mistake(
+                f"scores has shape {table.shape}, y {len(given)} entries: give a row "
+                "of scores for each document"
+            )
+        named = places_of(self.taxonomy, given).named if classes is None else classes
+        self._settle(list(named))
+        known = set(self.classes_)
+        own = [[name for name in names if name in known] for names in given]
+        told = np.array([bool(names) for names in given], np.bool_)
+        labels = numbered(own, self.classes_)
+        self.scale_ = fitted_scale(table, labels)
+        self.sizes_ = np.bincount(labels.columns, minlength=labels.width)
+        self._learn(self._raw(table[told]), [names for names in given if names])
+        return self
+
+    def _learn(self, ways: Ways, given: list[list[Any]]) -> None:
+        """Learn what to make of the ways: how sure each step is, and what is enough.
+
+        The threshold is chosen on probabilities that each come from other documents.
+        """
+        right, told = right_steps(ways, self._places, given), ways.told
+        chances = crossed(ways.features, right, told)
+        judged = ways._replace(chances=np.where(told, chances, ways.chances))
+        self.assurance_ = learned_from(ways.features, right, told)
+        trade = traded(judged.chances, right, self.confidence)
+        self.threshold_ = trade.lowest(self.precision)
+        self.thresholds_ = [trade.lowest(share) for share in SHARES]
+        self.held_out_ = self._kept(judged, right)
+
+    def place(self, scores: Any) -> Placed:
+        """Put documents where they can be put: scores (n, classes), as fitted."""
+        nodes, chances = self._ways(scores).ends(self.threshold_)
+        names = [None if v < 0 else self._name(int(v)) for v in nodes]
+        return Placed(names, [self._kind_of(int(v)) for v in nodes], chances)
+
+    def at(self, precision: float) -> BackOff:
+        """The same for another precision, rounded up to whole percents."""
+        self._require_fitted()
+        if not 0 < precision <= SHARES[-1]:
+            raise Mistake(
+                f"precision is {precision}: give more than 0, at most {SHARES[-1]}"
+            )
+        self._below  # noqa: B018 (found once, for all precisions)
+        other = copy(self)
+        other.precision = precision
+        near = min(int(np.searchsorted(SHARES, precision - 1e-9)), len(SHARES) - 1)
+        other.threshold_ = self.thresholds_[near]
+        return other
+
+    def measure(self, scores: Any, y: Iterable[Any]) -> Kept:
+        """How precisely documents of known categories are placed, and where."""
+        ways, given = self._ways(scores), categories_in(y)
+        if len(given) != len(ways.nodes):
+            raise Mistake(f"scores has {len(ways.nodes)} rows, y {len(given)}")
+        return self._kept(ways, right_steps(ways, self._places, given))
+
+    def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """What was learned and the taxonomy, as arrays and settings fit for JSON."""
+        self._require_fitted()
+        tree = self.taxonomy
+        odd = [node for node in tree if not isinstance(node, PLAIN)]
+        if odd:
+            raise Mistake(f"category {odd[0]!r}: only texts and numbers can be kept")
+        edges = np.array([tree.numbers(edge) for edge in tree.edges], np.int64)
+        arrays: dict[str, Array] = {
+            "edges": edges.reshape(-1, 2),
+            "classes": tree.numbers(self.classes_),
+        }
+        return arrays, {
+            "precision": self.precision,
+            "confidence": self.confidence,
+            "scale": self.scale_,
+            "threshold": _plain(self.threshold_),
+            "thresholds": [_plain(value) for value in self.thresholds_],
+            "knots": self.assurance_.knots.tolist(),
+            "weights": self.assurance_.weights.tolist(),
+            "held_out": list(self.held_out_),
+            "sizes": [self.classes_, self.sizes_.tolist()],
+            "nodes": tree.nodes,
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, Array], settings: Mapping[str, Any]
+    ) -> Self:
+        """The one that :meth:`to_arrays` described.
+
+        The taxonomy and the classes (``nodes``, ``edges``, ``classes``) may be others
+        than it was fitted with: a class it does not know counts as one without
+        documents.
+        """
+        nodes = settings["nodes"]
+        edges = [(nodes[u], nodes[v]) for u, v in arrays["edges"].tolist()]
+        tree = Taxonomy(edges, nodes=nodes)
+        found = cls(tree, settings["precision"], settings["confidence"])
+        found.scale_ = settings["scale"]
+        found.threshold_ = _number(settings["threshold"])
+        found.thresholds_ = [_number(value) for value in settings["thresholds"]]
+        found.held_out_ = Kept(*settings["held_out"])
+        found._settle([nodes[v] for v in arrays["classes"].tolist()])
+        known = dict(zip(*settings["sizes"], strict=True))
+        found.sizes_ = np.array([known.get(name, 0) for name in found.classes_])
+        parts = (np.array(settings[name]) for name in ("knots", "weights"))
+        found.assurance_ = Assurance(*parts)
+        return found
+
+    def _settle(self, classes: list[Any]) -> None:
+        """Know what the classes are; what was found out of others is forgotten."""
+        for found in ("_places", "_below"):
+            self.__dict__.pop(found, None)
+        unknown = [name for name in classes if name not in self.taxonomy]
+        if unknown or len(set(classes)) < len(classes):
+            raise Mistake(
+                f"classes: {unknown[0]!r} is not a category of the taxonomy"
+                if unknown
+                else "classes: a category occurs twice: give each one once"
+            )
+        self.classes_ = classes
+
+    @cached_property
+    def _places(self) -> Places:
+        """Where the classes are in the tree."""
+        return places_of(self.taxonomy, [self.classes_])
+
+    @cached_property
+    def _below(self) -> Rows:
+        """1 where a class is a node or below it, shape (classes, nodes)."""
+        place = {name: at for at, name in enumerate(self._places.named)}
+        return take(self._places.above, [place[name] for name in self.classes_])
+
+    def _ways(self, scores: Any) -> Ways:
+        """The ways down, with how sure each step is."""
+        self._require_fitted()
+        ways = self._raw(scores)
+        told = ways.told
+        sure = spread(self.assurance_, ways.features, told)
+        return ways._replace(chances=np.where(told, sure, ways.chances))
+
+    def _raw(self, scores: Any) -> Ways:
+        table = np.asarray(scores, np.float64)
+        if table.ndim != 2 or table.shape[1] != len(self.classes_):
+            raise Mistake(
+                f"scores has shape {table.shape}: give {len(self.classes_)} columns, "
+                "one for each of classes_"
+            )
+        step = max(1, CELLS // self._places.size)
+        starts = range(0, max(1, len(table)), step)
+        return joined(
+            [
+                ways_down(
+                    self._places,
+                    Ground(self._below, self.sizes_),
+                    table[start : start + step],
+                    self.scale_,
+                )
+                for start in track(starts, "going down", len(starts))
+            ]
+        )
+
+    def _kept(self, ways: Ways, right: Bools) -> Kept:
+        nodes, _ = ways.ends(self.threshold_)
+        kinds = np.array([self._kind_of(int(v)) for v in nodes])
+        true = (right & (ways.nodes == nodes[:, np.newaxis])).any(axis=1)
+        placed, n = int((nodes >= 0).sum()), max(1, len(nodes))
+        return Kept(
+            len(nodes),
+            float(true.sum() / placed) if placed else 1.0,
+            *(float((kinds == kind).sum() / n) for kind in ("leaf", "inner", "left")),
+        )
+
+    def _kind_of(self, node: int) -> str:
+        if node < 0:
+            return "left"
+        return "inner" if len(self._places.daughters(node)) else "leaf"
+
+    def _name(self, node: int) -> Any:
+        name = self._places.tree.nodes[node]
+        return name.of if isinstance(name, Dummy) else name
+
+
+def _plain(threshold: float) -> float | None:
+    """JSON has no infinity."""
+    return None if np.isinf(threshold) else float(threshold)
+
+
+def _number(threshold: float | None) -> float:
+    return np.inf if threshold is None else threshold

@@ -1,1 +1,0 @@
-"""Down the tree, one classifier after the other."""

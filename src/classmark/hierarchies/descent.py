@@ -1,0 +1,352 @@
+"""Documents go down a tree: nodes as arrays, walks in blocks, the way to a leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.arrays import Array, Floats, Ints
+from classmark.hierarchies.nodes import NOWHERE
+from classmark.hierarchies.places import Shape
+from classmark.progress import track
+from classmark.sparse import Rows
+
+WEIGHTS_AT_ONCE = 1 << 20  # weights looked at together
+MOST = 1 << 16  # daughters that 16 bits can tell apart
+
+
+class Piece(NamedTuple):
+    """A node's weights by feature.
+
+    features : uint32 (m,), increasing;  offsets : uint32 (m + 1,): feature ``p`` has
+    the entries offsets[p]:offsets[p + 1];  daughter : uint16 or uint32 (entries,);
+    weight : float32 (entries,);  bias, slope : float64 (d,): slope_j is added to all
+    weights of daughter j;  lost, whole : Σ w² of what was dropped, and of all.
+    """
+
+    features: NDArray[np.uint32]
+    offsets: NDArray[np.uint32]
+    daughter: Array
+    weight: NDArray[np.float32]
+    bias: Floats
+    slope: Floats
+    lost: float
+    whole: float
+
+
+def piece_of(
+    features: NDArray[np.uint32],
+    weights: Any,
+    bias: Array,
+    base: str,
+    drop: float,
+) -> Piece:
+    """Keep the weights that are more than ``drop`` times the node's largest.
+
+    weights : shape (m, d), dense or csr. In naive Bayes a daughter has the same weight
+    for every feature it has never seen: this is its slope, and only what differs from
+    it is kept.
+
+    >>> weights = np.array([[1.0, 0.0], [0.1, -2.0]])
+    >>> found = piece_of(np.array([3, 5], np.uint32), weights, np.zeros(2), "svm", 0.1)
+    >>> found.offsets.tolist(), found.daughter.tolist(), found.weight.tolist()
+    ([0, 1, 2], [0, 1], [1.0, -2.0])
+    """
+    m, d = weights.shape
+    slope = np.zeros(d)
+    if base == "naive-bayes" and m:
+        slope = weights.min(axis=0).astype(np.float64)
+    largest = max(
+        (np.abs(w).max(initial=0.0) for _, _, w in _blocks(weights, slope)), default=0.0
+    )
+    small: Any = np.uint16 if d <= MOST else np.uint32
+    kept = [(np.empty(0, small), np.empty(0, np.float32))]
+    counts = np.zeros(m, np.int64)
+    lost = whole = 0.0
+    for rows, columns, values in _blocks(weights, slope):
+        size = np.abs(values)
+        chosen = size > drop * largest
+        squares = size * size
+        whole += float(squares.sum())
+        lost += float(squares[~chosen].sum())
+        counts += np.bincount(rows[chosen], minlength=m)
+        kept.append((columns[chosen].astype(small), values[chosen].astype(np.float32)))
+    daughter, weight = (np.concatenate([part[i] for part in kept]) for i in range(2))
+    used = np.arange(m) if base == "naive-bayes" else np.flatnonzero(counts)
+    offsets = np.zeros(len(used) + 1, np.uint32)
+    np.cumsum(counts[used], out=offsets[1:])
+    return Piece(
+        features[used], offsets, daughter, weight,
+        np.asarray(bias, np.float64), slope, lost, whole,
+    )  # fmt: skip
+
+
+def _blocks(weights: Any, slope: Floats) -> Iterator[tuple[Any, Any, Any]]:
+    """Rows, columns and values that are not 0, some rows at a time."""
+    step = max(1, WEIGHTS_AT_ONCE // max(1, weights.shape[1]))
+    for start in range(0, weights.shape[0], step):
+        part = weights[start : start + step]
+        if hasattr(part, "tocoo"):
+            part = part.tocoo()
+            yield part.row + start, part.col, part.data.astype(np.float64)
+            continue
+        part = part - slope if slope.any() else part
+        rows, columns = np.nonzero(part)
+        yield rows + start, columns, part[rows, columns].astype(np.float64)
+
+
+NAMES = (
+    "starts", "codes", "bias", "slope", "feature_starts", "features", "entry_starts",
+    "offsets", "daughter", "weight",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What all nodes have learned.
+
+    arrays : as ``NAMES`` says; ``kernels`` explains them. None is ever written to.
+    dropped : the share of Σ w² that was not kept.
+    """
+
+    arrays: tuple[Array, ...]
+    dropped: float
+
+    @property
+    def size_bytes(self) -> int:
+        """What the arrays take."""
+        return sum(array.nbytes for array in self.arrays)
+
+    @property
+    def named(self) -> dict[str, Array]:
+        """The arrays by name."""
+        return dict(zip(NAMES, self.arrays, strict=True))
+
+    @property
+    def widest(self) -> int:
+        """The most daughters a node has."""
+        return int(np.diff(self.arrays[0]).max())
+
+    @cached_property
+    def plain(self) -> tuple[Array, ...]:
+        """The arrays without the manners of mapped ones, which take their time."""
+        return tuple(array.view(np.ndarray) for array in self.arrays)
+
+    @cached_property
+    def _by_code(self) -> tuple[Array, Ints]:
+        """The codes of all daughters, sorted, and the inner node that has each."""
+        starts, codes = self.plain[:2]
+        order = np.argsort(codes, kind="stable")
+        owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        return codes[order], owner[order]
+
+    def mothers(self, code: int) -> list[int]:
+        """The inner nodes that have a leaf, or an inner node, among their daughters."""
+        codes, owner = self._by_code
+        low, high = np.searchsorted(codes, [code, code + 1])
+        found: list[int] = owner[low:high].tolist()
+        return found
+
+    def piece(self, at: int) -> Piece:
+        """What inner node ``at`` has learned."""
+        starts, _, bias, slope, first, features, entry, offsets, daughter, weight = (
+            self.plain
+        )
+        mine = slice(starts[at], starts[at + 1])
+        entries = slice(entry[at], entry[at + 1])
+        return Piece(
+            features[first[at] : first[at + 1]],
+            offsets[first[at] + at : first[at + 1] + at + 1],
+            daughter[entries], weight[entries], bias[mine], slope[mine], 0.0, 0.0,
+        )  # fmt: skip
+
+
+def gather(shape: Shape, pieces: Sequence[Piece]) -> Trained:
+    """Put the pieces of all inner nodes, in the order of ``shape``, together."""
+    whole = sum(piece.whole for piece in pieces)
+    lost = sum(piece.lost for piece in pieces)
+    joined: dict[str, Any] = {"starts": shape.starts, "codes": shape.codes}
+    for name in ("bias", "slope", "features", "offsets", "daughter", "weight"):
+        joined[name] = np.concatenate([getattr(piece, name) for piece in pieces])
+    joined["feature_starts"] = _ends([len(piece.features) for piece in pieces])
+    joined["entry_starts"] = _ends([len(piece.weight) for piece in pieces])
+    arrays = tuple(joined[name] for name in NAMES)
+    return Trained(read_only(arrays), lost / whole if whole else 0.0)
+
+
+def read_only(arrays: Sequence[Array]) -> tuple[Array, ...]:
+    """Views that refuse writing, as mapped files are: kernels see one type."""
+    views = tuple(array.view() for array in arrays)
+    for view in views:
+        view.flags.writeable = False
+    return views
+
+
+def _ends(lengths: list[int]) -> Ints:
+    return np.cumsum([0, *lengths]).astype(np.int64)
+
+
+DOCUMENTS_AT_ONCE = 256  # documents that go down together
+Found = tuple[Ints, Floats]
+
+
+def by_beam(
+    trained: Trained, rows: Rows, scale: float, beam: int, threads: int
+) -> Found:
+    """The leaves a beam search ends in, best first, and their log-probabilities.
+
+    Shape (n, beam) each; −1 and −∞ where fewer leaves were reached.
+    """
+    from classmark.hierarchies.kernels import descend
+
+    found = np.empty((len(rows), beam), np.int64)
+    scores = np.empty((len(rows), beam))
+
+    def walk(low: int, high: int) -> None:
+        descend(
+            rows.starts[low : high + 1], rows.columns, rows.values, trained.arrays,
+            scale, beam, trained.widest, found[low:high], scores[low:high],
+        )  # fmt: skip
+
+    _in_blocks(walk, len(rows), threads)
+    return found, scores
+
+
+def by_best_first(
+    trained: Trained, rows: Rows, scale: float, leaves: tuple[int, int, float],
+    threads: int,
+) -> Found:  # fmt: skip
+    """The most probable leaves, best first, and their log-probabilities, exactly.
+
+    leaves : how many there are, how many are wanted at most, and the log of the least
+    ratio of a leaf's probability to that of the best. Shape (n, wanted) each.
+    """
+    from classmark.hierarchies.kernels import best_first
+
+    n_leaves, wanted, ratio = leaves
+    found = np.empty((len(rows), wanted), np.int64)
+    scores = np.empty((len(rows), wanted))
+
+    def walk(low: int, high: int) -> None:
+        best_first(
+            rows.starts[low : high + 1], rows.columns, rows.values, trained.arrays,
+            scale, ratio, n_leaves, found[low:high], scores[low:high],
+        )  # fmt: skip
+
+    _in_blocks(walk, len(rows), threads)
+    return found, scores
+
+
+def everywhere(
+    trained: Trained, rows: Rows, scale: float, n_leaves: int, threads: int,
+    *, margins: bool = False,
+) -> Floats:  # fmt: skip
+    """The log-probability, or the least margin, of every leaf, shape (n, leaves)."""
+    from classmark.hierarchies.kernels import all_leaves
+
+    out = np.empty((len(rows), n_leaves))
+
+    def walk(low: int, high: int) -> None:
+        all_leaves(
+            rows.starts[low : high + 1], rows.columns, rows.values, trained.arrays,
+            scale, margins, out[low:high],
+        )  # fmt: skip
+
+    _in_blocks(walk, len(rows), threads)
+    return out
+
+
+def _in_blocks(walk: Callable[[int, int], None], n: int, threads: int) -> None:
+    spans: Any = [
+        (low, min(low + DOCUMENTS_AT_ONCE, n)) for low in range(0, n, DOCUMENTS_AT_ONCE)
+    ]
+    if threads == 1 or len(spans) < 2:
+        for span in track(spans, "documents", len(spans)):
+            walk(*span)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        walks = [pool.submit(walk, *span) for span in spans]
+        for done in track(walks, "documents", len(walks)):
+            done.result()
+
+
+Step = tuple[int, int]  # an inner node, and the place of a daughter among its own
+
+
+def path_parts(
+    trained: Trained, columns: Any, values: Any, leaf: int, scale: float
+) -> Floats:
+    """Σ over the best path of x_f (w_{v,f} − mean over sisters w_{s,f}).
+
+    Sisters are the daughters that have documents. Shape: that of ``columns``.
+    """
+    parts = np.zeros(len(columns))
+    for at, j in best_path(trained, columns, values, leaf, scale):
+        piece = trained.piece(at)
+        if not len(piece.features):
+            continue
+        known = piece.bias > NOWHERE / 2
+        place = np.searchsorted(piece.features, columns)
+        place[place == len(piece.features)] = 0
+        terms = np.flatnonzero(piece.features[place] == columns)
+        daughter, weight, owner = _entries(piece, place[terms])
+        slope = piece.slope.astype(np.float64)
+        usual, share = slope[j] - slope[known].mean(), 1.0 / max(known.sum(), 1)
+        lead = (daughter == j) - share * known[daughter]
+        more = np.bincount(owner, weight * lead, len(terms))
+        parts[terms] += values[terms] * (usual + more)
+    return parts
+
+
+def _entries(piece: Piece, features: Any) -> tuple[Any, Any, Any]:
+    """Daughter, weight, and the place in ``features`` of each weight of these."""
+    first = piece.offsets[features].astype(np.int64)
+    count = piece.offsets[features + 1].astype(np.int64) - first
+    owner = np.repeat(np.arange(len(features)), count)
+    shift = np.repeat(first - np.cumsum(count) + count, count)
+    where = shift + np.arange(len(owner))
+    return piece.daughter[where], piece.weight[where].astype(np.float64), owner
+
+
+def best_path(
+    trained: Trained, columns: Any, values: Any, leaf: int, scale: float
+) -> list[Step]:
+    """The most probable way from the root to a leaf, node by node."""
+    from classmark.hierarchies.kernels import node_scores
+
+    starts, codes = trained.plain[:2]
+    n_inner = len(starts) - 1
+    scores = np.empty(trained.widest)
+    reach = {-n_inner: 0.0}
+    came: dict[int, Step] = {}
+    for at in _above(trained, leaf):
+        count = node_scores(at, columns, values, trained.arrays, scores)
+        odds = scores[:count] * scale
+        odds = odds - odds.max()
+        odds = odds - np.log(np.exp(odds).sum())
+        for j, code in enumerate(codes[starts[at] : starts[at + 1]].tolist()):
+            value = reach[at - n_inner] + float(odds[j])
+            if value > reach.get(code, -np.inf):
+                reach[code], came[code] = value, (at, j)
+    path, code = [], leaf
+    while code in came:
+        path.append(came[code])
+        code = came[code][0] - n_inner
+    return path[::-1]
+
+
+def _above(trained: Trained, leaf: int) -> list[int]:
+    """Inner nodes from which the leaf can be reached, parents first."""
+    n_inner, waiting = len(trained.arrays[0]) - 1, [leaf]
+    found: set[int] = set()
+    while waiting:
+        fresh = set(trained.mothers(waiting.pop())) - found
+        found |= fresh
+        waiting += [at - n_inner for at in fresh]
+    return sorted(found)

@@ -1,0 +1,214 @@
+"""HierarchicalSVM: each category's weights are pulled to those of its parent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from classmark.arrays import Floats, Ints
+from classmark.hierarchies.flat import LinearClassifier, listed
+from classmark.hierarchies.nodes import in_use, require
+from classmark.hierarchies.places import Places, places_of
+from classmark.hierarchies.taxonomy_ranker import require_taxonomy
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.solvers.hinge import Hinges, ascend
+from classmark.solvers.preference_sparse import bytes_in
+from classmark.sparse import Rows, rows_from, transpose, with_constant
+from classmark.taxonomy.tree import Taxonomy
+from classmark.validation import require_numbers
+
+NARROW = 10  # a leaf's problem is solved this much more closely than the whole
+
+
+class Leaf(NamedTuple):
+    """Where one leaf stands: what its hinges cost, and the duals that are not zero."""
+
+    cost: float
+    places: Ints
+    duals: Floats
+
+
+class HierarchicalSVM(LinearClassifier):
+    """Recursive regularisation of one-vs-rest hinges [GopalYang13]: HR-SVM.
+
+    min Σ_v ½‖w_v − w_parent(v)‖² + C Σ_leaves Σ_i (1 − s_i ⟨w_leaf, x_i⟩)₊ over all
+    nodes v, the parent of the root being 0, s_i = 1 where document i belongs to the
+    leaf, else −1; the bias is the weight of a constant 1. In turns: the leaves, each by
+    ascent around its parent; then all inner nodes at once, of which each is the mean of
+    its neighbours. The objective falls with every round.
+
+    rounds : at most; it ends sooner where a round gains less than ``tol`` of the
+        objective.  memory : what the weights of all nodes may take.
+    n_jobs : threads, over leaves.
+
+    A category with several parents is pulled to the first. ``objective_curve_`` has the
+    objective after each round, ``n_iter_`` their number.
+
+    >>> tree = Taxonomy([("r", "hot"), ("r", "ale"), ("hot", "tea"), ("hot", "mocha")])
+    >>> X, y = [[1.0, 1, 0], [1, 0, 1], [0, 0, 0.5]], ["tea", "mocha", "ale"]
+    >>> HierarchicalSVM(tree, C=10.0).fit(X, y).predict(X)
+    ['tea', 'mocha', 'ale']
+    """
+
+    def __init__(
+        self,
+        taxonomy: Taxonomy,
+        C: float = 1.0,
+        *,
+        rounds: int = 5,
+        tol: float = 1e-2,
+        memory: str = "2GB",
+        n_jobs: int = 1,
+        random_state: int = 0,
+    ) -> None:
+        self.taxonomy = taxonomy
+        self.C = C
+        self.rounds = rounds
+        self.tol = tol
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Iterable[Any]) -> Self:
+        """Learn from documents X, shape (n, features), and their categories."""
+        self._check()
+        rows, places = rows_from(X), places_of(self.taxonomy, listed(y))
+        if len(places.documents) != len(rows):
+            raise Mistake(
+                f"y has {len(places.documents)} entries for {len(rows)} documents: "
+                "give one each"
+            )
+        if not places.documents.nnz:
+            raise Mistake("y names no category: give at least one document a category")
+        features, compact = in_use(rows)
+        self._require_room(places, len(features))
+        tree = _Pulled(places, with_constant(compact, 1.0), self.C)
+        self.objective_curve_ = self._rounds(tree)
+        self.n_iter_ = len(self.objective_curve_)
+        learned = tree.W[places.leaves]
+        self.features_, self.bias_ = features, learned[:, -1].copy()
+        self.weights_ = np.ascontiguousarray(learned[:, :-1].T)
+        self.classes_, self.n_features_in_ = list(places.named), rows.width
+        return self
+
+    def _rounds(self, tree: _Pulled) -> list[float]:
+        found: list[float] = []
+        last = tree.objective()
+        for _ in track(range(self.rounds), "rounds", self.rounds):
+            tree.move_leaves(self.tol / NARROW, self.random_state, self.n_jobs)
+            tree.move_inner()
+            found.append(tree.objective())
+            if last - found[-1] <= self.tol * found[-1]:
+                break
+            last = found[-1]
+        return found
+
+    def _check(self) -> None:
+        require_taxonomy(self.taxonomy)
+        require_numbers(self, "C", "tol")
+        require_numbers(self, "rounds", "n_jobs", whole=True)
+        require("svm", self.C)
+        if self.rounds < 1 or self.n_jobs < 1 or not self.tol > 0:
+            raise Mistake(
+                f"rounds is {self.rounds}, n_jobs {self.n_jobs}, tol {self.tol}: give "
+                "1 or more rounds and threads, and a tol greater than 0"
+            )
+
+    def _require_room(self, places: Places, features: int) -> None:
+        need = 8 * (places.size + len(places.leaves)) * (features + 1)
+        if need > bytes_in(self.memory):
+            raise Mistake(
+                f"{places.size} nodes × {features} features need {need / 1e9:.3g} GB, "
+                f"more than memory={self.memory!r}: use a TopDownClassifier, or allow "
+                "more"
+            )
+
+
+class _Pulled:
+    """The weights of all nodes, shape (nodes, features), and where the leaves stand."""
+
+    def __init__(self, places: Places, rows: Rows, C: float) -> None:
+        self.rows, self.leaves, self.C = rows, places.leaves, C
+        self.members = transpose(places.documents)
+        self.parent = np.full(places.size, -1, np.int64)
+        self.parent[: len(places.tree)] = places.tree.lineage.parent
+        if places.root == len(places.tree):
+            self.parent[places.roots] = places.root
+        self.W = np.zeros((places.size, rows.width))
+        nothing = np.empty(0, np.int64)
+        start = Leaf(C * len(rows), nothing, np.empty(0))
+        self.stand = [start] * len(self.leaves)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """The inner nodes' equations: (1 + daughters) w − w_parent − Σ w_daughter = 0.
+
+        What is known, the leaves, stands on the right.
+        """
+        from scipy import sparse
+        from scipy.sparse.linalg import splu
+
+        n = len(self.parent)
+        below = np.flatnonzero(self.parent >= 0)
+        pairs: Any = (np.ones(len(below)), (self.parent[below], below))
+        joined = sparse.csr_matrix(pairs, shape=(n, n))
+        degree = 1.0 + np.asarray(joined.sum(axis=1)).ravel()
+        self.inner = np.setdiff1d(np.arange(n), self.leaves)
+        both = (sparse.diags(degree) - joined - joined.T).tocsr()[self.inner]
+        self.from_leaves = joined[self.inner][:, self.leaves]
+        if len(self.inner):
+            self.solved = splu(both[:, self.inner].tocsc())
+
+    def center(self, node: int) -> Floats:
+        """The weights of the parent, 0 above the root."""
+        above = self.parent[node]
+        return self.W[above] if above >= 0 else np.zeros(self.rows.width)
+
+    def objective(self) -> float:
+        """Σ ½‖w_v − w_parent‖² + what the leaves' hinges cost."""
+        pulls = (
+            np.square(self.W[v] - self.center(v)).sum() for v in range(len(self.W))
+        )
+        return float(0.5 * sum(pulls) + sum(leaf.cost for leaf in self.stand))
+
+    def move_leaves(self, tol: float, seed: int, threads: int) -> None:
+        """Solve every leaf's own problem around its parent."""
+        numbers = range(len(self.leaves))
+        if threads == 1:
+            for at in track(numbers, "leaves", len(numbers)):
+                self._move_leaf(at, tol, seed)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            for done in [pool.submit(self._move_leaf, n, tol, seed) for n in numbers]:
+                done.result()
+
+    def move_inner(self) -> None:
+        """All inner nodes at once, exactly, the leaves held."""
+        if len(self.inner):
+            known = self.from_leaves @ self.W[self.leaves]
+            self.W[self.inner] = self.solved.solve(np.asarray(known))
+
+    def _move_leaf(self, at: int, tol: float, seed: int) -> None:
+        """Take the leaf's solution, unless where it stands is as good."""
+        v, n, stand = int(self.leaves[at]), len(self.rows), self.stand[at]
+        center, signs = self.center(v), np.full(n, -1.0)
+        signs[self.members.row(at)[0].astype(np.int64)] = 1.0
+        hinges = Hinges(
+            np.arange(n, dtype=np.uint32), signs, np.full(n, self.C), np.ones(n)
+        )
+        duals = np.zeros(n)
+        duals[stand.places] = stand.duals
+        found = ascend(
+            [self.rows], hinges, center=center, duals=duals, tol=tol, random_state=seed
+        )
+        cost, places = stand.cost, np.flatnonzero(found.duals)
+        if found.objective < 0.5 * np.square(self.W[v] - center).sum() + cost:
+            self.W[v] = found.weights
+            cost = found.objective - 0.5 * float(
+                np.square(found.weights - center).sum()
+            )
+        self.stand[at] = Leaf(cost, places, found.duals[places])

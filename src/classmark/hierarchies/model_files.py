@@ -1,0 +1,380 @@
+"""Trained trees on disk, mapped and not read; a training that was killed goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from io import BufferedRandom
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Self
+from uuid import uuid4
+
+import numpy as np
+
+from classmark.arrays import Array
+from classmark.hierarchies.descent import MOST, NAMES, Piece, Trained, read_only
+from classmark.hierarchies.places import Places, Shape
+from classmark.problems import DamagedFolder, Mistake
+from classmark.sparse import Rows
+from classmark.storage import (
+    FolderWriter,
+    open_folder,
+    pack_strings,
+    save,
+    sync_folder,
+    unpack_strings,
+)
+from classmark.taxonomy.tree import Dummy, Taxonomy
+
+FORMAT, VERSION = "classmark-top-down", 1
+PIECEWISE = ("bias", "slope", "features", "offsets", "weight")
+AGAIN = "model-again"  # beside a model that it is to replace
+
+
+class Kept(NamedTuple):
+    """What a folder holds.
+
+    taxonomy : as it was given, without dummy leaves;  settings : the classifier's.
+    """
+
+    taxonomy: Taxonomy
+    places: Places
+    trained: Trained
+    settings: dict[str, Any]
+
+
+class Short(NamedTuple):
+    """The arrays that grow with the nodes alone, and the share of Σ w² dropped."""
+
+    arrays: dict[str, Array]
+    dropped: float
+
+
+def keep(folder: Path, kept: Kept) -> None:
+    """Write a new folder; it appears whole or not at all."""
+    arrays = kept.trained.named | _about(kept)
+    save(folder, FORMAT, VERSION, arrays, _facts(kept, kept.trained.dropped))
+
+
+def keep_pieces(
+    folder: Path, kept: Kept, shape: Shape, pieces: Iterable[Piece]
+) -> None:
+    """Write the same from the pieces of all inner nodes, one after the other.
+
+    No more than one piece is in memory; what ``kept`` says is trained is not looked at.
+    """
+    writer = FolderWriter(folder)
+    try:
+        sums = _append(writer, shape, pieces)
+        for name, array in (_about(kept) | sums.arrays).items():
+            writer.put(name, array)
+        writer.close(FORMAT, VERSION, _facts(kept, sums.dropped))
+    except BaseException:
+        writer.discard()
+        raise
+
+
+def _append(writer: FolderWriter, shape: Shape, pieces: Iterable[Piece]) -> Short:
+    """Write what is long; return what is short, and the share that was dropped."""
+    small = np.dtype(np.uint16 if shape.widest <= MOST else np.uint32)
+    features, entries, lost, whole = [0], [0], 0.0, 0.0
+    for piece in pieces:
+        for name in PIECEWISE:
+            writer.append(name, getattr(piece, name))
+        writer.append("daughter", piece.daughter.astype(small, copy=False))
+        features.append(features[-1] + len(piece.features))
+        entries.append(entries[-1] + len(piece.weight))
+        lost, whole = lost + piece.lost, whole + piece.whole
+    arrays = {
+        "starts": shape.starts, "codes": shape.codes,
+        "feature_starts": np.array(features, np.int64),
+        "entry_starts": np.array(entries, np.int64),
+    }  # fmt: skip
+    return Short(arrays, lost / whole if whole else 0.0)
+
+
+def keep_again(folder: Path, kept: Kept) -> None:
+    """Put a model in the place of ``folder / "model"``; ``tidy`` ends it if killed."""
+    keep(folder / AGAIN, kept)
+    (folder / "model").rename(folder / ".model.replaced.writing")
+    tidy(folder)
+
+
+def tidy(folder: Path) -> None:
+    """Remove or complete what a process that was killed has left."""
+    model, again = folder / "model", folder / AGAIN
+    if again.exists() and not model.exists():
+        again.rename(model)
+    for left in (again, *folder.glob(".*.writing")):
+        if left.exists():
+            shutil.rmtree(left)
+    if model.exists():
+        sync_folder(folder)
+
+
+def open_kept(folder: Path) -> Kept:
+    """Open a folder; its arrays are mapped, and read where documents come by.
+
+    Files are compared with their checksums first, which reads each once.
+    """
+    saved = open_folder(folder, FORMAT, VERSION)
+    arrays, settings = saved.arrays, dict(saved.settings)
+    texts = unpack_strings(arrays["nodes"], arrays["nodes_ends"])
+    nodes = [_read(node) for node in json.loads(f"[{','.join(texts)}]")]
+    edges = [(nodes[u], nodes[v]) for u, v in arrays["edges"].tolist()]
+    tree = Taxonomy(edges, nodes=nodes)
+    columns = np.array(arrays["labels_columns"])
+    starts = np.array(arrays["labels_starts"])
+    documents = Rows(starts, columns, np.ones(len(columns)), len(tree.leaf_numbers))
+    trained = Trained(
+        read_only([arrays[name] for name in NAMES]), settings.pop("dropped")
+    )
+    given = settings.pop("given")
+    taxonomy = tree if given == len(nodes) else _without(edges, nodes[:given])
+    return Kept(taxonomy, Places(tree, documents), trained, settings)
+
+
+def _about(kept: Kept) -> dict[str, Array]:
+    """The tree and where documents stand in it."""
+    tree, documents = kept.places.tree, kept.places.documents
+    number = {node: at for at, node in enumerate(tree.nodes)}
+    edges = [(number[u], number[v]) for u, v in tree.edges]
+    nodes, ends = pack_strings(
+        [json.dumps(_node_json(node), ensure_ascii=False) for node in tree.nodes]
+    )
+    return {
+        "edges": np.array(edges, np.int64).reshape(-1, 2),
+        "labels_starts": documents.starts,
+        "labels_columns": documents.columns,
+        "nodes": nodes,
+        "nodes_ends": ends,
+    }
+
+
+def _facts(kept: Kept, dropped: float) -> dict[str, Any]:
+    return {**kept.settings, "dropped": dropped, "given": len(kept.taxonomy)}
+
+
+def _without(edges: list[tuple[Any, Any]], given: list[Any]) -> Taxonomy:
+    """The tree of the given nodes alone."""
+    kept = set(given)
+    return Taxonomy([edge for edge in edges if edge[1] in kept], nodes=given)
+
+
+def _node_json(node: Any) -> Any:
+    """A category's name as JSON."""
+    if isinstance(node, Dummy):
+        return {"dummy": _node_json(node.of)}
+    if isinstance(node, tuple):
+        return {"tuple": [_node_json(part) for part in node]}
+    if isinstance(node, np.generic):
+        return node.item()
+    if node is None or isinstance(node, str | int | float):
+        return node
+    raise Mistake(
+        f"taxonomy: the category {node!r} cannot be saved: name categories by text, "
+        "numbers or tuples of them"
+    )
+
+
+def _read(written: Any) -> Any:
+    if not isinstance(written, dict):
+        return written
+    if "dummy" in written:
+        return Dummy(_read(written["dummy"]))
+    return tuple(_read(part) for part in written["tuple"])
+
+
+TRAINING_FORMAT, TRAINING_VERSION = "classmark-top-down-training", 1
+HEAD = struct.Struct("<4sIQQIIddI")  # sign, node, m, entries, d, bytes, Σw² (2), crc32
+SEAL = struct.Struct("<I")
+SIGN = b"NODE"
+PIECES = "pieces"  # the folder of what others write
+EVERY = 1.0  # seconds between two syncs
+
+
+class Finished:
+    """Pieces on disk, each with its checksum.
+
+    ``nodes.bin`` is appended to here; the files of ``pieces`` were written whole by
+    others (``write_pieces``). A record that was cut off is not counted, and is
+    overwritten. The folder belongs to one training: other documents, another tree or
+    other settings are refused.
+    """
+
+    def __init__(self, folder: Path, fingerprint: str) -> None:
+        self.folder = folder
+        self._claim(fingerprint)
+        path = folder / "nodes.bin"
+        self._where: dict[int, tuple[Path, int]] = {}
+        self._file: BufferedRandom = path.open("r+b" if path.exists() else "w+b")
+        self._lock(path)
+        whole = self._found(path)
+        self._file.seek(whole)
+        self._file.truncate()
+        self._synced = time.monotonic()
+        self.look()
+
+    def __contains__(self, node: object) -> bool:
+        return node in self._where
+
+    def look(self) -> None:
+        """Find what others have written by now."""
+        for path in sorted((self.folder / PIECES).glob("*.bin")):
+            self._found(path)
+
+    def piece(self, node: int) -> Piece:
+        """What a finished node has learned."""
+        path, start = self._where[node]
+        with path.open("rb") as file:
+            file.seek(start)
+            for record in _records(file, path.stat().st_size):
+                return record.piece
+        raise DamagedFolder(
+            f"{path} does not match its checksums: delete {self.folder}"
+        )
+
+    def add(self, node: int, piece: Piece) -> None:
+        """Write one more piece; it is there after a kill."""
+        self._where[node] = self.folder / "nodes.bin", self._file.tell()
+        for part in _node_bytes(node, piece):
+            self._file.write(part)
+        self._file.flush()
+        if time.monotonic() - self._synced > EVERY:
+            os.fsync(self._file.fileno())
+            self._synced = time.monotonic()
+
+    def forget(self) -> None:
+        """Remove the pieces: the whole model is elsewhere by now."""
+        self._where.clear()
+        self._file.truncate(0)
+        shutil.rmtree(self.folder / PIECES, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _claim(self, fingerprint: str) -> None:
+        mark = self.folder / "training"
+        if not mark.exists():
+            if self.folder.exists() and any(self.folder.glob("[!.]*")):
+                raise Mistake(
+                    f"{self.folder} is not empty and holds no training: give a new "
+                    "folder, or an empty one"
+                )
+            save(
+                mark,
+                TRAINING_FORMAT,
+                TRAINING_VERSION,
+                {},
+                {"fingerprint": fingerprint},
+            )
+        known = open_folder(mark, TRAINING_FORMAT, TRAINING_VERSION).settings[
+            "fingerprint"
+        ]
+        if known != fingerprint:
+            raise Mistake(
+                f"{self.folder} holds a training with other documents, another "
+                "taxonomy or other settings: give another folder, or delete this one"
+            )
+
+    def _lock(self, path: Path) -> None:
+        import fcntl
+
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._file.close()
+            raise Mistake(
+                f"{path}: another training is at work here: wait for its end, or give "
+                "another folder"
+            ) from None
+
+    def _found(self, path: Path) -> int:
+        """Note the whole records of a file; where they end."""
+        whole = 0
+        with path.open("rb") as file:
+            for record in _records(file, path.stat().st_size):
+                self._where[record.node] = path, whole
+                whole = file.tell()
+        return whole
+
+
+def write_pieces(
+    folder: Path, nodes: Sequence[int], pieces: Iterable[tuple[int, Piece]]
+) -> None:
+    """Write pieces where ``Finished`` looks for them, as they come: all or none.
+
+    The same nodes have the same file, whoever learns them.
+    """
+    digest = blake2b(repr(list(nodes)).encode(), digest_size=12).hexdigest()
+    path = folder / PIECES / f"{digest}.bin"
+    beside = path.with_name(f".{digest}.{uuid4().hex}.writing")
+    try:
+        with beside.open("xb") as file:
+            for node, piece in pieces:
+                file.writelines(_node_bytes(node, piece))
+            file.flush()
+            os.fsync(file.fileno())
+        beside.rename(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+class Record(NamedTuple):
+    """A node, and what it has learned."""
+
+    node: int
+    piece: Piece
+
+
+def _node_bytes(node: int, piece: Piece) -> tuple[bytes, bytes, bytes]:
+    """One record: its head, the head's checksum, its body."""
+    body = b"".join(np.ascontiguousarray(a).tobytes() for a in piece[:6])
+    head = HEAD.pack(
+        SIGN, node, len(piece.features), len(piece.weight), len(piece.bias),
+        piece.daughter.itemsize, piece.lost, piece.whole, zlib.crc32(body),
+    )  # fmt: skip
+    return head, SEAL.pack(zlib.crc32(head)), body
+
+
+def _records(file: BinaryIO, size: int) -> Iterator[Record]:
+    """Whole records from where a file stands; after each it stands at its end."""
+    room = HEAD.size + SEAL.size
+    while file.tell() + room <= size:
+        head = file.read(HEAD.size)
+        (seal,) = SEAL.unpack(file.read(SEAL.size))
+        if zlib.crc32(head) != seal:
+            return
+        sign, node, m, entries, d, wide, lost, whole, crc = HEAD.unpack(head)
+        kinds = _layout(m, entries, d, wide)
+        body = file.read(sum(n * kind.itemsize for n, kind in kinds))
+        if sign != SIGN or zlib.crc32(body) != crc:
+            return
+        yield Record(node, Piece._make([*_split(body, kinds), lost, whole]))
+
+
+def _layout(m: int, entries: int, d: int, wide: int) -> list[tuple[int, Any]]:
+    """Length and kind of the six arrays of a piece."""
+    small = np.uint16 if wide == 2 else np.uint32
+    lengths = (m, m + 1, entries, entries, d, d)
+    kinds = (np.uint32, np.uint32, small, np.float32, np.float64, np.float64)
+    return [(n, np.dtype(kind)) for n, kind in zip(lengths, kinds, strict=True)]
+
+
+def _split(body: bytes, kinds: list[tuple[int, Any]]) -> tuple[Any, ...]:
+    found, start = [], 0
+    for n, kind in kinds:
+        found.append(np.frombuffer(body, kind, n, start))
+        start += n * kind.itemsize
+    return tuple(found)

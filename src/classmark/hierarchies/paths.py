@@ -1,0 +1,259 @@
+"""Ways down a tree, to the likeliest daughter each time, and where to end on them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.hierarchies.held_out import numbered
+from classmark.hierarchies.nodes import posterior
+from classmark.hierarchies.places import Places
+from classmark.problems import Mistake
+from classmark.ranking import top
+from classmark.sparse import Rows
+from classmark.taxonomy.tree import Dummy, Taxonomy
+
+OTHERS = (0.5, 0.25, 2.0)  # scales beside the fitted one, as parts of it
+CERTAIN = 1e-6  # probabilities nearer to 0 or 1 are not told apart
+NOT_A_LEAF = -20.0  # below the log-odds of every leaf
+LEAD = 50.0  # the most that a lead counts
+
+
+class Placed(NamedTuple):
+    """Where documents were put.
+
+    nodes : a category each, None where the expert is to decide;  kinds : "leaf" (a
+    category as documents have it), "inner" (one above such) or "left";  probability :
+    (n,), of the node; of one that is left, that of the likeliest node of all.
+    """
+
+    nodes: list[Any]
+    kinds: list[str]
+    probability: Floats
+
+
+class Kept(NamedTuple):
+    """What backing off came to: how many were placed, how well, and where."""
+
+    documents: int
+    precision: float
+    leaf: float
+    inner: float
+    left: float
+
+
+class Ways(NamedTuple):
+    """One way a document, as arrays (n, steps), from the root down.
+
+    nodes : −1 beyond the leaf;  chances : the probability of each, never rising; inf
+    at the nodes above all classes, which say nothing, and −inf beyond the leaf;
+    features : (n, steps, signs), what speaks for each node.
+    """
+
+    nodes: Ints
+    chances: Floats
+    features: Floats
+
+    @property
+    def told(self) -> Bools:
+        """Which steps say something."""
+        return np.isfinite(self.chances)
+
+    def ends(self, threshold: float) -> tuple[Ints, Floats]:
+        """Where each way falls below the threshold: node and its probability.
+
+        Where no node says something and is likely enough: −1, and the probability of
+        the first node that says something.
+        """
+        every = np.arange(len(self.nodes))
+        last = np.maximum((self.chances >= threshold).sum(axis=1) - 1, 0)
+        chances = self.chances[every, last]
+        placed = (chances >= threshold) & np.isfinite(chances)
+        said = np.where(self.told, self.chances, 0.0)
+        nodes = np.where(placed, self.nodes[every, last], -1)
+        return nodes, np.where(placed, chances, said.max(axis=1, initial=0.0))
+
+
+class Ground(NamedTuple):
+    """The classes in a tree.
+
+    below : (classes, nodes), 1 where the class is the node or below it;
+    sizes : (classes,), how many documents each has.
+    """
+
+    below: Rows
+    sizes: Ints
+
+    def sums(self, of_classes: Array) -> Floats:
+        """Σ over the classes below each node; (…, classes) in, (…, nodes) out."""
+        class_of = np.repeat(np.arange(len(self.below)), np.diff(self.below.starts))
+        nodes, width = self.below.columns, self.below.width
+        lines = of_classes.reshape(-1, of_classes.shape[-1])
+        found = [np.bincount(nodes, line[class_of], width) for line in lines]
+        sums: Floats = np.array(found, np.float64)
+        return sums.reshape(*of_classes.shape[:-1], width)
+
+
+def ways_down(places: Places, ground: Ground, scores: Floats, scale: float) -> Ways:
+    """Follow the likeliest daughters; of equal ones the first. scores : (n, classes).
+
+    What speaks for a node: the log-odds of its probability, at the fitted temperature
+    and at others; whether it is a leaf, how many classes and documents are below it,
+    how deep it is; of the document the best score, its lead and the entropy.
+    """
+    classes = posterior(scores, scale)
+    views = [ground.sums(classes)]
+    views += [ground.sums(posterior(scores, scale * part)) for part in OTHERS]
+    many, sizes = ground.sums(np.ones(len(ground.below))), ground.sums(ground.sizes)
+    of_document = _of_documents(scores, classes, scale)
+    at = np.full(len(scores), places.root, np.int64)
+    every = np.arange(len(at))
+    nodes: list[Ints] = []
+    steps: list[Floats] = []
+    features: list[Floats] = []
+    while not nodes or (at >= 0).any():
+        here = np.where(many[at] < len(ground.below), views[0][every, at], np.inf)
+        nodes.append(at)
+        steps.append(np.where(at >= 0, here, -np.inf))
+        daughters = _further(places, views[0], at)
+        features.append(
+            np.column_stack(
+                (
+                    *(_log_odds(view[every, at]) for view in views),
+                    np.where(daughters < 0, _log_odds(views[0][every, at]), NOT_A_LEAF),
+                    np.log1p(many[at]),
+                    np.log1p(sizes[at]),
+                    np.full(len(at), float(len(nodes))),
+                    of_document,
+                )
+            )
+        )
+        at = daughters
+    falling = np.minimum.accumulate(np.column_stack(steps), axis=1)
+    return Ways(np.column_stack(nodes), falling, np.stack(features, axis=1))
+
+
+def _of_documents(scores: Floats, chances: Floats, scale: float) -> Floats:
+    best = top(scores, 2)
+    first = np.take_along_axis(scores, best[:, :1], axis=1)[:, 0]
+    second = np.take_along_axis(scores, best[:, -1:], axis=1)[:, 0]
+    lead = np.minimum(scale * (first - second), LEAD)
+    entropy = -(chances * np.log(np.maximum(chances, 1e-300))).sum(axis=1)
+    return np.column_stack((scale * first, lead, entropy))
+
+
+def _log_odds(chances: Floats) -> Floats:
+    p = np.clip(chances, CERTAIN, 1 - CERTAIN)
+    found: Floats = np.log(p) - np.log1p(-p)
+    return found
+
+
+def joined(parts: Sequence[Ways]) -> Ways:
+    """The ways of several blocks of documents, the shorter ones lengthened."""
+    steps = max(part.nodes.shape[1] for part in parts)
+    missing = [((0, 0), (0, steps - part.nodes.shape[1])) for part in parts]
+    pairs = list(zip(parts, missing, strict=True))
+    return Ways(
+        np.concatenate([np.pad(w.nodes, m, constant_values=-1) for w, m in pairs]),
+        np.concatenate(
+            [np.pad(w.chances, m, constant_values=-np.inf) for w, m in pairs]
+        ),
+        np.concatenate([np.pad(w.features, (*m, (0, 0))) for w, m in pairs]),
+    )
+
+
+def _further(places: Places, by_node: Floats, at: Ints) -> Ints:
+    """The likeliest daughter of each node, −1 where it has none."""
+    further = np.full(len(at), -1, np.int64)
+    for node in np.unique(at[at >= 0]):
+        daughters = places.daughters(int(node))
+        if len(daughters):
+            here = np.flatnonzero(at == node)
+            best = by_node[np.ix_(here, daughters)].argmax(axis=1)
+            further[here] = daughters[best]
+    return further
+
+
+def right_steps(ways: Ways, places: Places, given: list[list[Any]]) -> Bools:
+    """Whether each node of each way is a true category or above one, (n, steps).
+
+    given : the categories of each document.
+    """
+    from scipy.sparse import csr_matrix
+
+    names = list(dict.fromkeys(name for own in given for name in own))
+    above = [_lineage(places.tree, name) for name in names]
+    starts = np.cumsum([0, *map(len, above)])
+    flat = np.array([v for line in above for v in line], np.int64)
+    parts: Any = (np.ones(len(flat)), flat, starts)
+    tree = csr_matrix(parts, shape=(len(names), places.size))
+    true = numbered(given, names).to_scipy() @ tree
+    document, step = np.nonzero(ways.nodes >= 0)
+    right = np.zeros(ways.nodes.shape, np.bool_)
+    if len(document):
+        here = true[document, ways.nodes[document, step]]
+        right[document, step] = np.asarray(here).ravel() > 0
+    return right
+
+
+def _lineage(tree: Taxonomy, name: Hashable) -> list[int]:
+    """The numbers of a category, or its own leaf, and of those above it."""
+    if name not in tree:
+        raise Mistake(f"y: {name!r} is not a category of the taxonomy")
+    node = Dummy(name) if Dummy(name) in tree else name
+    return [int(v) for v in tree.numbers([node, *tree.ancestors(node)])]
+
+
+class Trade(NamedTuple):
+    """What lower thresholds cost: (m,) arrays, from the highest threshold down.
+
+    thresholds : midway between two probabilities that occur;  sure : how precise the
+    nodes where ways end are under each.
+    """
+
+    thresholds: Floats
+    sure: Floats
+
+    def lowest(self, precision: float) -> float:
+        """The lowest threshold that is precise enough, inf where none is."""
+        enough = np.flatnonzero(self.sure >= precision)
+        return float(self.thresholds[enough[-1]]) if len(enough) else np.inf
+
+
+def traded(chances: Floats, right: Bools, confidence: float | None = None) -> Trade:
+    """How precise the nodes are where ways end, under every threshold.
+
+    chances : (n, steps), as in ``Ways``;  right : (n, steps), whether the node is true,
+    never turning true again further down;  confidence : None for the share that is
+    right, else its one-sided lower bound [ClopperPearson34].
+
+    >>> chances = np.array([[0.9, 0.8], [0.7, 0.6], [0.5, 0.4]])
+    >>> right = np.array([[True, True], [True, False], [False, False]])
+    >>> traded(chances, right).sure.round(2).tolist()
+    [1.0, 1.0, 1.0, 0.5, 0.33, 0.33]
+    >>> round(traded(chances, right).lowest(0.9), 6)
+    0.65
+    """
+    said = np.isfinite(chances)
+    first = said & ~np.column_stack((np.zeros(len(said), np.bool_), said[:, :-1]))
+    before = np.column_stack((np.zeros(len(right), np.int64), right[:, :-1]))
+    gained = right.astype(np.int64) - np.where(first, 0, before)
+    order = np.argsort(-chances[said], kind="stable")
+    height = np.append(chances[said][order], 0.0)
+    placed, true = np.cumsum(first[said][order]), np.cumsum(gained[said][order])
+    last = np.flatnonzero(height[1:] < height[:-1])
+    middle = (height[last] + height[last + 1]) / 2
+    return Trade(middle, _surely(true[last], placed[last], confidence))
+
+
+def _surely(true: Any, placed: Any, confidence: float | None) -> Floats:
+    """The share that is right, or the least it may be with that confidence."""
+    if confidence is None:
+        return np.asarray(true / placed, np.float64)
+    from scipy.special import betaincinv
+
+    bound = betaincinv(np.maximum(true, 1), placed - true + 1, 1.0 - confidence)
+    return np.where(true > 0, bound, 0.0)

@@ -1,0 +1,374 @@
+"""Documents become segments, within a stated memory.
+
+Blocked sort-based indexing: a block is sorted by term, then document, and all blocks
+are merged in the end [Manning08]. Within a block the sort is a counting sort.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.corpus.counting import Chunk, TokenTable, zeros
+from classmark.corpus.documents import Document
+from classmark.corpus.vocabulary import join_terms, order_terms
+from classmark.index.ids import id_bytes, id_keys
+from classmark.index.merge import Part, merge_segments
+from classmark.index.segment import Inverted, Segment, SegmentWriter, bounds_of
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.text.analyzer import Analyzer
+
+#: The field of a document that is only an id and a text.
+TEXT = "text"
+Given = tuple[str, str] | Mapping[str, Any] | Document
+
+
+class Entry(NamedTuple):
+    """A document to be indexed: its id and its fields, which are strings."""
+
+    id: str
+    fields: Mapping[str, str]
+
+    def size(self) -> int:
+        """Characters, about; four times as many where not all are ASCII."""
+        texts = self.fields.values()
+        return sum(len(text) * (1 if text.isascii() else 4) for text in texts)
+
+
+def entries(
+    documents: Iterable[Given], fields: Sequence[str] | None
+) -> Iterator[Entry]:
+    """Yield the documents as entries; refuse what is not one, by its place.
+
+    fields : which fields are indexed; without, all of them.
+
+    >>> list(entries([("a", "A bee"), {"id": "b", "title": "Hives"}], None))
+    [Entry(id='a', fields={'text': 'A bee'}), Entry(id='b', fields={'title': 'Hives'})]
+    """
+    if isinstance(documents, str | bytes | Mapping):
+        kind = type(documents).__name__
+        raise Mistake(f"documents is one {kind}: give a list of documents")
+    total = len(documents) if isinstance(documents, Sized) else None
+    for row, document in enumerate(track(documents, "indexing", total)):
+        name, texts = _parts(document, row)
+        if not isinstance(name, str) or not name:
+            raise Mistake(
+                f"documents, row {row}: the id is {name!r}: give a string, not empty"
+            )
+        if fields is not None:
+            texts = {field: texts[field] for field in fields if field in texts}
+        for field, text in texts.items():
+            if not isinstance(text, str):
+                raise Mistake(
+                    f"documents, row {row} ({name!r}): field {field!r} is "
+                    f"{type(text).__name__}: give a string, or name the fields to "
+                    "index (fields=[...])"
+                )
+        yield Entry(name, texts)
+
+
+def _parts(document: Given, row: int) -> tuple[Any, Mapping[str, Any]]:
+    """Take a document apart."""
+    if isinstance(document, tuple | list) and len(document) == 2:
+        return document[0], {TEXT: document[1]}
+    if isinstance(document, Document):
+        return document.id, document.fields
+    if isinstance(document, Mapping) and "id" in document:
+        return document["id"], {f: v for f, v in document.items() if f != "id"}
+    raise Mistake(
+        f"documents, row {row}: {type(document).__name__} is not a document: give "
+        "(id, text), a mapping with 'id' and fields, or a Document"
+    )
+
+
+def batches(stream: Iterable[Entry], size: int) -> Iterator[list[Entry]]:
+    """Group documents so that each group has about so many characters."""
+    batch: list[Entry] = []
+    held = 0
+    for entry in stream:
+        batch.append(entry)
+        held += entry.size() + 64
+        if held >= size:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
+
+
+_PER_ENTRY, _PER_PLACE, _PER_TOKEN, _PER_DOCUMENT = 13, 21, 110, 130
+
+
+class Counting:
+    """One field of a block: its tokens and how often each document has them."""
+
+    def __init__(self, analyzer: Analyzer, *, positions: bool) -> None:
+        self._analyzer, self._positions = analyzer, positions
+        self._table = TokenTable(analyzer.dropped)
+        self._chunks: list[tuple[int, Chunk]] = []
+        self.entries = 0
+
+    def take(self, first: int, texts: list[str]) -> None:
+        """Count the texts of the documents numbered from ``first`` on."""
+        count = self._table.sequences if self._positions else self._table.chunks
+        for chunk in count(texts):
+            self._chunks.append((first, chunk))
+            first += len(chunk.starts) - 1
+            self.entries += len(chunk.columns)
+
+    def memory(self) -> int:
+        """Return about how many bytes inverting takes at its peak."""
+        per_entry = _PER_PLACE if self._positions else _PER_ENTRY
+        return per_entry * self.entries + _PER_TOKEN * len(self._table)
+
+    def invert(self, documents: int) -> tuple[Inverted, NDArray[np.uint32]]:
+        """Return the lists and the documents' lengths; the counts are consumed."""
+        joined = [join_terms(self._analyzer.terms(t)) for t in self._table.slices()]
+        del self._table
+        vocabulary, number = order_terms(joined)
+        width = len(vocabulary)
+        terms = np.where(number < 0, width, number).astype(np.uint32)
+        del number
+        return _inverted(
+            self._chunks,
+            _Terms(vocabulary.blob, terms, width),
+            documents,
+            positions=self._positions,
+        )
+
+
+class _Terms(NamedTuple):
+    """The terms of a block in order, and the number of each token's term."""
+
+    blob: NDArray[np.uint8]
+    of_token: NDArray[np.uint32]
+    width: int
+
+
+def _inverted(
+    chunks: list[tuple[int, Chunk]], terms: _Terms, documents: int, *, positions: bool
+) -> tuple[Inverted, NDArray[np.uint32]]:
+    """Sort the entries of all chunks by term; those of one document add up."""
+    from classmark.index.kernels_postings import count_entries, scatter_entries
+
+    entries = np.zeros(terms.width + 1, np.int64)
+    lengths = np.zeros(documents, np.uint32)
+    for first, chunk in chunks:
+        rows = lengths[first : first + len(chunk.starts) - 1]
+        count_entries(
+            chunk.starts, chunk.columns, chunk.counts, terms.of_token, entries, rows
+        )
+    bounds = bounds_of(entries[:-1])
+    postings = zeros(int(bounds[-1]), np.uint64)
+    begins, ends = bounds[:-1], bounds[:-1].copy()
+    for first, chunk in chunks:
+        scatter_entries(
+            chunk.starts,
+            chunk.columns,
+            chunk.counts,
+            terms.of_token,
+            first,
+            begins,
+            ends,
+            postings,
+        )
+    found = Inverted(terms.blob, postings, begins, ends)
+    if positions:
+        return _placed(chunks, terms, found), lengths
+    chunks.clear()
+    return found, lengths
+
+
+def _placed(
+    chunks: list[tuple[int, Chunk]], terms: _Terms, found: Inverted
+) -> Inverted:
+    """Add the places, of which there are as many as entries."""
+    from classmark.index.kernels_postings import scatter_places
+
+    bounds = found.begins
+    gaps = zeros(len(found.postings), np.uint32)
+    ends = bounds.copy()
+    seen = np.full((terms.width, 2), -1, np.int64)
+    for first, chunk in chunks:
+        scatter_places(
+            chunk.starts, chunk.columns, terms.of_token, first, seen, ends, gaps
+        )
+    chunks.clear()
+    return found._replace(gaps=gaps, gap_begins=bounds, gap_ends=ends)
+
+
+class Block:
+    """Documents being counted, field by field."""
+
+    def __init__(
+        self, analyzer: Analyzer, fields: Sequence[str], *, positions: bool
+    ) -> None:
+        self._analyzer, self._positions = analyzer, positions
+        self._fields = {name: self._counting() for name in fields}
+        self._ids: list[bytes] = []
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def take(self, batch: list[Entry]) -> None:
+        """Count some more documents."""
+        first = len(self._ids)
+        self._ids += [id_bytes(entry.id) for entry in batch]
+        for name in dict.fromkeys(field for entry in batch for field in entry.fields):
+            if name not in self._fields:
+                self._fields[name] = self._counting()
+        for name, field in self._fields.items():
+            field.take(first, [entry.fields.get(name, "") for entry in batch])
+
+    def memory(self) -> int:
+        """Return about how many bytes the block takes at its peak, when inverted."""
+        held = sum(field.memory() for field in self._fields.values())
+        return held + _PER_DOCUMENT * len(self._ids)
+
+    def write(self, folder: Path) -> None:
+        """Invert the block and write it as a segment."""
+        writer = SegmentWriter(folder)
+        try:
+            for name in list(self._fields):
+                writer.field(name, positions=self._positions)
+                inverted, lengths = self._fields.pop(name).invert(len(self._ids))
+                writer.lengths(lengths)
+                writer.lists(inverted)
+                del inverted
+            sizes = np.array([len(name) for name in self._ids], np.int64)
+            writer.ids(b"".join(self._ids), sizes)
+            writer.keys(
+                id_keys(self._ids),
+                np.arange(len(sizes), dtype=np.uint32),
+                lambda n: self._ids[n].decode(errors="surrogatepass"),
+            )
+            writer.close()
+        except BaseException:
+            writer.discard()
+            raise
+
+    def _counting(self) -> Counting:
+        return Counting(self._analyzer, positions=self._positions)
+
+
+#: What a build needs beside the block: batches of text, tables that grow, buffers.
+_BESIDE = 14 << 20
+_LEAST = 32 << 20
+_LARGEST_BATCH = 8 << 20
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", re.IGNORECASE)
+
+
+def bytes_of(memory: str | int) -> int:
+    """Read an amount of memory.
+
+    >>> bytes_of("64MB"), bytes_of("0.5 GiB"), bytes_of(100_000_000)
+    (64000000, 536870912, 100000000)
+    """
+    if isinstance(memory, int) and not isinstance(memory, bool):
+        size = memory
+    else:
+        match = _SIZE.fullmatch(memory) if isinstance(memory, str) else None
+        if match is None:
+            raise Mistake(f"memory is {memory!r}: give for instance '512MB' or '2GB'")
+        unit = _UNITS[match[2].upper()]
+        binary = 1024 ** list(_UNITS).index(match[2].upper())
+        size = int(float(match[1]) * (binary if match[3] else unit))
+    if size < 0:
+        raise Mistake(f"memory is {memory!r}: give for instance '512MB' or '2GB'")
+    return size
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How documents are indexed.
+
+    fields : the fields to index, None for all there are;  memory : bytes;
+    block : documents in a block at most, None for as many as fit the memory.
+    """
+
+    analyzer: Analyzer
+    fields: Sequence[str] | None = None
+    positions: bool = False
+    memory: int = 512 * 10**6
+    block: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.memory < _LEAST:
+            raise Mistake(
+                f"memory is {self.memory} bytes: building needs at least {_LEAST}"
+            )
+
+    @property
+    def batch(self) -> int:
+        """Characters of text that are counted together."""
+        return min(self.memory // 16, _LARGEST_BATCH)
+
+    @property
+    def merging(self) -> int:
+        """Bytes of lists that are held while blocks are merged."""
+        return max(self.memory - _BESIDE, _LEAST) // 2
+
+    def is_full(self, block: Block) -> bool:
+        """Say whether the block must be written before more documents come."""
+        if self.block is not None:
+            return len(block) >= self.block
+        return block.memory() + _BESIDE + 3 * self.batch > self.memory
+
+    def new_block(self) -> Block:
+        """Return an empty block."""
+        return Block(self.analyzer, self.fields or (), positions=self.positions)
+
+
+def build_segment(
+    stream: Iterable[Entry], setup: Setup, place: Callable[[], Path]
+) -> Segment:
+    """Index a stream of documents as one segment: blocks, merged in the end.
+
+    ``place`` gives a new folder each time. How many blocks there are does not change
+    the result by a byte, nor its name.
+    """
+    blocks: list[Path] = []
+    block = setup.new_block()
+    groups = _singly(stream) if setup.block else batches(stream, setup.batch)
+    for batch in groups:
+        block.take(batch)
+        batch.clear()
+        if setup.is_full(block):
+            blocks.append(_written(block, place()))
+            block = setup.new_block()
+    if len(block) or not blocks:
+        blocks.append(_written(block, place()))
+    del block
+    return _joined(blocks, setup, place)
+
+
+def _singly(stream: Iterable[Entry]) -> Iterable[list[Entry]]:
+    return ([entry] for entry in stream)
+
+
+def _written(block: Block, folder: Path) -> Path:
+    block.write(folder)
+    return folder
+
+
+def _joined(blocks: list[Path], setup: Setup, place: Callable[[], Path]) -> Segment:
+    """Merge blocks, and remove them; the place of the first is that of all."""
+    if len(blocks) == 1:
+        return Segment(blocks[0])
+    parts = [Part(Segment(folder), None) for folder in blocks]
+    folder = place()
+    merge_segments(parts, folder, positions=setup.positions, memory=setup.merging)
+    del parts
+    for old in blocks:
+        shutil.rmtree(old)
+    segment = Segment(folder)
+    segment.move(blocks[0])
+    return segment

@@ -1,0 +1,532 @@
+"""Documents are added, replaced and deleted; segments are merged in the background.
+
+New documents become a new segment, deleted ones are only marked. So that segments do
+not pile up, they are merged: let the level of a segment be ⌊log₈ documents⌋; when the
+newest eight segments or more are all of a level or below, they become one. A document
+is so written again once for each power of eight, and there are at most seven segments
+of each level [ONeil96]. A segment of which half the documents are deleted is written
+again without them. A commit does so, or a thread (``classmark.index.background``), or
+nobody until all is merged on demand.
+
+The thread merges in a folder aside, under a lock of that folder, and holds up nobody.
+What it has made is put in service by itself, if nobody has changes under way, under the
+lock that all changes need; else by the commit of those changes. Documents that were
+deleted or replaced meanwhile are marked in the merged segment. If its sources are not
+there any more, since another process or a merge on demand came first, it is thrown
+away: at any moment the generation in service is whole, and no change is lost.
+"""
+
+from __future__ import annotations
+
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, RLock, Thread
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from classmark.arrays import Bools
+from classmark.index.build import Entry, Given, Setup, build_segment, bytes_of, entries
+from classmark.index.merge import Part, merge_segments
+from classmark.index.segment import Segment
+from classmark.index.snapshot import Lock, Snapshot, commit, new_segment, open_snapshot
+from classmark.problems import Mistake
+from classmark.storage import Generations
+from classmark.text.analyzer import Analyzer
+
+FANOUT = 8
+#: Texts wait in memory until they take this share of what there is.
+SHARE = 4
+
+
+@dataclass
+class Changes:
+    """What is to be committed: segments, marks, and documents not yet in a segment.
+
+    memory : bytes that may be used;  base : the generation that is changed; where
+    another process has moved on since, that of the process.
+    """
+
+    path: Path
+    memory: int
+    base: Snapshot
+    parts: list[Part] = field(default_factory=list)
+    waiting: dict[str, Entry] = field(default_factory=dict)
+    size: int = 0
+
+    def __post_init__(self) -> None:
+        self._lock = Lock(self.path)
+        try:
+            if open_number(self.path) != self.base.number:
+                self.base = open_snapshot(self.path)
+            self.setup = setup_of(self.base, self.memory)
+        except BaseException:
+            self._lock.free()
+            raise
+        self.parts = list(self.base.parts)
+
+    def add(self, stream: Iterable[Entry]) -> None:
+        """Take new documents in; refuse an id that is there."""
+        for entry in stream:
+            if entry.id in self.waiting or self._find(entry.id) is not None:
+                raise Mistake(
+                    f"document {entry.id!r} is already there: replace it, or delete it "
+                    "first (documents given before it are added)"
+                )
+            self._wait(entry)
+
+    def replace(self, stream: Iterable[Entry]) -> None:
+        """Take documents in, instead of those with the same ids, if there are any."""
+        for entry in stream:
+            self._remove(entry.id)
+            self._wait(entry)
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Delete documents; an unknown id is refused before anything is done."""
+        wanted = list(dict.fromkeys(ids))
+        for name in wanted:
+            if name not in self.waiting and self._find(name) is None:
+                raise Mistake(f"document {name!r} is not there: nothing was deleted")
+        for name in wanted:
+            self._remove(name)
+
+    def merge(self) -> None:
+        """Make one segment of all."""
+        self._flush()
+        if len(self.parts) > 1 or any(p.alive is not None for p in self.parts):
+            self._merge(slice(0, len(self.parts)))
+
+    def commit(
+        self, tidy: Callable[[list[Part]], list[Part]] | None = None
+    ) -> Snapshot:
+        """Write everything, put it in service, and let others change the index.
+
+        tidy : what becomes of the segments; None: they are merged as the policy says.
+        """
+        self._flush()
+        if tidy is not None:
+            self.parts = tidy(self.parts)
+        self.parts = [part for part in self.parts if part.kept()]
+        while tidy is None and (found := to_merge(self.parts)) is not None:
+            self._merge(found)
+        snapshot = commit(self.path, self.parts, self.base.settings)
+        self.discard()
+        return snapshot
+
+    def discard(self) -> None:
+        """Forget what was not committed."""
+        self.parts, self.waiting, self.size = [], {}, 0
+        self._lock.free()
+
+    def _wait(self, entry: Entry) -> None:
+        self.waiting[entry.id] = entry
+        self.size += entry.size() + 256
+        if self.size > self.setup.memory // SHARE:
+            self._flush()
+
+    def _find(self, name: str) -> tuple[int, int] | None:
+        """Return the segment and the number in it of a document that is alive."""
+        for at, (segment, alive) in enumerate(self.parts):
+            number = segment.ids.find(name)
+            if number is not None and (alive is None or alive[number]):
+                return at, number
+        return None
+
+    def _remove(self, name: str) -> None:
+        """Delete a document if it is there."""
+        if self.waiting.pop(name, None) is not None:
+            return
+        found = self._find(name)
+        if found is None:
+            return
+        at, number = found
+        segment, alive = self.parts[at]
+        if alive is None:
+            alive = np.ones(segment.n_items, np.bool_)
+        elif any(alive is part.alive for part in self.base.parts):
+            alive = alive.copy()  # readers keep theirs
+        alive[number] = False
+        self.parts[at] = Part(segment, alive)
+
+    def _flush(self) -> None:
+        """Make a segment of the waiting documents."""
+        if not self.waiting:
+            return
+        entries = iter(list(self.waiting.values()))
+        self.waiting, self.size = {}, 0
+        segment = build_segment(entries, self.setup, lambda: new_segment(self.path))
+        self.parts.append(Part(segment, None))
+
+    def _merge(self, which: slice) -> None:
+        """Replace some neighbouring segments by one."""
+        folder = new_segment(self.path)
+        merge_segments(
+            self.parts[which],
+            folder,
+            positions=self.setup.positions,
+            memory=self.setup.memory // 4,
+        )
+        self.parts[which] = [Part(Segment(folder), None)]
+
+
+def setup_of(snapshot: Snapshot, memory: int) -> Setup:
+    """Return how the documents of a generation were indexed."""
+    settings = snapshot.settings
+    analyzer = Analyzer.parse(settings["analyzer"])
+    return Setup(analyzer, settings["fields"], settings["positions"], memory)
+
+
+def to_merge(parts: Sequence[Part]) -> slice | None:
+    """Say which neighbours are to become one next; None: all is in order."""
+    for at, part in enumerate(parts):
+        if 2 * part.kept() <= part.segment.n_items:
+            return slice(at, at + 1)
+    many = newest_to_merge([part.kept() for part in parts])
+    return slice(len(parts) - many, len(parts)) if many else None
+
+
+def newest_to_merge(sizes: list[int]) -> int:
+    """Say how many of the newest segments are to become one; 0: none.
+
+    >>> newest_to_merge([500, 9, 3, 2, 2, 1, 1, 1, 1, 1])
+    8
+    >>> newest_to_merge([500, 9, 3, 2, 2, 1])
+    0
+    """
+    levels = [(max(size, 1).bit_length() - 1) // 3 for size in sizes]
+    for level in sorted(set(levels)):
+        run = 0
+        while run < len(levels) and levels[-1 - run] <= level:
+            run += 1
+        if run >= FANOUT:
+            return run
+    return 0
+
+
+def open_number(path: Path) -> int:
+    """Return the number of the generation in service, 0 before the first."""
+    current = Generations(path).current()
+    return 0 if current is None else int(current.name)
+
+
+ASIDE = "merging"
+
+
+class MergingFailed(Mistake):
+    """The background could not merge; the index is as it was committed."""
+
+
+class _Stopped(Exception):
+    """The merging is not wanted any more."""
+
+
+class Merged(NamedTuple):
+    """A segment made of others: those, as they were; and the lock of its folder."""
+
+    sources: tuple[Part, ...]
+    segment: Segment
+    lock: Lock
+
+    def place_in(self, parts: Sequence[Part]) -> slice | None:
+        """Return where its sources are; None: they are not there any more.
+
+        Some may be missing: a commit leaves segments out that are deleted altogether.
+        """
+        wanted = {id(part.segment) for part in self.sources}
+        found = [at for at, part in enumerate(parts) if id(part.segment) in wanted]
+        if not found or found[-1] - found[0] >= len(found):
+            return None
+        return slice(found[0], found[-1] + 1)
+
+    def marked(self, now: Sequence[Part]) -> Part:
+        """Return it with the documents marked that its sources have lost since."""
+        left = {id(part.segment): part for part in now}
+        alive = np.concatenate([_still(part, left) for part in self.sources])
+        return Part(self.segment, None if alive.all() else alive)
+
+
+def _still(before: Part, left: Mapping[int, Part]) -> Bools:
+    """Say which documents that were alive still are."""
+    now = left.get(id(before.segment))
+    if now is None:
+        return np.zeros(before.kept(), np.bool_)
+    if now.alive is None:
+        return np.ones(before.kept(), np.bool_)
+    return now.alive if before.alive is None else now.alive[before.alive]
+
+
+class Merger:
+    """Merges the segments of an index, in a thread that ends when all is in order.
+
+    newest : the last generation that is known;  may_publish : whether nobody has
+    changes under way;  mutex : held to look at these, and to change them.
+    """
+
+    def __init__(self, path: Path, newest: Snapshot, memory: int) -> None:
+        self.path, self.newest, self.memory = path, newest, memory
+        self.may_publish, self.mutex = True, RLock()
+        self._thread: Thread | None = None
+        self._is_busy = False
+        self._merged: Merged | None = None
+        self._problem: BaseException | None = None
+        self._is_unwanted = Event()
+
+    def start(self) -> None:
+        """Begin to merge, if there is anything to merge and nobody does so yet."""
+        with self.mutex:
+            if not self._is_busy and to_merge(self.newest.parts) is not None:
+                self._is_busy = True
+                self._thread = Thread(target=self._run, name=f"merging {self.path}")
+                self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until the thread has ended: all is merged, or changes are under way."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def stop(self) -> None:
+        """End the thread, also amidst a merge, of which nothing is left."""
+        self._is_unwanted.set()
+        self.wait()
+        self._is_unwanted.clear()
+        with self.mutex:
+            self.publish()
+            self._forget()
+
+    def complain(self) -> None:
+        """Say what went wrong since the last time, if anything did."""
+        problem, self._problem = self._problem, None
+        if problem is not None:
+            raise MergingFailed(
+                f"{self.path}: merging in the background failed ({problem}): nothing "
+                "committed is lost; mend the cause and commit again, or open the index "
+                "with merging='demand'"
+            ) from problem
+
+    def publish(self) -> None:
+        """Put what is merged in service, if nobody has changes under way."""
+        with self.mutex:
+            if self._merged is None or not self.may_publish:
+                return
+            lock = _lock(self.path)
+            if lock is None:
+                return
+            try:
+                if open_number(self.path) != self.newest.number:
+                    self._forget()
+                    self.newest = open_snapshot(self.path)
+                    return
+                before = list(self.newest.parts)
+                after = self.taken_up(before)
+                if after is not before:
+                    after = [part for part in after if part.kept()]
+                    self.newest = commit(self.path, after, self.newest.settings)
+            finally:
+                lock.free()
+
+    def taken_up(self, parts: list[Part]) -> list[Part]:
+        """Return segments with what was merged in the place of its sources."""
+        merged = self._merged
+        at = None if merged is None else merged.place_in(parts)
+        if merged is None or at is None:
+            self._forget()
+            return parts
+        merged.segment.move(new_segment(self.path))
+        self._merged = None
+        merged.lock.free()
+        return [*parts[: at.start], merged.marked(parts[at]), *parts[at.stop :]]
+
+    def _run(self) -> None:
+        try:
+            while sources := self._next():
+                self._merge(sources)
+        except _Stopped:
+            self._is_busy = False
+        except BaseException as problem:  # noqa: BLE001 - raised by complain
+            self._problem, self._is_busy = problem, False
+
+    def _next(self) -> tuple[Part, ...]:
+        """Return what to merge; where there is nothing, the thread has ended."""
+        with self.mutex:
+            found = to_merge(self.newest.parts)
+            if found is None or self._merged is not None:
+                self._is_busy = False
+                return ()
+            return self.newest.parts[found]
+
+    def _merge(self, sources: tuple[Part, ...]) -> None:
+        with self.mutex:
+            lock = _lock(self.path / ASIDE)
+        if lock is None:
+            raise _Stopped  # another process merges
+        folder, places = (
+            self.path / ASIDE / "segment",
+            self.newest.settings["positions"],
+        )
+        try:
+            _clear(self.path / ASIDE)
+            merge_segments(
+                sources,
+                folder,
+                positions=places,
+                memory=self.memory,
+                watch=self._watch,
+            )
+            self._merged = Merged(sources, Segment(folder), lock)
+        except BaseException:
+            lock.free()
+            raise
+        self.publish()
+
+    def _watch(self) -> None:
+        if self._is_unwanted.is_set():
+            raise _Stopped
+
+    def _forget(self) -> None:
+        """Throw away what was merged."""
+        if self._merged is not None:
+            shutil.rmtree(self._merged.segment.folder)
+            self._merged.lock.free()
+            self._merged = None
+
+
+def clear(path: Path) -> None:
+    """Remove what a killed merger left aside, unless one is at work there."""
+    lock = _lock(path / ASIDE) if (path / ASIDE).exists() else None
+    if lock is not None:
+        _clear(path / ASIDE)
+        lock.free()
+
+
+def _clear(aside: Path) -> None:
+    for left in aside.glob("*segment*"):
+        shutil.rmtree(left)
+
+
+def _lock(path: Path) -> Lock | None:
+    """Return the lock of a folder; None: another has it."""
+    try:
+        return Lock(path)
+    except Mistake:
+        return None
+
+
+MERGING = ("commit", "background", "demand")
+#: With so many segments a commit waits for the thread that merges them.
+CROWD = 64
+
+
+class Changeable(ABC):
+    """A generation that is read, and the changes that will make the next one."""
+
+    _snapshot: Snapshot
+
+    def __init__(
+        self, path: Path, snapshot: Snapshot, memory: int, merging: str = "commit"
+    ) -> None:
+        if merging not in MERGING:
+            raise Mistake(f"merging is {merging!r}: use one of {', '.join(MERGING)}")
+        self.path, self.merging, self._memory = path, merging, memory
+        self._room = max(memory, bytes_of("64MB"))
+        self._changes: Changes | None = None
+        self._merger = Merger(path, snapshot, self._room // 4)
+        self._is_closed = False
+        self._show(snapshot)
+
+    def add(self, documents: Iterable[Given]) -> None:
+        """Add documents whose ids are new; ``commit`` makes them seen."""
+        changes = self._begin()
+        changes.add(entries(documents, changes.setup.fields))
+
+    def replace(self, documents: Iterable[Given]) -> None:
+        """Add documents in place of those with the same ids, if there are any.
+
+        The new ones are numbered after all others.
+        """
+        changes = self._begin()
+        changes.replace(entries(documents, changes.setup.fields))
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Delete documents by their ids."""
+        if isinstance(ids, str):
+            raise Mistake(f"ids is the string {ids!r}: give a list of ids")
+        self._begin().delete(ids)
+
+    def commit(self) -> Self:
+        """Put the changes in service: whole and durable, or not at all.
+
+        What the background has merged is read from now on, too; if it failed, that is
+        said here, and the changes wait for the next ``commit``.
+        """
+        self._merger.complain()
+        if self._changes is not None:
+            if len(self._changes.parts) > CROWD:
+                self._merger.wait()
+            tidy = None if self.merging == "commit" else self._merger.taken_up
+            with self._merger.mutex:
+                self._merger.newest = self._changes.commit(tidy)
+                self._end()
+        if self._merger.newest is not self._snapshot:
+            self._show(self._merger.newest)
+        self._go_on()
+        return self
+
+    def discard(self) -> Self:
+        """Forget the changes that are not committed."""
+        if self._changes is not None:
+            with self._merger.mutex:
+                self._changes.discard()
+                self._end()
+                self._merger.publish()
+            self._go_on()
+        return self
+
+    def merge(self) -> Self:
+        """Make one segment of all, without deleted documents, and commit."""
+        self._merger.stop()
+        self._begin().merge()
+        return self.commit()
+
+    def close(self) -> None:
+        """End the merging in the background, and forget what was not committed.
+
+        The index can still be read. If the merging failed, that is said here.
+        """
+        self._is_closed = True
+        try:
+            self.discard()
+        finally:
+            self._merger.stop()
+        self._merger.complain()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def _show(self, snapshot: Snapshot) -> None:
+        """Read another generation from now on."""
+
+    def _begin(self) -> Changes:
+        if self._is_closed:
+            raise Mistake(f"{self.path} was closed: open the index again to change it")
+        if self._changes is None:
+            with self._merger.mutex:
+                base = self._merger.newest
+                self._changes = Changes(self.path, self._room, base)
+                self._merger.may_publish = False
+                clear(self.path)  # its lock must not seem another process's
+        return self._changes
+
+    def _end(self) -> None:
+        self._changes = None
+        self._merger.may_publish = True
+
+    def _go_on(self) -> None:
+        if self.merging == "background" and not self._is_closed:
+            self._merger.start()

@@ -1,0 +1,241 @@
+"""One field of an opened index: its segments seen as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.arrays import Bools, Ints
+from classmark.corpus.counting import zeros
+from classmark.corpus.vocabulary import order_terms
+from classmark.index.ids import Words
+from classmark.index.merge import Part, Source, join
+from classmark.index.postings import Lists
+from classmark.index.segment import SegmentField, bounds_of
+from classmark.index.snapshot import Lost, Snapshot
+
+_PER_POSTING = 8
+
+
+class Places(NamedTuple):
+    """Where a term stands: document ``items[i]`` has it at some places.
+
+    items : uint32;  places : uint32;  those of ``items[i]`` are ``bounds[i]`` to
+    ``bounds[i + 1]``, increasing; the first token of a text is at place 0, and tokens
+    that are no terms are counted too.
+    """
+
+    items: NDArray[np.uint32]
+    places: NDArray[np.uint32]
+    bounds: Ints
+
+
+class StoredField:
+    """A field as ``classmark.index.postings.Field`` wants it.
+
+    Where all postings, decoded, fit the memory, they are decoded once and for all;
+    else the lists that are asked for are.
+
+    within : which segments' documents are read, numbered from 0; the numbers of terms
+    and all statistics are still those of all segments. None: all are.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, name: str, memory: int, within: slice | None = None
+    ) -> None:
+        parts = snapshot.parts[within or slice(None)]
+        self.sources = _sources(parts, name)
+        self.alive = _alive(parts)
+        self.lengths = _lengths(parts, name)
+        self.n_items = len(self.lengths)
+        self.n_alive = sum(part.kept() for part in snapshot.parts)
+        self.total_length = sum(_tokens(part, name) for part in snapshot.parts)
+        total = sum(int(source.stretch.df.sum()) for source in self.sources)
+        many = len(self.sources) > 1 or self.alive is not None or within is not None
+        self.whole: Lists | None = None
+        self._places: list[Ints] = []
+        self.room = max(0, memory - _PER_POSTING * total)
+        fits = _PER_POSTING * total * (3 if many else 1) <= memory
+        having = _having(snapshot, name)
+        if not having or (within is None and fits):
+            self._decode()
+            return
+        self._refer(having)
+        if fits:
+            self.whole = self.lists(np.arange(self.n_terms))
+
+    @property
+    def n_terms(self) -> int:
+        """Different terms."""
+        return len(self.words)
+
+    def number(self, term: str) -> int | None:
+        """Return the number of an analysed term, or None."""
+        found = self.words.find(term.encode(errors="surrogatepass"))
+        return None if found is None or not self.df[found] else found
+
+    def term(self, number: int) -> str:
+        """Return the analysed term of a number."""
+        if not 0 <= number < self.n_terms:
+            raise IndexError(number)
+        return self.words[number].decode(errors="surrogatepass")
+
+    def lists(self, numbers: Ints) -> Lists:
+        """Return the postings of some terms."""
+        if self.whole is not None:
+            items, counts, begins, ends = self.whole
+            return Lists(items, counts, begins[numbers], ends[numbers])
+        from classmark.index.kernels_postings import append_lists
+
+        numbers = np.asarray(numbers, np.int64)
+        bounds = bounds_of(self._stored[numbers])
+        postings, ends = zeros(int(bounds[-1]), np.uint64), bounds[:-1].copy()
+        for source, here in zip(self.sources, self._places, strict=True):
+            which = np.flatnonzero(here[numbers] >= 0)
+            lists = tuple(source.stretch.lists(here[numbers[which]]))
+            append_lists(lists, which, source.shift, source.renumbered, ends, postings)
+        return _split(postings, bounds[:-1], ends)
+
+    def places(self, number: int) -> Places:
+        """Return the token positions of a term, for phrases."""
+        from classmark.index.kernels_postings import places_of
+
+        term = self.words[number]
+        items, counts, places = [], [], []
+        for source in self.sources:
+            stretch = source.stretch
+            here = stretch.place(term)
+            if here == len(stretch) or stretch.term(here) != term:
+                continue
+            one = np.array([here], np.int64)
+            found, gaps = stretch.lists(one), stretch.gaps(one)
+            spread = np.empty_like(gaps)
+            places_of(found.counts, gaps, spread)
+            kept = _kept(found.items, source.renumbered)
+            items.append(found.items[kept] + np.uint32(source.shift))
+            counts.append(found.counts[kept])
+            places.append(spread[np.repeat(kept, found.counts)])
+        return Places(
+            np.concatenate([np.empty(0, np.uint32), *items]),
+            np.concatenate([np.empty(0, np.uint32), *places]),
+            bounds_of(np.concatenate([np.empty(0, np.uint32), *counts])),
+        )
+
+    def _decode(self) -> None:
+        """Decode everything."""
+        only = self.sources[0] if len(self.sources) == 1 else None
+        if only is not None and not only.shift and self.alive is None:
+            stretch = only.stretch
+            self.words = Words(stretch.field.terms)
+            self.whole = stretch.lists(slice(None))
+            self.df, self.cf = stretch.df.astype(np.uint32), stretch.field.cf
+            return
+        runs = [slice(0, len(source.stretch)) for source in self.sources]
+        if not runs:
+            nothing = np.empty(0, np.int64)
+            self.words = Words(np.empty(0, np.uint8))
+            self.whole = _split(np.empty(0, np.uint64), nothing, nothing)
+        else:
+            found = join(self.sources, runs, places=False)
+            self.words = Words(found.terms)
+            self.whole = _split(found.postings, found.begins, found.ends)
+        lists = self.whole
+        self.df = (lists.ends - lists.begins).astype(np.uint32)
+        before = bounds_of(lists.counts)
+        self.cf = before[lists.ends] - before[lists.begins]
+
+    def _refer(self, having: Sequence[tuple[SegmentField, Lost | None]]) -> None:
+        """Find out where the list of each term is in each segment that is read."""
+        vocabulary, number = order_terms([one.terms.tobytes() for one, _ in having])
+        sizes = [field.n_terms for field, _ in having]
+        self.words = Words(vocabulary.blob)
+        df, cf = np.zeros(self.n_terms, np.int64), np.zeros(self.n_terms, np.int64)
+        self._stored = np.zeros(self.n_terms, np.int64)
+        read = [source.stretch.field for source in self.sources]
+        numbers = np.split(number, np.cumsum(sizes)[:-1])
+        for (field, gone), mine in zip(having, numbers, strict=True):
+            known = field.whole.df
+            if any(field is one for one in read):
+                here = np.full(self.n_terms, -1, np.int64)
+                here[mine] = np.arange(len(mine))
+                self._places.append(here)
+                self._stored[mine] += known
+            df[mine] += known
+            cf[mine] += field.cf
+            if gone is not None:
+                df[mine[gone.terms]] -= gone.df
+                cf[mine[gone.terms]] -= gone.cf
+        self.df, self.cf = df.astype(np.uint32), cf
+
+
+def _sources(parts: Sequence[Part], name: str) -> list[Source]:
+    """Return the segments that have the field; documents keep their numbers."""
+    from classmark.index.kernels_postings import GONE
+
+    sources, shift = [], 0
+    for part in parts:
+        if name in part.segment.fields:
+            numbers = np.empty(0, np.uint32)
+            if part.alive is not None:
+                numbers = np.arange(len(part.alive), dtype=np.uint32)
+                numbers[~part.alive] = GONE
+            whole = part.segment.fields[name].whole
+            sources.append(Source(whole, shift, numbers))
+        shift += part.segment.n_items
+    return sources
+
+
+def _having(snapshot: Snapshot, name: str) -> list[tuple[SegmentField, Lost | None]]:
+    """Return the field in each segment that has it, and what deleted items take."""
+    return [
+        (part.segment.fields[name], lost.get(name))
+        for part, lost in zip(snapshot.parts, snapshot.lost, strict=True)
+        if name in part.segment.fields
+    ]
+
+
+def _tokens(part: Part, name: str) -> int:
+    """Return how many tokens a field has in the documents of a segment alive."""
+    if name not in part.segment.fields:
+        return 0
+    lengths = part.segment.fields[name].lengths
+    living = lengths if part.alive is None else lengths[part.alive]
+    return int(living.sum(dtype=np.int64))
+
+
+def _alive(parts: Sequence[Part]) -> Bools | None:
+    if all(part.alive is None for part in parts):
+        return None
+    masks = [
+        np.ones(part.segment.n_items, np.bool_) if part.alive is None else part.alive
+        for part in parts
+    ]
+    return np.concatenate(masks)
+
+
+def _lengths(parts: Sequence[Part], name: str) -> NDArray[np.uint32]:
+    pieces = [
+        part.segment.fields[name].lengths
+        if name in part.segment.fields
+        else np.zeros(part.segment.n_items, np.uint32)
+        for part in parts
+    ]
+    if len(pieces) == 1:
+        return np.asarray(pieces[0])
+    return np.concatenate([np.empty(0, np.uint32), *pieces])
+
+
+def _kept(items: NDArray[np.uint32], renumbered: NDArray[np.uint32]) -> Bools:
+    if not len(renumbered):
+        return np.ones(len(items), np.bool_)
+    kept: Bools = renumbered[items] == items
+    return kept
+
+
+def _split(postings: NDArray[np.uint64], begins: Ints, ends: Ints) -> Lists:
+    """Part postings into items and counts."""
+    items = (postings >> np.uint64(32)).astype(np.uint32)
+    return Lists(items, postings.astype(np.uint32), begins, ends)

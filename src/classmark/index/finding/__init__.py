@@ -1,1 +1,0 @@
-"""«One query, one call»: terms in, the best items out."""

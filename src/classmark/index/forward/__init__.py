@@ -1,1 +1,0 @@
-"""«Which terms has this document?»: a few documents read out of the inverted lists."""

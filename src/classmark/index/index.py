@@ -1,0 +1,235 @@
+"""Index: a folder of documents that can be searched, and changed while it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from classmark.index.asking import Answering, QueryTerms
+from classmark.index.build import TEXT, Given, Setup, bytes_of, entries
+from classmark.index.changes import Changeable, clear
+from classmark.index.checking import Checked, check, living_ids
+from classmark.index.field import StoredField
+from classmark.index.merge import Part
+from classmark.index.segment import Segment
+from classmark.index.sharding import build_segments
+from classmark.index.snapshot import Snapshot, commit, locked, open_snapshot, sweep
+from classmark.problems import Mistake
+from classmark.text.analyzer import Analyzer
+from classmark.weighting.vectorizer import analyzer_from
+
+if TYPE_CHECKING:
+    from classmark.index.asking import Question
+    from classmark.index.search import Hit, Searcher
+
+
+def fill_index(
+    folder: Path, setup: Setup, fill: Callable[[], Sequence[Segment]], aside: str = ""
+) -> Snapshot:
+    """Put the segments that ``fill`` makes in service, instead of what is there.
+
+    Nobody else changes the folder meanwhile, and readers see all of it or nothing.
+
+    aside : a working folder in it that is kept until then, when all of them go.
+    """
+    with locked(folder):
+        sweep(folder, aside)
+        clear(folder)
+        parts = [Part(segment, None) for segment in fill() if segment.n_items]
+        return commit(folder, parts, _settings(setup))
+
+
+def _settings(setup: Setup) -> dict[str, Any]:
+    fields = None if setup.fields is None else list(setup.fields)
+    return {
+        "analyzer": str(setup.analyzer),
+        "fields": fields,
+        "positions": setup.positions,
+    }
+
+
+_PER_ID = 100  # bytes, about, of an id kept as a string
+
+
+class Index(Changeable, Answering):
+    """An inverted file on disk; open one with ``Index.build`` or ``Index.open``.
+
+    What is read is one generation: the last committed when the index was opened, or by
+    this very object since. ``add``, ``replace`` and ``delete`` are seen by nobody until
+    ``commit``; one object at a time may have such changes.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     index = Index.build(folder, [("a", "A bee"), ("b", "Hives of bees")])
+    ...     index.add([("c", "Wasps")])
+    ...     len(index), len(index.commit()), list(index.ids())
+    (2, 3, ['a', 'b', 'c'])
+    """
+
+    _fields: dict[str, StoredField]
+    _searcher: Searcher | None
+
+    @classmethod
+    def build(
+        cls,
+        path: Path | str,
+        documents: Iterable[Given],
+        memory: str | int = "512MB",
+        analyzer: Analyzer | str | None = None,
+        *,
+        fields: Sequence[str] | None = None,
+        positions: bool = False,
+    ) -> Index:
+        """Index documents in a folder; an index that is there is replaced, as a whole.
+
+        documents : (id, text) pairs, mappings with ``id`` and fields, or Documents.
+        memory : what the build may add to the process, whatever the collection's size
+            (beside one text and, while merging, one term's list).
+        analyzer : an Analyzer or its description; the usual one if None.
+        fields : which fields to index, all of them if None.
+        positions : keep the places of tokens, for phrases.
+        """
+        folder = Path(path)
+        setup = Setup(
+            analyzer_from(analyzer),
+            None if fields is None else tuple(fields),
+            positions,
+            bytes_of(memory),
+        )
+        stream = entries(documents, setup.fields)
+        snapshot = fill_index(
+            folder, setup, lambda: build_segments(stream, setup, folder)
+        )
+        return cls(folder, snapshot, setup.memory)
+
+    @classmethod
+    def open(
+        cls, path: Path | str, memory: str | int = "1GB", *, merging: str = "commit"
+    ) -> Index:
+        """Open an index.
+
+        memory : where the postings of a field, decoded, fit it, they are kept decoded.
+        merging : who merges the segments that changes leave: "commit" does, the
+            "background" (a thread, started by commits, ended by ``close``), or nobody
+            until ``merge`` is called, on "demand". The answers are the same.
+        """
+        folder = Path(path)
+        return cls(folder, open_snapshot(folder), bytes_of(memory), merging)
+
+    def __len__(self) -> int:
+        return sum(part.kept() for part in self._snapshot.parts)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.number(name) is not None
+
+    def __repr__(self) -> str:
+        return f"Index({str(self.path)!r}, {len(self)} documents)"
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """The analyzer that made the terms."""
+        return self._analyzer
+
+    @property
+    def generation(self) -> int:
+        """The number of the generation that is read."""
+        return self._snapshot.number
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of the fields."""
+        return self._snapshot.fields()
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether the places of tokens were kept."""
+        return bool(self._snapshot.settings["positions"])
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all documents, in order."""
+        for part in self._snapshot.parts:
+            yield from living_ids(part)
+
+    def id(self, number: int) -> str:
+        """Return the id of a document by its number."""
+        at = int(np.searchsorted(self._bases, number, side="right")) - 1
+        return self._snapshot.parts[at].segment.ids[number - int(self._bases[at])]
+
+    def number(self, name: str) -> int | None:
+        """Return the number of a document by its id; None: it is not there."""
+        for base, part in zip(self._bases.tolist(), self._snapshot.parts, strict=True):
+            found = part.segment.ids.find(name)
+            if found is not None and (part.alive is None or part.alive[found]):
+                return int(base) + found
+        return None
+
+    def field(self, name: str | None = None) -> StoredField:
+        """Return a field, for reading; the only one there is if none is named."""
+        names = self.fields
+        if name is None:
+            if len(names) > 1:
+                raise Mistake(f"the index has fields {', '.join(names)}: name one")
+            name = names[0] if names else TEXT
+        elif name not in names and names:
+            known = ", ".join(names) or "none"
+            raise Mistake(f"field {name!r} is not in the index: it has {known}")
+        if name not in self._fields:
+            self._fields[name] = StoredField(self._snapshot, name, self._memory)
+        return self._fields[name]
+
+    def ask(self, query: str, k: int = 10, **options: Any) -> list[Hit]:
+        """Answer a query as people type it: words, "phrases", field:word, +word, -word.
+
+        AND, OR, NOT, parentheses, #operators (see ``classmark.index.query_language``).
+        Without any of them the answer is that of ``search``. A query that cannot be
+        read is refused with a caret below the place (``MalformedQuery``).
+
+        options : ``model``, ``feedback`` and what ``search`` takes: see
+            ``classmark.index.asking``.
+        """
+        from classmark.index.asking import ask
+
+        return ask(self, query, k, **options)
+
+    def question(
+        self, query: str, model: str | None = None, **options: Any
+    ) -> Question:
+        """Make a query as people type it ready: to be answered, and explained."""
+        from classmark.index.asking import question
+
+        return question(self, query, model, **options)
+
+    @property
+    def searcher(self) -> Searcher:
+        """What answers queries over the generation that is read."""
+        if self._searcher is None:
+            from classmark.index.search import Searcher
+
+            names = self.fields or [TEXT]
+            fields = {name: self.field(name) for name in names}
+            self._searcher = Searcher(fields, names=self.names())
+        return self._searcher
+
+    def check(self) -> Checked:
+        """Read every byte of what is in service on disk, and verify it."""
+        return check(self.path)
+
+    def names(self) -> Callable[[int], str]:
+        """Return a quick way from number to id: a list, unless it were too long."""
+        if _PER_ID * self._snapshot.n_items > self._memory // 4:
+            return self.id
+        ids = [part.segment.ids for part in self._snapshot.parts]
+        return [name for some in ids for name in some].__getitem__
+
+    def _show(self, snapshot: Snapshot) -> None:
+        """Read another generation from now on."""
+        self._snapshot = snapshot
+        self._fields = {}
+        self._searcher = None
+        self._analyzer = Analyzer.parse(snapshot.settings["analyzer"])
+        self._terms = QueryTerms(self._analyzer)
+        sizes = [part.segment.n_items for part in snapshot.parts]
+        self._bases = np.cumsum([0, *sizes])[: len(sizes)]

@@ -1,1 +1,0 @@
-"""Counts by document become lists by term."""

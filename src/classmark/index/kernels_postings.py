@@ -1,0 +1,548 @@
+"""Postings: words looked up, entries sorted by term, lists packed and read again.
+
+The hash of a word is FNV-1a's of 32 bits: h ← (h xor byte) · 16777619 mod 2³², from
+2166136261 on; it is folded to the table's size, a power of two, and the next free slot
+is taken. A slot holds a word's number plus one, 0 where it is free.
+
+A posting is item · 2³² + count. ``number`` maps tokens to terms; a token that is not
+kept has the number of terms. Chunks are those of ``classmark.corpus.counting``.
+
+A block of ``n`` numbers: their common width ``b`` (6 bits); where n ≥ 8, the bits ``e``
+that the largest needs more (6 bits) and, if e > 0, how many need more (7 bits); the low
+``b`` bits of each number; then, for those that need more, place (7 bits) and high part
+(``e`` bits). So one large number does not make the others wide [Zukowski06]. ``words``
+is the eight bytes from each place on, seen as one number: it ends seven bytes before
+the bytes do, and what is written to comes as zeros.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.arrays import Array, Bools, Ints
+from classmark.compiled import compiled
+from classmark.index.kernels_models import part
+from classmark.index.kernels_topk import seek
+
+NEWLINE = 10
+_BASIS, _PRIME = np.uint64(2166136261), np.uint64(16777619)
+_ONE, _LOW = np.uint64(1), np.uint64(0xFFFFFFFF)
+_FOLD = np.uint64(15)
+
+
+@compiled
+def hash_words(words: Any, hashes: Any, bounds: Any) -> int:
+    """Hash each word and note where it begins; return how many words there are.
+
+    words : uint8;  hashes : uint64;  bounds : uint64, one more: word i with its newline
+    is ``words[bounds[i] : bounds[i + 1]]``.  No more than ``len(hashes)`` are entered.
+    """
+    n, h = 0, _BASIS
+    bounds[0] = 0
+    for j in range(np.uint64(len(words))):
+        byte = words[j]
+        if byte != NEWLINE:
+            h = ((h ^ np.uint64(byte)) * _PRIME) & _LOW
+            continue
+        if n < len(hashes):
+            hashes[n] = h ^ (h >> _FOLD)
+            bounds[n + 1] = np.uint64(j) + _ONE
+        n, h = n + 1, _BASIS
+    return n
+
+
+@compiled
+def copy_words(words: Any, bounds: Any, order: Any, out: Any) -> None:
+    """Write words in another order."""
+    n = 0
+    for i in order:
+        for j in range(bounds[i], bounds[i + 1]):
+            out[n] = words[j]
+            n += 1
+
+
+@compiled
+def enter_words(hashes: Any, slots: Any) -> None:
+    """Enter all words, which differ, into a table that is empty."""
+    mask = np.uint64(len(slots) - 1)
+    for i in range(len(hashes)):
+        at = hashes[i] & mask
+        while slots[at] != 0:
+            at = (at + _ONE) & mask
+        slots[at] = i + 1
+
+
+@compiled
+def find_words(hashes: Any, words: Any, bounds: Any, table: Any, out: Any) -> None:
+    """Write the number of each word to ``out``, −1 where it is not in the table.
+
+    table : (slots, its words, their bounds), as ``enter_words`` and ``hash_words`` made
+    them.
+    """
+    slots, held, edges = table
+    mask = np.uint64(len(slots) - 1)
+    for i in range(len(out)):
+        first, size = bounds[i], bounds[i + 1] - bounds[i]
+        at = hashes[i] & mask
+        found: Any = -1
+        while found < 0 and slots[at] != 0:
+            number = slots[at] - np.uint32(1)
+            begin, same = edges[number], np.uint64(0)
+            while same < size and held[begin + same] == words[first + same]:
+                same += _ONE
+            if same == size:
+                found = np.int64(number)
+            at = (at + _ONE) & mask
+        out[i] = found
+
+
+GONE = 0xFFFFFFFF
+_FAR = np.uint64(32)
+
+
+@compiled
+def count_entries(
+    rows: Ints,
+    columns: NDArray[np.uint32],
+    counts: NDArray[np.uint8],
+    number: NDArray[np.uint32],
+    entries: Ints,
+    lengths: NDArray[np.uint32],
+) -> None:
+    """Count the entries of each term, and the occurrences kept of each document.
+
+    entries : int64, shape (terms + 1,), added to;  lengths : uint32, shape (rows,).
+    """
+    dropped = np.uint32(len(entries) - 1)
+    for row in range(len(rows) - 1):
+        length = np.uint32(0)
+        for entry in range(rows[row], rows[row + 1]):
+            term = number[columns[entry]]
+            entries[term] += 1
+            if term != dropped:
+                length += np.uint32(counts[entry])
+        lengths[row] = length
+
+
+@compiled
+def scatter_entries(
+    rows: Ints,
+    columns: NDArray[np.uint32],
+    counts: NDArray[np.uint8],
+    number: NDArray[np.uint32],
+    first: int,
+    begins: Ints,
+    ends: Ints,
+    postings: NDArray[np.uint64],
+) -> None:
+    """Append the entries of documents ``first``, ``first + 1``, … to the lists.
+
+    Entries of one document and one term add up. List ``t`` is ``begins[t]`` to
+    ``ends[t]``, which moves on.
+    """
+    dropped = np.uint32(len(begins))
+    for row in range(len(rows) - 1):
+        item = np.uint64(first + row)
+        for entry in range(rows[row], rows[row + 1]):
+            term = number[columns[entry]]
+            if term == dropped:
+                continue
+            count, at = np.uint64(counts[entry]), np.uint64(ends[term])
+            if ends[term] > begins[term] and postings[at - _ONE] >> _FAR == item:
+                postings[at - _ONE] += count
+            else:
+                postings[at] = item << _FAR | count
+                ends[term] += 1
+
+
+@compiled
+def scatter_places(
+    rows: Ints,
+    columns: NDArray[np.uint32],
+    number: NDArray[np.uint32],
+    first: int,
+    seen: Ints,
+    ends: Ints,
+    gaps: NDArray[np.uint32],
+) -> None:
+    """Append the place of each occurrence, as a gap within its document, to the lists.
+
+    The first place in a document stands as it is, the others less the one before, less
+    one. ``seen`` (terms, 2) remembers the last document and place of each term.
+    """
+    dropped = np.uint32(len(ends))
+    for row in range(len(rows) - 1):
+        for entry in range(rows[row], rows[row + 1]):
+            term = number[columns[entry]]
+            if term == dropped:
+                continue
+            place = entry - rows[row]
+            is_first = seen[term, 0] != first + row
+            gaps[ends[term]] = place if is_first else place - seen[term, 1] - 1
+            ends[term] += 1
+            seen[term, 0], seen[term, 1] = first + row, place
+
+
+@compiled
+def append_lists(
+    lists: Any,
+    numbers: Ints,
+    shift: int,
+    renumbered: NDArray[np.uint32],
+    ends: Ints,
+    postings: NDArray[np.uint64],
+) -> None:
+    """Append decoded lists (items, counts, begins, ends) to those of other numbers.
+
+    An item becomes ``renumbered[item] + shift``, and vanishes where that is GONE; with
+    ``renumbered`` empty it becomes item + shift.
+    """
+    items, counts, begins, stops = lists
+    for which in range(len(numbers)):
+        at = np.uint64(ends[numbers[which]])
+        for entry in range(begins[which], stops[which]):
+            item = items[entry]
+            if len(renumbered) > 0:
+                item = renumbered[item]
+                if item == np.uint32(GONE):
+                    continue
+            where = np.uint64(item) + np.uint64(shift)
+            postings[at] = where << _FAR | np.uint64(counts[entry])
+            at += _ONE
+        ends[numbers[which]] = at
+
+
+@compiled
+def append_places(
+    lists: Any,
+    numbers: Ints,
+    renumbered: NDArray[np.uint32],
+    source: NDArray[np.uint32],
+    ends: Ints,
+    gaps: NDArray[np.uint32],
+) -> None:
+    """Append the places of decoded lists, in their order, as ``append_lists`` does."""
+    items, counts, begins, stops = lists
+    place = 0
+    for which in range(len(numbers)):
+        at = ends[numbers[which]]
+        for entry in range(begins[which], stops[which]):
+            is_kept = True
+            if len(renumbered) > 0:
+                is_kept = renumbered[items[entry]] != np.uint32(GONE)
+            if is_kept:
+                for i in range(np.int64(counts[entry])):
+                    gaps[at] = source[place + i]
+                    at += 1
+            place += int(counts[entry])
+        ends[numbers[which]] = at
+
+
+@compiled
+def places_of(
+    counts: NDArray[np.uint32], gaps: NDArray[np.uint32], places: NDArray[np.uint32]
+) -> None:
+    """Turn gaps back into places: the postings have ``counts[i]`` of them each."""
+    at = 0
+    for entry in range(len(counts)):
+        expected = np.uint32(0)
+        for _ in range(np.int64(counts[entry])):
+            places[at] = gaps[at] + expected
+            expected = places[at] + np.uint32(1)
+            at += 1
+
+
+@compiled
+def tally_gone(
+    lists: Any,
+    gone: Bools,
+    frequency: Ints,
+    total: Ints,
+) -> None:
+    """Count the postings, and the occurrences, that each list has in items gone."""
+    items, counts, begins, stops = lists
+    for which in range(len(begins)):
+        for entry in range(begins[which], stops[which]):
+            if gone[items[entry]]:
+                frequency[which] += 1
+                total[which] += np.int64(counts[entry])
+
+
+BLOCK = 128
+PATCHED = 8
+_NONE, _THREE, _SIX, _SEVEN = (np.uint64(n) for n in (0, 3, 6, 7))
+_LENGTHS = np.array([n.bit_length() for n in range(256)], np.int64)
+
+
+@compiled
+def _length(value: Any) -> int:
+    """Count the bits of a number below 2⁵⁶."""
+    bits = 0
+    while value > np.uint64(255):
+        value >>= np.uint64(8)
+        bits += 8
+    return bits + int(_LENGTHS[value])
+
+
+@compiled
+def _put(words: Any, at: Any, value: Any) -> None:
+    """Write bits where there are zeros."""
+    words[at >> _THREE] |= value << (at & _SEVEN)
+
+
+@compiled
+def _get(words: Any, at: Any, width: Any) -> Any:
+    """Read ``width`` bits."""
+    return (words[at >> _THREE] >> (at & _SEVEN)) & ((_ONE << width) - _ONE)
+
+
+@compiled
+def _best_width(values: Any, n: int, tally: Any) -> tuple[int, int, int]:
+    """Return the width that costs least, the largest, and how many are wider."""
+    for width in range(len(tally)):
+        tally[width] = 0
+    for i in range(n):
+        tally[_length(values[i])] += 1
+    most = 56
+    while most > 0 and tally[most] == 0:
+        most -= 1
+    best, least, beyond = most, n * most, 0
+    wider = 0
+    for width in range(most - 1, -1, -1):
+        if n < PATCHED:
+            break
+        wider += tally[width + 1]
+        cost = n * width + wider * (7 + most - width) + 7
+        if wider < BLOCK and cost < least:
+            best, least, beyond = width, cost, wider
+    return best, most, beyond
+
+
+@compiled
+def _pack(values: Any, n: int, tally: Any, words: Any, at: Any) -> Any:
+    """Write one block from bit ``at`` on; return where it ends."""
+    best, most, wider = _best_width(values, n, tally)
+    width, extra = np.uint64(best), np.uint64(most - best)
+    _put(words, at, width)
+    at += _SIX
+    if n >= PATCHED:
+        _put(words, at, extra)
+        at += _SIX
+        if extra > _NONE:
+            _put(words, at, np.uint64(wider))
+            at += _SEVEN
+    mask = (_ONE << width) - _ONE
+    for i in range(n):
+        _put(words, at, values[i] & mask)
+        at += width
+    if extra > _NONE:
+        for i in range(n):
+            if values[i] > mask:
+                _put(words, at, np.uint64(i))
+                _put(words, at + _SEVEN, values[i] >> width)
+                at += _SEVEN + extra
+    return at
+
+
+@compiled
+def _unpack(words: Any, at: Any, values: Any, begin: Any, n: Any) -> Any:
+    """Read one block of ``n`` numbers from bit ``at`` on; return where it ends."""
+    width, extra, wider = _get(words, at, _SIX), _NONE, _NONE
+    at += _SIX
+    if n >= np.uint64(PATCHED):
+        extra = _get(words, at, _SIX)
+        at += _SIX
+        if extra > _NONE:
+            wider = _get(words, at, _SEVEN)
+            at += _SEVEN
+    mask = (_ONE << width) - _ONE
+    for i in range(begin, begin + n):
+        values[i] = (words[at >> _THREE] >> (at & _SEVEN)) & mask
+        at += width
+    for _ in range(wider):
+        place = begin + _get(words, at, _SEVEN)
+        values[place] |= _get(words, at + _SEVEN, extra) << width
+        at += _SEVEN + extra
+    return at
+
+
+@compiled
+def encode_values(
+    values: Array,
+    begins: Ints,
+    ends: Ints,
+    words: NDArray[np.uint64],
+    sizes: Ints,
+) -> int:
+    """Pack lists of numbers below 2⁵⁶; return the bytes used, ``sizes`` those of each.
+
+    Every block begins at a byte.
+    """
+    at, block = _NONE, np.empty(BLOCK, np.uint64)
+    tally = np.empty(57, np.int64)
+    for which in range(len(begins)):
+        start = at
+        for begin in range(begins[which], ends[which], BLOCK):
+            n = min(BLOCK, ends[which] - begin)
+            for i in range(n):
+                block[i] = values[begin + i]
+            at = _pack(block, n, tally, words, at)
+            at = (at + _SEVEN) & ~_SEVEN
+        sizes[which] = (at - start) >> _THREE
+    return int(at >> _THREE)
+
+
+@compiled
+def decode_values(
+    words: NDArray[np.uint64],
+    starts: Ints,
+    lengths: Ints,
+    begins: Ints,
+    values: Array,
+) -> int:
+    """Unpack lists: ``lengths[i]`` numbers from byte ``starts[i]`` on go to ``begins``.
+
+    ``values`` is uint32 or uint64. Return the byte where the last list ends.
+    """
+    at = _NONE
+    for which in range(len(starts)):
+        at = np.uint64(starts[which]) << _THREE
+        begin, left = np.uint64(begins[which]), np.uint64(lengths[which])
+        while left > _NONE:
+            n = min(left, np.uint64(BLOCK))
+            at = _unpack(words, at, values, begin, n)
+            at = (at + _SEVEN) & ~_SEVEN
+            begin, left = begin + n, left - n
+    return int(at >> _THREE)
+
+
+@compiled
+def encode_lists(
+    postings: NDArray[np.uint64],
+    begins: Ints,
+    ends: Ints,
+    words: NDArray[np.uint64],
+    sizes: Ints,
+    totals: Ints,
+) -> int:
+    """Pack lists of postings (item · 2³² + count, items increasing), gaps and counts.
+
+    Return the bytes used, in ``sizes`` those of each list, in ``totals`` Σ counts.
+    """
+    at, tally = _NONE, np.empty(57, np.int64)
+    gaps, counts = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
+    for which in range(len(begins)):
+        start, expected, total = at, _NONE, _NONE
+        for begin in range(begins[which], ends[which], BLOCK):
+            n = min(BLOCK, ends[which] - begin)
+            for i in range(n):
+                posting = postings[begin + i]
+                gaps[i] = (posting >> _FAR) - expected
+                expected = (posting >> _FAR) + _ONE
+                counts[i] = (posting & _LOW) - _ONE
+                total += posting & _LOW
+            at = _pack(gaps, n, tally, words, at)
+            at = _pack(counts, n, tally, words, at)
+            at = (at + _SEVEN) & ~_SEVEN
+        sizes[which] = (at - start) >> _THREE
+        totals[which] = total
+    return int(at >> _THREE)
+
+
+@compiled
+def decode_lists(
+    words: NDArray[np.uint64],
+    starts: Ints,
+    frequencies: Ints,
+    begins: Ints,
+    items: NDArray[np.uint32],
+    counts: NDArray[np.uint32],
+) -> None:
+    """Unpack lists of ``frequencies[i]`` postings from byte ``starts[i]`` on."""
+    one = np.uint32(1)
+    for which in range(len(starts)):
+        at = np.uint64(starts[which]) << _THREE
+        begin, left = np.uint64(begins[which]), np.uint64(frequencies[which])
+        expected = np.uint32(0)
+        while left > _NONE:
+            n = min(left, np.uint64(BLOCK))
+            at = _unpack(words, at, items, begin, n)
+            at = _unpack(words, at, counts, begin, n)
+            at = (at + _SEVEN) & ~_SEVEN
+            for i in range(begin, begin + n):
+                items[i] += expected
+                expected = items[i] + one
+                counts[i] += one
+            begin, left = begin + n, left - n
+
+
+LONG = 16  # a list longer than so many postings a document wanted is looked up in
+
+
+@compiled
+def gather(
+    first: int,
+    items: Any,
+    counts: Any,
+    begins: Any,
+    ends: Any,
+    wanted: Any,
+    slots: Any,
+    out: Any,
+    n: int,
+) -> int:
+    """Note (slot, term, count) of each posting of a wanted item; return how many.
+
+    first : the number of the first list's term;  wanted : uint32, increasing;  slots :
+    uint32 per item, its place in ``wanted`` plus 1, 0 for others;  out : three columns,
+    from row ``n`` on.
+    """
+    for t in range(len(begins)):
+        low, high = begins[t], ends[t]
+        if high - low > LONG * len(wanted):
+            n = _look_up(first + t, items[low:high], counts[low:high], wanted, out, n)
+            continue
+        for j in range(low, high):
+            slot = slots[items[j]]
+            if slot > 0:
+                out[n, 0], out[n, 1], out[n, 2] = slot - 1, first + t, counts[j]
+                n += 1
+    return n
+
+
+@compiled
+def _look_up(term: int, items: Any, counts: Any, wanted: Any, out: Any, n: int) -> int:
+    at = 0
+    for slot in range(len(wanted)):
+        at = seek(items, at, wanted[slot])
+        if at == len(items):
+            break
+        if items[at] == wanted[slot]:
+            out[n, 0], out[n, 1], out[n, 2] = slot, term, counts[at]
+            n += 1
+    return n
+
+
+@compiled
+def inform(
+    code: int,
+    world: Any,
+    items: Any,
+    places: Any,
+    counts: Any,
+    x: Any,
+    a: Any,
+    b: Any,
+    out: Any,
+) -> None:
+    """Add each posting's part of a model's score to its term.
+
+    items, places, counts : of each posting, places being those of its term in ``a``,
+    ``b`` and ``out``;  x : the model's number of each item.
+    """
+    for j in range(len(items)):
+        at = places[j]
+        out[at] += part(code, float(counts[j]), x[items[j]], a[at], b[at], world)

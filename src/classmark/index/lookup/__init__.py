@@ -1,1 +1,0 @@
-"""«Which number has this word?»: many words at once."""

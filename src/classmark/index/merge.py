@@ -1,0 +1,256 @@
+"""Segments become one, range of terms after range of terms, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.arrays import Bools, Ints
+from classmark.corpus.counting import zeros
+from classmark.corpus.vocabulary import order_terms
+from classmark.index.segment import (
+    Cursor,
+    Inverted,
+    Segment,
+    SegmentWriter,
+    Stretch,
+    bounds_of,
+)
+
+_IDS, _KEYS, _PER_HELD = 1 << 14, 1 << 17, 48
+
+
+class Part(NamedTuple):
+    """A segment to be merged, and which of its documents are alive (None: all)."""
+
+    segment: Segment
+    alive: Bools | None
+
+    def kept(self) -> int:
+        """Return how many documents are alive."""
+        if self.alive is None:
+            return self.segment.n_items
+        return int(np.count_nonzero(self.alive))
+
+    def renumbered(self) -> NDArray[np.uint32]:
+        """Return the new number of each document, GONE where deleted; empty: all."""
+        from classmark.index.kernels_postings import GONE
+
+        if self.alive is None:
+            return np.empty(0, np.uint32)
+        place = np.cumsum(self.alive, dtype=np.uint32) - np.uint32(1)
+        return np.where(self.alive, place, np.uint32(GONE)).astype(np.uint32)
+
+
+class Source(NamedTuple):
+    """Some terms of a part, and what becomes of its documents' numbers."""
+
+    stretch: Stretch
+    shift: int
+    renumbered: NDArray[np.uint32]
+
+
+def merge_segments(
+    parts: Sequence[Part],
+    folder: Path,
+    *,
+    positions: bool,
+    memory: int,
+    fields: Sequence[str] | None = None,
+    watch: Callable[[], object] = lambda: None,
+) -> None:
+    """Write the documents of all parts that are alive, in order, as one segment.
+
+    The result is what one block of all those documents gives, byte by byte. Lists are
+    held for as many terms at a time as ``memory`` bytes allow, but at least for one: so
+    what is held is at most ``memory`` or, if more, 20 bytes for each document of the
+    commonest term (with positions, and 10 for each of its occurrences); and 4 bytes for
+    each document of a part that has deleted ones.
+
+    fields : the fields it has, None for those of the parts, as they come.
+    watch : called between the ranges of terms; what it raises ends the merging, and
+        nothing is left of it.
+    """
+    writer = SegmentWriter(folder)
+    try:
+        for name in fields or fields_of(parts):
+            writer.field(name, positions=positions)
+            for part in parts:
+                writer.lengths(_lengths(part, name))
+                part.segment.let_go()
+            for inverted in _merged(parts, name, memory, places=positions):
+                writer.lists(inverted)
+                watch()
+                for part in parts:
+                    part.segment.let_go()
+        for part in parts:
+            _copy_ids(part, writer)
+            part.segment.let_go()
+        for keys, numbers in merged_keys(parts):
+            writer.keys(keys, numbers, lambda number: id_of(parts, number))
+            watch()
+        writer.close()
+    except BaseException:
+        writer.discard()
+        raise
+
+
+def fields_of(parts: Iterable[Part]) -> list[str]:
+    """Return the names of the parts' fields, as they come."""
+    return list(dict.fromkeys(name for part in parts for name in part.segment.fields))
+
+
+def id_of(parts: Sequence[Part], number: int) -> str:
+    """Return the id of a document by its number after merging."""
+    for part in parts:
+        if number < part.kept():
+            alive = part.alive
+            at = number if alive is None else int(np.flatnonzero(alive)[number])
+            return part.segment.ids[at]
+        number -= part.kept()
+    raise IndexError(number)
+
+
+def _lengths(part: Part, name: str) -> NDArray[np.uint32]:
+    if name not in part.segment.fields:
+        return np.zeros(part.kept(), np.uint32)
+    lengths = part.segment.fields[name].lengths
+    return lengths if part.alive is None else lengths[part.alive]
+
+
+def _copy_ids(part: Part, writer: SegmentWriter) -> None:
+    packed, column = part.segment.packed_ids()
+    at = done = 0
+    while len(sizes := column.read(_IDS)):
+        size = int(sizes.sum())
+        names, at = packed[at : at + size], at + size
+        if part.alive is not None:
+            kept = part.alive[done : done + len(sizes)]
+            done += len(sizes)
+            names, sizes = names[np.repeat(kept, sizes)], sizes[kept]
+        writer.ids(names.tobytes(), sizes)
+
+
+def merged_keys(
+    parts: Sequence[Part],
+) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
+    """Merge the orders in which ids are found, one range of keys after another."""
+    from classmark.index.kernels_postings import GONE
+
+    total = sum(part.kept() for part in parts)
+    pieces = total // _KEYS + 1
+    edges = [(n << 32) // pieces for n in range(pieces + 1)]
+    for low, high in pairwise(edges):
+        keys, numbers, shift = [], [], 0
+        for part in parts:
+            mine, order = part.segment.ids_between(low, high)
+            if part.alive is not None:
+                order = part.renumbered()[order]
+                mine, order = mine[order != GONE], order[order != GONE]
+            keys.append(mine)
+            numbers.append(order + np.uint32(shift))
+            shift += part.kept()
+        yield np.concatenate(keys), np.concatenate(numbers)
+
+
+def _merged(
+    parts: Sequence[Part], name: str, memory: int, *, places: bool
+) -> Iterator[Inverted]:
+    """Merge the lists of a field, some terms at a time."""
+    having, shift = [], 0
+    for part in parts:
+        if name in part.segment.fields:
+            having.append((part.segment.fields[name], shift, part.renumbered()))
+        shift += part.kept()
+    size = memory // (4 * _PER_HELD * max(len(having), 1))
+    cursors = [Cursor(field, size) for field, _, _ in having]
+    while any(len(cursor.stretch) for cursor in cursors):
+        sources = [
+            Source(cursor.stretch, shift, renumbered)
+            for cursor, (_, shift, renumbered) in zip(cursors, having, strict=True)
+        ]
+        stops = _stops([cursor.stretch for cursor in cursors], memory)
+        yield join(sources, [slice(0, stop) for stop in stops], places=places)
+        for cursor, stop in zip(cursors, stops, strict=True):
+            cursor.advance(stop)
+
+
+def _stops(stretches: list[Stretch], memory: int) -> list[int]:
+    """Say how far to go in each so that the lists fit, all up to one term."""
+    ends = []
+    for stretch in stretches:
+        far = stretch.reach(0, memory // len(stretches)) if len(stretch) else 0
+        if far < len(stretch):
+            ends.append(stretch.term(far))
+        elif not stretch.is_last:
+            ends.append(stretch.term(far - 1) + b"\0")  # the least that comes after it
+    if not ends:
+        return [len(stretch) for stretch in stretches]
+    return [stretch.place(min(ends)) for stretch in stretches]
+
+
+def join(sources: Sequence[Source], runs: Sequence[slice], *, places: bool) -> Inverted:
+    """Join runs of terms, one of each source, with their lists; drop empty lists."""
+    from classmark.index.kernels_postings import append_lists
+
+    pairs = list(zip(sources, runs, strict=True))
+    vocabulary, number = order_terms([s.stretch.terms(run) for s, run in pairs])
+    numbers = np.split(number, np.cumsum([run.stop - run.start for run in runs])[:-1])
+    room = np.zeros(len(vocabulary), np.int64)
+    for source, run, mine in zip(sources, runs, numbers, strict=True):
+        room[mine] += source.stretch.df[run]
+    bounds = bounds_of(room)
+    postings = zeros(int(bounds[-1]), np.uint64)
+    begins, ends = bounds[:-1], bounds[:-1].copy()
+    for source, run, mine in zip(sources, runs, numbers, strict=True):
+        lists = source.stretch.lists(run)
+        append_lists(
+            tuple(lists), mine, source.shift, source.renumbered, ends, postings
+        )
+    found = Inverted(vocabulary.blob, postings, begins, ends)
+    if places:
+        found = _with_places(sources, runs, numbers, found)
+    return _without_empty(found)
+
+
+def _with_places(
+    sources: Sequence[Source],
+    runs: Sequence[slice],
+    numbers: list[Ints],
+    found: Inverted,
+) -> Inverted:
+    """Join the places of the same runs."""
+    from classmark.index.kernels_postings import append_places
+
+    room = np.zeros(len(found.begins), np.int64)
+    for source, run, mine in zip(sources, runs, numbers, strict=True):
+        room[mine] += source.stretch.cf[run]
+    bounds = bounds_of(room)
+    gaps = zeros(int(bounds[-1]), np.uint32)
+    begins, ends = bounds[:-1], bounds[:-1].copy()
+    for source, run, mine in zip(sources, runs, numbers, strict=True):
+        lists, places = source.stretch.lists(run), source.stretch.gaps(run)
+        append_places(tuple(lists), mine, source.renumbered, places, ends, gaps)
+    return found._replace(gaps=gaps, gap_begins=begins, gap_ends=ends)
+
+
+def _without_empty(found: Inverted) -> Inverted:
+    """Leave the terms out that only deleted documents had."""
+    kept = found.ends > found.begins
+    if kept.all():
+        return found
+    closing = np.flatnonzero(found.terms == ord("\n"))
+    sizes = np.diff(closing, prepend=-1)
+    begins, ends = found.gap_begins, found.gap_ends
+    return found._replace(
+        terms=found.terms[np.repeat(kept, sizes)],
+        begins=found.begins[kept],
+        ends=found.ends[kept],
+        gap_begins=None if begins is None else begins[kept],
+        gap_ends=None if ends is None else ends[kept],
+    )

@@ -1,1 +1,0 @@
-"""«How well does this document answer?»: each classical model as a small formula."""

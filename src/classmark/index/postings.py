@@ -1,0 +1,273 @@
+"""Postings of a field: what scoring may ask, and lists of numbers as packed bytes.
+
+Whatever holds postings (segments on disk seen as one, counts in memory, the weights of
+a trained ranker) is searched through this face and no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.arrays import Array, Bools, Ints
+from classmark.corpus.counting import zeros
+from classmark.index.ids import Words
+
+
+class Lists(NamedTuple):
+    """The postings of some terms, decoded: list ``i`` is ``[begins[i], ends[i])``.
+
+    items : uint32, increasing strictly within each list, deleted items allowed;
+    counts : uint32, ≥ 1;  begins, ends : int64, one per term asked for.
+    """
+
+    items: NDArray[np.uint32]
+    counts: NDArray[np.uint32]
+    begins: Ints
+    ends: Ints
+
+
+class Field(Protocol):
+    """One field of an index: of one segment, or of several seen as one.
+
+    A field never changes: a commit makes a new one. Statistics are those of the items
+    that are alive, exactly as a rebuild without the deleted ones would have them.
+    """
+
+    @property
+    def n_items(self) -> int:
+        """Items, deleted ones included: they keep their numbers."""
+        ...
+
+    @property
+    def n_alive(self) -> int:
+        """Items that are not deleted."""
+        ...
+
+    @property
+    def n_terms(self) -> int:
+        """Different terms; their numbers are 0 … n_terms − 1."""
+        ...
+
+    @property
+    def total_length(self) -> int:
+        """Tokens in all items that are alive."""
+        ...
+
+    @property
+    def alive(self) -> Bools | None:
+        """Which items are not deleted, shape (n_items,); None: all."""
+        ...
+
+    @property
+    def lengths(self) -> NDArray[np.uint32]:
+        """Tokens of each item, exact, shape (n_items,)."""
+        ...
+
+    @property
+    def df(self) -> NDArray[np.uint32]:
+        """In how many items alive each term occurs, shape (n_terms,)."""
+        ...
+
+    @property
+    def cf(self) -> Ints:
+        """How often each term occurs in items alive, shape (n_terms,)."""
+        ...
+
+    @property
+    def whole(self) -> Lists | None:
+        """All lists, list ``i`` being term ``i``'s, when they are kept decoded."""
+        ...
+
+    @property
+    def words(self) -> Words:
+        """All terms, by number."""
+        ...
+
+    @property
+    def room(self) -> int:
+        """Bytes that what is made of the lists may take beside them."""
+        ...
+
+    def number(self, term: str) -> int | None:
+        """Return the number of an analysed term; None: it does not occur."""
+        ...
+
+    def term(self, number: int) -> str:
+        """Return the analysed term of a number."""
+        ...
+
+    def lists(self, numbers: Ints) -> Lists:
+        """Decode the lists of some terms, in the order asked for."""
+        ...
+
+
+#: Bytes behind the last packed one, so that eight can be read from anywhere.
+SLACK = 8
+_BLOCK = 128
+_SLICE = 1 << 17
+_LARGEST = 18  # bytes that a number, or a posting, takes at most
+
+
+class Packed(NamedTuple):
+    """Some lists, packed one behind the other.
+
+    content : uint8;  sizes : int64, bytes of each;  totals : int64, Σ counts of each.
+    """
+
+    content: NDArray[np.uint8]
+    sizes: Ints
+    totals: Ints
+
+
+def words_of(content: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """View the eight bytes from each place on as one number."""
+    return np.ndarray(len(content) - 7, np.uint64, content, strides=(1,))
+
+
+def pack_lists(
+    postings: NDArray[np.uint64], begins: Ints, ends: Ints
+) -> Iterator[tuple[slice, Packed]]:
+    """Pack lists of postings (item · 2³² + count), some at a time; say which.
+
+    >>> postings = np.array([(3 << 32) + 1, (9 << 32) + 2], np.uint64)
+    >>> parts = pack_lists(postings, np.array([0]), np.array([2]))
+    >>> [(packed.sizes.tolist(), packed.totals.tolist()) for _, packed in parts]
+    [([3], [3])]
+    """
+    from classmark.index.kernels_postings import encode_lists
+
+    for part in _parts(ends - begins):
+        room = _LARGEST * int((ends[part] - begins[part]).sum()) + _LARGEST
+        content = zeros(room + 8 * (part.stop - part.start) + SLACK, np.uint8)
+        sizes = np.empty(part.stop - part.start, np.int64)
+        totals = np.empty_like(sizes)
+        used = encode_lists(
+            postings, begins[part], ends[part], words_of(content), sizes, totals
+        )
+        yield part, Packed(content[:used], sizes, totals)
+
+
+def pack_values(values: Array, begins: Ints, ends: Ints) -> Iterator[Packed]:
+    """Pack lists of numbers below 2⁵⁶, some at a time."""
+    from classmark.index.kernels_postings import encode_values
+
+    for part in _parts(ends - begins):
+        room = _LARGEST * int((ends[part] - begins[part]).sum()) + _LARGEST
+        content = zeros(room + 8 * (part.stop - part.start) + SLACK, np.uint8)
+        sizes = np.empty(part.stop - part.start, np.int64)
+        used = encode_values(values, begins[part], ends[part], words_of(content), sizes)
+        yield Packed(content[:used], sizes, sizes)
+
+
+def unpack_lists(
+    content: NDArray[np.uint8],
+    starts: Ints,
+    frequencies: Ints,
+) -> Lists:
+    """Unpack the lists that begin at some bytes, one behind the other."""
+    from classmark.index.kernels_postings import decode_lists
+
+    ends = np.cumsum(frequencies, dtype=np.int64)
+    begins = ends - frequencies
+    total = int(ends[-1]) if len(ends) else 0
+    items, counts = zeros(total, np.uint32), zeros(total, np.uint32)
+    words = words_of(np.asarray(content))
+    decode_lists(words, starts, frequencies, begins, items, counts)
+    return Lists(items, counts, begins, ends)
+
+
+def unpack_values(
+    content: NDArray[np.uint8],
+    starts: Ints,
+    lengths: Ints,
+    kind: type[np.uint32 | np.uint64],
+) -> Array:
+    """Unpack lists of numbers, one behind the other."""
+    from classmark.index.kernels_postings import decode_values
+
+    ends = np.cumsum(lengths, dtype=np.int64)
+    values: Array = zeros(int(ends[-1]) if len(ends) else 0, kind)
+    words = words_of(np.asarray(content))
+    decode_values(words, starts, lengths, ends - lengths, values)
+    return values
+
+
+class Column:
+    """One long list of numbers, packed as it comes.
+
+    >>> column = Column()
+    >>> content = column.take(np.arange(300)).tolist() + column.rest().tolist()
+    >>> column_of(np.array(content, np.uint8), 300)[[0, 17, 299]].tolist()
+    [0, 17, 299]
+    """
+
+    def __init__(self) -> None:
+        self._waiting = np.empty(0, np.uint64)
+
+    def take(self, values: Array) -> NDArray[np.uint8]:
+        """Add numbers; return the bytes of all blocks that are full."""
+        both = np.concatenate([self._waiting, values.astype(np.uint64)])
+        full = len(both) - len(both) % _BLOCK
+        self._waiting = both[full:].copy()
+        return self._packed(both[:full])
+
+    def rest(self) -> NDArray[np.uint8]:
+        """Return the bytes of what is left, and the slack."""
+        return np.concatenate(
+            [self._packed(self._waiting), np.zeros(SLACK, np.uint8)]
+        ).astype(np.uint8)
+
+    def _packed(self, values: NDArray[np.uint64]) -> NDArray[np.uint8]:
+        begins = np.zeros(1, np.int64)
+        ends = np.array([len(values)], np.int64)
+        return next(pack_values(values, begins, ends)).content
+
+
+class ColumnReader:
+    """Reads a column from its beginning, some blocks at a time.
+
+    >>> column = Column()
+    >>> content = np.concatenate([column.take(np.arange(300)), column.rest()])
+    >>> reader = ColumnReader(content, 300)
+    >>> [len(reader.read(200)) for _ in range(3)]
+    [256, 44, 0]
+    """
+
+    def __init__(self, content: NDArray[np.uint8], length: int) -> None:
+        self._content, self._left, self._at = content, length, 0
+
+    def read(self, length: int) -> Ints:
+        """Return the next numbers: at least so many, whole blocks, or all there are."""
+        from classmark.index.kernels_postings import decode_values
+
+        n = min(-(-length // _BLOCK) * _BLOCK, self._left)
+        values = np.empty(n, np.uint64)
+        if n:
+            starts, lengths = np.array([self._at]), np.array([n])
+            words = words_of(np.asarray(self._content))
+            begins = np.zeros(1, np.int64)
+            self._at = decode_values(words, starts, lengths, begins, values)
+            self._left -= n
+        return values.view(np.int64)
+
+
+def column_of(content: NDArray[np.uint8], length: int) -> NDArray[np.uint64]:
+    """Unpack a column of known length."""
+    one = np.zeros(1, np.int64)
+    return unpack_values(content, one, np.array([length], np.int64), np.uint64)
+
+
+def _parts(lengths: Ints) -> Iterator[slice]:
+    """Cut lists into runs of some hundred thousand entries (or one longer list)."""
+    ends = np.cumsum(lengths + 1)
+    first = 0
+    while first < len(lengths):
+        before = int(ends[first - 1]) if first else 0
+        last = int(np.searchsorted(ends, before + _SLICE, side="right"))
+        last = max(last, first + 1)
+        yield slice(first, last)
+        first = last

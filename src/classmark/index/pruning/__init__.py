@@ -1,1 +1,0 @@
-"""«Which postings need not be read?»: bounds, windows, and the choice by cost."""

@@ -1,0 +1,465 @@
+"""The query language: words, "phrases", field:word, +word, -word, AND OR NOT ( ).
+
+Parts that follow each other are a list: each may be there, one with + must, one with -
+(or NOT) must not. OR joins parts of a list, AND binds more tightly, NOT most. Inquery's
+#and #or #not #sum #wsum #max #combine take words and each other. AND, OR and NOT are
+written in capitals; signs that stand before no word say nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from dataclasses import field as declared
+from math import isfinite
+from typing import NamedTuple, NoReturn
+from unicodedata import combining, east_asian_width
+
+from classmark.problems import Mistake
+
+OPERATORS = ("and", "or", "not", "sum", "wsum", "max", "combine")
+RESERVED = ("AND", "OR", "NOT")
+WORD = re.compile(r'[^\s()"+\-#:][^\s()"]*')
+FIELD = re.compile(r"(\w[\w.\-]*):(?=[^\s)+\-#:])")
+
+
+@dataclass(frozen=True)
+class Word:
+    """One word as typed, in a field, or in any; ``at`` is where the query has it.
+
+    >>> print(Word("bees", "title"))
+    title:bees
+    """
+
+    text: str
+    field: str = ""
+    at: int = declared(default=0, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _require_field(self.field)
+        bare = not self.field and (self.text in RESERVED or FIELD.match(self.text))
+        if bare or not WORD.fullmatch(self.text):
+            raise Mistake(f"{self.text!r} is not a word of a query: make it a phrase")
+
+    def __str__(self) -> str:
+        return f"{_prefix(self.field)}{self.text}"
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Words that stand side by side.
+
+    >>> print(Phrase("honey bees"))
+    "honey bees"
+    """
+
+    text: str
+    field: str = ""
+    at: int = declared(default=0, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _require_field(self.field)
+        if '"' in self.text:
+            raise Mistake(f"phrase {self.text!r} holds a quotation mark: leave it out")
+
+    def __str__(self) -> str:
+        return f'{_prefix(self.field)}"{self.text}"'
+
+
+@dataclass(frozen=True)
+class Not:
+    """All documents but those of a part."""
+
+    part: Node
+
+    def __str__(self) -> str:
+        return f"NOT {_wrapped(self.part, (Word, Phrase, Not, Belief))}"
+
+
+@dataclass(frozen=True)
+class And:
+    """Documents in all of at least two parts."""
+
+    parts: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        _require_two(self.parts)
+
+    def __str__(self) -> str:
+        inner = (Word, Phrase, Not, Belief)
+        return " AND ".join(_wrapped(part, inner) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Or:
+    """Documents in any of at least two parts."""
+
+    parts: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        _require_two(self.parts)
+
+    def __str__(self) -> str:
+        inner = (Word, Phrase, Not, Belief, And)
+        return " OR ".join(_wrapped(part, inner) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A part of a group: it may be (""), must be ("+") or must not be there ("-")."""
+
+    part: Node
+    sign: str = ""
+
+    def __str__(self) -> str:
+        if self.sign:
+            return f"{self.sign}{_wrapped(self.part, (Word, Phrase, Belief))}"
+        return _wrapped(self.part, (Word, Phrase, Belief, And, Or))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Parts one after another, two or more: all that must be, or else any.
+
+    >>> print(Group((Clause(Word("bees")), Clause(Word("wasps"), "-"))))
+    bees -wasps
+    """
+
+    clauses: tuple[Clause, ...]
+
+    def __post_init__(self) -> None:
+        _require_two(self.clauses)
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self.clauses))
+
+
+@dataclass(frozen=True)
+class Belief:
+    """One of Inquery's operators over words and operators; "wsum" has weights.
+
+    >>> print(Belief("wsum", (Word("hive"), Word("bee")), (2.0, 0.5)))
+    #wsum(2 hive 0.5 bee)
+    """
+
+    name: str
+    parts: tuple[Node, ...]
+    weights: tuple[float, ...] = ()
+    at: int = declared(default=0, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.name not in OPERATORS:
+            known = ", ".join(f"#{name}" for name in OPERATORS)
+            raise Mistake(f"operator #{self.name} is not known: use one of {known}")
+        if not self.parts or (self.name == "not" and len(self.parts) > 1):
+            need = "one part" if self.name == "not" else "at least one part"
+            raise Mistake(f"operator #{self.name} needs {need}")
+        if self.name == "wsum":
+            _require_weights(self.weights, len(self.parts))
+        elif self.weights:
+            raise Mistake(f"operator #{self.name} takes no weights: use #wsum")
+
+    def __str__(self) -> str:
+        parts = list(map(str, self.parts))
+        if self.weights:
+            numbers = (repr(weight).removesuffix(".0") for weight in self.weights)
+            parts = [f"{n} {p}" for n, p in zip(numbers, parts, strict=True)]
+        return f"#{self.name}({' '.join(parts)})"
+
+
+Node = Word | Phrase | Not | And | Or | Group | Belief
+
+
+def _prefix(name: str) -> str:
+    return f"{name}:" if name else ""
+
+
+def _wrapped(part: Node, plain: tuple[type, ...]) -> str:
+    return str(part) if isinstance(part, plain) else f"({part})"
+
+
+def _require_field(name: str) -> None:
+    if name and not re.fullmatch(r"\w[\w.\-]*", name):
+        raise Mistake(f"field {name!r} cannot be typed in a query: rename it")
+
+
+def _require_two(parts: tuple[object, ...]) -> None:
+    if len(parts) < 2:
+        raise Mistake(f"{len(parts)} parts: a list of parts has two or more")
+
+
+def _require_weights(weights: tuple[float, ...], parts: int) -> None:
+    usable = all(weight >= 0.0 and isfinite(weight) for weight in weights)
+    if len(weights) != parts or not usable or not 0.0 < sum(weights) < float("inf"):
+        raise Mistake(
+            "operator #wsum needs a weight before each part, 0 or more, not all 0"
+        )
+
+
+DEEPEST = 50
+SHOWN = 70
+_BELIEF = re.compile(r"#(\w+)\s*\(")
+_BLANK = re.compile(r"\s+")
+_SIGN = re.compile(r"[+\-](?=[^\s)+\-:])")
+_NUMBER = re.compile(r"\d+(?:\.\d*)?(?:[eE][+\-]?\d+)?", re.ASCII)
+_PART = "a word, a phrase or ("
+_UNCLOSED = 'the closing " of this one is missing: write it, or leave this one out'
+_CLOSES_NOTHING = "this ) closes nothing: leave it out, or open one before it"
+
+
+class MalformedQuery(Mistake):
+    """A query that cannot be read: ``line`` for a terminal, and the place by a caret.
+
+    >>> print(MalformedQuery("bees AND", 8, "a word is missing"))
+    query:9: a word is missing
+      bees AND
+              ^
+    """
+
+    def __init__(self, query: str, at: int, problem: str) -> None:
+        self.query, self.at, self.problem = query, at, problem
+        self.line = f"query:{at + 1}: {problem}"
+        super().__init__(f"{self.line}\n{_pointed(query, at)}")
+
+
+class Token(NamedTuple):
+    """A piece of a query: "word", "phrase", "belief", "end" or itself, and where."""
+
+    kind: str
+    text: str
+    field: str
+    at: int
+
+
+def parse(query: str) -> Node | None:
+    """Read a query; None where there is nothing in it.
+
+    >>> print(parse('honey -(wasps OR "killer bees")'))
+    honey -(wasps OR "killer bees")
+    """
+    if not isinstance(query, str):
+        raise Mistake(f"query is {type(query).__name__}: give a string")
+    parser = _Parser(query)
+    if parser.next.kind == "end":
+        return None
+    tree = parser.group()
+    if parser.next.kind != "end":
+        parser.refuse(_CLOSES_NOTHING)
+    return tree
+
+
+class _Parser:
+    """A query, the token that is next, and how deep we are."""
+
+    def __init__(self, query: str) -> None:
+        self.query = query
+        self.tokens = _tokens(query)
+        self.place, self.depth = 0, 0
+
+    @property
+    def next(self) -> Token:
+        return self.tokens[self.place]
+
+    def take(self) -> Token:
+        taken = self.next
+        self.place += 1
+        return taken
+
+    def refuse(self, problem: str, at: int | None = None) -> NoReturn:
+        raise MalformedQuery(self.query, self.next.at if at is None else at, problem)
+
+    def deeper(self) -> None:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self.refuse(f"more than {DEEPEST} levels: write a flatter query")
+
+    def group(self) -> Node:
+        """Read parts until a ) or the end."""
+        clauses = [self.clause()]
+        while self.next.kind not in (")", "end"):
+            clauses.append(self.clause())
+        if len(clauses) > 1:
+            return Group(tuple(clauses))
+        only = clauses[0]
+        return Not(only.part) if only.sign == "-" else only.part
+
+    def clause(self) -> Clause:
+        first = self.next
+        if first.kind not in ("+", "-"):
+            part = self.either()
+            if first.kind == "NOT" and isinstance(part, Not):
+                return Clause(part.part, "-")
+            return Clause(part)
+        self.take()
+        part = self.atom()
+        if self.next.kind not in ("AND", "OR"):
+            return Clause(part, first.kind)
+        if first.kind == "+":
+            self.refuse("+ and AND or OR side by side: write +( … ) around the latter")
+        return Clause(self.either(Not(part)))
+
+    def either(self, first: Node | None = None) -> Node:
+        parts = [self.both(first)]
+        while self.next.kind == "OR":
+            self.take()
+            parts.append(self.both())
+        return Or(tuple(parts)) if len(parts) > 1 else parts[0]
+
+    def both(self, first: Node | None = None) -> Node:
+        parts = [self.negated() if first is None else first]
+        while self.next.kind == "AND":
+            self.take()
+            parts.append(self.negated())
+        return And(tuple(parts)) if len(parts) > 1 else parts[0]
+
+    def negated(self) -> Node:
+        if self.next.kind not in ("NOT", "-"):
+            return self.atom()
+        self.take()
+        self.deeper()
+        part = Not(self.negated())
+        self.depth -= 1
+        return part
+
+    def atom(self) -> Node:
+        found = self.next
+        if found.kind == "(":
+            return self.parenthesis()
+        if found.kind == "belief":
+            return self.belief()
+        if found.kind not in ("word", "phrase"):
+            self.refuse(self.lack())
+        self.take()
+        kind = Word if found.kind == "word" else Phrase
+        return kind(found.text, found.field, found.at)
+
+    def lack(self) -> str:
+        """Say what is missing here, and what to do."""
+        token = self.tokens[self.place - 1].kind if self.place else ""
+        if self.next.kind == ")" and not token:
+            return _CLOSES_NOTHING
+        where = "after"
+        if self.next.kind in ("AND", "OR") and token in ("", "("):
+            where, token = "before", self.next.kind
+        return f"{_PART} is expected {where} {token}: write one, or leave {token} out"
+
+    def parenthesis(self) -> Node:
+        opened = self.take()
+        self.deeper()
+        if self.next.kind == ")":
+            self.refuse(f"{_PART} is expected between ( and ), or leave both out")
+        inner = self.group()
+        self.close(opened.at, "(")
+        return inner
+
+    def close(self, at: int, opened: str) -> None:
+        if self.next.kind != ")":
+            self.refuse(
+                f"the ) of this {opened} is missing: write it, or leave {opened} out",
+                at,
+            )
+        self.take()
+        self.depth -= 1
+
+    def belief(self) -> Node:
+        opened = self.take()
+        self.deeper()
+        parts: list[Node] = []
+        weights: list[float] = []
+        while self.next.kind not in (")", "end"):
+            if opened.text == "wsum":
+                weights.append(self.weight())
+            parts.append(self.believed(opened.text))
+        self.close(opened.at, f"#{opened.text}(")
+        try:
+            return Belief(opened.text, tuple(parts), tuple(weights), opened.at)
+        except Mistake as problem:
+            raise MalformedQuery(self.query, opened.at, str(problem)) from problem
+
+    def weight(self) -> float:
+        found = self.next
+        if found.kind != "word" or found.field or not _NUMBER.fullmatch(found.text):
+            self.refuse("a weight (a number) is expected before each part of #wsum")
+        self.take()
+        return float(found.text)
+
+    def believed(self, name: str) -> Node:
+        found = self.next
+        if found.kind == "belief":
+            return self.belief()
+        if found.kind != "word":
+            self.refuse(f"a word or an operator is expected within #{name}( … )")
+        self.take()
+        return Word(found.text, found.field, found.at)
+
+
+def _tokens(query: str) -> list[Token]:
+    found: list[Token] = []
+    at = 0
+    while at < len(query):
+        token, at = _token(query, at)
+        if token is not None:
+            found.append(token)
+    return [*found, Token("end", "", "", len(query))]
+
+
+def _token(query: str, at: int) -> tuple[Token | None, int]:
+    """Read one token, if signs and blanks say anything, and where to go on."""
+    if blank := _BLANK.match(query, at):
+        return None, blank.end()
+    if query[at] in "()":
+        return Token(query[at], query[at], "", at), at + 1
+    if belief := _BELIEF.match(query, at):
+        if belief[1] not in OPERATORS:
+            known = ", ".join(f"#{name}" for name in OPERATORS)
+            raise MalformedQuery(
+                query, at, f"#{belief[1]} is not known: use one of {known}"
+            )
+        return Token("belief", belief[1], "", at), belief.end()
+    if query[at] in "+-#:":
+        return _sign(query, at)
+    return _words(query, at)
+
+
+def _sign(query: str, at: int) -> tuple[Token | None, int]:
+    before = query[at - 1] if at else " "
+    if _SIGN.match(query, at) and before not in "+-#:":
+        if query[at + 1] == "#" and not _BELIEF.match(query, at + 1):
+            return None, at + 1
+        return Token(query[at], query[at], "", at), at + 1
+    return None, at + 1
+
+
+def _words(query: str, at: int) -> tuple[Token, int]:
+    """Read a word or a phrase, with its field."""
+    name, start = "", at
+    if named := FIELD.match(query, at):
+        name, start = named[1], named.end()
+        if query[start] == "(":
+            raise MalformedQuery(
+                query, start, f'a word or a "phrase" is expected right after {name}:'
+            )
+    if query[start] == '"':
+        end = query.find('"', start + 1)
+        if end < 0:
+            raise MalformedQuery(query, start, _UNCLOSED)
+        return Token("phrase", query[start + 1 : end], name, at), end + 1
+    match = WORD.match(query, start)
+    text = match[0] if match else query[start]
+    kind = text if text in RESERVED and not name else "word"
+    return Token(kind, text, name, at), start + len(text)
+
+
+def _pointed(query: str, at: int) -> str:
+    """The query, or what is around the place, and a caret below it."""
+    first = max(0, at - SHOWN // 2) if len(query) > SHOWN else 0
+    seen = query[first : first + SHOWN]
+    line = "".join(c if c.isprintable() else " " for c in seen)
+    before = "".join(c if c.isprintable() else " " for c in query[first:at])
+    return f"  {line}\n  {' ' * sum(map(_width, before))}^"
+
+
+def _width(character: str) -> int:
+    if combining(character):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1

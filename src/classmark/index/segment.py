@@ -1,0 +1,382 @@
+"""A segment: one folder with the postings of some documents, field by field.
+
+ids, id-sizes, id-keys, id-order : the documents' ids and an order to find them by;
+and for each field, numbered ``f`` in the order of the settings:
+f-terms : uint8, the terms in order, a newline after each;
+f-df, f-cf, f-sizes : packed columns: postings, further occurrences, bytes of each list;
+f-postings : uint8, the packed lists;  f-lengths : uint32, tokens of each document;
+f-spans, f-places : with positions, the bytes of each list of places, and those lists.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.arrays import Array, Ints
+from classmark.index.ids import Ids, ordered
+from classmark.index.postings import (
+    SLACK,
+    Column,
+    ColumnReader,
+    Lists,
+    column_of,
+    pack_lists,
+    pack_values,
+    unpack_lists,
+    unpack_values,
+)
+from classmark.problems import DamagedFolder, Mistake
+from classmark.storage import Arrays, FolderWriter, let_go, open_folder, sync_folder
+
+FORMAT, VERSION = "classmark-segment", 1
+_PER_TERM, _PER_POSTING, _PER_PLACE = 160, 20, 10
+
+
+def bounds_of(sizes: Array) -> Ints:
+    """Return where each piece begins, and where the last ends."""
+    bounds = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=bounds[1:])
+    return bounds
+
+
+@dataclass(eq=False)
+class Stretch:
+    """Some terms of a field, one after the other, and where their lists are.
+
+    bounds : where each term begins in ``field.terms``;  df : postings of each;
+    starts : the byte where each list begins;  cf, place_starts : where places are
+    kept, occurrences of each and the byte where its places begin. All int64; bounds and
+    starts have one more, the end.
+    """
+
+    field: SegmentField
+    bounds: Ints
+    df: Ints
+    starts: Ints
+    cf: Ints
+    place_starts: Ints
+
+    def __len__(self) -> int:
+        return len(self.df)
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the field has no term after these."""
+        return int(self.bounds[-1]) == len(self.field.terms)
+
+    @cached_property
+    def costs(self) -> Ints:
+        """About how many bytes it takes to merge all terms before each."""
+        costs = _PER_TERM + _PER_POSTING * self.df
+        return bounds_of(costs + _PER_PLACE * self.cf if len(self.cf) else costs)
+
+    def reach(self, first: int, size: int) -> int:
+        """Return how far so many bytes of cost go, one term at least."""
+        far = int(np.searchsorted(self.costs, self.costs[first] + size, side="right"))
+        return min(max(far - 1, first + 1), len(self))
+
+    def term(self, number: int) -> bytes:
+        """Return a term."""
+        first, last = self.bounds[number], self.bounds[number + 1]
+        return self.field.terms[first : last - 1].tobytes()
+
+    def terms(self, run: slice) -> bytes:
+        """Return some terms, a newline after each."""
+        first, last = self.bounds[run.start], self.bounds[run.stop]
+        return self.field.terms[first:last].tobytes()
+
+    def place(self, term: bytes) -> int:
+        """Return the place of the first term that is not before the given one."""
+        return bisect_left(range(len(self)), term, key=self.term)
+
+    def lists(self, numbers: Ints | slice) -> Lists:
+        """Decode some lists."""
+        content = self.field.stored("postings")
+        return unpack_lists(content, self.starts[:-1][numbers], self.df[numbers])
+
+    def gaps(self, numbers: Ints | slice) -> NDArray[np.uint32]:
+        """Decode the places of some lists, as gaps within each document."""
+        starts, content = self.place_starts[:-1][numbers], self.field.stored("places")
+        return unpack_values(content, starts, self.cf[numbers], np.uint32)
+
+
+class Cursor:
+    """Goes over the terms of a field, holding a stretch of them at a time."""
+
+    def __init__(self, field: SegmentField, size: int) -> None:
+        self._size = max(size, 1)
+        names = ("df", "sizes", *(("cf", "spans") if field.has_places else ()))
+        self._columns = {
+            name: ColumnReader(field.stored(name), field.n_terms) for name in names
+        }
+        none, zero = np.empty(0, np.int64), np.zeros(1, np.int64)
+        self.stretch = Stretch(field, zero, none, zero, none, zero)
+        self.advance(0)
+
+    def advance(self, n: int) -> None:
+        """Leave ``n`` terms behind, and read on where too few are left."""
+        old = self.stretch
+        self.stretch = Stretch(
+            old.field,
+            old.bounds[n:],
+            old.df[n:],
+            old.starts[n:],
+            old.cf[n:],
+            old.place_starts[n:],
+        )
+        if 2 * len(self.stretch) < self._size:
+            self._read()
+
+    def _read(self) -> None:
+        old, new = (
+            self.stretch,
+            {k: c.read(self._size) for k, c in self._columns.items()},
+        )
+        field = old.field
+        cf, places = old.cf, old.place_starts
+        if field.has_places:
+            cf = np.concatenate([cf, new["cf"] + new["df"]])
+            places = _further(places, new["spans"])
+        bounds = field.term_ends(int(old.bounds[-1]), len(new["df"]))
+        self.stretch = Stretch(
+            field,
+            np.concatenate([old.bounds, bounds]),
+            np.concatenate([old.df, new["df"]]),
+            _further(old.starts, new["sizes"]),
+            cf,
+            places,
+        )
+
+
+def _further(starts: Ints, sizes: Ints) -> Ints:
+    """Append the ends of further pieces."""
+    return np.concatenate([starts, starts[-1] + np.cumsum(sizes)])
+
+
+class SegmentField:
+    """One field of a segment."""
+
+    def __init__(self, arrays: Arrays, number: int, n_terms: int) -> None:
+        self._arrays, self._number, self.n_terms = arrays, number, n_terms
+
+    def stored(self, name: str) -> Array:
+        """Return an array as it is on disk."""
+        return self._arrays[f"{self._number}-{name}"]
+
+    @property
+    def terms(self) -> NDArray[np.uint8]:
+        """The terms, in order, a newline after each."""
+        return self.stored("terms")
+
+    @property
+    def lengths(self) -> NDArray[np.uint32]:
+        """Tokens of each document."""
+        return self.stored("lengths")
+
+    @property
+    def has_places(self) -> bool:
+        """Whether token positions were kept."""
+        return f"{self._number}-places" in self._arrays
+
+    @cached_property
+    def whole(self) -> Stretch:
+        """All terms."""
+        return Cursor(self, self.n_terms).stretch
+
+    @cached_property
+    def cf(self) -> Ints:
+        """Occurrences of each term, those in deleted documents included."""
+        if self.has_places:
+            return self.whole.cf
+        further = column_of(self.stored("cf"), self.n_terms).astype(np.int64)
+        return self.whole.df + further
+
+    def term_ends(self, start: int, n: int) -> Ints:
+        """Return where the next ``n`` terms end, from a byte on."""
+        found: list[Ints] = []
+        while n:
+            part = self.terms[start : start + 16 * n]
+            ends = np.flatnonzero(part == ord("\n"))[:n] + 1
+            if not len(part):
+                raise DamagedFolder("terms end too soon: build the index again")
+            found.append(start + ends)
+            start = start + int(ends[-1]) if len(ends) else start + len(part)
+            n -= len(ends)
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+
+class Segment:
+    """An opened segment: memory-mapped, never changed."""
+
+    def __init__(self, folder: Path) -> None:
+        saved = open_folder(folder, FORMAT, VERSION)
+        self.folder, self._arrays = folder, saved.arrays
+        self.n_items = int(saved.settings["documents"])
+        self.fields = {
+            name: SegmentField(saved.arrays, number, n_terms)
+            for number, (name, n_terms) in enumerate(saved.settings["fields"])
+        }
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.name
+
+    @cached_property
+    def ids(self) -> Ids:
+        """The ids of its documents."""
+        arrays = self._arrays
+        bounds = bounds_of(column_of(arrays["id-sizes"], self.n_items))
+        return Ids(arrays["ids"], bounds, arrays["id-keys"], arrays["id-order"])
+
+    def packed_ids(self) -> tuple[NDArray[np.uint8], ColumnReader]:
+        """Return the ids one behind the other, and a column of their sizes."""
+        column = ColumnReader(self._arrays["id-sizes"], self.n_items)
+        return self._arrays["ids"], column
+
+    def ids_between(
+        self, low: int, high: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Return the keys from ``low`` to before ``high``, and whose they are."""
+        keys, order = self._arrays["id-keys"], self._arrays["id-order"]
+        first = int(np.searchsorted(keys, np.uint32(low)))
+        last = int(np.searchsorted(keys, np.uint32(high - 1), side="right"))
+        return np.array(keys[first:last]), np.array(order[first:last])
+
+    def move(self, folder: Path) -> None:
+        """Put it in another place; whoever reads it reads on."""
+        self.folder.rename(folder)
+        sync_folder(folder.parent)
+        self.folder = folder
+
+    def let_go(self) -> None:
+        """Give the mapped pages back to the system."""
+        for array in self._arrays.values():
+            let_go(array)
+
+
+_MOST = 1 << 31
+
+
+class Inverted(NamedTuple):
+    """Lists of some terms, in the order of the terms, in memory.
+
+    terms : uint8, a newline after each;  postings : uint64, item · 2³² + count; list
+    ``i`` is ``begins[i]`` to ``ends[i]``;  gaps (or None) : uint32, the places, with
+    their own ``gap_begins`` and ``gap_ends``.
+    """
+
+    terms: NDArray[np.uint8]
+    postings: NDArray[np.uint64]
+    begins: Ints
+    ends: Ints
+    gaps: NDArray[np.uint32] | None = None
+    gap_begins: Ints | None = None
+    gap_ends: Ints | None = None
+
+
+class SegmentWriter:
+    """A segment in the making; ``close`` puts it in its place, whole."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = FolderWriter(folder)
+        self._fields: list[tuple[str, int]] = []
+        self._documents = 0
+        self._id_sizes = Column()
+        self._columns: dict[str, Column] = {}
+        for name, kind in (("ids", np.uint8), ("id-sizes", np.uint8)):
+            self._folder.append(name, np.empty(0, kind))
+
+    def field(self, name: str, *, positions: bool) -> None:
+        """Begin the next field; the last one is complete."""
+        self._end_field()
+        self._fields.append((name, 0))
+        names = ["df", "cf", "sizes", *(["spans"] if positions else [])]
+        self._columns = {column: Column() for column in names}
+        for each in ["terms", "postings", *(["places"] if positions else [])]:
+            self._append(each, np.empty(0, np.uint8))
+        self._append("lengths", np.empty(0, np.uint32))
+
+    def lengths(self, lengths: NDArray[np.uint32]) -> None:
+        """Write the lengths of the next documents of the field."""
+        self._append("lengths", lengths)
+
+    def lists(self, inverted: Inverted) -> None:
+        """Write the next terms of the field and their lists, which are not empty."""
+        name, n_terms = self._fields[-1]
+        self._fields[-1] = name, n_terms + len(inverted.begins)
+        self._append("terms", inverted.terms)
+        frequency = inverted.ends - inverted.begins
+        lists = pack_lists(inverted.postings, inverted.begins, inverted.ends)
+        for part, packed in lists:
+            self._append("postings", packed.content)
+            self._column("df", frequency[part])
+            self._column("cf", packed.totals - frequency[part])
+            self._column("sizes", packed.sizes)
+        if inverted.gaps is None:
+            return
+        begins, ends = inverted.gap_begins, inverted.gap_ends
+        if begins is not None and ends is not None:
+            for packed in pack_values(inverted.gaps, begins, ends):
+                self._append("places", packed.content)
+                self._column("spans", packed.sizes)
+
+    def ids(self, packed: bytes, sizes: Ints) -> None:
+        """Write the ids of the next documents."""
+        self._folder.append("ids", np.frombuffer(packed, np.uint8))
+        self._folder.append("id-sizes", self._id_sizes.take(sizes))
+        self._documents += len(sizes)
+
+    def keys(
+        self,
+        keys: NDArray[np.uint32],
+        numbers: NDArray[np.uint32],
+        name: Callable[[int], str],
+    ) -> None:
+        """Write by which keys documents are found; no key is below those before.
+
+        ``name`` gives the id of a document by its number.
+        """
+        keys, numbers = ordered(keys, numbers, name)
+        self._folder.append("id-keys", keys)
+        self._folder.append("id-order", numbers)
+
+    def close(self) -> None:
+        """Complete the segment."""
+        self._end_field()
+        self._folder.append("id-sizes", self._id_sizes.rest())
+        if self._documents >= _MOST:
+            raise Mistake(
+                f"{self._documents} documents are more than a segment can hold: "
+                f"part the collection into indexes of fewer than {_MOST}"
+            )
+        settings = {"documents": self._documents, "fields": self._fields}
+        self._folder.close(FORMAT, VERSION, settings)
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        self._folder.discard()
+
+    def _append(self, name: str, piece: NDArray[np.uint8] | NDArray[np.uint32]) -> None:
+        self._folder.append(f"{len(self._fields) - 1}-{name}", piece)
+
+    def _column(self, name: str, values: Ints) -> None:
+        self._append(name, self._columns[name].take(values))
+
+    def _end_field(self) -> None:
+        for name, column in self._columns.items():
+            self._append(name, column.rest())
+        if self._columns:
+            slack = np.zeros(SLACK, np.uint8)
+            self._append("postings", slack)
+            if "spans" in self._columns:
+                self._append("places", slack)
+        self._columns = {}

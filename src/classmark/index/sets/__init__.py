@@ -1,1 +1,0 @@
-"""«Which documents are in both?»: sorted lists as sets."""

@@ -1,0 +1,245 @@
+"""A generation of an index: its segments, and which of their documents are deleted.
+
+CURRENT names the generation in service; it is moved, by a rename, when the next one is
+complete. Segments and generations are never changed, so a reader keeps what it opened.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from classmark.arrays import Array, Bools, Ints
+from classmark.index.merge import Part
+from classmark.index.segment import Cursor, Segment, SegmentField, Stretch
+from classmark.problems import DamagedFolder, Mistake
+from classmark.storage import Generations, Saved, make_folder, open_folder, save
+
+FORMAT, VERSION = "classmark-index", 1
+_PREFIX, _LOCK = "segment-", ".lock"
+#: What working folders of a build are called; they end with it.
+PARTS = ".parts-"
+_TRIES = 5
+_RANGE, _TERMS = 1 << 22, 1 << 15
+
+
+class Lost(NamedTuple):
+    """What deleted documents take from the statistics of a field of a segment.
+
+    terms : int64, the numbers concerned;  df, cf : int64, what to subtract.
+    """
+
+    terms: Ints
+    df: Ints
+    cf: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """An opened generation; ``lost`` has, for each segment, its fields by name."""
+
+    settings: dict[str, Any]
+    parts: tuple[Part, ...]
+    lost: tuple[dict[str, Lost], ...]
+    number: int
+
+    @property
+    def n_items(self) -> int:
+        """Documents, deleted ones included."""
+        return sum(part.segment.n_items for part in self.parts)
+
+    def fields(self) -> list[str]:
+        """Return the names of all fields, in order of appearance."""
+        given = self.settings["fields"] or []
+        found = [name for part in self.parts for name in part.segment.fields]
+        return list(dict.fromkeys([*given, *found]))
+
+
+def lost_by(part: Part) -> dict[str, Lost]:
+    """Scan a segment for what its deleted documents take from each field."""
+    if part.alive is None:
+        return {}
+    gone = ~part.alive
+    return {name: _lost(field, gone) for name, field in part.segment.fields.items()}
+
+
+def _lost(field: SegmentField, gone: Bools) -> Lost:
+    from classmark.index.kernels_postings import tally_gone
+
+    terms, dfs, cfs, first = [], [], [], 0
+    for stretch, run in runs_of(field):
+        n = run.stop - run.start
+        df, cf = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        tally_gone(tuple(stretch.lists(run)), gone, df, cf)
+        found = np.flatnonzero(df)
+        terms.append(found + first)
+        dfs.append(df[found])
+        cfs.append(cf[found])
+        first += n
+    none = np.empty(0, np.int64)
+    return Lost(*(np.concatenate([none, *pieces]) for pieces in (terms, dfs, cfs)))
+
+
+def runs_of(field: SegmentField) -> Iterator[tuple[Stretch, slice]]:
+    """Go over a field in runs of terms whose lists, decoded, are some million bytes."""
+    cursor = Cursor(field, _TERMS)
+    while len(stretch := cursor.stretch):
+        run = slice(0, stretch.reach(0, _RANGE))
+        yield stretch, run
+        cursor.advance(run.stop)
+
+
+def open_snapshot(path: Path) -> Snapshot:
+    """Open the generation in service, also while another process moves on."""
+    for left in reversed(range(_TRIES)):
+        pointer = _pointer(path)
+        try:
+            current = Generations(path).current()
+            if current is None:
+                raise Mistake(f"{path} holds no index: build one there first")
+            return _opened(path, current)
+        except (DamagedFolder, FileNotFoundError):
+            if not left or pointer == _pointer(path):
+                raise
+    raise DamagedFolder(f"{path} changes faster than it can be opened: try again")
+
+
+def open_generation(path: Path, number: int) -> Snapshot:
+    """Open a generation by its number, in service or not, while it is still there."""
+    try:
+        return _opened(path, path / f"{number:06d}")
+    except (DamagedFolder, FileNotFoundError) as problem:
+        if not path.is_dir():
+            raise Mistake(
+                f"{path} is not there for a worker: put the index where all machines "
+                "have it under the same name"
+            ) from problem
+        if _pointer(path).decode().strip() == f"{number:06d}":
+            raise
+        raise Mistake(
+            f"{path} was changed, and generation {number} is gone: open it again"
+        ) from problem
+
+
+def _pointer(path: Path) -> bytes:
+    pointer = path / "CURRENT"
+    return pointer.read_bytes() if pointer.exists() else b""
+
+
+def _opened(path: Path, current: Path) -> Snapshot:
+    saved = open_folder(current, FORMAT, VERSION)
+    parts, lost = [], []
+    for number, name in enumerate(saved.settings["segments"]):
+        segment = Segment(path / name)
+        parts.append(Part(segment, _alive(saved, number, segment.n_items)))
+        lost.append(_lost_of(saved, number, segment))
+    settings = {key: saved.settings[key] for key in ("analyzer", "fields", "positions")}
+    return Snapshot(settings, tuple(parts), tuple(lost), int(current.name))
+
+
+def _alive(saved: Saved, number: int, n_items: int) -> Bools | None:
+    packed = saved.arrays.get(f"{number}-alive")
+    if packed is None:
+        return None
+    return np.unpackbits(packed, count=n_items).astype(np.bool_)
+
+
+def _lost_of(saved: Saved, number: int, segment: Segment) -> dict[str, Lost]:
+    if f"{number}-alive" not in saved.arrays:
+        return {}
+    return {
+        name: Lost(
+            *(saved.arrays[f"{number}-{field}-lost-{key}"] for key in Lost._fields)
+        )
+        for field, name in enumerate(segment.fields)
+    }
+
+
+def commit(path: Path, parts: list[Part], settings: dict[str, Any]) -> Snapshot:
+    """Write the next generation, put it in service and remove what it replaces."""
+    lost = [lost_by(part) for part in parts]
+    arrays: dict[str, Array] = {}
+    for number, (part, taken) in enumerate(zip(parts, lost, strict=True)):
+        if part.alive is not None:
+            arrays[f"{number}-alive"] = np.packbits(part.alive)
+        for at, one in enumerate(taken.values()):
+            for key, values in one._asdict().items():
+                arrays[f"{number}-{at}-lost-{key}"] = values
+    generations = Generations(path)
+    folder = generations.next()
+    names = [part.segment.name for part in parts]
+    save(folder, FORMAT, VERSION, arrays, settings | {"segments": names})
+    generations.put_in_service(folder)
+    sweep(path)
+    return Snapshot(settings, tuple(parts), tuple(lost), int(folder.name))
+
+
+def new_segment(path: Path) -> Path:
+    """Return where the next segment goes."""
+    found = [p.name.lstrip(".")[len(_PREFIX) :][:6] for p in _segments(path)]
+    return path / f"{_PREFIX}{max(map(int, found), default=0) + 1:06d}"
+
+
+def sweep(path: Path, aside: str = "") -> None:
+    """Remove what the generation in service does not need; the lock must be held.
+
+    aside : the working folder that is still used, of all there are.
+    """
+    current = Generations(path).current()
+    needed: set[str] = set()
+    if current is not None:
+        needed = {current.name}
+        needed |= set(open_folder(current, FORMAT, VERSION).settings["segments"])
+    old = {f"{number:06d}" for number in Generations(path).numbers()}
+    for folder in [*_segments(path), *(path / name for name in old)]:
+        if folder.name not in needed:
+            shutil.rmtree(folder)
+    for unfinished in path.glob(".*.writing"):
+        shutil.rmtree(unfinished)
+    for left in path.glob(f"{PARTS}*"):
+        if left.name != aside:
+            shutil.rmtree(left, ignore_errors=True)  # a lost worker may write there
+
+
+def _segments(path: Path) -> list[Path]:
+    return [*path.glob(f"{_PREFIX}*"), *path.glob(f".{_PREFIX}*")]
+
+
+class Lock:
+    """Whoever changes an index holds this; the system frees it when a process dies."""
+
+    def __init__(self, path: Path) -> None:
+        make_folder(path)
+        self._file: int | None = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(self._file)
+            raise Mistake(
+                f"{path} is being changed by another process, or by another Index "
+                "that has not committed: wait until it has, then try again"
+            ) from error
+
+    def free(self) -> None:
+        """Let others change the index."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of an index."""
+    lock = Lock(path)
+    try:
+        yield
+    finally:
+        lock.free()

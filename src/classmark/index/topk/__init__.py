@@ -1,1 +1,0 @@
-"""«Which are the best k?»: accumulators, pruned windows, one exact answer."""

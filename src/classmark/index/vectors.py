@@ -1,0 +1,250 @@
+"""Products: the items with the largest dot product with a signed vector of terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.arrays import Floats, Ints
+from classmark.index.feedback import terms_of
+from classmark.index.ids import Words
+from classmark.index.plans import STRIDE, Prepared, Query, frozen_lists
+from classmark.index.postings import Lists
+from classmark.problems import Mistake
+from classmark.sparse import Rows, transpose
+
+_LARGEST = (1 << 16) - 1
+_PER_POSTING, _PER_TERM = 6, 40  # bytes: at most, about
+
+
+class Runs(NamedTuple):
+    """Lists as ``lay_runs`` writes them."""
+
+    slots: NDArray[np.uint16]
+    runs: NDArray[np.uint16]
+    edges: Ints
+
+
+def runs_of(lists: Lists, order: Ints, room: int) -> Runs | None:
+    """Lay lists out, in some order of terms, for ``find_in_runs``.
+
+    None where they might not fit ``room`` bytes, or where a count has over 16 bits.
+
+    >>> items, counts = np.arange(3, dtype=np.uint32), np.array([2, 9, 2], np.uint32)
+    >>> lists = Lists(items, counts, np.array([0]), np.array([3]))
+    >>> runs = runs_of(lists, np.array([0]), 1 << 20)
+    >>> runs.slots.tolist(), runs.runs.tolist()
+    ([0, 2, 1, 9], [[0, 2, 1], [0, 0, 0]])
+    """
+    from classmark.index.kernels_vectors import lay_runs
+
+    n, n_terms = int((lists.ends - lists.begins).sum()), len(order)
+    if _PER_POSTING * n + _PER_TERM * n_terms > room:
+        return None
+    if n and int(lists.counts.max()) > _LARGEST:
+        return None
+    slots, runs = np.empty(2 * n, np.uint16), np.empty((n, 3), np.uint16)
+    edges = np.empty((n_terms + 1, 2), np.int64)
+    used, n_runs = lay_runs(order, *lists, slots, runs, edges)
+    slots.resize(used, refcheck=False)
+    runs.resize((n_runs, 3), refcheck=False)
+    return Runs(slots, runs, edges)
+
+
+def vectors_of(field: Prepared, items: Sequence[int] | NDArray[np.integer]) -> Rows:
+    """The vectors of some documents, one column a term of the field.
+
+    They are those that ``search_vector`` multiplies with, a row for each item in the
+    order given. All lists are gone through once.
+
+    >>> from classmark.index.in_memory import field_of
+    >>> from classmark.sparse import rows_from
+    >>> field = Prepared(field_of(rows_from([[3, 4], [1, 0]]), ["ant", "bee"]))
+    >>> vectors_of(field, [1]).to_scipy().toarray().tolist()
+    [[1.0, 0.0]]
+    """
+    wanted = np.asarray(items, np.int64)
+    found = terms_of(field.field, wanted)
+    values = found.counts * field.idf[found.terms] * field.inverse_norms[found.items]
+    distinct, slots = np.unique(wanted, return_inverse=True)
+    ends = np.searchsorted(found.items, distinct, side="right")
+    begins = np.searchsorted(found.items, distinct, side="left")
+    spans = [np.arange(begins[slot], ends[slot]) for slot in slots]
+    starts = np.cumsum([0, *map(len, spans)])
+    taken = np.concatenate(spans) if spans else np.empty(0, np.int64)
+    columns = found.terms[taken].astype(np.uint32)
+    return Rows(starts, columns, values[taken], field.field.n_terms)
+
+
+def mean_vector(field: Prepared) -> Floats:
+    """The mean of the vectors of all documents that are not deleted, (terms,).
+
+    mean_t = idf_t/N · Σ over the term's list of tf/‖d‖: one pass over the postings.
+
+    >>> from classmark.index.in_memory import field_of
+    >>> from classmark.sparse import rows_from
+    >>> field = Prepared(field_of(rows_from([[3, 0], [1, 0]]), ["ant", "bee"]))
+    >>> mean_vector(field).tolist()
+    [1.0, 0.0]
+    """
+    each = field.inverse_norms.copy()
+    if field.field.alive is not None:
+        each[~field.field.alive] = 0.0
+    total = np.zeros(field.field.n_terms)
+    for first in range(0, field.field.n_terms, STRIDE):
+        chosen = np.arange(first, min(first + STRIDE, field.field.n_terms))
+        lists = frozen_lists(field.field.lists(chosen))
+        sizes = lists.ends - lists.begins
+        taken = np.repeat(lists.begins - (np.cumsum(sizes) - sizes), sizes)
+        taken += np.arange(len(taken))
+        parts = lists.counts[taken] * each[lists.items[taken]]
+        owner = np.repeat(np.arange(len(chosen)), sizes)
+        total[chosen] = np.bincount(owner, parts, minlength=len(chosen))
+    return np.asarray(total * field.idf / max(field.field.n_alive, 1))
+
+
+def unit_rows(field: Prepared, first: int, last: int) -> Rows:
+    """The vectors of documents ``first`` to before ``last``, in order.
+
+    A document that is deleted has an empty row. All lists are gone through once; bit
+    for bit they are those of ``vectors_of``.
+
+    >>> from classmark.index.in_memory import field_of
+    >>> from classmark.sparse import rows_from
+    >>> field = Prepared(field_of(rows_from([[3, 4], [1, 0]]), ["ant", "bee"]))
+    >>> unit_rows(field, 1, 2).to_scipy().toarray().tolist()
+    [[1.0, 0.0]]
+    """
+    sizes, items, values = [np.zeros(1, np.int64)], [], []
+    for begin in range(0, field.field.n_terms, STRIDE):
+        chosen = np.arange(begin, min(begin + STRIDE, field.field.n_terms))
+        lists = frozen_lists(field.field.lists(chosen))
+        lengths = lists.ends - lists.begins
+        taken = np.repeat(lists.begins - (np.cumsum(lengths) - lengths), lengths)
+        taken += np.arange(len(taken))
+        term = np.repeat(chosen, lengths)
+        here = lists.items[taken]
+        inside = (here >= first) & (here < last)
+        if field.field.alive is not None:
+            inside &= field.field.alive[here]
+        term, here, taken = term[inside], here[inside], taken[inside]
+        sizes.append(np.bincount(term - begin, minlength=len(chosen)))
+        items.append((here - first).astype(np.uint32))
+        values.append(lists.counts[taken] * field.idf[term] * field.inverse_norms[here])
+    starts = np.cumsum(np.concatenate(sizes))
+    columns = np.concatenate([np.empty(0, np.uint32), *items])
+    weights = np.concatenate([np.empty(0), *values])
+    return transpose(Rows(starts, columns, weights, last - first))
+
+
+_NONE = np.empty(0)
+
+
+class WeightedQuery(NamedTuple):
+    """A signed vector made ready for one generation of one field.
+
+    products : who made it;  places : uint32, of the terms, the most frequent first;
+    coefficients : float64, weight · idf of each.
+    """
+
+    products: Products
+    places: NDArray[np.uint32]
+    coefficients: Floats
+
+
+class Products:
+    """Dot products with a field's items, which are unit vectors of tf · idf.
+
+    >>> from classmark.index.in_memory import field_of
+    >>> from classmark.sparse import rows_from
+    >>> field = Prepared(field_of(rows_from([[3, 4], [1, 0]]), ["ant", "bee"]))
+    >>> products = Products(field)
+    >>> query = products.weigh({"bee": 1.0, "ant": -1.0})
+    >>> items, scores = products.find(query, 2, False, np.full(2, -0.0))
+    >>> items.tolist(), scores.round(3).tolist()
+    ([0, 1], [0.411, -1.0])
+    """
+
+    def __init__(self, field: Prepared) -> None:
+        self.field = field
+
+    @cached_property
+    def runs(self) -> Runs | None:
+        """The lists laid out for products; None: they are read as they are."""
+        whole, room = self.field.whole, self.field.field.room
+        return None if whole is None else runs_of(whole, self.order, room)
+
+    @cached_property
+    def order(self) -> Ints:
+        """The terms, the most frequent first, ties by number.
+
+        What a query needs of frequent terms lies together so, and stays in the caches.
+        """
+        return np.argsort(-self.field.df.astype(np.int64), kind="stable")
+
+    @cached_property
+    def _words(self) -> Words:
+        return self.field.field.words.reordered(self.order)
+
+    @cached_property
+    def _idf(self) -> Floats:
+        return self.field.idf[self.order]
+
+    @cached_property
+    def _n_alive(self) -> int:
+        """How many terms are in items alive: the first, in that order."""
+        return int(np.count_nonzero(self.field.df))
+
+    def weigh(self, weights: Mapping[str, float]) -> WeightedQuery:
+        """Find the terms of a vector; those that no item alive has drop out."""
+        from classmark.index.kernels_vectors import arrange
+
+        asked = np.fromiter(weights.values(), np.float64, len(weights))
+        if not np.all(np.isfinite(asked)):
+            raise Mistake("weights: a weight is not finite: give numbers")
+        found, m = self._words.numbers(weights.keys()), len(weights)
+        keys, kept = np.empty((2, m), np.uint32), np.empty((2, m), np.int64)
+        n = arrange(found, asked, self._n_alive, keys, kept)
+        places = keys[0, :n]
+        return WeightedQuery(self, places, asked[kept[0, :n]] * self._idf[places])
+
+    def find(
+        self, query: WeightedQuery, k: int, every: bool, acc: Floats
+    ) -> tuple[Ints, Floats]:
+        """Return the best ``k`` items and their products; ties by number."""
+        from classmark.index import kernels_vectors as kernels
+
+        if query.products is not self:
+            raise Mistake("weights were made ready for another index: weigh them anew")
+        k, field = min(k, len(acc)), self.field
+        items, scores = np.empty(k, np.int64), np.empty(k)
+        if self.runs is not None:
+            n = kernels.find_in_runs(
+                query.coefficients,
+                query.places,
+                *self.runs,
+                (field.inverse_norms, field.alive, every),
+                acc,
+                items,
+                scores,
+            )
+            return items[:n], scores[:n]
+        numbers = self.order[query.places]
+        lists, places = field.lists(Query(numbers, query.coefficients))
+        n = kernels.find_vector(
+            query.coefficients,
+            places,
+            *lists,
+            field.inverse_norms,
+            field.alive,
+            _NONE,
+            every,
+            acc,
+            items,
+            scores,
+        )
+        return items[:n], scores[:n]

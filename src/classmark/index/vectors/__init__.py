@@ -1,1 +1,0 @@
-"""«Which items point the same way?»: dot products by lists."""

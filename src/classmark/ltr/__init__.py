@@ -1,0 +1,27 @@
+"""Learning to rank: rows are (query, document) pairs, one score orders each query."""
+
+from __future__ import annotations
+
+from classmark.ltr.judged import normalise_per_query
+from classmark.ltr.lambdamart import LambdaMART
+from classmark.ltr.listwise import ListNet, PairwiseLogistic
+from classmark.ltr.selection import (
+    Importance,
+    Selected,
+    importance,
+    select_over_queries,
+)
+from classmark.ltr.svm import PointwiseSVM, RankingSVM
+
+__all__ = [
+    "Importance",
+    "LambdaMART",
+    "ListNet",
+    "PairwiseLogistic",
+    "PointwiseSVM",
+    "RankingSVM",
+    "Selected",
+    "importance",
+    "normalise_per_query",
+    "select_over_queries",
+]

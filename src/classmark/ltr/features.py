@@ -1,0 +1,210 @@
+"""What is known of a query and a document together: numbers a ranker learns from.
+
+Sides are the index's fields and, where there are several, "all": their texts as one.
+On each side there are the features of the list f1 … f6, with |C| its tokens, and for f2
+and f5 also with the document's length in place of |C| [Cao06]; the score of every
+retrieval model (f7 is ``cosine``, the language models are ``jm`` and ``dirichlet``),
+the length, and how many terms match. Feedback scores are those of longer queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from classmark.arrays import Floats, Ints
+from classmark.index.feedback import Found, expand, feedback_from, main_field
+from classmark.index.models import MODELS, resolve
+from classmark.index.search import Searcher
+from classmark.index.sides import COSINE, Matches, Side
+from classmark.problems import Mistake
+
+if TYPE_CHECKING:
+    from classmark.index.index import Index
+
+
+Parameters = Mapping[str, Mapping[str, float]]
+Longer = tuple[str, str, Mapping[str, float]]
+
+ALL, PAGERANK = "all", "pagerank"
+COUNTED = ("f1", "f2", "f3", "f4", "f5", "f6", "f2 by length", "f5 by length")
+PLAIN = (*COUNTED, "length", "matched")
+FEEDBACK = (
+    ("bm25", "rocchio"),
+    ("bm25", "rm3"),
+    ("dirichlet", "rm3"),
+    ("lgd", "information"),
+)
+USUAL: tuple[Longer, ...] = tuple((model, kind, {}) for model, kind in FEEDBACK)
+DEFAULTS: Parameters = {name: {} for name in MODELS}
+
+
+class Recipe(NamedTuple):
+    """Which features: the models with their parameters, feedback, links.
+
+    models : name → parameters;  feedback : (model, kind, parameters) of each score of a
+    longer query;  pagerank : whether the documents' PageRank is among them.
+    """
+
+    models: Parameters = DEFAULTS
+    feedback: tuple[Longer, ...] = USUAL
+    pagerank: bool = False
+
+
+class PairFeatures:
+    """Makes the features of (query, document) pairs over one index.
+
+    index : an Index, or a Searcher;  pagerank : of each item by its number, where the
+    recipe asks for it.
+    """
+
+    def __init__(
+        self,
+        index: Index | Searcher,
+        recipe: Recipe | None = None,
+        *,
+        pagerank: Floats | None = None,
+    ) -> None:
+        self.recipe = Recipe() if recipe is None else recipe
+        self.searcher = index if isinstance(index, Searcher) else index.searcher
+        for model, parameters in self.recipe.models.items():
+            resolve(model, parameters)
+        fields = self.searcher.fields
+        if ALL in fields and len(fields) > 1:
+            raise Mistake(f"a field is called {ALL!r}: give it another name")
+        self.sides = {name: Side([field]) for name, field in fields.items()}
+        if len(fields) > 1:
+            self.sides[ALL] = Side(list(fields.values()))
+        if self.recipe.pagerank and pagerank is None:
+            raise Mistake("pagerank is needed: give that of each item")
+        self.pagerank = pagerank if self.recipe.pagerank else None
+        self.names = tuple(self._names())
+
+    def of(self, query: Mapping[str, float], items: Ints) -> Floats:
+        """Return the features of some items, shape (items, names).
+
+        query : analysed term → how often it is asked for.
+        """
+        columns: list[Floats] = []
+        for side in self.sides.values():
+            found = side.matches(query, items)
+            lengths = side.lengths(items).astype(np.float64)
+            columns += counted(found, lengths, (side.n_alive, side.tokens))
+            columns += [lengths, (found.tf > 0).sum(axis=0).astype(np.float64)]
+            columns += [
+                side.scores(found, items, (model, self.recipe.models[model]))
+                for model in self._models(side)
+            ]
+        columns += self._longer(query, items)
+        if self.pagerank is not None:
+            columns.append(np.log(self.pagerank[items]))
+        return np.column_stack(columns)
+
+    def _names(self) -> Iterator[str]:
+        for name, side in self.sides.items():
+            yield from (f"{name}.{each}" for each in (*PLAIN, *self._models(side)))
+        yield from (f"{model}+{kind}" for model, kind, _ in self.recipe.feedback)
+        if self.pagerank is not None:
+            yield PAGERANK
+
+    def _models(self, side: Side) -> list[str]:
+        several = len(side.fields) > 1
+        return [name for name in self.recipe.models if not (several and name == COSINE)]
+
+    def _longer(self, query: Mapping[str, float], items: Ints) -> list[Floats]:
+        """Score the items for queries that their first answers made longer."""
+        side = self.sides.get(ALL) or next(iter(self.sides.values()))
+        field = main_field(self.searcher.fields)
+        columns = []
+        for model, kind, setting in self.recipe.feedback:
+            feedback = feedback_from(kind, setting)
+            choice = (model, self.recipe.models.get(model, {}))
+            hits = self.searcher.search(
+                query, feedback.documents, model, fields=None, prior=None, **choice[1]
+            )
+            numbers = np.array([hit.number for hit in hits], np.int64)
+            scores = np.array([hit.score for hit in hits])
+            longer = expand(field, query, Found(numbers, scores, model), feedback)
+            columns.append(side.scores(side.matches(longer, items), items, choice))
+        return columns
+
+
+def counted(
+    found: Matches, lengths: Floats, collection: tuple[int, int]
+) -> list[Floats]:
+    """Return f1 … f6 of some items, then f2 and f5 by length [Cao06].
+
+    f1 = Σ ln tf, f3 = Σ ln idf, f4 = Σ ln(S/cf) over the terms that query and document
+    share; f2 = Σ ln(1 + tf/S), f5 = Σ ln(1 + tf/S · idf), f6 = Σ ln(1 + tf/S · S/cf),
+    with S the tokens of the collection, which the list calls |C|. Each term counts
+    once. idf = ln(N/df); a term that is in every document, whose idf has no logarithm,
+    adds nothing to f3.
+
+    collection : documents N and tokens S.
+    """
+    n, tokens = collection
+    tf, here = found.tf, found.tf > 0
+    idf = np.log(n / found.df)[:, np.newaxis]
+    rare = (tokens / found.cf)[:, np.newaxis]
+    share = tf / max(tokens, 1)
+    own = tf / np.maximum(lengths, 1.0)
+    parts = (
+        np.log(np.where(here, tf, 1.0)),
+        np.log1p(share),
+        np.where(here & (idf > 0), np.log(np.where(idf > 0, idf, 1.0)), 0.0),
+        np.where(here, np.log(rare), 0.0),
+        np.log1p(share * idf),
+        np.log1p(share * rare),
+        np.log1p(own),
+        np.log1p(own * idf),
+    )
+    return [part.sum(axis=0) for part in parts]
+
+
+def features_of(
+    index: Index,
+    query: str,
+    documents: Sequence[str] | Ints,
+    recipe: Recipe | None = None,
+) -> tuple[tuple[str, ...], Floats]:
+    """Return the features' names and, for some documents, their values.
+
+    documents : ids, or numbers in the index.
+    """
+    made = PairFeatures(index, recipe)
+    return made.names, made.of(tally(index.terms(query)), _numbers(index, documents))
+
+
+def minmax(X: Floats) -> Floats:
+    """Scale each column to 0 … 1 over the rows, which are one query's; equal ones to 0.
+
+    >>> minmax(np.array([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]])).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.5, 0.0]]
+    """
+    from classmark.ltr.judged import normalise_per_query
+
+    return normalise_per_query(X, np.zeros(len(X), np.int64), "minmax")
+
+
+def tally(terms: Sequence[str]) -> dict[str, float]:
+    """Count the terms of a query, in order of appearance.
+
+    >>> tally(["bee", "hive", "bee"])
+    {'bee': 2.0, 'hive': 1.0}
+    """
+    counts: dict[str, float] = {}
+    for term in terms:
+        counts[term] = counts.get(term, 0.0) + 1.0
+    return counts
+
+
+def _numbers(index: Index, documents: Sequence[str] | Ints) -> Ints:
+    if isinstance(documents, np.ndarray):
+        return documents.astype(np.int64)
+    found = [index.number(name) for name in documents]
+    for name, number in zip(documents, found, strict=True):
+        if number is None:
+            raise Mistake(f"document {name!r} is not in the index: give an id it has")
+    return np.array(found, np.int64)

@@ -1,0 +1,218 @@
+"""Judged rows of queries: grades, comparable features, scores and their order."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from classmark.arrays import Floats, Ints
+from classmark.estimator import Estimator
+from classmark.measures.retrieval import COMPUTED, JudgedRun, Measure, parse_for
+from classmark.problems import Mistake
+from classmark.ranking import rank
+from classmark.solvers.pairs import Runs
+from classmark.sparse import Rows, rows_from, take
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a ranker learns from, in an order of its own.
+
+    rows : (n, features);  grades, counts : (n,);  queries : (n,), numbered 0 … q − 1;
+    starts : (q + 1,), bounds of the queries;  runs : bounds of query and grade;
+    distinct : all grades, rising.
+    """
+
+    rows: Rows
+    grades: Floats
+    counts: Floats
+    queries: Ints
+    starts: Ints
+    runs: Runs
+    distinct: Floats
+
+
+def judged(X: Any, y: ArrayLike, qid: Any, weights: ArrayLike | None = None) -> Judged:
+    """Take in rows of any order; a ``Mistake`` names the argument that does not fit.
+
+    weights : (n,), at least 0: what a row counts where it should be above others, as
+    the inverse of its chance to be looked at.
+    """
+    rows = rows_from(X)
+    grades = numbers(y, len(rows), "y")
+    counts = np.ones(len(rows)) if weights is None else _weights(weights, len(rows))
+    number = query_numbers(qid, len(rows))
+    distinct, level = np.unique(grades, return_inverse=True)
+    order = np.lexsort((level, number))
+    queries, level = number[order], level[order]
+    key = queries * max(len(distinct), 1) + level
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    bounds = np.append(first, len(rows)).astype(np.int64)
+    return Judged(
+        take(rows, order),
+        grades[order],
+        counts[order],
+        queries,
+        np.searchsorted(queries, np.arange(queries.max(initial=-1) + 2)),
+        Runs(bounds, queries[first], level[first].astype(np.int64)),
+        distinct,
+    )
+
+
+def query_numbers(qid: Any, n: int) -> Ints:
+    """Number the queries by when they first appear; any hashable names one.
+
+    >>> query_numbers(["b", "a", "b"], 3).tolist()
+    [0, 1, 0]
+    """
+    names: Iterable[Any] = qid.tolist() if isinstance(qid, np.ndarray) else qid
+    seen: dict[Any, int] = {}
+    try:
+        found = np.array([seen.setdefault(name, len(seen)) for name in names], np.int64)
+    except TypeError as problem:
+        raise Mistake(
+            "qid: give one hashable name of a query for each row"
+        ) from problem
+    if len(found) != n:
+        raise Mistake(f"qid names {len(found)} rows, X has {n}: give one for each row")
+    return found
+
+
+def numbers(values: ArrayLike, n: int, name: str) -> Floats:
+    """Take in one finite number for each of n rows."""
+    found = np.asarray(values)
+    if found.dtype.kind not in "biuf":
+        raise Mistake(f"{name} holds {found.dtype}: give one number for each row")
+    if found.shape != (n,):
+        raise Mistake(f"{name} has shape {found.shape}: give one number for {n} rows")
+    if not np.isfinite(found).all():
+        at = int(np.argmin(np.isfinite(found)))
+        raise Mistake(f"{name}, row {at}: {found[at]} is not finite: leave the row out")
+    return found.astype(np.float64)
+
+
+def _weights(weights: ArrayLike, n: int) -> Floats:
+    found = numbers(weights, n, "weights")
+    if (found < 0.0).any():
+        at = int(np.argmax(found < 0.0))
+        raise Mistake(f"weights, row {at}: {found[at]} is below 0: give 0 or more")
+    return found
+
+
+def require_pairs(count: int) -> None:
+    """Refuse judgments that say nothing about order."""
+    if count == 0:
+        raise Mistake(
+            "y: no query has rows of two different grades: there is no order to learn"
+        )
+
+
+def order_measured(
+    scores: ArrayLike, y: ArrayLike, qid: Any, measures: Sequence[str | Measure]
+) -> dict[str, Floats]:
+    """Values of each measure, (queries,), queries by when they first appear.
+
+    A grade above 0 is relevant; a query without any counts 0. Of equal scores the row
+    given first stands first.
+
+    >>> order_measured([1.0, 2.0], [1, 0], ["q", "q"], ["map", "ndcg@1"])
+    {'map': array([0.5]), 'ndcg@1': array([0.])}
+    """
+    parsed = parse_for(measures, list(COMPUTED))
+    grades = np.asarray(y)
+    grades = np.maximum(numbers(grades, len(grades), "y"), 0.0)
+    query = query_numbers(qid, len(grades))
+    rows = np.arange(len(grades))
+    found = rank(query, rows, scores)
+    ideal = rank(query, rows, grades)
+    names = tuple(map(str, range(int(query.max(initial=-1)) + 1)))
+    run = JudgedRun(names, found, grades[found.items], ideal, grades[ideal.items])
+    return {
+        str(name): COMPUTED[measure.name](run, measure.cutoff)
+        for name, measure in zip(measures, parsed, strict=True)
+    }
+
+
+WAYS = ("minmax", "zscore", None)
+
+
+def normalise_per_query(
+    X: Any, qid: Any, how: Literal["minmax", "zscore"] | None = "minmax"
+) -> Floats:
+    """Each feature, within each query, to 0 … 1, or to mean 0 and deviation 1.
+
+    A feature that does not vary in a query is 0 there. None: dense, as it is.
+
+    X : (n, features);  qid : (n,), any hashables, in any order.
+
+    >>> normalise_per_query([[1.0], [3.0], [5.0], [7.0]], ["a", "a", "a", "b"]).tolist()
+    [[0.0], [0.5], [1.0], [0.0]]
+    """
+    if how not in WAYS:
+        raise Mistake(f"how={how!r} is not known: use 'minmax', 'zscore' or None")
+    table = rows_from(X).to_scipy().toarray().astype(np.float64)
+    if how is None or not len(table):
+        return np.asarray(table)
+    numbers = query_numbers(qid, len(table))
+    order = np.argsort(numbers, kind="stable")
+    starts = np.searchsorted(numbers[order], np.arange(numbers.max() + 1))
+    sizes = np.bincount(numbers)[:, np.newaxis]
+    held = table[order]
+    if how == "minmax":
+        low = np.minimum.reduceat(held, starts)
+        wide = np.maximum.reduceat(held, starts) - low
+    else:
+        low = np.add.reduceat(held, starts) / sizes
+        apart = held - np.repeat(low, sizes[:, 0], axis=0)
+        wide = np.sqrt(np.add.reduceat(apart**2, starts) / sizes)
+    varies = wide > 1e-12 * np.maximum(1.0, np.abs(low))
+    scale = np.divide(1.0, wide, out=np.zeros_like(wide), where=varies)
+    return np.asarray((table - low[numbers]) * scale[numbers], np.float64)
+
+
+class QueryRanker(Estimator, ABC):
+    """Learns from graded rows of queries, then scores rows."""
+
+    _needs_y = True
+
+    @abstractmethod
+    def fit(
+        self, X: Any, y: ArrayLike, qid: Any, *, weights: ArrayLike | None = None
+    ) -> Self:
+        """Learn from rows X, (n, features), grades y, (n,), and their queries, (n,).
+
+        qid : any hashables, in any order;  weights : (n,), what a row counts where it
+        should be above others.
+        """
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> Floats:
+        """Scores of rows, (n,): within a query, the higher the better."""
+
+
+class LinearQueryRanker(QueryRanker):
+    """The score is ⟨w, x⟩.
+
+    coef_ : w, (features,);  objective_ : the value that was minimised.
+    """
+
+    coef_: Floats
+    objective_: float
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores of rows, (n,): within a query, the higher the better."""
+        self._require_fitted()
+        rows = rows_from(X)
+        require_width(rows.width, len(self.coef_))
+        return np.asarray(rows.to_scipy() @ self.coef_, np.float64)
+
+
+def require_width(given: int, learned: int) -> None:
+    """Refuse rows of other features than were learned."""
+    if given != learned:
+        raise Mistake(f"X has {given} features, {learned} were learned: give the same")

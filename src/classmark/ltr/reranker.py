@@ -1,0 +1,173 @@
+"""Reranker: what was learned of features, ready to order the answers of an index.
+
+It knows which features it was taught with, in which order, over which fields, and which
+first stage brings it its candidates; another index is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from classmark.arrays import Array, Floats
+from classmark.index.plans import Choice
+from classmark.ltr.features import PairFeatures, Recipe, minmax
+from classmark.problems import DamagedFolder, Mistake
+from classmark.storage import open_folder, save
+
+if TYPE_CHECKING:
+    from classmark.index.index import Index
+
+
+FORMAT, VERSION = "classmark-reranker", 1
+
+
+@dataclass(frozen=True, eq=False)
+class Reranker:
+    """A learned order of the first answers.
+
+    names : the features;  weights : of each, shape (features,), for a linear ranker;
+    trees : LightGBM's own text, for one of trees;  first, depth : the model that finds
+    the candidates, and how many;  fields, analyzer : of the index;  facts : how it was
+    learned and how good it was.
+    """
+
+    learner: str
+    names: tuple[str, ...]
+    weights: Floats
+    recipe: Recipe
+    first: Choice
+    depth: int
+    fields: tuple[str, ...]
+    analyzer: str
+    trees: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def misfit(self, index: Index) -> str:
+        """Say why an index is not one it was taught with; "" where it is."""
+        if tuple(index.fields) != self.fields:
+            return (
+                f"was trained over the fields {', '.join(self.fields)}, the index has "
+                f"{', '.join(index.fields) or 'none'}"
+            )
+        if str(index.analyzer) != self.analyzer:
+            return (
+                f"was trained over terms of {self.analyzer}, the index has those of "
+                f"{index.analyzer}"
+            )
+        return ""
+
+    def require_fit_for(self, index: Index, name: str = "the ranker") -> None:
+        """Refuse an index whose fields or terms are not those it was taught with."""
+        if why := self.misfit(index):
+            raise Mistake(
+                f"{name} {why}: take it out with classmark rank use none, train one "
+                "again with classmark rank train, or search with --ranker none"
+            )
+
+    def features(self, index: Index, pagerank: Floats | None = None) -> PairFeatures:
+        """Return what makes this ranker's features over an index."""
+        made = PairFeatures(index, self.recipe, pagerank=pagerank)
+        if made.names != self.names:
+            raise Mistake(
+                "the features of this version are not those the ranker was taught with:"
+                " train one again with classmark rank train"
+            )
+        return made
+
+    def decision_function(self, rows: Floats) -> Floats:
+        """Return the scores of one query's candidates, features scaled to 0 … 1."""
+        if not self.trees:
+            return np.asarray(rows @ self.weights)
+        return np.asarray(self._booster.predict(rows), np.float64)
+
+    def scores(self, raw: Floats) -> Floats:
+        """Return the scores of one query's candidates by their features."""
+        return self.decision_function(minmax(raw))
+
+    def parts(self, raw: Floats) -> list[dict[str, float]]:
+        """Return what each feature adds to each score: weight times scaled value."""
+        if self.trees:
+            raise Mistake(
+                f"{self.learner} is no sum of features: --explain needs a linear "
+                "ranker, as ranking-svm"
+            )
+        parts = minmax(raw) * self.weights
+        return [
+            {
+                self.names[at]: float(row[at])
+                for at in np.argsort(-np.abs(row), kind="stable").tolist()
+                if row[at]
+            }
+            for row in parts
+        ]
+
+    @cached_property
+    def _booster(self) -> Any:
+        try:
+            lightgbm = import_module("lightgbm")
+        except ImportError as problem:
+            raise Mistake(
+                f"a ranker of {self.learner} needs LightGBM: pip install "
+                "'classmark[trees]', or search with --ranker none"
+            ) from problem
+        return lightgbm.Booster(model_str=self.trees)
+
+
+def save_reranker(ranker: Reranker, folder: Path) -> None:
+    """Write a ranker as a folder of its own, checksummed."""
+    model, parameters = ranker.first
+    settings = {
+        "learner": ranker.learner,
+        "names": list(ranker.names),
+        "models": [[name, dict(each)] for name, each in ranker.recipe.models.items()],
+        "feedback": [[*names, dict(each)] for *names, each in ranker.recipe.feedback],
+        "pagerank": ranker.recipe.pagerank,
+        "first": [model, dict(parameters)],
+        "depth": ranker.depth,
+        "fields": list(ranker.fields),
+        "analyzer": ranker.analyzer,
+        "facts": json.dumps(ranker.facts),
+    }
+    trees = np.frombuffer(ranker.trees.encode(), np.uint8)
+    arrays: dict[str, Array] = {
+        "weights": np.asarray(ranker.weights, np.float64),
+        "trees": trees,
+    }
+    save(folder, FORMAT, VERSION, arrays, settings)
+
+
+def open_reranker(folder: Path) -> Reranker:
+    """Open what ``save_reranker`` wrote; damage is refused."""
+    saved = open_folder(folder, FORMAT, VERSION)
+    told = saved.settings
+    weights = np.array(saved.arrays["weights"])
+    trees = saved.arrays["trees"].tobytes().decode()
+    if not trees and len(weights) != len(told["names"]):
+        raise DamagedFolder(
+            f"{folder} has {len(weights)} weights for {len(told['names'])} features: "
+            "restore it from a backup, or train one again"
+        )
+    return Reranker(
+        told["learner"],
+        tuple(told["names"]),
+        weights,
+        Recipe(
+            dict(told["models"]),
+            tuple((model, kind, each) for model, kind, each in told["feedback"]),
+            told["pagerank"],
+        ),
+        (told["first"][0], told["first"][1]),
+        told["depth"],
+        tuple(told["fields"]),
+        told["analyzer"],
+        trees,
+        json.loads(told["facts"]),
+    )

@@ -1,0 +1,186 @@
+"""Parameters by cross-validation over queries; which features an order comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from classmark.arrays import Floats, Ints
+from classmark.corpus.splits import folds as parted
+from classmark.ltr.judged import QueryRanker, numbers, order_measured, query_numbers
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.randomness import Seed, generator
+from classmark.sparse import Rows, rows_from, take
+from classmark.spreading import spread
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The parameters with the best mean over held-out queries, and all means.
+
+    tried : the grid;  means, errors : (grid,), of the measure and its standard error;
+    values : (grid, queries), queries by when they first appear.
+    """
+
+    parameters: dict[str, Any]
+    tried: tuple[dict[str, Any], ...]
+    means: Floats
+    errors: Floats
+    values: Floats
+
+
+def select_over_queries(
+    ranker: QueryRanker,
+    X: Any,
+    y: ArrayLike,
+    qid: Any,
+    grid: Mapping[str, Sequence[Any]] | Sequence[float],
+    *,
+    folds: int = 5,
+    measure: str = "ndcg@10",
+    one_standard_error: bool = False,
+    random_state: Seed = 0,
+) -> Selected:
+    """Choose parameters by k-fold cross-validation over whole queries.
+
+    grid : values by the parameter's name, all combinations being tried, or values of C;
+    of equals the first is chosen, so begin with the simplest;  one_standard_error : the
+    first that is less than the best's standard error below the best.
+
+    >>> from classmark.ltr import RankingSVM
+    >>> X, y, qid = [[1.0], [0.0]] * 4, [1, 0] * 4, [0, 0, 1, 1, 2, 2, 3, 3]
+    >>> select_over_queries(RankingSVM(), X, y, qid, [0.1, 1.0], folds=2).parameters
+    {'C': 0.1}
+    """
+    rows, tried = rows_from(X), _combinations(grid)
+    grades, queries = numbers(y, len(rows), "y"), query_numbers(qid, len(rows))
+    count = int(queries.max(initial=-1)) + 1
+    if not 2 <= folds <= count:
+        raise Mistake(
+            f"folds is {folds}: give from 2 to {count}, the queries there are"
+        )
+    values = np.empty((len(tried), count))
+    split = list(parted(count, folds, random_state))
+    jobs = [(fold, at) for fold in split for at in range(len(tried))]
+    fresh = type(ranker)(**ranker.get_params(deep=False))
+    shared = (fresh, tried, (rows, grades, queries), measure)
+    found = spread(_asked, jobs, shared, "cross-validating")
+    for (_, at), (asked, own) in zip(jobs, found, strict=True):
+        values[at, asked] = own
+    means = values.mean(axis=1)
+    errors = values.std(axis=1, ddof=1) / np.sqrt(count)
+    best = int(np.argmax(means))
+    if one_standard_error:
+        best = int(np.argmax(means >= means[best] - errors[best]))
+    return Selected(tried[best], tried, means, errors, values)
+
+
+def _asked(
+    job: tuple[tuple[Ints, Ints], int],
+    ranker: QueryRanker,
+    tried: Sequence[dict[str, Any]],
+    judged: tuple[Rows, Floats, Ints],
+    measure: str,
+) -> tuple[Ints, Floats]:
+    """Learn from some queries and ask the others: their numbers, and the measure."""
+    (learn, ask), at = job
+    rows, grades, queries = judged
+    mine, theirs = (np.flatnonzero(np.isin(queries, part)) for part in (learn, ask))
+    fitted = type(ranker)(**ranker.get_params(deep=False)).set_params(**tried[at])
+    fitted.fit(take(rows, mine), grades[mine], queries[mine])
+    scores = fitted.decision_function(take(rows, theirs))
+    found = order_measured(scores, grades[theirs], queries[theirs], [measure])
+    return queries[theirs][np.sort(_first(queries[theirs]))], found[measure]
+
+
+def _first(values: Ints) -> Ints:
+    return np.unique(values, return_index=True)[1]
+
+
+def _combinations(
+    grid: Mapping[str, Sequence[Any]] | Sequence[float],
+) -> tuple[dict[str, Any], ...]:
+    named = grid if isinstance(grid, Mapping) else {"C": grid}
+    tried = tuple(
+        dict(zip(named, chosen, strict=True)) for chosen in product(*named.values())
+    )
+    if not tried or not named:
+        raise Mistake("grid is empty: give at least one value to try")
+    return tried
+
+
+@dataclass(frozen=True, slots=True)
+class Importance:
+    """Of each feature, (features,).
+
+    pull : |w| · its standard deviation within queries, what it moves scores by; None
+    where scores are not linear;  drop : how much the measure falls when its values are
+    exchanged at random among the rows of each query;  error : the standard error of
+    ``drop`` over queries.
+    """
+
+    pull: Floats | None
+    drop: Floats
+    error: Floats
+
+
+def importance(
+    ranker: QueryRanker,
+    X: Any,
+    y: ArrayLike,
+    qid: Any,
+    *,
+    measure: str = "ndcg@10",
+    rounds: int = 3,
+    random_state: Seed = 0,
+) -> Importance:
+    """Ask a fitted ranker what each feature is worth, best on rows it has not seen.
+
+    rounds : random exchanges, over which ``drop`` is a mean.
+    """
+    if rounds < 1:
+        raise Mistake(f"rounds is {rounds}: give 1 or more")
+    table = rows_from(X).to_scipy().toarray().astype(np.float64)
+    grades = numbers(y, len(table), "y")
+    queries, random = query_numbers(qid, len(table)), generator(random_state)
+    before = _measured(ranker, table, grades, queries, measure)
+    by_query = np.argsort(queries, kind="stable")
+    orders = [np.lexsort((random.random(len(table)), queries)) for _ in range(rounds)]
+    drop, error = np.empty((2, table.shape[1]))
+    for at in track(range(table.shape[1]), "exchanging values", table.shape[1]):
+        falls, column = np.zeros(len(before)), table[:, at].copy()
+        for order in orders:
+            table[by_query, at] = column[order]
+            falls += before - _measured(ranker, table, grades, queries, measure)
+        table[:, at] = column
+        drop[at] = falls.mean() / rounds
+        spread = falls.std(ddof=1) if len(falls) > 1 else 0.0
+        error[at] = spread / rounds / np.sqrt(len(falls))
+    weights = getattr(ranker, "coef_", None)
+    pull = None if weights is None else np.abs(weights) * _within(table, queries)
+    return Importance(pull, drop, error)
+
+
+def _measured(
+    ranker: QueryRanker,
+    table: Floats,
+    grades: Floats,
+    queries: Ints,
+    measure: str,
+) -> Floats:
+    scores = ranker.decision_function(table)
+    return order_measured(scores, grades, queries, [measure])[measure]
+
+
+def _within(table: Floats, queries: Ints) -> Floats:
+    """The standard deviation of each column within queries, pooled."""
+    sums = np.zeros((int(queries.max(initial=-1)) + 1, table.shape[1]))
+    np.add.at(sums, queries, table)
+    apart = table - (sums / np.bincount(queries)[:, np.newaxis])[queries]
+    return np.asarray(np.sqrt((apart**2).mean(axis=0)), np.float64)

@@ -1,0 +1,242 @@
+"""Ranking SVM: every document above those of lower grades; and the pointwise SVM."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from classmark.arrays import Floats, Ints
+from classmark.ltr.judged import (
+    Judged,
+    LinearQueryRanker,
+    judged,
+    numbers,
+    require_pairs,
+)
+from classmark.problems import Mistake
+from classmark.solvers.hinge import Hinges, ascend
+from classmark.solvers.pairs import GradedPairs, ListedPairs, Pairs, hinges_of_pairs
+from classmark.sparse import Rows, rows_from, with_constant
+
+CUTOFF = 10
+
+
+def drops(given: Judged, cutoff: int = CUTOFF) -> Floats:
+    """τ, (grades, grades): how much nDCG falls when two of the grades change places.
+
+    In each query's ideal order one document of the higher grade and one of the lower,
+    both at random, are exchanged; the expected fall of nDCG@cutoff, which is
+
+        (2^a − 2^b) (mean discount of grade a − mean discount of b) / ideal DCG,
+
+    is averaged over the queries that have both grades [Cao06]. The discount of rank r
+    is 1/log2(1 + r), 0 beyond the cutoff; a grade below 0 gains nothing.
+    """
+    size = len(given.distinct)
+    total, seen = np.zeros((size, size)), np.zeros((size, size))
+    gains = np.exp2(np.maximum(given.distinct, 0.0)) - 1.0
+    bounds, levels = given.runs.bounds, given.runs.levels
+    for first, last in _runs_of_queries(given):
+        lengths = np.diff(bounds[first : last + 1])[::-1]
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        ranks = np.arange(1, ends[-1] + 1)
+        discounts = np.where(ranks <= cutoff, 1.0 / np.log2(1.0 + ranks), 0.0)
+        mean = np.add.reduceat(discounts, ends[:-1]) / lengths
+        own = levels[first:last][::-1]
+        ideal = float((gains[own] * lengths) @ mean)
+        if ideal > 0.0:
+            fall = np.subtract.outer(gains[own], gains[own])
+            fall *= np.subtract.outer(mean, mean) / ideal
+            total[np.ix_(own, own)] += fall
+            seen[np.ix_(own, own)] += 1.0
+    return np.divide(total, seen, out=np.zeros_like(total), where=seen > 0.0)
+
+
+def query_shares(given: Judged) -> Floats:
+    """μ, (queries,): the most pairs a query has, divided by its own number [Cao06].
+
+    A query without pairs has 0.
+    """
+    pairs = np.zeros(len(given.starts) - 1)
+    lengths = np.diff(given.runs.bounds).astype(np.float64)
+    for first, last in _runs_of_queries(given):
+        own = lengths[first:last]
+        query = given.runs.queries[first]
+        pairs[query] = 0.5 * (own.sum() ** 2 - (own**2).sum())
+    shares = np.zeros_like(pairs)
+    np.divide(pairs.max(initial=0.0), pairs, out=shares, where=pairs > 0.0)
+    return shares
+
+
+def _runs_of_queries(given: Judged) -> list[tuple[int, int]]:
+    first = np.searchsorted(given.runs.queries, np.arange(len(given.starts)))
+    return list(zip(first[:-1].tolist(), first[1:].tolist(), strict=True))
+
+
+WEIGHTINGS = (None, "ir")
+
+
+class RankingSVM(LinearQueryRanker):
+    """½‖w‖² + C Σ t · max(0, 1 − w·(x_i − x_j)), over pairs of a query with y_i > y_j.
+
+    t is 1 [Joachims02] or, with ``weighting="ir"``, τ · μ: what exchanging two such
+    grades costs in nDCG@10, and what makes queries count alike [Cao06]. Pairs are never
+    listed: a query of n rows costs O(n log n) a look [Joachims06], with τ O(n log n + R
+    n) for R grades.
+
+    gap_ : at most so much is the objective above the optimum;  tol : of the gap,
+    relative.
+
+    >>> X, y = [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]], [2, 1, 0]
+    >>> ranker = RankingSVM(C=10.0).fit(X, y, ["q", "q", "q"])
+    >>> ranker.coef_.round(2).tolist(), round(ranker.objective_, 2)
+    ([1.0, -1.0], 1.0)
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        weighting: Literal["ir"] | None = None,
+        tol: float = 1e-3,
+    ) -> None:
+        self.C = C
+        self.weighting = weighting
+        self.tol = tol
+
+    def fit(
+        self, X: Any, y: ArrayLike, qid: Any, *, weights: ArrayLike | None = None
+    ) -> Self:
+        """Learn from rows X, (n, features), grades y, (n,), and their queries, (n,).
+
+        qid : any hashables, in any order;  weights : (n,), what a pair counts that the
+        row should win.
+        """
+        given = judged(X, y, qid, weights)
+        pairs = self._pairs(given)
+        require_pairs(len(pairs))
+        return self._learn(given.rows, pairs, float(pairs.prices.max()))
+
+    def fit_preferences(
+        self,
+        X: Any,
+        winners: ArrayLike,
+        losers: ArrayLike,
+        weights: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from preferences between rows, as clicks give them.
+
+        winners, losers : row numbers, (pairs,);  weights : of each pair, (pairs,).
+
+        >>> ranker = RankingSVM().fit_preferences([[0.0], [2.0]], [1], [0])
+        >>> ranker.coef_.round(2).tolist()
+        [0.5]
+        """
+        if self.weighting is not None:
+            raise Mistake(
+                f"weighting={self.weighting!r} needs grades: give weights, or fit"
+            )
+        rows = rows_from(X)
+        above, below = _places(winners, losers, len(rows))
+        counts = np.ones(len(above))
+        if weights is not None:
+            counts = numbers(weights, len(above), "weights")
+        if (counts < 0.0).any():
+            raise Mistake("weights: one is below 0: give 0 or more for each pair")
+        top = float(counts.max(initial=0.0))
+        return self._learn(rows, ListedPairs(above, below, counts), top)
+
+    def _pairs(self, given: Judged) -> GradedPairs:
+        if self.weighting not in WEIGHTINGS:
+            raise Mistake(
+                f"weighting {self.weighting!r} is not known: use None or 'ir'"
+            )
+        if self.weighting is None:
+            shares = np.ones(len(given.starts) - 1)
+            return GradedPairs(given.runs, given.counts, shares)
+        shares = query_shares(given)
+        return GradedPairs(given.runs, given.counts, shares, drops(given))
+
+    def _learn(self, rows: Rows, pairs: Pairs, most: float) -> Self:
+        if not most > 0.0:
+            raise Mistake("weights: no preference counts anything: give one above 0")
+        found = hinges_of_pairs(rows, pairs, float(self.C), tol=self.tol)
+        self.coef_, self.objective_ = found.weights, found.objective
+        self.gap_, self.steps_ = found.gap, found.steps
+        return self
+
+
+def _places(winners: ArrayLike, losers: ArrayLike, n: int) -> tuple[Ints, Ints]:
+    above, below = np.asarray(winners), np.asarray(losers)
+    for name, rows in (("winners", above), ("losers", below)):
+        if rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "ui"):
+            raise Mistake(f"{name}: give a flat list of row numbers")
+        if len(rows) and not (rows.min() >= 0 and rows.max() < n):
+            at = int(np.argmax((rows < 0) | (rows >= n)))
+            raise Mistake(f"{name}[{at}] is {rows[at]}, but X has {n} rows")
+    if len(above) != len(below) or not len(above):
+        raise Mistake(
+            f"{len(above)} winners and {len(below)} losers: give as many of each, at "
+            "least one"
+        )
+    if (above == below).any():
+        at = int(np.argmax(above == below))
+        raise Mistake(f"winners[{at}] and losers[{at}] are the same row: leave it out")
+    return above.astype(np.int64), below.astype(np.int64)
+
+
+class PointwiseSVM(LinearQueryRanker):
+    """½‖w‖² + ½b² + C Σ t · max(0, 1 − s (w·x + b)), s = 1 for grades over 0, else −1.
+
+    t is 1, or, ``balanced``, half of all rows divided by those of the same s: few rows
+    are relevant, and without it to say "no" always costs so little that little is
+    learned.
+
+    intercept_ : b, which changes no order;  gap_ : at most so much is the objective
+    above the optimum;  tol : of the gap, relative.
+
+    >>> ranker = PointwiseSVM().fit([[1.0], [-1.0]], [1, 0], ["q", "q"])
+    >>> ranker.coef_.round(3).tolist()
+    [1.0]
+    """
+
+    def __init__(
+        self, C: float = 1.0, balanced: bool = True, tol: float = 1e-3
+    ) -> None:
+        self.C = C
+        self.balanced = balanced
+        self.tol = tol
+
+    def fit(
+        self, X: Any, y: ArrayLike, qid: Any, *, weights: ArrayLike | None = None
+    ) -> Self:
+        """Learn from rows X, (n, features), grades y, (n,), and their queries, (n,).
+
+        qid : only looked at for its length;  weights : (n,), what a row counts.
+        """
+        if not 0.0 < self.C < np.inf:
+            raise Mistake(f"C is {self.C}: give a number over 0")
+        given = judged(X, y, qid, weights)
+        good = given.grades > 0.0
+        if good.all() or not good.any():
+            raise Mistake(
+                "y: all rows are relevant, or none is: there is no difference"
+            )
+        one = np.ones(len(good))
+        share = np.where(good, good.mean(), 1.0 - good.mean())
+        boxes = 0.5 * given.counts / share if self.balanced else given.counts
+        hinges = Hinges(
+            np.arange(len(good), dtype=np.uint32),
+            np.where(good, 1.0, -1.0),
+            self.C * boxes,
+            one,
+        )
+        found = ascend([with_constant(given.rows, 1.0)], hinges, tol=self.tol)
+        self.coef_, self.intercept_ = found.weights[:-1], float(found.weights[-1])
+        self.objective_, self.gap_ = found.objective, found.gap
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """w·x + b, (n,)."""
+        return super().decision_function(X) + self.intercept_

@@ -1,1 +1,0 @@
-"""Query by examples: some documents are the query, the collection is ranked."""

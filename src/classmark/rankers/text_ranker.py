@@ -1,0 +1,249 @@
+"""TextRanker: texts in, ranked category ids with their evidence out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from classmark.arrays import Array, Floats
+from classmark.problems import Mistake
+from classmark.rankers.calibration import Calibrator, held_out_scores
+from classmark.rankers.linear import LinearRanker
+from classmark.rankers.loglinear import LogLinearRanker
+from classmark.rankers.online import MMP, CategoryPerceptron
+from classmark.rankers.preference import PreferenceRanker
+from classmark.rankers.rocchio import Rocchio
+from classmark.ranking import top as best_of
+from classmark.storage import open_folder, pack_strings, save, unpack_strings
+from classmark.text.tokens import words
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from classmark.preferences.graph import PreferenceGraph
+    from classmark.weighting.live import LiveVectorizer
+    from classmark.weighting.vectorizer import Vectorizer
+
+
+FORMAT, VERSION = "classmark text ranker", 1
+Kinds = Mapping[str, type[LinearRanker]]
+LEARNERS: dict[str, type[LinearRanker]] = {
+    "loglinear": LogLinearRanker,
+    "mmp": MMP,
+    "plm": PreferenceRanker,
+    "rocchio": Rocchio,
+    "perceptron": CategoryPerceptron,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A category for a document, its place and score, and the terms behind it.
+
+    probability : None where the scores are not calibrated.
+    """
+
+    category: str
+    rank: int
+    score: float
+    favour: tuple[tuple[str, float], ...] = ()
+    against: tuple[tuple[str, float], ...] = ()
+    probability: float | None = None
+
+
+def learner(name: str, **parameters: Any) -> LinearRanker:
+    """An unfitted ranker by its name."""
+    return _learner(LEARNERS, name)(**parameters)
+
+
+def _learner(kinds: Kinds, name: str) -> type[LinearRanker]:
+    if name not in kinds:
+        raise Mistake(f"learner {name!r} is not known: use {', '.join(kinds)}")
+    return kinds[name]
+
+
+class TextRanker:
+    """A fitted vectorizer, a fitted ranker and the ids of its categories.
+
+    calibrator : turns scores into probabilities; None until :meth:`calibrate`.
+    """
+
+    calibrator: Calibrator | None = None
+
+    def __init__(
+        self,
+        vectorizer: Vectorizer | LiveVectorizer,
+        ranker: LinearRanker,
+        categories: Sequence[str],
+    ) -> None:
+        self.vectorizer = vectorizer
+        self.ranker = ranker
+        self.categories = list(categories)
+
+    @classmethod
+    def fit(
+        cls,
+        vectorizer: Vectorizer,
+        ranker: LinearRanker,
+        texts: Iterable[str],
+        labels: Sequence[Sequence[int]] | Sequence[PreferenceGraph],
+        categories: Sequence[str],
+    ) -> TextRanker:
+        """Learn from texts and, per text, numbers into ``categories``, or a graph."""
+        from classmark.judgments.labels import labels_from
+        from classmark.preferences.levels import is_graphs
+
+        X = vectorizer.fit_transform(texts)
+        if is_graphs(labels):
+            ranker.fit(X, labels)
+        else:
+            ranker.fit(X, labels_from(labels, X.shape[0], len(categories)))
+        return cls(vectorizer, ranker, categories)
+
+    def calibrate(
+        self, texts: Iterable[str], labels: Sequence[Sequence[int]], lessons: Any = None
+    ) -> TextRanker:
+        """Learn probabilities from the texts this was fitted with, by folds.
+
+        lessons : the graphs ``fit`` was given, where it was given graphs.
+        """
+        from classmark.judgments.labels import labels_from
+
+        X = self.vectorizer.transform(texts)
+        wanted = labels_from(labels, X.shape[0], len(self.categories))
+        self.calibrator = Calibrator().fit(
+            *held_out_scores(self.ranker, X, wanted, lessons)
+        )
+        return self
+
+    def probabilities(self, scores: Floats) -> Floats | None:
+        """How likely categories are by their scores, shape as given; None if unknown.
+
+        scores : shape (texts, categories).
+        """
+        return None if self.calibrator is None else self.calibrator.transform(scores)
+
+    def scores(self, texts: Iterable[str]) -> Floats:
+        """Scores of all categories, shape (texts, categories)."""
+        return self.ranker.decision_function(self.vectorizer.rows(texts))
+
+    def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:
+        """The best categories for a text, each with its strongest terms."""
+        X = self.vectorizer.rows([text])
+        scores = self.ranker.decision_function(X)[0]
+        shown = np.flatnonzero(np.isfinite(scores))
+        likely = self.probabilities(scores[None, shown])
+        read = self._words_behind(text) if terms else {}
+        found = []
+        for place, at in enumerate(best_of(scores[shown], top), start=1):
+            category = shown[at]
+            favour, against = self._sides(X, int(category), terms, read)
+            name, score = self.categories[category], float(scores[category])
+            chance = None if likely is None else float(likely[0, at])
+            found.append(Suggestion(name, place, score, favour, against, chance))
+        return found
+
+    def _sides(
+        self, X: Any, category: int, terms: int, read: Mapping[int, str]
+    ) -> tuple[tuple[tuple[str, float], ...], ...]:
+        """The strongest words for a category, and against it."""
+        if not terms:
+            return (), ()
+        sides = self.ranker.evidence(X, category).strongest(terms)
+        return tuple(tuple((read[j], part) for j, part in side) for side in sides)
+
+    def _words_behind(self, text: str) -> dict[int, str]:
+        """Column → the first word of the text in it: what people recognise."""
+        tokens = list(dict.fromkeys(words(text)))
+        terms = self.vectorizer.analyzer_.terms(tokens)
+        number = self.vectorizer.vocabulary_.number
+        pairs = zip(reversed(terms), reversed(tokens), strict=True)
+        return {number[term]: word for term, word in pairs if term in number}
+
+    def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
+        """Write everything as a new folder; ``facts`` are kept beside the settings."""
+        arrays, settings = self.vectorizer.to_arrays()
+        stored = _prefixed("vectorizer_", arrays)
+        stored |= _weights_to_arrays(self.ranker.weights_)
+        if self.ranker.thresholds_ is not None:
+            stored["thresholds"] = self.ranker.thresholds_
+        stored["categories"], stored["categories_ends"] = pack_strings(self.categories)
+        calibrator = None
+        if self.calibrator is not None:
+            learned, calibrator = self.calibrator.to_arrays()
+            stored |= _prefixed("calibrator_", learned)
+        name, parameters = self.ranker.kept_as
+        kinds = {kind: name for name, kind in LEARNERS.items()}
+        described = {
+            "vectorizer": settings,
+            "learner": name or kinds[type(self.ranker)],
+            "parameters": parameters,
+            "calibrator": calibrator,
+            "facts": facts or {},
+        }
+        save(folder, FORMAT, VERSION, stored, described)
+
+    @classmethod
+    def open(cls, folder: Path, learners: Kinds = LEARNERS) -> TextRanker:
+        """Open a saved folder; its arrays stay on disk until they are used.
+
+        learners : the kinds of rankers that may be in it, by name.
+        """
+        from classmark.weighting.vectorizer import Vectorizer
+
+        saved = open_folder(folder, FORMAT, VERSION)
+        arrays = _with_prefix("vectorizer_", saved.arrays)
+        vectorizer = Vectorizer.from_arrays(arrays, saved.settings["vectorizer"])
+        kind = _learner(learners, saved.settings["learner"])
+        ranker = kind(**saved.settings["parameters"])
+        ranker.weights_ = _weights_from_arrays(saved.arrays)
+        ranker.thresholds_ = saved.arrays.get("thresholds")
+        names = unpack_strings(
+            saved.arrays["categories"], saved.arrays["categories_ends"]
+        )
+        opened = cls(vectorizer, ranker, names)
+        if (how := saved.settings.get("calibrator")) is not None:
+            learned = _with_prefix("calibrator_", saved.arrays)
+            opened.calibrator = Calibrator.from_arrays(learned, how)
+        return opened
+
+
+Arrays = dict[str, Array]
+
+
+def _prefixed(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
+    return {f"{prefix}{name}": array for name, array in arrays.items()}
+
+
+def _with_prefix(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+
+
+def _weights_to_arrays(weights: Any) -> dict[str, Array]:
+    if isinstance(weights, np.ndarray):
+        return {"weights": weights}
+    rows = weights.tocsr()
+    return {
+        "weights_values": rows.data,
+        "weights_columns": rows.indices,
+        "weights_starts": rows.indptr,
+        "weights_shape": np.asarray(rows.shape, np.int64),
+    }
+
+
+def _weights_from_arrays(arrays: dict[str, Array]) -> Any:
+    if "weights" in arrays:
+        return arrays["weights"]
+    from scipy.sparse import csr_matrix
+
+    parts = ("weights_values", "weights_columns", "weights_starts")
+    values, columns, starts = (arrays[part] for part in parts)
+    height, width = (int(size) for size in arrays["weights_shape"])
+    return csr_matrix((values, columns, starts), shape=(height, width))

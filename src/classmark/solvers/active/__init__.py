@@ -1,1 +1,0 @@
-"""The step on one group of preferences over very many labels, most of them idle."""

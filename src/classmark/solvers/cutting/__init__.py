@@ -1,1 +1,0 @@
-"""One slack for a whole table: cutting planes, and the oracles that find them."""

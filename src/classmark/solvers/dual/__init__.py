@@ -1,1 +1,0 @@
-"""Block coordinate ascent on the dual, with its gap."""

@@ -1,1 +1,0 @@
-"""The exact step on one group of preferences of one document."""

@@ -1,0 +1,420 @@
+"""Hinges, each with its own weight and margin: one vector of weights by dual ascent.
+
+What one machine does while others do the same with their own rows: it surveys them by
+the weights that all have, then moves its own duals, and the few as if it alone did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.randomness import Seed, generator
+from classmark.sparse import Rows
+
+TINY = 1e-12  # an objective below counts as this much
+
+
+class Hinges(NamedTuple):
+    """One entry a hinge: box · max(0, margin − sign · ⟨w, x_row⟩).
+
+    rows : uint32, several hinges may share a row;  signs : +1 or −1;
+    boxes : at least 0, the largest value of the hinge's dual, 0 leaves the hinge out;
+    margins : the least sign · score that costs nothing.
+    """
+
+    rows: NDArray[np.uint32]
+    signs: Floats
+    boxes: Floats
+    margins: Floats
+
+
+class Solution(NamedTuple):
+    """Weights, and how near they are to the optimum.
+
+    weights : (features,);  duals : (hinges,);  objective : the primal value;
+    gap : primal − dual value, at least 0;
+    passes : over hinges that could move: 0 where the start was good enough;
+    slopes : (hinges,), sign · score − margin of each that has a box, where known.
+    """
+
+    weights: Floats
+    duals: Floats
+    objective: float
+    gap: float
+    passes: int
+    slopes: Floats | None = None
+
+
+def picked(hinges: Hinges, which: Any) -> Hinges:
+    """Some of the hinges, by number, mask or slice."""
+    rows, signs, boxes, margins = hinges
+    return Hinges(rows[which], signs[which], boxes[which], margins[which])
+
+
+def joined(one: Hinges, other: Hinges) -> Hinges:
+    """Hinges, and others after them.
+
+    >>> both = Hinges(*4 * [np.zeros(1)])
+    >>> joined(both, both).signs.tolist()
+    [0.0, 0.0]
+    """
+    return Hinges(
+        np.concatenate([one.rows, other.rows]),
+        np.concatenate([one.signs, other.signs]),
+        np.concatenate([one.boxes, other.boxes]),
+        np.concatenate([one.margins, other.margins]),
+    )
+
+
+def checked(hinges: Hinges, n_rows: int) -> Hinges:
+    """The same hinges as contiguous arrays; a ``Mistake`` names what cannot be used."""
+    rows = np.asarray(hinges.rows)
+    if rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "ui"):
+        raise Mistake("hinges.rows: give a 1-d array of row numbers")
+    if len(rows) and not (rows.min() >= 0 and rows.max() < n_rows):
+        bad = int(np.argmax((rows < 0) | (rows >= n_rows)))
+        raise Mistake(
+            f"hinges.rows[{bad}] is {rows[bad]}, but there are {n_rows} rows: number "
+            "them from 0, those of the second part after those of the first"
+        )
+    taken = Hinges(
+        np.ascontiguousarray(rows, np.uint32),
+        *(np.ascontiguousarray(part, np.float64) for part in hinges[1:]),
+    )
+    for name, part in zip(Hinges._fields[1:], taken[1:], strict=True):
+        if part.shape != rows.shape:
+            raise Mistake(
+                f"hinges.{name} has shape {part.shape}: give one number for each of "
+                f"the {len(rows)} hinges"
+            )
+    _refuse(np.abs(taken.signs) != 1.0, "signs", taken.signs, "give 1 or −1")
+    fit = np.isfinite(taken.boxes) & (taken.boxes >= 0.0)
+    _refuse(~fit, "boxes", taken.boxes, "give a finite number of at least 0")
+    _refuse(~np.isfinite(taken.margins), "margins", taken.margins, "give numbers")
+    return taken
+
+
+def started(duals: ArrayLike | None, boxes: Floats) -> Floats:
+    """A new array of duals to begin with: zeros, or those given, clipped to the boxes.
+
+    >>> started([3.0, -1.0], np.array([2.0, 2.0])).tolist()
+    [2.0, 0.0]
+    """
+    if duals is None:
+        return np.zeros(len(boxes))
+    given = np.asarray(duals, np.float64)
+    if given.shape != boxes.shape or not np.isfinite(given).all():
+        raise Mistake(f"duals: give {len(boxes)} finite numbers, one for each hinge")
+    return np.clip(given, 0.0, boxes)
+
+
+def carried(duals: ArrayLike, before: ArrayLike, boxes: ArrayLike) -> Floats:
+    """Duals for new boxes: in each the same share of its box, all of it staying all.
+
+    The start for the same hinges after an example has come, when all boxes change.
+
+    >>> carried([1.0, 2.0, 0.0], [2.0, 2.0, 0.0], [3.0, 3.0, 3.0]).tolist()
+    [1.5, 3.0, 0.0]
+    """
+    held, old, new = (np.asarray(part, np.float64) for part in (duals, before, boxes))
+    share = np.divide(held, old, out=np.zeros_like(held), where=old > 0.0)
+    return np.minimum(share, 1.0) * new
+
+
+def _refuse(bad: Bools, name: str, values: Any, remedy: str) -> None:
+    if bad.any():
+        place = int(np.argmax(bad))
+        raise Mistake(f"hinges.{name}[{place}] is {values[place]}: {remedy}")
+
+
+NEAR = 0.1  # of the largest slope that may move: a bound is left alone beyond it
+LONG = 30  # passes after which all hinges are looked at again, come what may
+VISITS = 1 << 22  # hinges that are visited before an interrupt is heard
+Part = tuple[Ints, NDArray[np.uint32], Array]
+
+
+def ascend(  # noqa: PLR0913 (what a solver is asked)
+    parts: Sequence[Rows],
+    hinges: Hinges,
+    *,
+    center: ArrayLike | None = None,
+    duals: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    tol: float = 1e-3,
+    passes: int = 1000,
+    random_state: Seed = 0,
+) -> Solution:
+    """Minimise ½‖w − center‖² + Σ box · max(0, margin − sign · ⟨w, x_row⟩).
+
+    One dual at a time, in random order; duals that are sure of their bound rest until
+    all are looked at again [HsiehEtAl08]. That look gives the exact duality gap; it is
+    taken at the start where there is one, and whenever the gap seen on the way is small
+    enough. Where all duals stay where they started, it is all that is done.
+
+    parts : one or two matrices, seen as one below the other;  center : (features,), 0
+    unless given;  duals : (hinges,), where to start, 0 unless given (``hinges.boxes``,
+    all at their bound, is the start of choice for few examples);  weights : what these
+    duals stand for, where it is known;  tol : of the gap, relative to the objective;
+    passes : the most to be made.
+
+    >>> from classmark.sparse import rows_from
+    >>> one = np.ones(2)
+    >>> hinges = Hinges(np.arange(2, dtype=np.uint32), np.array([1.0, -1.0]), one, one)
+    >>> ascend([rows_from([[2.0, 0.0], [0.0, 0.5]])], hinges).weights.tolist()
+    [0.5, -0.5]
+    """
+    ascent = Ascent(parts, hinges, center, duals, generator(random_state))
+    ascent.weights = ascent.combined() if weights is None else ascent.taken(weights)
+    target, allowed = tol, max(0, passes)
+    if duals is not None or center is not None or allowed == 0:
+        ascent.look()
+    for _ in track(range(allowed + 1), "looks at all hinges"):
+        if ascent.gap <= tol * max(TINY, ascent.objective) or ascent.passes >= allowed:
+            break
+        before, gained = (
+            ascent.gap,
+            ascent.climb(target, min(allowed, ascent.passes + LONG)),
+        )
+        ascent.look()
+        if gained <= 0.0 and ascent.gap >= before:
+            break  # rounding allows no more
+        target *= 0.5
+    return ascent.solution()
+
+
+class Ascent:
+    """Where an ascent stands."""
+
+    def __init__(
+        self,
+        parts: Sequence[Rows],
+        hinges: Hinges,
+        center: ArrayLike | None,
+        duals: ArrayLike | None,
+        random: np.random.Generator,
+    ) -> None:
+        self.first, self.second = _two(parts)
+        self.hinges = checked(hinges, sum(map(len, parts)))
+        self.duals = started(duals, self.hinges.boxes)
+        self.center = _center(center, max(part.width for part in parts))
+        self.weights = self.center
+        self.squares = np.full(len(self.duals), -1.0)
+        self.slopes = np.empty(len(self.duals))
+        self.order = _listed(self.hinges.boxes > 0.0)
+        self.limits = np.array([-np.inf, np.inf])
+        self.seed = int(random.integers(1, 2**31 - 1))
+        self.objective, self.gap, self.value, self.passes = 0.0, np.inf, 0.0, 0
+
+    def combined(self) -> Floats:
+        """The weights that the duals stand for: center + Σ sign · dual · x."""
+        from classmark.solvers.kernels_hinge import combine
+
+        weights = self.center.copy()
+        coefficients = self.hinges.signs * self.duals
+        combine(self.first, self.second, self.hinges.rows, coefficients, weights)
+        return weights
+
+    def taken(self, weights: ArrayLike) -> Floats:
+        """The weights that are given for the duals, as an array of their own."""
+        given = np.array(weights, np.float64)
+        if given.shape != self.center.shape:
+            raise Mistake(f"weights: give {len(self.center)} numbers, one a feature")
+        return given
+
+    def look(self) -> None:
+        """The exact objective and gap; which duals may have to move.
+
+        A dual rests that would have to be drawn from its bound by more than the median
+        slope of those that may move now.
+        """
+        from classmark.solvers.kernels_hinge import survey
+
+        self.objective, self.gap = survey(
+            self.first, self.second, self.hinges, self.duals, self.weights, self.center,
+            self.slopes,
+        )  # fmt: skip
+        self.value = self.objective - self.gap
+        g, zero, full = self.slopes, self.duals == 0.0, self.duals == self.hinges.boxes
+        may = ~((zero & (g >= 0.0)) | (full & (g <= 0.0)))
+        reach = float(np.median(np.abs(g[may]))) if may.any() else 0.0
+        rest = NEAR * reach
+        self.order = _listed(~((zero & (g > rest)) | (full & (g < -rest))))
+        self.limits[:] = -reach, reach
+
+    def climb(self, tol: float, passes: int) -> float:
+        """Passes until it is time to look at all; return the dual value's growth."""
+        from classmark.solvers.kernels_hinge import climb
+
+        total, left = 0.0, len(self.order)
+        while left and self.passes < passes:
+            left, made, gained, self.seed = climb(
+                self.first, self.second, self.hinges, self.duals, self.weights,
+                self.squares, self.order[:left], self.limits, tol, self.value,
+                self.seed, min(passes - self.passes, 1 + VISITS // left),
+            )  # fmt: skip
+            self.passes += made
+            self.value += gained
+            total += gained
+        return total
+
+    def solution(self) -> Solution:
+        """What has been found."""
+        return Solution(
+            self.weights,
+            self.duals,
+            float(self.objective),
+            float(self.gap),
+            self.passes,
+            self.slopes,
+        )
+
+
+def _two(parts: Sequence[Rows]) -> tuple[Part, Part]:
+    """Two parts as the kernels take them, the second empty where there is none.
+
+    Of two kinds of numbers that of the larger part is used for both.
+    """
+    if len(parts) not in {1, 2}:
+        raise Mistake(f"parts: {len(parts)} given: give one or two, stack the others")
+    kind = max(parts, key=lambda part: part.nnz).values.dtype
+    none = Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), 0)
+    first, second = (
+        (
+            _frozen(p.starts),
+            _frozen(p.columns),
+            _frozen(p.values.astype(kind, copy=False)),
+        )
+        for p in [*parts, none][:2]
+    )
+    return first, second
+
+
+def _frozen(array: Array) -> Array:
+    """A view not to be written through: arrays from files and from memory are alike."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _listed(mask: Bools) -> NDArray[np.uint32]:
+    return np.flatnonzero(mask).astype(np.uint32)
+
+
+def _center(center: ArrayLike | None, width: int) -> Floats:
+    if center is None:
+        return np.zeros(width)
+    given = np.asarray(center, np.float64)
+    if given.shape != (width,) or not np.isfinite(given).all():
+        raise Mistake(f"center: give {width} finite numbers, one for each feature")
+    return given
+
+
+class Alike(NamedTuple):
+    """Hinges that differ in their rows alone, one for each row; ``out`` have no box."""
+
+    sign: float
+    box: float
+    margin: float
+    out: Ints
+
+    def hinges(self, n: int) -> Hinges:
+        """The hinges of ``n`` rows."""
+        boxes = np.full(n, self.box)
+        boxes[self.out] = 0.0
+        rows = np.arange(n, dtype=np.uint32)
+        return Hinges(rows, np.full(n, self.sign), boxes, np.full(n, self.margin))
+
+
+class Few(NamedTuple):
+    """Hinges that every machine sees: their rows, and where their duals are."""
+
+    rows: Rows
+    hinges: Hinges
+    duals: Floats
+
+
+class Aim(NamedTuple):
+    """When to stop: a gap of ``enough`` is left alone, else ``tol`` is climbed to.
+
+    base : what the objective has beside the costs of rows like these;  share : how many
+    times more such rows there are in all;  passes : over the rows that may move.
+    """
+
+    base: float
+    share: float
+    enough: float
+    tol: float
+    passes: int
+
+
+class Improved(NamedTuple):
+    """What the rows cost and their part of the gap, as they came; what became of them.
+
+    duals : (rows,);  change : of the weights, (features,), by these rows alone;  worth
+    : Σ margin · change of the dual. None and 0 where nothing moved.
+    """
+
+    cost: float
+    gap: float
+    duals: Floats | None = None
+    change: Floats | None = None
+    worth: float = 0.0
+
+
+def improve(
+    rows: Rows, alike: Alike, duals: Floats, few: Few, weights: Floats, aim: Aim
+) -> Improved:
+    """Survey the rows by ``weights``, then climb with them, all others staying.
+
+    The change is the best for these rows, a few passes near [HsiehEtAl08]; it is to be
+    joined with what others propose by a common step [LeeRoth15].
+
+    >>> from classmark.sparse import rows_from
+    >>> nothing = Hinges(np.empty(0, np.uint32), *3 * [np.empty(0)])
+    >>> few = Few(rows_from(np.empty((0, 2))), nothing, np.empty(0))
+    >>> alike = Alike(1.0, 2.0, 1.0, np.empty(0, np.int64))
+    >>> one, aim = rows_from([[2.0, 0.0]]), Aim(0.0, 1.0, 0.0, 0.001, 9)
+    >>> found = improve(one, alike, np.zeros(1), few, np.zeros(2), aim)
+    >>> found.cost, found.change.tolist()
+    (2.0, [0.5, 0.0])
+    """
+    n = len(few.duals)
+    own = alike.hinges(len(rows))
+    rest = own._replace(rows=own.rows + np.uint32(len(few.rows)))
+    both = joined(few.hinges, rest)
+    start = np.concatenate([few.duals, duals])
+    ascent = Ascent([few.rows, rows], both, None, start, generator(0))
+    ascent.weights = weights.copy()
+    ascent.look()
+    slopes, boxes = ascent.slopes[n:], own.boxes
+    losses = boxes * np.maximum(0.0, -slopes)
+    cost = float(losses.sum())
+    gap = float(np.maximum(0.0, losses + duals * slopes).sum())
+    if gap <= aim.enough or not len(ascent.order):
+        return Improved(cost, gap)
+    ascent.value = aim.base + aim.share * (cost - gap)
+    ascent.climb(aim.tol, aim.passes)
+    moved = ascent.duals[n:]
+    if np.array_equal(moved, duals):
+        return Improved(cost, gap)
+    return Improved(
+        cost, gap, moved, _change(ascent, few, weights),
+        alike.margin * float((moved - duals).sum()),
+    )  # fmt: skip
+
+
+def _change(ascent: Ascent, few: Few, weights: Floats) -> Floats:
+    """What the weights have become by the rows alone, without the few."""
+    from classmark.solvers.kernels_hinge import combine
+
+    change = ascent.weights - weights
+    back = few.hinges.signs * (few.duals - ascent.duals[: len(few.duals)])
+    combine(ascent.first, ascent.second, few.hinges.rows, back, change)
+    return change

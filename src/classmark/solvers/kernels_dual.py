@@ -1,0 +1,402 @@
+"""Passes over documents that move every group's duals to their optimum in turn.
+
+The duals of a document's listed labels lie in a pool (solvers.pool), those of its j-th
+label of a kind at slots[part, level_starts[i] + j]. A label at level −1 is compared
+with no other.
+
+The group of a document's label u is u and all labels that the document has not; its
+dual is a distribution p over the group, and w gains cap · x ⊗ (e_u − p) from it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from classmark.compiled import compiled
+from classmark.scores.kernels import add_to_rows, fill, scores_of, square
+from classmark.solvers.kernels_groups import (
+    load_duals,
+    most_room,
+    room_for,
+    store_duals,
+    visit_dis,
+    visit_dme,
+    visit_dom,
+    visit_edges,
+    visit_svm,
+)
+
+DIS, DOM, DME, SVM = 0, 1, 2, 3
+LONGEST_NAP = 8
+LEAST = 1e-9  # what a group must be allowed for a step
+
+
+@compiled
+def _visit_dominations(
+    f: Any, delta: Any, above: Any, level: Any, q: float, caps: Any, slot: int,
+    slots: Any, label: Any, alpha: Any, used: Any, buffers: Any, place: Any,
+    learn: bool,
+) -> Any:  # fmt: skip
+    """Each listed label over all below it; duals come as lists and go as lists.
+
+    Those of labels that are not compared wait at the end of ``a``, and stay.
+    """
+    cost, a, z, end = 0.0, buffers[0], buffers[1], len(place)
+    hidden = np.empty(len(above), np.uint32)
+    for j in range(len(above)):
+        r, p, n = above[j], slot + j, 0
+        if level[r] < 0.0:
+            continue
+        for h in range(len(above)):
+            if level[above[h]] >= level[r] or level[above[h]] < 0.0:
+                hidden[n] = above[h]
+                n += 1
+        first, m, still, cap = np.int64(slots[p, 0]), 0, end, caps[r]
+        for t in range(first, first + np.int64(slots[p, 1])):
+            if level[label[t]] < 0.0:
+                still -= 1
+                place[still], a[still] = label[t], alpha[t]
+                cap -= alpha[t]
+            else:
+                place[m], a[m] = label[t], alpha[t]
+                m += 1
+        able = learn and cap > LEAST
+        slack, m = visit_dom(f, delta, hidden[:n], r, q, cap, a, place, m, z, able)
+        cost += caps[r] * slack
+        for t in range(still, end):
+            place[m], a[m] = place[t], a[t]
+            m += 1
+        first = room_for(m, slots[p], alpha, used)
+        for t in range(m):
+            label[first + t], alpha[first + t] = place[t], a[t]
+    return cost
+
+
+@compiled
+def _visit_document(
+    code: int, a: Any, f: Any, delta: Any, level: Any, above: Any, q: float, caps: Any,
+    rest_caps: Any, buffers: Any, learn: bool,
+) -> Any:  # fmt: skip
+    """One step on each group of a document; return Σ cap · slack before the steps."""
+    cost, z, duals = 0.0, buffers[0], buffers[1]
+    if code == SVM:
+        for s in range(len(f)):
+            z[s] = rest_caps[s]
+        for j in range(len(above)):
+            z[above[j]] = caps[above[j]] if level[above[j]] > 0.0 else 0.0
+        return visit_svm(a[0], f, delta, level, q, z, learn)
+    if code == DIS:
+        for j in range(len(above)):
+            r = above[j]
+            cost += caps[r] * visit_dis(a[j], f, delta, level, r, q, caps[r], learn)
+        return cost
+    cap, lowest = _mean_cap(caps, above, level), _lowest(f, above)
+    for s in range(len(f)):
+        if level[s] >= 0.0 and (1.0 - lowest + f[s] > 0.0 or _has_dual(a, s)):
+            cost += cap * visit_dme(
+                a, f, delta, level, above, s, q, cap, z, duals, learn
+            )
+            lowest = _lowest(f, above)
+    return cost
+
+
+@compiled
+def _has_dual(a: Any, s: int) -> bool:
+    """Whether any listed label has a dual over label s."""
+    has = False
+    for j in range(len(a)):
+        has = has or a[j, s] != 0.0
+    return has
+
+
+@compiled
+def _mean_cap(caps: Any, above: Any, level: Any) -> Any:
+    """The mean cap of the labels listed, those that are not compared left out."""
+    total, count = 0.0, 0
+    for j in range(len(above)):
+        if level[above[j]] > 0.0:
+            total += caps[above[j]]
+            count += 1
+    return total / max(1, count)
+
+
+@compiled
+def _lowest(f: Any, above: Any) -> Any:
+    """The lowest score among the listed labels."""
+    lowest = np.inf
+    for j in range(len(above)):
+        lowest = min(lowest, np.float64(f[above[j]]))
+    return lowest
+
+
+@compiled
+def _visit_part(
+    i: int, code: int, a: Any, f: Any, delta: Any, level: Any, above: Any, q: float,
+    caps: Any, rest_caps: Any, slot: int, slots: Any, label: Any, alpha: Any, used: Any,
+    buffers: Any, place: Any, learn: bool,
+) -> Any:  # fmt: skip
+    """A document's groups of one kind, their duals taken from the pool and put back."""
+    if code == DOM:
+        return _visit_dominations(
+            f, delta, above, level, q, caps, slot, slots, label, alpha, used, buffers,
+            place, learn,
+        )  # fmt: skip
+    n = len(above)
+    if code == SVM:
+        slot, n = i, 1
+    load_duals(a, slots[slot : slot + n], label, alpha)
+    cost = _visit_document(
+        code, a[:n], f, delta, level, above, q, caps, rest_caps, buffers, learn
+    )
+    store_duals(a, slots[slot : slot + n], label, alpha, used)
+    return cost
+
+
+@compiled
+def implicit_pass(
+    order: Any, begin: int, codes: Any, starts: Any, columns: Any, values: Any,
+    level_starts: Any, labels: Any, levels: Any, caps: Any, rest_caps: Any, W: Any,
+    slots: Any, label: Any, alpha: Any, used: Any, naps: Any, costs: Any, widest: int,
+    absent: Any, learn: bool,
+) -> int:  # fmt: skip
+    """Visit the documents of ``order`` from ``begin`` on.
+
+    Return how far it came: less than all of them when the pool has to grow first.
+    ``naps`` holds, per document, the visits to leave out and the last nap's length:
+    a document whose visit changed nothing is left out ever longer, up to LONGEST_NAP;
+    one that pays is woken up. ``costs`` is Σ cap · slack of each when it was last seen;
+    ``widest`` the most labels listed of a document. What ``absent`` lists are columns
+    of W that no label has: they are in no group.
+    """
+    k = W.shape[1]
+    f, delta, buffers = np.empty(k, W.dtype), np.zeros(k), np.empty((2, k + 1))
+    level, place = np.zeros(k), np.empty(k + 1, np.uint32)
+    a = np.zeros((max(1, widest), k))
+    for j in range(len(absent)):
+        level[absent[j]] = -1.0
+    for o in range(begin, len(order)):
+        i = order[o]
+        if learn and naps[i, 0] > 0:
+            naps[i, 0] -= 1
+            continue
+        row = slice(starts[i], starts[i + 1])
+        mine = slice(level_starts[i], level_starts[i + 1])
+        above, q, cost = labels[mine], square(values[row]), 0.0
+        if used[0] + most_room(len(codes), len(above), k) > len(label):
+            return o
+        scores_of(columns[row], values[row], W, f)
+        for j in range(len(above)):
+            level[above[j]] = levels[level_starts[i] + j]
+        for j in range(len(absent)):
+            f[absent[j]], level[absent[j]] = -np.inf, -1.0
+        for part in range(len(codes)):
+            cost += _visit_part(
+                i, codes[part], a, f, delta, level, above, q, caps, rest_caps,
+                level_starts[i], slots[part], label, alpha, used, buffers, place,
+                learn and q > 0.0,
+            )  # fmt: skip
+        for j in range(len(above)):
+            level[above[j]] = 0.0
+        costs[i] = cost
+        if learn:
+            _apply(columns[row], values[row], W, delta, place, naps[i])
+        elif cost > 0.0:
+            naps[i, 0] = 0
+    return len(order)
+
+
+@compiled
+def _apply(columns: Any, values: Any, W: Any, delta: Any, place: Any, nap: Any) -> None:
+    """Add a document's change to W; a document without change takes a nap."""
+    n = 0
+    for s in range(len(delta)):
+        if delta[s] != 0.0:
+            place[n] = s
+            n += 1
+    add_to_rows(columns, values, W, delta, place, n)
+    fill(delta, 0.0)
+    nap[1] = 0 if n else min(LONGEST_NAP, 2 * nap[1] + 1)
+    nap[0] = nap[1]
+
+
+@compiled
+def coefficients(
+    document: int, codes: Any, level_starts: Any, labels: Any, slots: Any, label: Any,
+    alpha: Any, out: Any,
+) -> None:  # fmt: skip
+    """out_r = Σ ± alpha over the document's duals: w_r gains out_r · x from it."""
+    mine = labels[level_starts[document] : level_starts[document + 1]]
+    for part in range(len(codes)):
+        svm = codes[part] == SVM
+        for j in range(1 if svm else len(mine)):
+            p = document if svm else level_starts[document] + j
+            first = np.int64(slots[part, p, 0])
+            for t in range(first, first + np.int64(slots[part, p, 1])):
+                if svm:
+                    s = label[t]
+                    sign = -1.0
+                    for m in range(len(mine)):
+                        if mine[m] == s:
+                            sign = 1.0
+                    out[s] += sign * alpha[t]
+                else:
+                    out[mine[j]] += alpha[t]
+                    out[label[t]] -= alpha[t]
+
+
+@compiled
+def explicit_pass(
+    order: Any, starts: Any, columns: Any, values: Any, sq: Any, group_starts: Any,
+    edge_starts: Any, winners: Any, losers: Any, caps: Any, alpha: Any, W: Any,
+    tau: Any, costs: Any, learn: bool,
+) -> None:  # fmt: skip
+    """Visit documents whose groups list their edges: document → groups → edges.
+
+    tau : (1,), the threshold, which edges name as the item after the last label.
+    """
+    k = W.shape[1]
+    f, delta, place = np.empty(k + 1, W.dtype), np.zeros(k + 1), np.empty(k, np.uint32)
+    nap = np.zeros(2, np.int64)
+    for o in range(len(order)):
+        i = order[o]
+        row = slice(starts[i], starts[i + 1])
+        scores_of(columns[row], values[row], W, f[:k])
+        costs[i], f[k] = 0.0, tau[0]
+        for g in range(group_starts[i], group_starts[i + 1]):
+            edges = slice(edge_starts[g], edge_starts[g + 1])
+            costs[i] += caps[g] * visit_edges(
+                winners[edges], losers[edges], alpha[edges], f, delta, sq[i], caps[g],
+                learn, k,
+            )  # fmt: skip
+        if learn:
+            tau[0] += delta[k]
+            _apply(columns[row], values[row], W, delta[:k], place, nap)
+            delta[k] = 0.0
+
+
+@compiled
+def rebuild(
+    documents: Any, codes: Any, starts: Any, columns: Any, values: Any,
+    level_starts: Any, labels: Any, slots: Any, label: Any, alpha: Any, W: Any,
+    low: int, high: int,
+) -> None:  # fmt: skip
+    """W += Σ over the documents of x ⊗ coefficients: what the duals stand for.
+
+    Only of the labels from ``low`` to ``high`` − 1, so that threads can share the work.
+    """
+    k = W.shape[1]
+    delta, place = np.zeros(k), np.empty(k, np.uint32)
+    nap = np.zeros(2, np.int64)
+    for o in range(len(documents)):
+        i = documents[o]
+        coefficients(i, codes, level_starts, labels, slots, label, alpha, delta)
+        fill(delta[:low], 0.0)
+        fill(delta[high:], 0.0)
+        row = slice(starts[i], starts[i + 1])
+        _apply(columns[row], values[row], W, delta, place, nap)
+
+
+@compiled
+def square_and_dot(w: Any, places: Any, known: Any) -> Any:
+    """‖w‖² and ⟨w, w₀⟩, w₀ having the values ``known`` in ``places``."""
+    square, dot = 0.0, 0.0
+    for j in range(len(w)):
+        square += np.float64(w[j] * w[j])
+    for t in range(len(places)):
+        dot += w[places[t]] * known[t]
+    return square, dot
+
+
+@compiled
+def odds_pass(
+    order: Any, starts: Any, columns: Any, values: Any, label_starts: Any, labels: Any,
+    caps: Any, W: Any, P: Any, entropy: Any, costs: Any, learn: bool,
+) -> None:  # fmt: skip
+    """Visit the documents of ``order``: one step for each of their groups.
+
+    P : (groups, labels), the duals, rows summing to 1;  entropy : −Σ p ln p of each;
+    caps : what a group's loss costs;  costs : Σ cap · loss of each document as seen.
+    """
+    k = W.shape[1]
+    f, d = np.empty(k, W.dtype), np.empty(k)
+    for o in range(len(order)):
+        i = order[o]
+        row = slice(starts[i], starts[i + 1])
+        q = square(values[row])
+        scores_of(columns[row], values[row], W, f)
+        costs[i] = 0.0
+        for g in range(label_starts[i], label_starts[i + 1]):
+            u = labels[g]
+            for h in range(label_starts[i], label_starts[i + 1]):
+                if h != g:
+                    d[labels[h]] = f[labels[h]]
+                    f[labels[h]] = -np.inf
+            total = _log_sum(f)
+            costs[i] += caps[g] * (total - f[u])
+            kept = d.copy() if label_starts[i + 1] - label_starts[i] > 1 else d
+            step = 0.0
+            if learn and q > 0.0:
+                step = _step(f, total, P[g], entropy[g], caps[g] * q, d)
+            for h in range(label_starts[i], label_starts[i + 1]):
+                if h != g:
+                    f[labels[h]] = kept[labels[h]]
+            if step > 0.0:
+                entropy[g] = _move(P[g], d, step)
+                _add(columns[row], values[row], W, d, -caps[g] * step)
+                for r in range(k):
+                    f[r] -= caps[g] * step * q * d[r]
+
+
+@compiled
+def _log_sum(f: Any) -> Any:
+    """Return ln Σ exp(f)."""
+    largest, total = -np.inf, 0.0
+    for r in range(len(f)):
+        largest = max(largest, f[r])
+    for r in range(len(f)):
+        total += math.exp(f[r] - largest)
+    return largest + math.log(total)
+
+
+@compiled
+def _step(f: Any, total: float, p: Any, entropy: float, curve: float, d: Any) -> Any:
+    """How far to go from p towards t = softmax(f); d becomes t − p.
+
+    The dual gains at least s KL(p‖t) + ½ s(1 − s)‖d‖₁² − ½ s² curve ‖d‖₂², the entropy
+    being 1-strongly concave in the first norm [ShalevZhang13]; s makes that largest.
+    """
+    one, two, apart = 0.0, 0.0, -entropy
+    for r in range(len(f)):
+        log = f[r] - total
+        d[r] = math.exp(log) - p[r]
+        one += abs(d[r])
+        two += d[r] * d[r]
+        if p[r] > 0.0:
+            apart -= p[r] * log
+    flat = one * one
+    if flat + curve * two <= 0.0:
+        return 0.0
+    return min(1.0, (max(0.0, apart) + 0.5 * flat) / (flat + curve * two))
+
+
+@compiled
+def _move(p: Any, d: Any, step: float) -> Any:
+    """Go from p a share of the way d; return the new entropy."""
+    entropy = 0.0
+    for r in range(len(p)):
+        p[r] = max(0.0, p[r] + step * d[r])
+        if p[r] > 0.0:
+            entropy -= p[r] * math.log(p[r])
+    return entropy
+
+
+@compiled
+def _add(columns: Any, values: Any, W: Any, d: Any, share: float) -> None:
+    """W[j] += share · x_j · d."""
+    for j in range(len(columns)):
+        row, value = W[columns[j]], share * values[j]
+        for r in range(len(d)):
+            row[r] += value * d[r]

@@ -1,0 +1,449 @@
+"""The documents of a live problem: layered ones in arrays, listed ones by edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.preferences.decompose import Groups
+from classmark.solvers.preference import ExplicitDual, ImplicitDual
+from classmark.sparse import Rows, take
+
+
+class Growing:
+    """Rows appended one after the other, room being doubled when it is used up.
+
+    >>> grown = Growing(np.arange(2))
+    >>> grown.append([5, 7])
+    >>> grown.array.tolist()
+    [0, 1, 5, 7]
+    """
+
+    def __init__(self, start: Array) -> None:
+        self._room = np.array(start)
+        self._used = len(start)
+
+    def __len__(self) -> int:
+        return self._used
+
+    @property
+    def array(self) -> Array:
+        """What has been appended, a view that holds until the next ``append``."""
+        return self._room[: self._used]
+
+    @property
+    def room(self) -> Array:
+        """The same with the spare places behind it, which are zero."""
+        return self._room
+
+    def append(self, values: ArrayLike) -> None:
+        """Add rows at the end."""
+        added = np.asarray(values)
+        self.extend(len(added))
+        self._room[self._used - len(added) : self._used] = added
+
+    def extend(self, count: int) -> None:
+        """Add so many rows of zeros."""
+        end = self._used + count
+        if end > len(self._room):
+            shape = (max(end, 2 * len(self._room), 16), *self._room.shape[1:])
+            larger = np.zeros(shape, self._room.dtype)
+            larger[: self._used] = self.array
+            self._room = larger
+        self._used = end
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A document's words and its preferences: layers, or groups of listed edges.
+
+    columns : uint32, increasing, and values, the document's row;
+    labels, levels : those listed, level 1, 2, …, or −1 for compared with none;
+    groups, weights : instead of them, groups of edges and what each weighs; the item −1
+        stands for the threshold.
+    """
+
+    columns: NDArray[np.uint32]
+    values: Floats
+    labels: NDArray[np.uint32]
+    levels: NDArray[np.float32]
+    groups: Groups | None = None
+    weights: tuple[float, ...] = ()
+
+    def prefers_as(self, other: Lesson) -> bool:
+        """Whether two lessons say the same of the labels."""
+        if self.groups is not None or other.groups is not None:
+            return (self.groups, self.weights) == (other.groups, other.weights)
+        mine, theirs = (
+            dict(zip(one.labels.tolist(), one.levels.tolist(), strict=True))
+            for one in (self, other)
+        )
+        return mine == theirs
+
+    def reading(self, label: int, other: int) -> Lesson:
+        """The same with one label read as another; what says nothing then is left out.
+
+        Of a document that lists both, the higher of the two levels counts.
+        """
+        if self.groups is not None:
+            return replace(self, **_renamed(self, label, other))
+        if other not in self.labels:
+            labels = np.where(self.labels == label, other, self.labels)
+            return replace(self, labels=labels.astype(np.uint32))
+        levels = self.levels.copy()
+        both = np.isin(self.labels, (label, other))
+        levels[both] = levels[both].max()
+        kept = self.labels != label
+        return replace(self, labels=self.labels[kept], levels=levels[kept])
+
+
+def _renamed(lesson: Lesson, label: int, other: int) -> dict[str, Any]:
+    def read(item: int) -> int:
+        return other if item == label else item
+
+    found = [
+        ([(read(u), read(v)) for u, v in group if read(u) != read(v)], weight)
+        for group, weight in zip(lesson.groups or [], lesson.weights, strict=True)
+    ]
+    labels = np.unique([read(int(item)) for item in lesson.labels])
+    return {
+        "labels": labels.astype(np.uint32),
+        "levels": np.zeros(len(labels), np.float32),
+        "groups": [group for group, _ in found if group],
+        "weights": tuple(weight for group, weight in found if group),
+    }
+
+
+WASTE = 1000  # places of forgotten documents that are left as they are
+
+
+class Shelf:
+    """An ``ImplicitDual`` whose documents come and go; ``place`` numbers them.
+
+    The problem's arrays are views of growing ones: a step on a document is that of a
+    batch. Places change when the shelf is tidied, which its owner asks for.
+    """
+
+    def __init__(self, problem: ImplicitDual) -> None:
+        self.problem = problem
+        problem.share = 1  # twice the room: closing gaps would be felt
+        self._hold(problem.rows, problem.levels)
+        self._naps, self._costs = Growing(problem.naps), Growing(problem.costs)
+        self._alive = Growing(np.ones(len(problem.rows), bool))
+        self._refresh()
+
+    def __len__(self) -> int:
+        return len(self._alive)
+
+    @property
+    def alive(self) -> Bools:
+        """Which places hold a document, bool (places,)."""
+        return self._alive.array
+
+    @property
+    def wasteful(self) -> bool:
+        """Whether more than half of the places, and some, are of forgotten ones."""
+        dead = len(self) - int(self.alive.sum())
+        return dead > WASTE and 2 * dead > len(self)
+
+    def put(self, lesson: Lesson) -> int:
+        """Keep a document; its duals are zero. Return its place."""
+        self._columns.append(lesson.columns)
+        self._values.append(lesson.values)
+        self._starts.append([len(self._columns)])
+        self._labels.append(lesson.labels)
+        self._levels.append(lesson.levels)
+        self._level_starts.append([len(self._labels)])
+        for flags in (self._naps, self._costs, self._alive):
+            flags.extend(1)
+        self.alive[-1] = True
+        self.problem.widest = max(self.problem.widest, len(lesson.labels))
+        self._refresh()
+        return len(self) - 1
+
+    def drop(self, place: int) -> None:
+        """Forget a document's duals; the weights stay as they are."""
+        problem, pool = self.problem, self.problem.pools[0]
+        start, end = problem.levels.starts[place], problem.levels.starts[place + 1]
+        for slot in problem.slots[:, start:end].reshape(-1, 3):
+            first, count = int(slot[0]), int(slot[1])
+            pool.alpha[first : first + count] = 0.0
+        problem.slots[:, start:end] = 0
+        self.alive[place] = False
+        self._costs.array[place] = 0.0
+
+    def parts(self, place: int) -> Floats:
+        """What a document adds to w_r is parts[r] · x, shape (labels,)."""
+        from classmark.solvers.kernels_dual import coefficients
+
+        problem, pool = self.problem, self.problem.pools[0]
+        out = np.zeros(problem.W.shape[1])
+        coefficients(
+            place, problem.codes, problem.levels.starts, problem.levels.columns,
+            problem.slots, pool.label, pool.alpha, out,
+        )  # fmt: skip
+        return out
+
+    def held(self, places: Ints) -> Floats:
+        """Σα of each place."""
+        from classmark.solvers.kernels_groups import sum_of_slots
+
+        problem, found = self.problem, np.zeros(len(places))
+        starts = problem.levels.starts
+        sum_of_slots(
+            starts[places], starts[places + 1], problem.slots, problem.pools[0].alpha,
+            found,
+        )  # fmt: skip
+        return found
+
+    def lesson(self, place: int) -> Lesson:
+        """The document as it was put."""
+        columns, values = self.problem.rows.row(place)
+        labels, levels = self.problem.levels.row(place)
+        return Lesson(columns.copy(), values.copy(), labels.copy(), levels.copy())
+
+    def swap(self, label: int, other: int, place: int) -> None:
+        """Exchange two labels in one document, which lists the first of them only."""
+        problem, pool = self.problem, self.problem.pools[0]
+        start, end = problem.levels.starts[place], problem.levels.starts[place + 1]
+        mine = problem.levels.columns[start:end]
+        mine[mine == label] = other
+        for first, count, _ in problem.slots[:, start:end].reshape(-1, 3).tolist():
+            losers = pool.label[first : first + count]
+            was, new = losers == label, losers == other
+            losers[was], losers[new] = other, label
+
+    def with_label(self, label: int) -> Ints:
+        """Places whose list has the label."""
+        at = np.flatnonzero(self._labels.array == label)
+        places = np.searchsorted(self.problem.levels.starts, at, side="right") - 1
+        places = np.unique(places)
+        return places[self.alive[places]]
+
+    def tidy(self) -> Ints:
+        """Close the places of forgotten documents; return which are left, in order."""
+        kept, problem = np.flatnonzero(self.alive), self.problem
+        levels = problem.levels
+        left = np.repeat(self.alive, np.diff(levels.starts))
+        slots = problem.slots[:, np.flatnonzero(left)]
+        self._hold(take(problem.rows, kept), take(levels, kept))
+        problem.slots = slots
+        for name in ("_naps", "_costs", "_alive"):
+            setattr(self, name, Growing(getattr(self, name).array[kept]))
+        self._refresh()
+        return kept
+
+    def widen(self, labels: int) -> None:
+        """Make room for so many labels."""
+        pool = self.problem.pools[0]
+        if labels > 2**16 and pool.label.dtype == np.uint16:
+            pool.label = pool.label.astype(np.uint32)
+        self._width = labels
+        self._refresh()
+
+    def _hold(self, rows: Rows, levels: Rows) -> None:
+        self._starts, self._level_starts = Growing(rows.starts), Growing(levels.starts)
+        self._columns, self._values = Growing(rows.columns), Growing(rows.values)
+        self._labels, self._levels = Growing(levels.columns), Growing(levels.values)
+        self._width = levels.width
+
+    def _refresh(self) -> None:
+        """Let the problem see what is kept now."""
+        problem = self.problem
+        starts, columns, values = self._starts, self._columns, self._values
+        problem.rows = Rows(
+            starts.array, columns.array, values.array, problem.W.shape[0]
+        )
+        starts, columns, values = self._level_starts, self._labels, self._levels
+        problem.levels = Rows(starts.array, columns.array, values.array, self._width)
+        problem.naps, problem.costs = self._naps.array, self._costs.array
+        problem.n_documents = len(self)
+        missing = len(self._labels.room) - problem.slots.shape[1]
+        if missing > 0:
+            parts = len(problem.codes)
+            more: Any = np.zeros((parts, missing, 3), np.uint32)
+            problem.slots = np.concatenate([problem.slots, more], axis=1)
+
+
+ONE = np.zeros(1, np.int64)
+
+
+@dataclass(slots=True)
+class Held:
+    """A document: its edges (e, 2), all their duals, and the problem of those compared.
+
+    duals : of edges that are not compared, for the others see the problem.
+    """
+
+    lesson: Lesson
+    edges: Ints
+    duals: Floats
+    compared: Bools
+    problem: ExplicitDual
+
+    def all_duals(self) -> Floats:
+        """The duals of all edges."""
+        found = self.duals.copy()
+        found[self.compared] = self.problem.alpha
+        return found
+
+    def parts(self) -> Floats:
+        """What it adds to w_r is parts[r] · x, (labels + 1,); the last: to tau."""
+        out, duals = np.zeros(self.problem.W.shape[1] + 1), self.all_duals()
+        np.add.at(out, self.edges[:, 0], duals)
+        np.add.at(out, self.edges[:, 1], -duals)
+        return out
+
+
+class Listed:
+    """A small ``ExplicitDual`` per document, all over the same weights and threshold.
+
+    tau : (1,), the threshold, which lessons name as the item −1.
+    Edges of hidden labels keep their duals, but are compared no longer; what they hold
+    is taken off what their group may have.
+    """
+
+    def __init__(self, C: float) -> None:
+        self.C = C
+        self.tau = np.zeros(1)
+        self._documents: dict[int, Held] = {}
+        self._order: list[int] = []
+        self._hidden: frozenset[int] = frozenset()
+
+    def __len__(self) -> int:
+        return len(self._documents)
+
+    def __contains__(self, handle: int) -> bool:
+        return handle in self._documents
+
+    @property
+    def handles(self) -> list[int]:
+        """The documents' handles, in order of arrival."""
+        return self._order
+
+    def lessons(self) -> list[tuple[int, Lesson]]:
+        """Handles and what was learned from each."""
+        return [(handle, self.lesson(handle)) for handle in self._order]
+
+    def lesson(self, handle: int) -> Lesson:
+        """What was learned from a document."""
+        return self._documents[handle].lesson
+
+    def duals(self, handle: int) -> Floats:
+        """The duals of a document's edges, group after group."""
+        return self._documents[handle].all_duals()
+
+    def parts(self, handle: int) -> Floats:
+        """What a document adds to w_r is parts[r] · x, shape (labels,)."""
+        return self._documents[handle].parts()[:-1]
+
+    def put(
+        self, handle: int, lesson: Lesson, W: Array, duals: Floats | None = None
+    ) -> None:
+        """Keep a document and learn it, unless its duals are known."""
+        lesson = replace(lesson, values=lesson.values.astype(W.dtype, copy=False))
+        known = np.zeros(_count(lesson)) if duals is None else duals
+        held = self._documents[handle] = self._held(lesson, known, W)
+        self._order.append(handle)
+        if duals is None:
+            held.problem.learn(ONE)
+
+    def drop(self, handle: int) -> tuple[Lesson, Floats]:
+        """Keep a document no longer; return it and what it has added to w, per label.
+
+        What it has added to the threshold is taken off.
+        """
+        parts, lesson = self._documents[handle].parts(), self.lesson(handle)
+        self.tau[0] -= parts[-1]
+        self.let_go(handle)
+        return lesson, parts[:-1]
+
+    def let_go(self, handle: int) -> None:
+        """Keep a document no longer; what it has added stays."""
+        del self._documents[handle]
+        self._order.remove(handle)
+
+    def visit(self, number: int) -> None:
+        """Learn the document of that number, in order of arrival, once more."""
+        self._documents[self._order[number]].problem.learn(ONE)
+
+    def naming(self, *labels: int) -> list[int]:
+        """Handles of the documents that name all these labels."""
+        return [
+            h for h, lesson in self.lessons() if np.isin(labels, lesson.labels).all()
+        ]
+
+    def rename(self, handle: int, label: int, other: int) -> None:
+        """Read a label as another, which the document does not name."""
+        held = self._documents[handle]
+        lesson, W = held.lesson.reading(label, other), held.problem.W
+        self._documents[handle] = self._held(lesson, held.all_duals(), W)
+
+    def hide(self, labels: set[int]) -> None:
+        """Compare these labels with no other, and all others again."""
+        changed = self._hidden ^ labels
+        self._hidden = frozenset(labels)
+        for handle, held in self._documents.items() if changed else ():
+            if not changed.isdisjoint(held.lesson.labels.tolist()):
+                duals, W = held.all_duals(), held.problem.W
+                self._documents[handle] = self._held(held.lesson, duals, W)
+
+    def rebase(self, W: Array) -> None:
+        """Go on with larger weights."""
+        for held in self._documents.values():
+            held.problem.rebase(W)
+
+    def _held(self, lesson: Lesson, duals: Floats, W: Array) -> Held:
+        groups = lesson.groups or []
+        edges = np.array([e for group in groups for e in group], np.int64)
+        edges = edges.reshape(-1, 2)
+        compared: Any = ~np.isin(edges, list(self._hidden)).any(axis=1)
+        owner = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        still = np.bincount(owner[~compared], duals[~compared], len(groups))
+        caps = np.maximum(self.C * np.array(lesson.weights, float) - still, 0.0)
+        height, width = W.shape
+        named = np.where(edges < 0, width, edges)
+        left = [
+            [(int(u), int(v)) for u, v in named[compared & (owner == g)]]
+            for g in range(len(groups))
+        ]
+        ends = np.array([0, len(lesson.columns)])
+        rows = Rows(ends, lesson.columns, lesson.values, height)
+        problem = ExplicitDual(rows, width, [left], caps, W=W)
+        problem.tau, problem.alpha = self.tau, duals[compared]
+        return Held(lesson, edges, duals.copy(), compared, problem)
+
+
+def _count(lesson: Lesson) -> int:
+    return sum(len(group) for group in lesson.groups or [])
+
+
+def lessons_of(problem: ExplicitDual, C: float) -> Iterator[tuple[Lesson, Floats]]:
+    """The documents of a batch problem, and the duals of each."""
+    n_labels = problem.W.shape[1]
+    for i in range(problem.n_documents):
+        first, last = problem.group_starts[i], problem.group_starts[i + 1]
+        spans = [slice(*problem.edge_starts[g : g + 2]) for g in range(first, last)]
+        items = [
+            np.stack([problem.winners[span], problem.losers[span]], axis=1).astype(int)
+            for span in spans
+        ]
+        named = [np.where(group == n_labels, -1, group) for group in items]
+        every = np.unique(
+            np.concatenate([np.empty(0, int), *(g.ravel() for g in named)])
+        )
+        labels = every[every >= 0].astype(np.uint32)
+        lesson = Lesson(
+            *problem.rows.row(i),
+            labels,
+            np.zeros(len(labels), np.float32),
+            [[(int(u), int(v)) for u, v in group] for group in named],
+            tuple((problem.caps[first:last] / C).tolist()),
+        )
+        edges = slice(problem.edge_starts[first], problem.edge_starts[last])
+        yield lesson, problem.alpha[edges]

@@ -1,1 +1,0 @@
-"""Odds: the multinomial log-linear loss by its dual."""

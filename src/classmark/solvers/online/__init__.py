@@ -1,1 +1,0 @@
-"""One document at a time: rank it, then learn from it."""

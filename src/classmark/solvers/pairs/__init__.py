@@ -1,1 +1,0 @@
-"""All pairs of a query's documents with different grades, none of them listed."""

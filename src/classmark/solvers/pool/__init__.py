@@ -1,1 +1,0 @@
-"""Room for the duals of many documents, kept sparse."""

@@ -1,0 +1,366 @@
+"""Precision and recall as losses: the separation oracles, and coordinate ascent.
+
+P are the ``examples`` first rows, U the ``others`` after them; a and b of them are
+found (labelled +), c and d missed. Of all labellings with the same table the worst
+takes the a highest of P and the b highest of U.
+
+Scales
+------
+The plane of a labelling is example · Σ_missed ⟨w, x⟩ − other · Σ_found ⟨w, x⟩ ≥ loss ·
+Δ − ξ, over the missed of P and the found of U. OP 4 of [ZhangLee09] has loss = 1/2n,
+example = other = 1/n. It is
+
+- SVM-perf's problem [Joachims05] as printed, with C/2n for its C;
+- that of the program of the same name, whose labels are ±50/n and whose loss is 100 Δ,
+  with C = 50 · (its C) / n and w = (its w) / 2n: a C of 100 there is .6 here for 8,000
+  documents;
+- for "error" liblinear's hinge loss with C/n for its C; for "balanced" (OP 5) a hinge
+  of box C/n with margins 1/4l on P and 1/4u on U; for "one-class" (OP 1) box C/l.
+
+With u ≫ l the many of U drown P at every C; ``balanced_scale`` weighs the scores of P
+and U as SVM_ba with weighted slacks does, and its C is that C_P: boxes C and C · l/u.
+
+For every labelling Δ = 1 − a² / ((a + b) l), and a² / (a + b) = max over p of 2pa −
+p²(a + b), reached by p = a / (a + b), the precision. So the slack of SVM_pr, its tables
+(a, b) taken as real numbers, is
+
+    min over p of  1 − (2p − p²) + Σ_P max(0, (2p − p²)/l − 2⟨w, x⟩)
+                                 + Σ_U max(0, p²/l + 2⟨w, x⟩),
+
+convex in (w, p): a weighted hinge problem for each p, and in the dual one problem with
+boxes whose linear term is concave. A pass costs what one of SVM_ba costs.
+
+Whole tables differ from real ones by little, and the gap that is reported is that of
+whole ones: the objective is the oracle's, and a fractional table is an average of the
+whole ones around it, which bounds the optimum from below. What is left to whole tables,
+which matters for a handful of examples, cutting planes do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from classmark.arrays import Floats
+from classmark.problems import Mistake
+from classmark.randomness import Seed, generator
+from classmark.solvers.cutting_planes import (
+    TINY,
+    Oracle,
+    Plane,
+    cutting_planes,
+    dot,
+    linear,
+)
+from classmark.solvers.hinge import Solution, started
+from classmark.sparse import Rows
+
+
+class Scale(NamedTuple):
+    """What Δ, the score of a missed example and that of a found other count."""
+
+    loss: float
+    example: float
+    other: float
+
+
+def literal_scale(examples: int, others: int) -> Scale:
+    """1/2n, 1/n, 1/n: as OP 4 is printed.
+
+    >>> literal_scale(1, 3)
+    Scale(loss=0.125, example=0.25, other=0.25)
+    """
+    n = examples + others
+    return Scale(0.5 / n, 1.0 / n, 1.0 / n)
+
+
+def balanced_scale(examples: int, others: int) -> Scale:
+    """Examples count 1, others l/u; Δ counts l, so that margins are about 1."""
+    return Scale(float(examples), 1.0, examples / max(others, 1))
+
+
+def oracle_of(
+    kind: str,
+    examples: int,
+    others: int,
+    *,
+    k: int | None = None,
+    scale: Scale | None = None,
+) -> Oracle:
+    """The oracle that maximises loss − c · scores over all labellings.
+
+    kind : "precision-recall" (Δ = 1 − a² / ((a + b)(a + c))), "precision@k" (b / k) and
+    "recall@k" (c / l), both over tables with a + b = k, "balanced" (c/2l + b/2u),
+    "error" (2 (b + c), which makes OP 4 the SVM of OP 3) or "one-class" (OP 2, over the
+    examples only, its Δ and scores counted 1/l);  scale : OP 4's unless given.
+
+    >>> plane = oracle_of("precision@k", 1, 2, k=1)(np.array([0.1, 0.2, 0.3]))
+    >>> (6 * plane.loss, (3 * plane.coefficients).tolist())
+    (1.0, [1.0, 0.0, -1.0])
+    """
+    if examples < 1 or others < (0 if kind == "one-class" else 1):
+        raise Mistake(f"{kind}: {examples} examples, {others} others: give at least 1")
+    if kind == "one-class":
+        return _separate(np.ones(examples), np.full(examples, 1.0 / examples))
+    counted = scale or literal_scale(examples, others)
+    if kind in {"precision@k", "recall@k"}:
+        if k is None or not 1 <= k <= examples + others:
+            raise Mistake(f"k: {k} given: give a number from 1 to {examples + others}")
+        return _at(k, kind == "precision@k", examples, counted)
+    if kind not in ORACLES:
+        known = ["one-class", "precision@k", "recall@k", *ORACLES]
+        raise Mistake(f"kind {kind!r} is not known: use {', '.join(known)}")
+    return ORACLES[kind](examples, others, counted)
+
+
+def _separate(losses: Floats, counts: Floats) -> Oracle:
+    """Each row errs on its own, y · score < its loss / |count|; count has y's sign."""
+    priced = losses * np.abs(counts)
+
+    def worst(scores: Floats) -> Plane:
+        wrong = priced > counts * scores
+        return Plane(np.where(wrong, counts, 0.0), float(priced[wrong].sum()))
+
+    return worst
+
+
+def _apart(examples: int, others: int, losses: tuple[float, float], s: Scale) -> Oracle:
+    """Δ = the sum of what each missed example and each found other adds to it."""
+    both = np.repeat(
+        [s.loss * losses[0] / s.example, s.loss * losses[1] / s.other],
+        [examples, others],
+    )
+    return _separate(both, np.repeat([s.example, -s.other], [examples, others]))
+
+
+def _balanced(examples: int, others: int, scale: Scale) -> Oracle:
+    return _apart(examples, others, (0.5 / examples, 0.5 / others), scale)
+
+
+def _error(examples: int, others: int, scale: Scale) -> Oracle:
+    return _apart(examples, others, (2.0, 2.0), scale)
+
+
+def _at(k: int, precision: bool, examples: int, scale: Scale) -> Oracle:
+    """The k highest are found, with a start for others: Δ is linear in a."""
+
+    def worst(scores: Floats) -> Plane:
+        keys = np.concatenate(
+            [scores[:examples] * scale.example, scores[examples:] * scale.other]
+        )
+        if precision:
+            keys[examples:] += scale.loss / k
+        else:
+            keys[:examples] -= scale.loss / examples
+        rows_found = np.argpartition(-keys, k - 1)[:k]
+        found = np.zeros(len(scores), bool)
+        found[rows_found] = True
+        hits = int(found[:examples].sum())
+        loss = (k - hits) / k if precision else (examples - hits) / examples
+        return Plane(_coefficients(~found[:examples], found[examples:], scale),
+                     scale.loss * loss)  # fmt: skip
+
+    return worst
+
+
+def _coefficients(missed: Any, found: Any, scale: Scale) -> Floats:
+    return np.concatenate(
+        [np.where(missed, scale.example, 0.0), np.where(found, -scale.other, 0.0)]
+    )
+
+
+def _precision_recall(examples: int, _: int, scale: Scale) -> Oracle:
+    """Linear, and a sort of the few whose label depends on the table.
+
+    An example under 0 is always missed, one over 1/l never; an other over 0 is always
+    found, one under what a first more would lower Δ by never (in units of Δ).
+    """
+    from classmark.solvers.kernels_cutting import product_loss, worst_table
+
+    def worst(scores: Floats) -> Plane:
+        p = scores[:examples] * (scale.example / scale.loss)
+        u = scores[examples:] * (scale.other / scale.loss)
+        missed, found = p < 0.0, u > 0.0
+        may_miss = np.flatnonzero(~missed & (p <= 1.0 / examples))
+        may_miss = may_miss[np.argsort(p[may_miss])]
+        a = examples - int(missed.sum()) - len(may_miss)
+        b = int(found.sum())
+        least = 1.0 / (examples + b) - 1.0 / (examples + b + 1)
+        may_find = np.flatnonzero(~found & (u > -examples * least))
+        may_find = may_find[np.argsort(-u[may_find])]
+        n_miss, n_find = worst_table(p[may_miss], u[may_find], examples, a, b)
+        missed[may_miss[:n_miss]] = True
+        found[may_find[:n_find]] = True
+        a, b = a + len(may_miss) - n_miss, b + n_find
+        loss = float(scale.loss * product_loss(float(a), float(b), examples))
+        return Plane(_coefficients(missed, found, scale), loss)
+
+    return worst
+
+
+ORACLES: dict[str, Callable[[int, int, Scale], Oracle]] = {
+    "precision-recall": _precision_recall,
+    "balanced": _balanced,
+    "error": _error,
+}
+
+
+PASSES = 2000  # after so many the rest is left to cutting planes
+SHARE = 0.2  # of the gap: when less is due to the duals, whole tables are the rest
+
+
+def ascend_precision(
+    parts: Sequence[Rows],
+    C: float,
+    *,
+    scale: Scale | None = None,
+    duals: ArrayLike | None = None,
+    tol: float = 1e-3,
+    random_state: Seed = 0,
+) -> Solution:
+    """Minimise ½‖w‖² + C ξ over the tables of precision · recall: SVM_pr [ZhangLee09].
+
+    parts : examples and others;  scale : OP 4's unless given, see ``tables``;  duals :
+    (examples + others,), where to start, else Rocchio's;  tol : of the gap, relative to
+    the objective. The weights are Σ_P dual · x − Σ_U dual · x.
+
+    >>> from classmark.sparse import rows_from
+    >>> P, U = rows_from([[1.0, 0.0]]), rows_from([[0.6, 0.8], [0.0, 1.0]])
+    >>> found = ascend_precision([P, U], 6.0, tol=1e-6)
+    >>> found.weights.round(3).tolist(), round(found.objective, 4)
+    ([0.5, -0.687], 0.3613)
+    """
+    if len(parts) != 2 or not all(map(len, parts)):
+        raise Mistake("parts: give two matrices, examples and others, neither empty")
+    if not C > 0.0:
+        raise Mistake(f"C is {C}: give a number over 0")
+    counted = scale or literal_scale(*map(len, parts))
+    ascent = _Ascent(parts, float(C), counted, duals, generator(random_state))
+    target = tol
+    while not ascent.near(tol) and ascent.goes_on():
+        before = ascent.gap
+        gained = ascent.climb(target)
+        ascent.look()
+        if gained <= 0.0 and ascent.gap >= before:
+            break  # rounding allows no more
+        target *= 0.5
+    return ascent.solution() if ascent.near(tol) else ascent.finished(tol)
+
+
+class _Ascent:
+    """Where an ascent stands; ``fraction`` is the gap of fractional tables."""
+
+    def __init__(
+        self, parts: Sequence[Rows], C: float, scale: Scale, duals: Any, random: Any
+    ) -> None:
+        self.sizes = len(parts[0]), len(parts[1])
+        kind = max(parts, key=lambda part: part.nnz).values.dtype
+        self.parts = [
+            (part.starts, part.columns, part.values.astype(kind, copy=False))
+            for part in parts
+        ]
+        self.X, self.C, self.scale = linear(parts), C, tuple(scale)
+        self.oracle = oracle_of("precision-recall", *self.sizes, scale=scale)
+        self.boxes = C * np.repeat([scale.example, scale.other], self.sizes)
+        self.signs = np.repeat([1.0, -1.0], self.sizes)
+        begin = self._rocchio() if duals is None else duals
+        self.duals = started(begin, self.boxes)
+        self.weights = self.X.back(self.signs * self.duals)
+        self.squares = np.full(len(self.duals), -1.0)
+        self.limits, self.table = np.array([-np.inf, np.inf]), np.zeros(2)
+        self.seed, self.passes = int(random.integers(1, 2**31 - 1)), 0
+        self.look()
+
+    def _rocchio(self) -> Floats:
+        """All examples at their bound, the others sharing as much."""
+        total = self.sizes[0] * self.boxes[0]
+        return np.repeat([self.boxes[0], total / self.sizes[1]], self.sizes)
+
+    def near(self, tol: float) -> bool:
+        """Is the gap small enough?"""
+        return bool(self.gap <= tol * max(TINY, self.objective))
+
+    def goes_on(self) -> bool:
+        """Is there more to gain by moving duals than by whole tables?"""
+        return self.fraction > SHARE * self.gap and self.passes < PASSES
+
+    def look(self) -> None:
+        """The exact objective and gap; which duals may have to move."""
+        from classmark.solvers.kernels_cutting import margins_of, product_loss
+
+        n, shares = self.sizes[0], self.duals / self.boxes
+        self.table[:] = n - shares[:n].sum(), shares[n:].sum()
+        scores = self.X.product(self.weights)
+        half = 0.5 * dot(self.weights, self.weights)
+        plane = self.oracle(scores)
+        slack = max(0.0, plane.loss - dot(plane.coefficients, scores))
+        self.objective = float(half + self.C * slack)
+        a, b = map(float, self.table)
+        self.loss = self.scale[0] * _interpolated(a, b, *self.sizes)
+        self.gap = max(0.0, self.objective - float(self.C * self.loss - half))
+        self.value = self.C * self.scale[0] * product_loss(a, b, n) - half
+        margins = np.repeat(margins_of(self.table, n, self.scale), self.sizes)
+        slopes = self.signs * scores - margins
+        self.fraction = float(
+            (self.boxes * np.maximum(0.0, -slopes) + self.duals * slopes).sum()
+        )
+        self._choose(slopes)
+
+    def _choose(self, slopes: Floats) -> None:
+        """The order: all but those that are sure of their bound."""
+        zero, full = self.duals == 0.0, self.duals == self.boxes
+        may = ~((zero & (slopes >= 0.0)) | (full & (slopes <= 0.0)))
+        reach = np.abs(slopes[may]).max(initial=0.0)
+        self.order = np.flatnonzero(
+            ~((zero & (slopes > reach)) | (full & (slopes < -reach)))
+        )
+        self.limits[:] = -reach, reach
+
+    def climb(self, tol: float) -> float:
+        """Passes until it is time to look at all; return the dual value's growth."""
+        from classmark.solvers.kernels_cutting import climb_product
+
+        made, value, self.seed = climb_product(
+            self.parts[0], self.parts[1], self.scale, self.C, self.duals,
+            self.weights, self.squares, self.table, self.order, self.limits, tol,
+            self.value, self.seed, PASSES - self.passes,
+        )  # fmt: skip
+        self.passes += made
+        return float(value - self.value)
+
+    def solution(self) -> Solution:
+        """What has been found."""
+        return Solution(self.weights, self.duals, self.objective, self.gap, self.passes)
+
+    def finished(self, tol: float) -> Solution:
+        """The rest by cutting planes, from the average plane that the duals are."""
+        start = Plane(self.signs * self.duals / self.C, self.loss)
+        found = cutting_planes(self.X, self.oracle, self.C, tol=tol, start=start)
+        duals = np.clip(self.signs * found.coefficients, 0.0, self.boxes)
+        return Solution(
+            found.weights, duals, found.objective, found.gap, self.passes + found.planes
+        )
+
+
+def _interpolated(a: float, b: float, examples: int, others: int) -> float:
+    """Δ of a fractional table: the highest average of the whole tables around it.
+
+    >>> _interpolated(0.5, 0.5, 1, 1)
+    0.75
+    """
+    from classmark.solvers.kernels_cutting import product_loss
+
+    low = min(int(a), examples - 1), min(int(b), others - 1)
+    x, y = min(max(a - low[0], 0.0), 1.0), min(max(b - low[1], 0.0), 1.0)
+    none, right, up, both = (
+        product_loss(float(low[0] + i), float(low[1] + j), examples)
+        for j in (0, 1)
+        for i in (0, 1)
+    )
+    least, most = max(0.0, x + y - 1.0), min(x, y)  # of the weight of ``both``
+    weigh = [t * both + (x - t) * right + (y - t) * up + (1 - x - y + t) * none
+             for t in (least, most)]  # fmt: skip
+    return float(max(weigh))

@@ -1,0 +1,445 @@
+"""The preference learning problem by its dual: layered, listed, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.preferences.decompose import Groups
+from classmark.problems import Mistake
+from classmark.sparse import Rows
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+class Center:
+    """w₀ of ½‖w − w₀‖², sparse, shape (features, labels); zero unless given.
+
+    With a good guess as the center, few documents need few changes; with many, the
+    margins decide.
+    """
+
+    def __init__(self, weights: csr_matrix | None = None) -> None:
+        self._places = np.empty(0, np.int64)
+        self._known = np.empty(0)
+        if weights is not None:
+            lengths = np.diff(weights.indptr)
+            rows = np.repeat(np.arange(weights.shape[0]), lengths)
+            self._places = rows * weights.shape[1] + weights.indices
+            self._known = weights.data
+
+    def add_to(self, W: Floats) -> None:
+        """W += w₀."""
+        W.reshape(-1)[self._places] += self._known
+
+    def values(self, W: Floats, total: float) -> tuple[float, float]:
+        """½‖W − w₀‖², and the dual value Σα − ⟨W − w₀, w₀⟩ − ½‖W − w₀‖², given Σα."""
+        from classmark.solvers.kernels_dual import square_and_dot
+
+        norm, dot = square_and_dot(W.reshape(-1), self._places, self._known)
+        square = float(self._known @ self._known)
+        half = 0.5 * norm - dot + 0.5 * square
+        return half, total - (dot - square) - half
+
+
+CODES = {"dis": (0,), "dom": (1,), "dme": (2,), "dom-dme": (1, 2), "svm": (3,)}
+
+
+SHARE = 8  # of what is in use, one part more is had when more room is needed
+SPARE = 4  # duals per document there is room for at first
+LARGEST = 2**32  # places in a pool
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """C per label for the documents that list it, and for the others (svm)."""
+
+    listed: Floats
+    rest: Floats
+
+
+@dataclass(slots=True)
+class Pool:
+    """Room for the duals of some documents: pairs (label, alpha) per slot."""
+
+    documents: Ints
+    label: Array
+    alpha: Array
+    used: Ints
+
+    def grow(self, need: int, share: int) -> None:
+        """Make it a ``share``-th larger than what is in use, and ``need`` more."""
+        size = int(self.used[0]) + int(self.used[0]) // share + need
+        if size > LARGEST:
+            raise Mistake("the duals need too many places: use a smaller C, or center")
+        self.label.resize(size, refcheck=False)
+        self.alpha.resize(size, refcheck=False)
+
+
+class ImplicitDual:
+    """min ½‖w − w₀‖² + Σ_g cap_g ξ_g over the groups of a cost mapping, by its dual.
+
+    rows : documents (n, features);  levels : Rows (n, labels) of levels 1, 2, …, and −1
+    for labels that are compared with none;
+    mapping : "dis", "dom", "dme", "dom-dme" or "svm" [AiolliSebastianiSperduti08];
+    caps : what a slack costs;  center : w₀, zero unless given.
+
+    Several threads share W without locks. Each owns its documents' duals, so these stay
+    feasible; before a gap is computed W is computed anew from them, so it is exact.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        levels: Rows,
+        mapping: str,
+        caps: Caps,
+        *,
+        threads: int = 1,
+        center: Center | None = None,
+    ) -> None:
+        if mapping not in CODES:
+            raise Mistake(f"mapping {mapping!r} is not known: use {', '.join(CODES)}")
+        self.rows, self.levels = rows, levels
+        self.codes = np.array(CODES[mapping], np.int64)
+        self.caps, self.rest_caps = caps.listed, caps.rest
+        self.n_documents = len(rows)
+        self.center = center or Center()
+        self.W = np.zeros((rows.width, levels.width), rows.values.dtype)
+        self.center.add_to(self.W)
+        self.absent, self.share = np.empty(0, np.int64), SHARE
+        self.widest = int(np.diff(levels.starts).max(initial=0))
+        n_slots = max(levels.nnz, len(rows))
+        self.slots = np.zeros((len(self.codes), n_slots, 3), np.uint32)
+        self.naps = np.zeros((len(rows), 2), np.uint8)
+        self.costs = np.zeros(len(rows), np.float32)
+        self.without_words = np.flatnonzero(np.diff(rows.starts) == 0)
+        self.pools = [self._pool(part, threads) for part in range(threads)]
+
+    def learn(self, order: Ints) -> float:
+        """One pass; return the cost as it was seen on the way."""
+        return self._together(order, learn=True)
+
+    def cost(self) -> float:
+        """Σ cap · slack at the present weights; what is violated is woken up."""
+        return self._together(np.arange(self.n_documents), learn=False)
+
+    def visit(self, order: Array) -> None:
+        """Learn from some documents, by the first pool's thread."""
+        self._visit(self.pools[0], order, learn=True)
+
+    def share_one_pool(self) -> None:
+        """Let one thread own all documents from now on; W is to be settled."""
+        if len(self.pools) == 1:
+            return
+        offset, slots = 0, self.slots.reshape(-1, 3)
+        for pool in self.pools:
+            mine = self._slots_of(pool)
+            slots[mine, 0] += np.uint32(offset)
+            offset += int(pool.used[0])
+        parts = [(p.label[: p.used[0]], p.alpha[: p.used[0]]) for p in self.pools]
+        label, alpha = (np.concatenate(part) for part in zip(*parts, strict=True))
+        documents = np.arange(self.n_documents)
+        self.pools = [Pool(documents, label, alpha, np.array([offset]))]
+
+    def raise_caps(self, factor: float) -> None:
+        """Multiply every C, by 1 or more once there are duals: they stay feasible."""
+        self.caps = self.caps * factor
+        self.rest_caps = self.rest_caps * factor
+        self.naps[:] = 0
+
+    def values(self) -> tuple[float, float]:
+        """½‖w − w₀‖², and the dual value."""
+        return self.center.values(self.W, self.total())
+
+    def total(self) -> float:
+        """Σα; an empty document's groups have slack 1 whatever w: α = cap at once."""
+        total = float(self.costs[self.without_words].sum())
+        return total + sum(float(pool.alpha.sum(dtype=float)) for pool in self.pools)
+
+    def coefficients(self) -> Floats:
+        """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
+        from classmark.solvers.kernels_dual import coefficients
+
+        out = np.zeros((self.n_documents, self.levels.width))
+        for pool in self.pools:
+            for document in pool.documents:
+                coefficients(
+                    document, self.codes, self.levels.starts, self.levels.columns,
+                    self.slots, pool.label, pool.alpha, out[document],
+                )  # fmt: skip
+        return out
+
+    def settle(self) -> None:
+        """Compute W anew from the duals, if several threads have been at it."""
+        if len(self.pools) == 1:
+            return
+        self.W[:] = 0.0
+        self.center.add_to(self.W)
+        parts, k = len(self.pools), self.W.shape[1]
+        ends = [part * k // parts for part in range(parts + 1)]
+        with ThreadPoolExecutor(parts) as threads:
+            for done in [
+                threads.submit(self._rebuild, *span) for span in pairwise(ends)
+            ]:
+                done.result()
+
+    def _rebuild(self, low: int, high: int) -> None:
+        """Add to the weights of some labels what the duals stand for."""
+        from classmark.solvers.kernels_dual import rebuild
+
+        for pool in self.pools:
+            rebuild(
+                pool.documents, self.codes, self.rows.starts, self.rows.columns,
+                self.rows.values, self.levels.starts, self.levels.columns, self.slots,
+                pool.label, pool.alpha, self.W, low, high,
+            )  # fmt: skip
+
+    def _pool(self, part: int, threads: int) -> Pool:
+        documents = np.arange(part, self.n_documents, threads)
+        size = SPARE * len(self.codes) * len(documents) + self._most()
+        small = np.uint16 if self.levels.width <= 2**16 else np.uint32
+        return Pool(
+            documents,
+            np.zeros(size, small),
+            np.zeros(size, self.rows.values.dtype),
+            np.zeros(1, np.int64),
+        )
+
+    def _most(self) -> int:
+        """What the duals of one document can need."""
+        k = self.levels.width
+        return 2 * len(self.codes) * (1 + self.widest) * (k + k // 4)
+
+    def _make_room(self, pool: Pool) -> None:
+        """Close the gaps; where that gains too little, take more memory."""
+        from classmark.solvers.kernels_groups import compact
+
+        slots = self.slots.reshape(-1, 3)
+        mine = self._slots_of(pool)
+        order = np.argsort(slots[:, 0] if mine is None else slots[mine, 0])
+        order = order if mine is None else mine[order]
+        pool.used[0] = compact(order, slots, pool.label, pool.alpha)
+        spare = pool.used[0] // (2 * self.share) + self._most()
+        if pool.used[0] + spare > len(pool.label):
+            pool.grow(self._most(), self.share)
+
+    def _slots_of(self, pool: Pool) -> Ints | None:
+        """Which of all the slots are the pool's; None: all of them."""
+        if len(self.pools) == 1:
+            return None
+        mine, n_slots = pool.documents, self.slots.shape[1]
+        if CODES["svm"][0] not in self.codes:
+            starts = self.levels.starts
+            lengths = starts[mine + 1] - starts[mine]
+            ends = np.cumsum(lengths)
+            shift = np.repeat(starts[mine] - ends + lengths, lengths)
+            mine = shift + np.arange(int(lengths.sum()))
+        parts = len(self.codes)
+        return np.concatenate([mine + part * n_slots for part in range(parts)])
+
+    def _together(self, order: Ints, *, learn: bool) -> float:
+        """Let every pool's thread visit its own documents; return the cost seen."""
+        if len(self.pools) == 1:
+            self._visit(self.pools[0], order, learn=learn)
+        else:
+            shares = [
+                order[order % len(self.pools) == p] for p in range(len(self.pools))
+            ]
+            with ThreadPoolExecutor(len(self.pools)) as threads:
+                visits = [
+                    threads.submit(self._visit, pool, share, learn=learn)
+                    for pool, share in zip(self.pools, shares, strict=True)
+                ]
+                for visit in visits:
+                    visit.result()
+        return float(self.costs.sum(dtype=np.float64))
+
+    def _visit(self, pool: Pool, order: Sequence[int] | Any, *, learn: bool) -> None:
+        from classmark.solvers.kernels_dual import implicit_pass
+
+        begin = 0
+        while begin < len(order):
+            begin = implicit_pass(
+                order, begin, self.codes, self.rows.starts, self.rows.columns,
+                self.rows.values, self.levels.starts, self.levels.columns,
+                self.levels.values, self.caps, self.rest_caps, self.W, self.slots,
+                pool.label, pool.alpha, pool.used, self.naps, self.costs, self.widest,
+                self.absent, learn,
+            )  # fmt: skip
+            if begin < len(order):
+                self._make_room(pool)
+
+
+def squares(rows: Rows) -> Floats:
+    """‖x_i‖² of each row."""
+    owner = np.repeat(np.arange(len(rows)), np.diff(rows.starts))
+    weights = rows.values.astype(np.float64) ** 2
+    return np.bincount(owner, weights, len(rows)).astype(np.float64)
+
+
+class ExplicitDual:
+    """min ½‖w − w₀‖² + Σ_g cap_g ξ_g, the groups of each document given as edges.
+
+    rows : documents (n, features);  groups : per document, groups of (init, term);
+    caps : C per group, in the same order, documents one after the other;
+    W : weights to share with another problem, which has added w₀ already.
+
+    An edge may name the item n_labels, the threshold: its row is the constant 1 in
+    place of x, and its weight, ``tau``, is part of w.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        n_labels: int,
+        groups: Sequence[Groups],
+        caps: Floats,
+        center: Center | None = None,
+        W: Floats | None = None,
+    ) -> None:
+        self.rows, self.caps = rows, caps
+        self.n_documents = len(rows)
+        self.center = center or Center()
+        if W is None:
+            W = np.zeros((rows.width, n_labels), rows.values.dtype)
+            self.center.add_to(W)
+        self.W, self.tau = W, np.zeros(1)
+        self.squares = squares(rows)
+        self.costs = np.zeros(len(rows))
+        flat = [group for document in groups for group in document]
+        self.group_starts = _starts([len(document) for document in groups])
+        self.edge_starts = _starts([len(group) for group in flat])
+        edges = np.array([e for group in flat for e in group], np.uint32).reshape(-1, 2)
+        self.winners = np.ascontiguousarray(edges[:, 0])
+        self.losers = np.ascontiguousarray(edges[:, 1])
+        self.alpha = np.zeros(len(edges))
+        self.has_threshold = bool((edges == n_labels).any())
+
+    def learn(self, order: Ints) -> float:
+        """One pass; return the cost as it was seen on the way."""
+        return self._visit(order, learn=True)
+
+    def cost(self) -> float:
+        """Σ cap · slack at the present weights."""
+        return self._visit(np.arange(self.n_documents), learn=False)
+
+    def raise_caps(self, factor: float) -> None:
+        """Multiply every C, by 1 or more once there are duals: they stay feasible."""
+        self.caps = self.caps * factor
+
+    def settle(self) -> None:
+        """Leave W as it is: one thread loses nothing."""
+
+    def values(self) -> tuple[float, float]:
+        """½‖w − w₀‖², and the dual value."""
+        half, dual = self.center.values(self.W, self.total())
+        own = 0.5 * float(self.tau[0]) ** 2
+        return half + own, dual - own
+
+    def total(self) -> float:
+        """Σα."""
+        return float(self.alpha.sum())
+
+    def add_duals(self) -> None:
+        """W += what the duals stand for."""
+        self.W += self.rows.to_scipy().T @ self.coefficients()
+
+    def rebase(self, W: Floats) -> None:
+        """Go on with larger weights, which hold the present ones."""
+        before, after = self.W.shape[1], W.shape[1]
+        for items in (self.winners, self.losers):
+            items[items == before] = after
+        self.W = W
+
+    def coefficients(self) -> Floats:
+        """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
+        out = np.zeros((self.n_documents, self.W.shape[1] + 1))
+        group = np.repeat(np.arange(len(self.caps)), np.diff(self.edge_starts))
+        document = np.searchsorted(self.group_starts, group, side="right") - 1
+        np.add.at(out, (document, self.winners), self.alpha)
+        np.add.at(out, (document, self.losers), -self.alpha)
+        return out[:, :-1]
+
+    def _visit(self, order: Ints, *, learn: bool) -> float:
+        from classmark.solvers.kernels_dual import explicit_pass
+
+        explicit_pass(
+            order, self.rows.starts, self.rows.columns, self.rows.values, self.squares,
+            self.group_starts, self.edge_starts, self.winners, self.losers, self.caps,
+            self.alpha, self.W, self.tau, self.costs, learn,
+        )  # fmt: skip
+        return float(self.costs.sum())
+
+
+def _starts(lengths: Sequence[int]) -> Ints:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+class CompositeDual:
+    """The sum of an implicit and an explicit problem over the same weights.
+
+    min ½‖w − w₀‖² + Σ_g cap_g ξ_g, where the groups g of some documents follow from
+    layers and those of the others are listed: only these pay for listing.
+
+    implicit, explicit : problems that hold the same array W, w₀ of the first;
+    is_listed : bool (n,), which of all documents the second has, in their order.
+    """
+
+    def __init__(
+        self,
+        implicit: ImplicitDual,
+        explicit: ExplicitDual,
+        is_listed: Bools,
+    ) -> None:
+        self.implicit, self.explicit = implicit, explicit
+        self.is_listed = is_listed
+        self.n_documents = len(is_listed)
+        self.W, self.tau = implicit.W, explicit.tau
+        self.has_threshold = explicit.has_threshold
+        self._number = np.where(
+            is_listed, np.cumsum(is_listed) - 1, np.cumsum(~is_listed) - 1
+        )
+
+    def learn(self, order: Ints) -> float:
+        """One pass over each part; return the cost as it was seen on the way."""
+        listed = self.is_listed[order]
+        number = self._number[order]
+        seen = self.implicit.learn(number[~listed])
+        return seen + self.explicit.learn(number[listed])
+
+    def settle(self) -> None:
+        """Make W exactly what the duals of both parts stand for."""
+        if len(self.implicit.pools) > 1:
+            self.implicit.settle()
+            self.explicit.add_duals()
+
+    def cost(self) -> float:
+        """Σ cap · slack at the present weights."""
+        return self.implicit.cost() + self.explicit.cost()
+
+    def raise_caps(self, factor: float) -> None:
+        """Multiply every C, by 1 or more once there are duals: they stay feasible."""
+        self.implicit.raise_caps(factor)
+        self.explicit.raise_caps(factor)
+
+    def values(self) -> tuple[float, float]:
+        """½‖w − w₀‖², and the dual value."""
+        total = self.implicit.total() + self.explicit.total()
+        half, dual = self.implicit.center.values(self.W, total)
+        own = 0.5 * float(self.tau[0]) ** 2
+        return half + own, dual - own
+
+    def coefficients(self) -> Floats:
+        """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
+        out = np.zeros((self.n_documents, self.W.shape[1]))
+        out[~self.is_listed] = self.implicit.coefficients()
+        out[self.is_listed] = self.explicit.coefficients()
+        return out

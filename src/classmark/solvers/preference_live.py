@@ -1,0 +1,522 @@
+"""The preference learning problem while documents and labels come and go."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.problems import Mistake
+from classmark.solvers.ascent import with_room
+from classmark.solvers.live_documents import Growing, Lesson, Listed, Shelf, lessons_of
+from classmark.solvers.preference import (
+    CODES,
+    Caps,
+    CompositeDual,
+    ExplicitDual,
+    ImplicitDual,
+)
+from classmark.sparse import Rows
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+SAMPLE = 16  # documents of which the least needed is let go
+
+
+def turns(first: int, count: int, total: int) -> Ints:
+    """Numbers below ``total``, by the golden ratio: any run of them is spread evenly.
+
+    >>> turns(0, 5, 10).tolist()
+    [0, 6, 2, 8, 4]
+    """
+    steps = np.arange(first, first + count, dtype=np.uint64) * GOLDEN
+    half = np.uint64(32)
+    return (((steps >> half) * np.uint64(total)) >> half).astype(np.int64)
+
+
+def visit_drawn(shelf: Shelf, listed: Listed, first: int, count: int) -> None:
+    """Visit kept documents one after the other: layered ones, then those listed."""
+    whole = bool(shelf.alive.all())
+    kept = np.empty(0, np.int64) if whole else np.flatnonzero(shelf.alive)
+    places = len(shelf) if whole else len(kept)
+    drawn = turns(first, count, places + len(listed))
+    ends = np.flatnonzero(drawn >= places)
+    for begin, end in zip([0, *(ends + 1)], [*ends, len(drawn)], strict=True):
+        run = drawn[begin:end]
+        if len(run):
+            shelf.problem.visit(run if whole else kept[run])
+        if end < len(drawn):
+            listed.visit(int(drawn[end]) - places)
+
+
+def least_needed(
+    shelf: Shelf, listed: Listed, owner: Ints, newest: int
+) -> tuple[int, int]:
+    """Of a few kept documents, not the newest, the handle and place of the least Σα.
+
+    A listed document has the place −1.
+    """
+    places, handles = np.flatnonzero(shelf.alive), listed.handles
+    if newest in listed:
+        handles = [handle for handle in handles if handle != newest]
+    else:
+        places = places[owner[places] != newest]
+    drawn = np.unique(turns(SAMPLE * newest, SAMPLE, len(places) + len(handles)))
+    sample = places[drawn[drawn < len(places)]]
+    others = [handles[d] for d in drawn[drawn >= len(places)] - len(places)]
+    held = [float(listed.duals(handle).sum()) for handle in others]
+    least = int(np.argmin([*shelf.held(sample), *held]))
+    if least >= len(sample):
+        return others[least - len(sample)], -1
+    return int(owner[sample[least]]), int(sample[least])
+
+
+DIS, DME = CODES["dis"][0], CODES["dme"][0]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All duals of a shelf: of each its document, kind, slot and place in the pool."""
+
+    place: Ints
+    part: Ints
+    slot: Ints
+    at: Ints
+
+
+def table_of(shelf: Shelf) -> Table:
+    """List the duals, slot after slot."""
+    levels = shelf.problem.levels
+    slots = shelf.problem.slots[:, : levels.nnz].reshape(-1, 3).astype(np.int64)
+    which = np.repeat(np.arange(len(slots)), slots[:, 1])
+    before = np.cumsum(slots[:, 1]) - slots[:, 1]
+    at = np.arange(len(which)) - before[which] + slots[which, 0]
+    part, slot = np.divmod(which, max(levels.nnz, 1))
+    place = np.searchsorted(levels.starts, slot, side="right") - 1
+    return Table(place, part, slot, at)
+
+
+def torn_by(shelf: Shelf, label: int, into: int) -> Ints:
+    """Documents whose duals, the label read as ``into``, would not be feasible.
+
+    They list both, or do not compare the label, or hold ``into`` below a label that it
+    is not below any more, or more of it together than one group may have.
+    """
+    problem, starts = shelf.problem, shelf.problem.levels.starts
+    mine, other = shelf.with_label(label), shelf.with_label(into)
+    unsure = problem.levels.columns == label
+    unsure &= problem.levels.values < 0
+    free = np.searchsorted(starts, np.flatnonzero(unsure), side="right") - 1
+    parts: list[Any] = [
+        np.intersect1d(mine, other),
+        free,
+        _overfull(shelf, label, into),
+    ]
+    parts.append(_displaced(shelf, label, into))
+    if problem.caps[label] != problem.caps[into]:
+        parts.append(mine)
+    found = np.unique(np.concatenate(parts).astype(np.int64))
+    return found[shelf.alive[found]]
+
+
+def _displaced(shelf: Shelf, label: int, into: int) -> Ints:
+    """Documents where one of the two is below a label that the other is not below."""
+    table, levels = table_of(shelf), shelf.problem.levels
+    losers = shelf.problem.pools[0].label[table.at]
+    winners, height = levels.columns[table.slot], levels.values[table.slot]
+    wrong = np.zeros(len(losers), bool)
+    for one, other in ((label, into), (into, label)):
+        now = _levels_of(shelf, one)[table.place]
+        wrong |= (losers == other) & (winners != one) & ((now < 0) | (now >= height))
+    return table.place[wrong]
+
+
+def _levels_of(shelf: Shelf, label: int) -> Floats:
+    """The label's level in each document."""
+    levels, found = shelf.problem.levels, np.zeros(len(shelf))
+    at = np.flatnonzero(levels.columns == label)
+    found[np.searchsorted(levels.starts, at, side="right") - 1] = levels.values[at]
+    return found
+
+
+def _overfull(shelf: Shelf, label: int, into: int) -> Ints:
+    """Documents with more on both than a group may have (dis, dme)."""
+    table, problem = table_of(shelf), shelf.problem
+    pool, starts = problem.pools[0], problem.levels.starts
+    losers, winners = pool.label[table.at], problem.levels.columns[table.slot]
+    apart = ~np.isin(winners, (label, into))
+    found = [np.empty(0, np.int64)]
+    for part, code in enumerate(problem.codes):
+        if code not in (DIS, DME):
+            continue
+        group = table.slot if code == DIS else table.place
+        most = int(group.max(initial=-1)) + 1
+        sums = []
+        for one in (label, into):
+            own = apart & (table.part == part) & (losers == one)
+            duals = pool.alpha[table.at[own]].astype(float)
+            sums.append(np.bincount(group[own], duals, most))
+        both = (sums[0] > 0) & (sums[1] > 0)
+        full = np.flatnonzero(both & (sums[0] + sums[1] > problem.caps.min()))
+        alone = code == DIS
+        found.append(np.searchsorted(starts, full, "right") - 1 if alone else full)
+    return np.concatenate(found)
+
+
+def join(shelf: Shelf, label: int, into: int) -> None:
+    """Read the label as ``into`` in all duals and lists; those torn are away."""
+    problem, pool, table = shelf.problem, shelf.problem.pools[0], table_of(shelf)
+    winners, losers = problem.levels.columns[table.slot], pool.label[table.at]
+    first: dict[tuple[int, int], int] = {}
+    rows = np.flatnonzero(np.isin(losers, (label, into)))
+    emptied = []
+    for row in rows.tolist():
+        key = int(table.part[row]), int(table.slot[row])
+        if winners[row] in (label, into):
+            emptied.append((key, int(table.at[row])))
+        elif key in first:
+            pool.alpha[first[key]] += pool.alpha[table.at[row]]
+            emptied.append((key, int(table.at[row])))
+        else:
+            first[key] = int(table.at[row])
+    for key, at in reversed(emptied):
+        slot = problem.slots[key]
+        last = int(slot[0]) + int(slot[1]) - 1
+        pool.label[at], pool.alpha[at] = pool.label[last], pool.alpha[last]
+        pool.alpha[last] = 0.0
+        slot[1] -= 1
+    pool.label[pool.label == label] = into
+    problem.levels.columns[problem.levels.columns == label] = into
+
+
+AT_ONCE = 16  # re-visits between two looks at the clock
+ALIGNED = 16  # columns of W that are made at once
+
+
+class LiveDual:
+    """min ½‖w − w₀‖² + C Σ_g ξ_g over documents that come one by one.
+
+    A new document's groups are moved to their optimum by the exact step of the batch;
+    then documents kept before are visited again, as in LaRank [BordesEtAl07]. The more
+    visits, the nearer to the optimum of all documents together. What a document has
+    added to w is known by its duals, so it can be taken back.
+
+    layered, listed : problems over one W to begin with (see ``begin``); is_listed :
+    which of all their documents the second has: its handle is a document's number;
+    keep : documents kept at most; beyond it, of a few the one with the least Σα is let
+    go: what it taught stays in w, but it is not visited again and not forgotten.
+    """
+
+    def __init__(
+        self,
+        layered: ImplicitDual,
+        C: float,
+        keep: int | None = None,
+        listed: ExplicitDual | None = None,
+        is_listed: Bools | None = None,
+    ) -> None:
+        self.C, self.keep = C, keep
+        self.n_features, self.n_labels = layered.W.shape
+        self.retired: set[int] = set()
+        self.visits = 0
+        self.shelf, self.listed = Shelf(layered), Listed(C)
+        if is_listed is None:
+            is_listed = np.full((listed or layered).n_documents, listed is not None)
+        self.owner = Growing(np.flatnonzero(~is_listed))
+        self.place = Growing(np.where(is_listed, -1, np.cumsum(~is_listed) - 1))
+        if listed is not None:
+            self.tau[0] = listed.tau[0]
+            found = zip(np.flatnonzero(is_listed), lessons_of(listed, C), strict=True)
+            for handle, (lesson, duals) in found:
+                self.listed.put(int(handle), lesson, layered.W, duals)
+        self._resize(self.n_features, self.n_labels)
+
+    @property
+    def tau(self) -> Floats:
+        """The threshold, (1,)."""
+        return self.listed.tau
+
+    @property
+    def W(self) -> Array:  # noqa: N802 (mathematics)
+        """The weights, shape (features, labels): a view."""
+        weights: Array = self.shelf.problem.W
+        return weights[: self.n_features, : self.n_labels]
+
+    def __len__(self) -> int:
+        """How many documents are kept."""
+        return int(self.shelf.alive.sum()) + len(self.listed)
+
+    def scores(self, columns: NDArray[np.uint32], values: Any) -> Array:
+        """Scores of one document, (labels,); words never seen say nothing."""
+        from classmark.scores.kernels import scores_of
+
+        known = columns < self.n_features
+        if not known.all():
+            columns, values = columns[known], values[known]
+        weights = self.shelf.problem.W
+        out = np.empty(weights.shape[1], weights.dtype)
+        scores_of(columns, values.astype(weights.dtype, copy=False), weights, out)
+        return out[: self.n_labels]
+
+    def learn(self, lesson: Lesson) -> int:
+        """One exact step on a new document, which is kept; return its handle."""
+        handle = self._new_handle()
+        self._put(handle, lesson)
+        if self.keep is not None and len(self) > self.keep:
+            self._let_go()
+        return handle
+
+    def replace(self, handle: int, lesson: Lesson) -> None:
+        """Take back what a document taught, and learn the new lesson instead."""
+        self.forget(handle)
+        self._put(handle, lesson)
+
+    def forget(self, handle: int) -> None:
+        """Take a document's part out of the weights; it is not kept any longer."""
+        if handle in self.listed:
+            lesson, parts = self.listed.drop(handle)
+            self._add(lesson, -parts)
+            return
+        place = self._place_of(handle)
+        lesson = self.shelf.lesson(place)
+        self._add(lesson, -self.shelf.parts(place))
+        self._remove(handle, place)
+
+    def lesson(self, handle: int) -> Lesson:
+        """What a document that is kept has taught."""
+        if handle in self.listed:
+            return self.listed.lesson(handle)
+        return self.shelf.lesson(self._place_of(handle))
+
+    def knows(self, handle: int) -> bool:
+        """Whether a document is kept, and so can be forgotten or replaced."""
+        known = 0 <= handle < len(self.place)
+        return handle in self.listed or (known and bool(self.place.array[handle] >= 0))
+
+    def revisit(self, count: int) -> int:
+        """Visit kept documents again, spread evenly over all of them; return count."""
+        if len(self):
+            visit_drawn(self.shelf, self.listed, self.visits, count)
+            self.visits += count
+        return count
+
+    def revisit_for(self, seconds: float) -> int:
+        """Visit kept documents again until the time is over; return how many visits."""
+        end, count = time.perf_counter() + seconds, 0
+        while len(self) and time.perf_counter() < end:
+            count += self.revisit(AT_ONCE)
+        return count
+
+    def grow(self, features: int, labels: int) -> None:
+        """Have at least so many features and labels; new ones have no weight."""
+        if features > self.n_features or labels > self.n_labels:
+            features = max(features, self.n_features)
+            labels = max(labels, self.n_labels)
+            self._resize(features, labels)
+
+    def retire(self, label: int, *, back: bool = False) -> None:
+        """Compare the label with no other from now on; or, ``back``, again.
+
+        What was learned of it stays, and stays known: it can be taken back.
+        """
+        self.hide(self.retired - {label} if back else self.retired | {label})
+
+    def hide(self, labels: Iterable[int]) -> None:
+        """Compare these labels with no other from now on, and all others again."""
+        hidden = set(labels)
+        self._check(*hidden)
+        self.retired = hidden
+        self._mark_absent()
+
+    def merge(self, label: int, into: int) -> None:
+        """Read every preference of a label as one of another; the first is retired.
+
+        What both have learned adds up: w_into += w_label. Documents that this leaves
+        with duals that are not feasible are learned anew: those that list both, or one
+        of them beside a label that was to be above the other.
+        """
+        self._check(label, into)
+        if label == into:
+            raise Mistake(f"label {label} cannot be merged with itself: name another")
+        again = [
+            *self.owner.array[torn_by(self.shelf, label, into)].tolist(),
+            *self.listed.naming(label, into),
+        ]
+        lessons = [self.lesson(handle).reading(label, into) for handle in again]
+        for handle in again:
+            self.forget(handle)
+        for handle in self.listed.naming(label):
+            self.listed.rename(handle, label, into)
+        weights = self.shelf.problem.W
+        weights[:, into] += weights[:, label]
+        weights[:, label] = 0.0
+        join(self.shelf, label, into)
+        self.retire(label)
+        for handle, lesson in zip(again, lessons, strict=True):
+            self._put(handle, lesson)
+
+    def move(self, handles: Iterable[int], label: int, to: int) -> None:
+        """Let documents of one label have another instead, with what they taught.
+
+        The two exchange their parts; a document that has both is learned anew.
+        """
+        self._check(label)
+        self.grow(0, to + 1)
+        self._check(to)
+        for handle, lesson in [(h, self.lesson(h)) for h in handles]:
+            caps = self.shelf.problem.caps
+            if label == to or label not in lesson.labels:
+                continue
+            if to in lesson.labels or caps[label] != caps[to]:
+                self.replace(handle, lesson.reading(label, to))
+                continue
+            before = self._parts(handle)
+            if handle in self.listed:
+                self.listed.rename(handle, label, to)
+            else:
+                self.shelf.swap(label, to, self._place_of(handle))
+            self._add(lesson, self._parts(handle) - before)
+
+    def _check(self, *labels: int) -> None:
+        for label in labels:
+            if not 0 <= label < self.n_labels:
+                raise Mistake(
+                    f"label {label} is not known: use 0 to {self.n_labels - 1}, or "
+                    "grow first"
+                )
+
+    def _parts(self, handle: int) -> Floats:
+        """What a document adds to w_r is parts[r] · x, shape (labels,)."""
+        if handle in self.listed:
+            return self.listed.parts(handle)
+        return self.shelf.parts(self._place_of(handle))
+
+    def _put(self, handle: int, lesson: Lesson) -> None:
+        columns, labels = lesson.columns, lesson.labels
+        self.grow(
+            int(columns[-1]) + 1 if len(columns) else 0,
+            int(labels.max()) + 1 if len(labels) else 0,
+        )
+        if lesson.groups is not None:
+            self.listed.put(handle, lesson, self.shelf.problem.W)
+            return
+        place = self.shelf.put(lesson)
+        self.place.array[handle] = place
+        self.owner.append([handle])
+        self.shelf.problem.visit(np.array([place]))
+
+    def _new_handle(self) -> int:
+        self.place.append([-1])
+        return len(self.place) - 1
+
+    def _add(self, lesson: Lesson, parts: Floats) -> None:
+        """W += x ⊗ parts."""
+        changed = np.flatnonzero(parts)
+        weights = self.shelf.problem.W
+        where = np.ix_(lesson.columns.astype(np.int64), changed)
+        weights[where] += np.outer(lesson.values, parts[changed])
+
+    def _let_go(self) -> None:
+        """Stop keeping a document that is little needed."""
+        kept, newest = self.owner.array, len(self.place) - 1
+        handle, place = least_needed(self.shelf, self.listed, kept, newest)
+        if place < 0:
+            self.listed.let_go(handle)
+        else:
+            self._remove(handle, place)
+
+    def _remove(self, handle: int, place: int) -> None:
+        self.shelf.drop(place)
+        self.place.array[handle] = -1
+        if self.shelf.wasteful:
+            left = self.shelf.tidy()
+            self.owner = Growing(self.owner.array[left])
+            self.place.array[self.owner.array] = np.arange(len(left))
+
+    def _place_of(self, handle: int) -> int:
+        if not self.knows(handle):
+            raise Mistake(
+                f"document {handle} is not kept any longer: learn from all documents "
+                "anew to take it back"
+            )
+        return int(self.place.array[handle])
+
+    def _resize(self, features: int, labels: int) -> None:
+        """Make W large enough: rows doubled, columns in steps, all spare ones zero."""
+        problem = self.shelf.problem
+        height, width = problem.W.shape
+        if features > height:
+            height = max(features, 2 * height, 1024)
+        if labels > width:
+            width = -(-max(labels, width + width // 4) // ALIGNED) * ALIGNED
+        if (height, width) != problem.W.shape:
+            larger = with_room(self.W, (height, width), problem.W.dtype)
+            problem.W = larger
+            caps = np.full(width, self.C)
+            caps[: len(problem.caps)] = problem.caps
+            problem.caps = problem.rest_caps = caps
+            self.shelf.widen(width)
+            self.listed.rebase(larger)
+        self.n_features, self.n_labels = features, labels
+        self._mark_absent()
+
+    def _mark_absent(self) -> None:
+        unborn = np.arange(self.n_labels, self.shelf.problem.W.shape[1])
+        hidden = np.array(sorted(self.retired), np.int64)
+        self.shelf.problem.absent = np.concatenate([hidden, unborn])
+        self.listed.hide(self.retired)
+
+
+LIVE = tuple(name for name in CODES if name != "svm")
+
+
+def from_nothing(
+    mapping: str, C: float, dtype: Any = np.float32, keep: int | None = None
+) -> LiveDual:
+    """No documents yet, no words, no labels."""
+    if mapping not in LIVE:
+        raise Mistake(
+            f"mapping {mapping!r} cannot learn document by document: use "
+            f"{', '.join(LIVE)}, or fit on all documents"
+        )
+    return LiveDual(_empty(mapping, C, dtype, 0), C, keep)
+
+
+def from_batch(
+    problem: Any, C: float, keep: int | None = None, mapping: str = "dom"
+) -> LiveDual:
+    """Go on from a batch problem: its documents, duals and weights are kept.
+
+    Document i of the batch has the handle i. mapping : of layered documents to come,
+    where the batch has none.
+    """
+    if isinstance(problem, CompositeDual):
+        problem.settle()
+        problem.implicit.share_one_pool()
+        return LiveDual(problem.implicit, C, keep, problem.explicit, problem.is_listed)
+    if isinstance(problem, ExplicitDual):
+        dtype, n_labels = problem.rows.values.dtype, problem.W.shape[1]
+        layered = _empty(mapping, C, dtype, n_labels)
+        layered.W = problem.W
+        return LiveDual(layered, C, keep, problem)
+    if isinstance(problem, ImplicitDual) and CODES["svm"][0] not in problem.codes:
+        problem.settle()
+        problem.share_one_pool()
+        return LiveDual(problem, C, keep)
+    raise Mistake(
+        "this model cannot learn document by document: it needs dense weights (a "
+        "larger memory) and a mapping other than 'svm'"
+    )
+
+
+def _empty(mapping: str, C: float, dtype: Any, n_labels: int) -> ImplicitDual:
+    """A problem without documents."""
+    none = np.zeros(1, np.int64), np.empty(0, np.uint32)
+    rows = Rows(*none, np.empty(0, dtype), 0)
+    levels = Rows(*none, np.empty(0, np.float32), n_labels)
+    caps = np.full(n_labels, C)
+    return ImplicitDual(rows, levels, mapping, Caps(caps, caps))

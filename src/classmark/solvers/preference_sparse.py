@@ -1,0 +1,254 @@
+"""The preference learning problem for very many labels, with sparse weights."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from classmark.arrays import Array, Floats, Ints
+from classmark.problems import Mistake
+from classmark.randomness import Seed, generator
+from classmark.solvers.preference import squares
+from classmark.sparse import Rows
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+LOG = logging.getLogger(__name__)
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+class Store:
+    """Entries (label, value) of each feature, with room for more behind them.
+
+    A row without room moves to the end of the entries and takes twice its size; when
+    the end is reached, a new store is made (``Store(matrix, ...)``), without gaps.
+    """
+
+    def __init__(self, matrix: csr_matrix, kind: Any, spare: int) -> None:
+        from classmark.solvers.kernels_sparse import lay_out
+
+        lengths = np.diff(matrix.indptr).astype(np.int64)
+        self.length, self.room = lengths, lengths + lengths // 2
+        ends = np.cumsum(self.room)
+        self.first = ends - self.room
+        total = int(self.room.sum())
+        self.label = np.zeros(2 * total + spare, np.uint32)
+        self.value = np.zeros(2 * total + spare, kind)
+        self.used = np.array([total], np.int64)
+        lay_out(matrix.indptr, matrix.indices, matrix.data, self.arrays)
+
+    @property
+    def entries(self) -> int:
+        """How many weights are kept."""
+        return int(self.length.sum())
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """What the kernels take."""
+        return self.first, self.length, self.room, self.label, self.value, self.used
+
+
+def bytes_in(size: str | float) -> float:
+    """A size in bytes: a number, or a number with kB, MB, GB or TB.
+
+    >>> bytes_in("512MB")
+    512000000.0
+    """
+    found = re.fullmatch(r"([\d.]+)\s*([kmgt]?)b?", str(size).strip().lower())
+    try:
+        number = float(found[1]) if found else 0.0
+    except ValueError:
+        number = 0.0
+    if found is None or number <= 0.0:
+        raise Mistake(f"memory is {size!r}: give a size such as '512MB' or '2GB'")
+    return number * UNITS[found[2]]
+
+
+def fits(rows: Rows, n_labels: int, memory: str | float, *, sparse: bool) -> bool:
+    """Whether dense weights take no more than ``memory``; tell where they would.
+
+    sparse : whether sparse weights can do the work; else that is a mistake.
+    """
+    size = rows.width * n_labels * rows.values.itemsize
+    if size <= bytes_in(memory):
+        return True
+    told = (
+        f"{rows.width} features × {n_labels} labels need {size / 1e9:.3g} GB of "
+        f"weights, more than memory={memory!r}"
+    )
+    if not sparse:
+        raise Mistake(f"{told}: use mapping='dom' without kernel, or allow more")
+    LOG.info("%s: they are kept sparse", told)
+    return False
+
+
+SPARE = 1 << 16
+
+
+class SparseDual:
+    """min ½‖w − w₀‖² + Σ_g cap_g ξ_g, a label of a document over all below it ("dom").
+
+    The problem of ``ImplicitDual`` with sparse weights. A visit takes the labels into a
+    group that violate it most, a few at a time, beside one dual for all the rest: the
+    dual value rises with each, and the gap counts every label.
+
+    rows : documents (n, features);  levels : Rows (n, labels) of levels 1, 2, …;
+    caps : C per listed label;  center : w₀, csr (features, labels);  least : labels
+    that violate a margin by less are not taken in.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        levels: Rows,
+        caps: Floats,
+        *,
+        center: csr_matrix | None = None,
+        least: float = 1e-6,
+        seed: Seed = 0,
+    ) -> None:
+        from scipy.sparse import csr_matrix
+
+        shape, kind = (rows.width, levels.width), rows.values.dtype
+        self.rows, self.levels, self.caps, self.least = rows, levels, caps, least
+        self.n_documents = len(rows)
+        nothing = csr_matrix(shape, dtype=kind)
+        self.center = nothing if center is None else center
+        self.known = (
+            self.center.indptr.astype(np.int64),
+            self.center.indices.astype(np.uint32),
+            self.center.data.astype(kind),
+        )
+        self.squares = squares(rows)
+        self.slots = np.zeros((levels.nnz, 3), np.int64)
+        self.label = np.zeros(SPARE, np.uint32)
+        self.alpha = np.zeros(SPARE)
+        self.used = np.zeros(1, np.int64)
+        self.naps = np.zeros((len(rows), 2), np.int64)
+        self.costs = np.zeros(len(rows))
+        self.shared = np.zeros(rows.width)
+        self.spare = SPARE + 8 * rows.nnz
+        self.store = Store(nothing, kind, self.spare)
+        self.random = generator(seed)
+
+    def learn(self, order: Ints) -> float:
+        """One pass; return the cost as it was seen on the way."""
+        return self._visit(order, learn=True)
+
+    def cost(self) -> float:
+        """Σ cap · slack at the present weights; what is violated is woken up."""
+        total = self._visit(np.arange(self.n_documents), learn=False)
+        self.naps[self.costs > 0, 0] = 0
+        return total
+
+    def raise_caps(self, factor: float) -> None:
+        """Multiply every C, by 1 or more once there are duals: they stay feasible."""
+        self.caps = self.caps * factor
+        self.naps[:] = 0
+
+    def settle(self) -> None:
+        """Leave W as it is: one thread loses nothing."""
+
+    def values(self) -> tuple[float, float]:
+        """½‖w − w₀‖², and the dual value."""
+        from classmark.solvers.kernels_sparse import change_size
+
+        square, dot = change_size(
+            self.store.arrays, self.shared, self.known, self.levels.width
+        )
+        total = float(self.alpha[: self.used[0]].sum())
+        return 0.5 * square, total - dot - 0.5 * square
+
+    @property
+    def W(self) -> Any:  # noqa: N802 (as the other duals name it)
+        """The weights less the part shared by all labels, csr (features, labels)."""
+        weights = self.learned()[0] + self.center
+        weights.eliminate_zeros()
+        return weights
+
+    def parts(self) -> tuple[csr_matrix, Floats]:
+        """Document i adds parts[i, r] · x_i to v_r; and the same for u."""
+        from scipy.sparse import csr_matrix
+
+        starts, k = self.levels.starts, self.levels.width
+        lengths = np.diff(starts)
+        owner = np.repeat(np.arange(self.n_documents), lengths)
+        counts = self.slots[:, 1]
+        ends = np.cumsum(counts)
+        group = np.repeat(np.arange(len(counts)), counts)
+        held = np.repeat(self.slots[:, 0] - ends + counts, counts) + np.arange(
+            len(group)
+        )
+        loser, dual = self.label[held].astype(np.int64), self.alpha[held]
+        single = loser < k
+        ahead, fellow = _pairs(starts, owner, lengths, self.levels.values)
+        others = k - np.bincount(ahead, minlength=len(counts))
+        whole = np.bincount(group[~single], dual[~single], len(counts))
+        rest: Floats = whole / np.maximum(others, 1.0)
+        winner = self.levels.columns
+        columns = np.concatenate([winner[group], loser[single], winner[fellow]])
+        values = np.concatenate([dual, -dual[single], rest[ahead]])
+        documents = np.concatenate([owner[group], owner[group][single], owner[ahead]])
+        found = csr_matrix((values, (documents, columns)), shape=(self.n_documents, k))
+        shared = np.bincount(owner, -rest, self.n_documents).astype(np.float64)
+        return found, shared
+
+    def learned(self) -> tuple[csr_matrix, Floats]:
+        """What the duals stand for: v, and u."""
+        documents = self.rows.to_scipy()
+        single, shared = self.parts()
+        single.eliminate_zeros()
+        learned = (documents.T @ single.astype(self.rows.values.dtype)).tocsr()
+        return learned, documents.T @ shared
+
+    def _grow(self, *, stuck: bool) -> None:
+        """Make room: more for the duals; a new store, of what the duals stand for."""
+        if stuck or 2 * int(self.used[0]) > len(self.label):
+            self.label = np.concatenate([self.label, np.zeros_like(self.label)])
+            self.alpha = np.concatenate([self.alpha, np.zeros_like(self.alpha)])
+        self.spare *= 2 if stuck else 1
+        del self.store  # before more memory is taken
+        learned, self.shared = self.learned()
+        self.store = Store(learned, self.rows.values.dtype, self.spare)
+
+    def _visit(self, order: Ints, *, learn: bool) -> float:
+        from classmark.solvers.kernels_sparse import FEW, active_pass
+
+        rows, levels = self.rows, self.levels
+        draws = self.random.integers(
+            0, levels.width, (self.n_documents, FEW), dtype=np.uint32
+        )
+        begin, before = 0, -1
+        while begin < len(order):
+            begin = active_pass(
+                order, begin,
+                (rows.starts, rows.columns, rows.values, self.squares, levels.width),
+                (levels.starts, levels.columns, levels.values, self.caps),
+                self.known, self.store.arrays, self.shared,
+                (self.slots, self.label, self.alpha, self.used), self.naps, self.costs,
+                draws, self.least, learn,
+            )  # fmt: skip
+            if begin < len(order):
+                self._grow(stuck=begin == before)
+            before = begin
+        return float(self.costs.sum())
+
+
+def _pairs(
+    starts: Ints,
+    owner: Ints,
+    lengths: Ints,
+    levels: Floats,
+) -> tuple[Ints, Ints]:
+    """Pairs (p, h) of listed labels of a document where p cannot be above h."""
+    many = lengths[owner]
+    first = np.repeat(np.arange(len(owner)), many)
+    ends = np.cumsum(many)
+    second = np.arange(len(first)) - np.repeat(ends - many - starts[owner], many)
+    kept = (levels[second] >= levels[first]) | (levels[second] < 0)
+    return first[kept], second[kept]

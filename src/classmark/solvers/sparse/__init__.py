@@ -1,1 +1,0 @@
-"""Weights kept only where they are not zero: for very many labels."""

@@ -1,0 +1,296 @@
+"""A ranker that starts from the tree: what it solves, chooses, keeps and learns."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from classmark.hierarchies import taxonomy_ranker
+from classmark.hierarchies.taxonomy_ranker import (
+    BETWEEN,
+    FREE,
+    NEAR,
+    Setting,
+    TaxonomyRanker,
+    smoothed_prototypes,
+)
+from classmark.preferences.graph import PreferenceGraph
+from classmark.problems import Mistake
+from classmark.rankers.live import LiveTextRanker
+from classmark.rankers.preference import PreferenceRanker
+from classmark.rankers.text_ranker import TextRanker
+from classmark.sparse import rows_from
+from classmark.taxonomy.tree import Taxonomy
+from classmark.weighting.vectorizer import Vectorizer
+
+TREE = Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2), ("b", 3), ("b", 4)])
+NAMES = [1, 2, 3, 4]
+NODES = TREE.numbers(NAMES).tolist()
+
+
+def made_up(count, seed=0, noise=0.5):
+    """Documents that share words with their label and with those beside it."""
+    random = np.random.default_rng(seed)
+    label = random.integers(0, 4, count)
+    X = noise * random.random((count, 12)) * (random.random((count, 12)) < 0.4)
+    X[np.arange(count), label] += 0.5 * (random.random(count) < 0.6)
+    X[np.arange(count), 4 + label // 2] += 0.5
+    return X / np.linalg.norm(X, axis=1, keepdims=True), label
+
+
+def indicator(label):
+    return csr_matrix(np.eye(4)[label])
+
+
+def test_it_solves_the_problem_around_the_smoothed_prototypes():
+    X, label = made_up(40)
+    Y = indicator(label)
+    said = np.eye(len(TREE), 12)
+    ranker = TaxonomyRanker(TREE, NAMES, 0.5, said, C=0.2, center=3.0, tol=1e-6)
+    ranker.fit(X, Y)
+    start = 3.0 * smoothed_prototypes(
+        rows_from(X), rows_from(Y), TREE, NODES, 0.5, csr_matrix(0.5 * said)
+    )
+    W = np.asarray(ranker.weights_)
+    right = (X @ W)[np.arange(40), label]
+    others = np.where(np.eye(4)[label] > 0, -np.inf, X @ W).max(axis=1)
+    slack = np.maximum(0, 1 - right + others).sum()
+    value = 0.5 * ((W - start.toarray()) ** 2).sum() + 0.2 * slack
+    assert ranker.objective_ == pytest.approx(value, rel=1e-4)
+    assert ranker.duality_gap_ <= 1e-6
+    assert ranker.dropped_ == 0
+
+
+def test_almost_no_price_leaves_the_prototypes():
+    X, label = made_up(30)
+    Y = indicator(label)
+    ranker = TaxonomyRanker(TREE, NAMES, C=1e-9, center=1.0).fit(X, Y)
+    start = smoothed_prototypes(rows_from(X), rows_from(Y), TREE, NODES)
+    assert ranker.weights_ == pytest.approx(start.toarray(), abs=1e-6)
+
+
+def test_descriptions_by_label_are_those_of_their_nodes():
+    X, label = made_up(20)
+    by_label = np.eye(4, 12)
+    by_node = np.zeros((len(TREE), 12))
+    by_node[NODES] = by_label
+    first, second = (
+        TaxonomyRanker(TREE, NAMES, descriptions=said, C=0.1, center=2.0)
+        .fit(X, indicator(label))
+        .coef_
+        for said in (by_label, by_node)
+    )
+    assert first == pytest.approx(second)
+
+
+def test_sparse_weights_order_alike():
+    X, label = made_up(40)
+    dense, sparse = (
+        TaxonomyRanker(TREE, NAMES, C=0.2, center=3.0, tol=1e-6, memory=memory).fit(
+            X, indicator(label)
+        )
+        for memory in ("1GB", "1B")
+    )
+    assert (dense.store_, sparse.store_) == ("dense", "sparse")
+    apart = dense.decision_function(X) - sparse.decision_function(X)
+    assert np.ptp(apart, axis=1) == pytest.approx(0, abs=1e-3)
+
+
+def test_thresholds_start_from_nothing():
+    X, label = made_up(30)
+    ranker = TaxonomyRanker(
+        TREE, NAMES, C=1e-9, center=1.0, mapping="svm", descriptions=np.eye(4, 12)
+    ).fit(X, indicator(label))
+    assert ranker.weights_.shape == (12, 4)
+    assert ranker.thresholds_ == pytest.approx(0, abs=1e-6)
+
+
+def test_few_documents_stay_near():
+    X, label = made_up(20)
+    assert TaxonomyRanker(TREE, NAMES).fit(X, indicator(label)).setting_ == NEAR
+
+
+def test_with_many_documents_those_held_out_decide(monkeypatch):
+    X, label = made_up(200)
+    hits = {
+        FREE: np.array([1.0, 0.0] * 50),
+        BETWEEN: np.array([1.0] + [1.0, 0.0] * 49 + [0.0]),
+        NEAR: np.ones(100),
+    }
+    monkeypatch.setattr(taxonomy_ranker, "first_is_right", lambda _, s, *__: hits[s])
+    ranker = TaxonomyRanker(TREE, NAMES)
+    assert ranker.fit(X, indicator(label)).setting_ == NEAR
+    hits[NEAR] = hits[BETWEEN]
+    assert ranker.fit(X, indicator(label)).setting_ == FREE
+
+
+def test_a_gain_within_its_error_is_no_gain(monkeypatch):
+    X, label = made_up(200)
+    base = np.array([1.0, 0.0] * 50)
+    turned = 1 - base
+    turned[1] = turned[0] = 1.0
+    hits = {FREE: base, BETWEEN: turned, NEAR: np.zeros(100)}
+    monkeypatch.setattr(taxonomy_ranker, "first_is_right", lambda _, s, *__: hits[s])
+    assert turned.sum() > base.sum()
+    assert TaxonomyRanker(TREE, NAMES).fit(X, indicator(label)).setting_ == FREE
+
+
+def test_documents_held_out_are_judged_by_what_has_not_seen_them():
+    X, label = made_up(200)
+    rows, labels = rows_from(X), rows_from(indicator(label))
+    ranker = TaxonomyRanker(TREE, NAMES)
+    found = taxonomy_ranker.first_is_right(ranker, NEAR, rows, labels)
+    assert len(found) == 200
+    assert set(found) == {0.0, 1.0}
+    twice = np.vstack([np.eye(200), np.eye(200)])[:, :200]
+    alone = taxonomy_ranker.first_is_right(
+        TaxonomyRanker(TREE, NAMES),
+        FREE,
+        rows_from(np.eye(200)),
+        rows_from(indicator(label)),
+    )
+    known = TaxonomyRanker(TREE, NAMES, C=1.0, center=2.0)
+    known.fit(twice, indicator(np.tile(label, 2)))
+    assert known.score(twice, indicator(np.tile(label, 2))) == 1.0
+    assert alone.mean() < 0.5
+
+
+def test_a_value_given_stays():
+    X, label = made_up(20)
+    Y = indicator(label)
+    assert TaxonomyRanker(TREE, NAMES, C=0.7).fit(X, Y).setting_ == Setting(0.7, 5.0)
+    given = TaxonomyRanker(TREE, NAMES, center=1.5).fit(X, Y)
+    assert given.setting_ == Setting(0.03, 1.5)
+    many = TaxonomyRanker(TREE, NAMES, C=0.1, center=2.0).fit(*made_up(200))
+    assert many.setting_ == Setting(0.1, 2.0)
+
+
+def test_the_path_of_costs():
+    X, label = made_up(30)
+    Y = indicator(label)
+    ranker = TaxonomyRanker(TREE, NAMES, tol=1e-6)
+    for found in ranker.path(X, Y, [1.0, 0.1]):
+        alone = TaxonomyRanker(TREE, NAMES, C=found.C, center=5.0, tol=1e-6).fit(X, Y)
+        assert found.objective_ == pytest.approx(alone.objective_, rel=1e-4)
+        assert found.setting_ == Setting(found.C, 5.0)
+
+
+def test_preferences_can_be_learned():
+    X, label = made_up(20)
+    layered = [PreferenceGraph.multilabel(4, [int(c)]) for c in label]
+    listed = [PreferenceGraph(4, [(int(c), (int(c) + 1) % 4)]) for c in label]
+    for graphs in (layered, listed):
+        ranker = TaxonomyRanker(TREE, NAMES).fit(X, graphs)
+        assert ranker.setting_ == NEAR
+        assert (ranker.rank(X, top=1)[:, 0] == label).mean() > 0.5
+
+
+def test_labels_outside_the_tree_and_inside_it():
+    X = np.eye(4)
+    names = ["a", 1, "nowhere", "b"]
+    ranker = TaxonomyRanker(TREE, names).fit(X, [[0], [1], [2], [3]])
+    assert ranker.rank(X, top=1)[:, 0].tolist() == [0, 1, 2, 3]
+    assert ranker.rank(X[:1])[0].tolist()[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"decay": 1.5}, "decay is 1.5"),
+        ({"weight": -1.0}, "weight is -1.0"),
+        ({"C": -1.0}, "C is -1.0"),
+        ({"center": -1.0}, "center is -1.0"),
+        ({"mapping": "max"}, "mapping 'max' is not known"),
+        ({"descriptions": np.eye(3, 12)}, "descriptions has 3 rows"),
+        ({"descriptions": np.eye(4, 5)}, "descriptions has 5 features, X has 12"),
+        ({"categories": [1, 2]}, "categories has 2 entries, Y has 4 labels"),
+    ],
+)
+def test_what_does_not_fit_is_refused(given, what):
+    X, label = made_up(20)
+    ranker = TaxonomyRanker(TREE, NAMES).set_params(**given)
+    with pytest.raises(Mistake, match=what):
+        ranker.fit(X, indicator(label))
+
+
+TEXTS = [
+    "herring boats in the harbour",
+    "the harbour light and the lifeboat",
+    "bread ovens and flour",
+    "a flour mill on the river",
+]
+
+
+def trained():
+    vectorizer = Vectorizer()
+    X = vectorizer.fit_transform(TEXTS)
+    names = ["one", "two", "three", "four"]
+    said = vectorizer.transform(["herring", "lifeboat", "ovens", "mill"])
+    ranker = TaxonomyRanker(TREE, NAMES, descriptions=said).fit(X, np.eye(4))
+    return TextRanker(vectorizer, ranker, names)
+
+
+def test_it_is_kept_as_a_preference_ranker(tmp_path):
+    model = trained()
+    model.save(tmp_path / "m")
+    opened = TextRanker.open(tmp_path / "m")
+    assert type(opened.ranker) is PreferenceRanker
+    assert (opened.ranker.C, opened.ranker.center) == NEAR
+    assert opened.scores(TEXTS) == pytest.approx(model.scores(TEXTS))
+
+
+def test_live_learning_goes_on_from_it(tmp_path):
+    model = trained()
+    before = model.scores(TEXTS)
+    live = LiveTextRanker.start(model, ["d0", "d1", "d2", "d3"])
+    assert live.ranker.decision_function(
+        live.vectorizer.transform(TEXTS)
+    ) == pytest.approx(before)
+    text = "smoked eel by the harbour"
+    for n in range(30):
+        live.teach(f"e{n}", text, [3])
+    live.revisit(200)
+    assert live.suggest(text, top=1)[0].category == "four"
+    assert live.teach("d0", TEXTS[0], None)
+    live.save(tmp_path / "live")
+    opened, _ = LiveTextRanker.open(tmp_path / "live")
+    assert opened.ranker.C == NEAR.C
+    for asked in (text, TEXTS[0]):
+        first, second = (
+            [(s.category, s.score) for s in ranker.suggest(asked)]
+            for ranker in (live, opened)
+        )
+        assert [name for name, _ in first] == [name for name, _ in second]
+        assert [x for _, x in first] == pytest.approx([x for _, x in second])
+
+
+def test_what_is_learned_live_costs_what_was_chosen():
+    live = LiveTextRanker.start(trained(), ["d0", "d1", "d2", "d3"])
+    assert live.dual.C == NEAR.C
+
+
+def test_a_category_without_documents_is_found_by_what_is_said():
+    X = np.eye(5)
+    said = np.zeros((4, 5))
+    said[3, 4] = 1.0
+    ranker = TaxonomyRanker(TREE, NAMES, descriptions=said)
+    ranker.fit(X[:4], csr_matrix(np.eye(4)[[0, 1, 2, 2]]))
+    assert ranker.rank(X[4:], top=1)[0, 0] == 3
+    assert ranker.rank(X[2:3])[0, 1] == 3
+
+
+@pytest.mark.parametrize("by_path", [False, True])
+def test_all_categories_are_ranked_also_beyond_the_last_label(by_path):
+    X = np.eye(5)
+    said = np.zeros((4, 5))
+    said[3, 4] = 1.0
+    ranker = TaxonomyRanker(TREE, NAMES, descriptions=said, C=0.03, center=5.0)
+    Y = [[0], [1], [2], [2]]
+    found = next(ranker.path(X[:4], Y, [0.03])) if by_path else ranker.fit(X[:4], Y)
+    assert found.rank(X[4:]).shape == (1, 4)
+    assert found.rank(X[4:], top=1)[0, 0] == 3
+    assert found.rank(X[2:3])[0, 1] == 3  # by what is above both
+
+
+def test_without_categories_labels_end_with_the_last_of_y():
+    ranker = TaxonomyRanker(TREE).fit(np.eye(4), [[0], [1], [2], [2]])
+    assert ranker.rank(np.eye(4)).shape == (4, 3)

@@ -1,0 +1,172 @@
+"""What a searcher takes, refuses and promises."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from classmark.index.in_memory import InvertedFile, field_of
+from classmark.index.models import MODELS
+from classmark.index.plans import KEPT, Prepared
+from classmark.index.search import Searcher, log_prior
+from classmark.problems import Mistake
+from classmark.sparse import rows_from
+from oracles.searched import NAMES, counts_of, field_from
+
+
+class Distant:
+    """A field whose lists are decoded when they are asked for, and read-only."""
+
+    def __init__(self, field):
+        self._field, self.whole = field, None
+
+    def __getattr__(self, name):
+        return getattr(self._field, name)
+
+    def lists(self, numbers):
+        whole = self._field.whole
+        runs = [slice(whole.begins[t], whole.ends[t]) for t in numbers]
+        ends = np.cumsum([0, *(run.stop - run.start for run in runs)])
+        parts = [
+            np.concatenate([np.empty(0, np.uint32), *(column[run] for run in runs)])
+            for column in (whole.items, whole.counts)
+        ]
+        for part in parts:
+            part.flags.writeable = False
+        return type(whole)(*parts, ends[:-1], ends[1:])
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return counts_of(11, 200, 20)
+
+
+@pytest.mark.parametrize("model", list(MODELS))
+def test_lists_may_be_decoded_when_asked_for(counts, model):
+    alive = np.arange(200) % 5 > 0
+    near, far = field_from(counts, alive), Distant(field_from(counts, alive))
+    queries = [["t004", "t001", "t001"], ["absent"], ["t019"]]
+    here, there = Searcher(near), Searcher(far)
+    assert here.search_many(queries, 7, model) == there.search_many(queries, 7, model)
+    vector = {name: i - 9.5 for i, name in enumerate(NAMES[:20])}
+    assert here.search_vector(vector) == there.search_vector(vector)
+    assert here.explain(queries[0], 3, model) == there.explain(queries[0], 3, model)
+
+
+def test_names_and_weights(counts):
+    searcher = Searcher(field_from(counts), names="d{}".format)
+    hits = searcher.search({"t001": 2.0, "t005": 1.0}, 3)
+    assert hits == searcher.search(["t001", "t005", "t001"], 3)
+    assert hits[0].id == f"d{hits[0].number}"
+    assert hits[0].score > 0
+    assert searcher.search(["absent"]) == searcher.search([]) == []
+    assert searcher.search(["t001"], 0) == []
+
+
+def test_a_term_of_deleted_items_only_is_absent(counts):
+    alive = counts[:, 15] == 0
+    searcher = Searcher(field_from(counts, alive))
+    assert searcher.search(["t015"]) == []
+    assert searcher.search(["t015", "t000"]) == searcher.search(["t000"])
+
+
+def test_an_empty_collection():
+    searcher = Searcher(field_of(rows_from(np.zeros((0, 0))), []))
+    assert searcher.search(["bee"]) == searcher.search_vector({"bee": 1.0}) == []
+    assert searcher.search_many([["bee"], []], 3) == [[], []]
+    assert searcher.search_many([], 3) == []
+
+
+def test_threads_share_a_searcher(counts):
+    searcher = Searcher(field_from(counts))
+    queries = [[NAMES[i % 20], NAMES[i * 7 % 20]] for i in range(200)]
+    alone = [searcher.search(query, 5) for query in queries]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda query: searcher.search(query, 5), queries)) == alone
+
+
+def testplans_do_not_pile_up(counts):
+    prepared = Prepared(field_from(counts))
+    for step in range(3 * KEPT):
+        prepared.plan("bm25", {"k1": 1.0 + step})
+    assert len(prepared.plans) <= KEPT
+
+
+def test_a_prior_moves_items(counts):
+    searcher = Searcher(field_from(counts))
+    chances = np.full(200, 0.001)
+    chances[searcher.search(["t000"], 50)[-1].number] = 0.9
+    for model in ("bm25", "dirichlet", "kl"):
+        plain = {h.number: h.score for h in searcher.search(["t000"], 200, model)}
+        moved = searcher.search(["t000"], 200, model, prior=log_prior(chances, 2.0))
+        assert moved[0].number == np.argmax(chances)
+        for hit in moved:
+            expected = plain[hit.number] + 2 * np.log(chances[hit.number])
+            assert hit.score == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (lambda s: s.search(["t000"], -1), "k is -1"),
+        (lambda s: s.search(["t000"], 2.5), "k is 2.5"),
+        (lambda s: s.search(["t000"], fields={"title": 1.0}), "'title'"),
+        (lambda s: s.search(["t000"], fields={"text": -1.0}), "-1.0"),
+        (lambda s: s.search(["t000"], prior=log_prior([0.5])), "prior has 1"),
+        (lambda s: s.search_vector({"t000": np.nan}), "finite"),
+        (lambda s: s.explain(["t000"], 200), "item 200"),
+        (lambda _: log_prior([0.5, 0.0]), "item 1"),
+        (lambda _: log_prior([[0.5]]), "2 dimensions"),
+        (lambda _: log_prior([0.5], np.inf), "weight"),
+        (lambda s: Searcher({"a": field_from(np.ones((2, 1))), "b": s}), "differ"),
+    ],
+)
+def test_mistakes_are_named(counts, act, words):
+    searcher = Searcher(field_from(counts))
+    with pytest.raises(Mistake, match=words):
+        act(searcher)
+
+
+def test_several_fields_have_no_one_vector(counts):
+    searcher = Searcher({"a": field_from(counts), "b": field_from(counts)})
+    with pytest.raises(Mistake, match="'a', 'b'"):
+        searcher.search_vector({"t000": 1.0})
+
+
+def test_counts_need_names():
+    with pytest.raises(Mistake, match="2 columns"):
+        field_of(rows_from(np.ones((1, 2))), ["bee"])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_trained_ranker_is_served_by_lists(kind):
+    from scipy import sparse
+
+    from classmark.rankers.online import MMP
+
+    rng = np.random.default_rng(2)
+    X = sparse.random(80, 50, 0.2, format="csr", random_state=2, dtype=kind)
+    Y = (rng.random((80, 9)) < 0.2).astype(int)
+    Y[np.arange(80), rng.integers(0, 9, 80)] = 1
+    ranker = MMP(passes=2).fit(X, Y)
+    for weights in (ranker.weights_, sparse.csr_array(ranker.weights_)):
+        lists = InvertedFile.of_weights(weights)
+        for k in (1, 4, 9, 20):
+            found = lists.rank(X, k)
+            expected = ranker.rank(X, min(k, 9))
+            np.testing.assert_array_equal(found.items.reshape(80, -1), expected)
+        scores = np.take_along_axis(ranker.decision_function(X), expected, axis=1)
+        np.testing.assert_allclose(found.scores.reshape(80, -1), scores, atol=1e-6)
+
+
+def test_thresholds_are_taken_off():
+    lists = InvertedFile.of_weights(np.eye(3), [0.0, -2.0, 0.5])
+    found = lists.rank([[1.0, 0.0, 0.0]], 3)
+    assert found.items.tolist() == [1, 0, 2]
+    assert found.scores.tolist() == [2.0, 1.0, -0.5]
+    with pytest.raises(Mistake, match="3 categories"):
+        InvertedFile.of_weights(np.eye(3), [0.0])
+    with pytest.raises(Mistake, match="top is -1"):
+        lists.rank(np.eye(3), -1)
+    with pytest.raises(Mistake, match="give 3"):
+        lists.rank(np.eye(2), 1)

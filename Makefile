@@ -19,7 +19,7 @@ PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
 # Where memory is a folder with room enough, tests write there and not to a disk.
 MEMORY := $(shell [ "$$(df --output=avail -k /dev/shm 2>/dev/null | tail -1)" -gt 4000000 ] 2>/dev/null && echo TMPDIR=/dev/shm)
 
-.PHONY: help demo serve test test-rest test-all check docs bench promises lock clean
+.PHONY: help demo serve test test-rest test-all check docs bench reproduce promises lock clean
 
 help: ## what can be made, and how long it takes
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 11
@@ -43,7 +43,7 @@ test-rest: $(DEV) ## what make test leaves out: browser, PostgreSQL, machines, p
 	$(MEMORY) $(PYTEST) -m full --assert=plain || { echo "once more what failed, with nothing beside it: some of these tests measure time"; $(BIN)/python -m pytest -q --lf -m full; }
 	echo "the kernels once more as plain Python: errors have line numbers, and both arithmetics agree"
 	NUMBA_DISABLE_JIT=1 $(MEMORY) $(PYTEST) --assert=plain -m "not full and not compiled_only" \
-	  tests/corpus tests/losses tests/measures tests/solvers tests/text tests/rankers/test_preference.py
+	  tests/corpus tests/preferences tests/measures tests/solvers tests/text tests/rankers/test_preference.py
 
 test-all: test test-rest ## both (a quarter of an hour; tests marked data need CLASSMARK_DATA)
 
@@ -52,7 +52,7 @@ check: $(DEV) ## style, types, architecture, spelling, the wheel (a minute)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
-	$(BIN)/codespell src tests docs benchmarks *.md
+	$(BIN)/codespell src reproductions tests docs benchmarks *.md
 	$(BIN)/validate-pyproject pyproject.toml
 	$(BIN)/hatchling build -t wheel -d $(VENV)/wheel >/dev/null
 	wait $$types
@@ -63,6 +63,9 @@ docs: $(DEV) ## the manual, as HTML in docs/_build (half a minute)
 bench: $(DEV) ## the benchmarks of docs/benchmarks.md (hours; they need CLASSMARK_DATA)
 	@[ -n "$${CLASSMARK_DATA:-}" ] || { echo "bench needs the public data sets: set CLASSMARK_DATA to their folder (docs/datasets.md)"; exit 2; }
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script; done
+
+reproduce: $(DEV) ## a published result once more, as in make reproduce NAME=plm-reuters (minutes to hours; they need CLASSMARK_DATA)
+	@$(BIN)/python -m reproductions $(NAME)
 
 promises: $(DEV) ## what is promised of reliability, in full; figures in docs/promises.md (an hour)
 	@$(BIN)/python benchmarks/promises.py

@@ -14,12 +14,12 @@ import argparse
 import json
 from pathlib import Path
 
-from classmark.experiments.hierarchical_sets import SETS, hierarchical_set
 from classmark.hierarchies.back_off import BackOff
 from classmark.hierarchies.flat import owners_of
 from classmark.hierarchies.held_out import fitted, out_of_fold
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownClassifier
+from reproductions.tree_sets import SETS, hierarchical_set
 
 FOLDS = 5
 GUARDS = (None, 0.9)  # the share as it is; its lower bound with this confidence

@@ -11,8 +11,8 @@ import numpy as np
 
 from classmark.corpus.splits import folds
 from classmark.datasets import load
-from classmark.judgments.labels import labels_from
 from classmark.measures import calibration_error
+from classmark.preferences.labels import labels_from
 from classmark.rankers.calibration import METHODS, Calibrator, held_out_scores
 from classmark.rankers.text_ranker import learner
 from classmark.sparse import take

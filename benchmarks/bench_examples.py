@@ -30,9 +30,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from classmark.examples.query import ExampleQuery
-from classmark.experiments.qbme_few import few, margins
-from classmark.experiments.qbme_tasks import Task, load_task, news20
 from classmark.sparse import Rows, stack, take
+from reproductions.qbme_few import few, margins
+from reproductions.qbme_tasks import Task, load_task, news20
 
 OTHERS = {  # topics, draws
     "debian-debtags": (60, 3),

@@ -16,7 +16,7 @@ import numpy as np
 
 import classmark as cm
 from classmark.corpus.counting import statistics
-from classmark.judgments.labels import labels_from
+from classmark.preferences.labels import labels_from
 from classmark.sparse import Rows, rows_from, take
 from classmark.weighting.vectorizer import weigh
 

@@ -21,7 +21,7 @@ import numpy as np
 from bench_plm import table
 
 from classmark import Index
-from classmark.experiments.figures import power_laws
+from classmark.evaluation.figures import power_laws
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 WORDS, BLOCK, QUERIES = 40, 10_000, 500

@@ -27,10 +27,10 @@ from bench_stream import table
 from classmark import PreferenceRanker
 from classmark.datasets import load
 from classmark.measures import category_ranking_per_document
-from classmark.randomness import generator
 from classmark.solvers.live_files import from_arrays, to_arrays
 from classmark.solvers.preference_live import LiveDual
 from classmark.sparse import rows_from
+from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
 
 C, REVISITS, BUDGET, MOST = 3.0, 100, 0.010, 0.005

@@ -19,10 +19,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from classmark.experiments.graphs_rcv1 import Collection, collection
 from classmark.preferences.decompose import NAMES
 from classmark.progress import shown_by
 from classmark.rankers.loglinear import LogLinearRanker
+from reproductions.graphs_rcv1 import Collection, collection
 
 T = TypeVar("T")
 

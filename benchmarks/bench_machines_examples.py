@@ -24,7 +24,7 @@ import numpy as np
 from classmark.examples.query import ExampleQuery
 from classmark.machines.cluster import Machines
 from classmark.machines.rows import SpreadRows
-from classmark.machines.synthetic import Made, made_rows
+from classmark.machines.synthetic import SyntheticRows, synthetic_rows
 from classmark.sparse import Rows, stack
 
 WIDTH, LENGTH, EXAMPLES, HIDDEN = 100_000, 50, 100, 300
@@ -47,7 +47,7 @@ def main() -> None:
     asked = parser.parse_args()
     size, relevant = asked.rows // asked.workers, HIDDEN // asked.workers
     parts = [
-        Made(seed, size, WIDTH, LENGTH, relevant)
+        SyntheticRows(seed, size, WIDTH, LENGTH, relevant)
         for seed in range(1, asked.workers + 1)
     ]
     found: dict[str, Any] = {"rows": asked.rows, "workers": asked.workers, "cases": []}
@@ -58,7 +58,7 @@ def main() -> None:
             f"{len(spread):,} rows, {spread.nnz:,} values, made by "
             f"{asked.workers} workers in {time.perf_counter() - began:.1f} s"
         )
-        here = stack([made_rows(part) for part in parts])
+        here = stack([synthetic_rows(part) for part in parts])
         for case in CASES:
             if asked.method not in {None, case[0]}:
                 continue
@@ -74,7 +74,7 @@ def main() -> None:
 def compared(case: Any, here: Rows, spread: SpreadRows, repeat: int) -> dict[str, Any]:
     """Both by turns: seconds of ``fit``, and how good it is."""
     method, C, tol = case
-    P = made_rows(Made(0, EXAMPLES, WIDTH, LENGTH, EXAMPLES))
+    P = synthetic_rows(SyntheticRows(0, EXAMPLES, WIDTH, LENGTH, EXAMPLES))
     queries = [ExampleQuery(method, C=C, tol=tol) for _ in range(2)]
     seconds = [np.inf, np.inf]
     for turn in range(repeat + 1):

@@ -22,7 +22,7 @@ from bench_plm import table
 from numpy.typing import NDArray
 
 from classmark.datasets import load
-from classmark.judgments.labels import labels_from, number_labels
+from classmark.preferences.labels import labels_from, number_labels
 from classmark.rankers.online import MMP, CategoryPerceptron, OnlineRanker
 from classmark.sparse import Rows, stack, take
 

@@ -21,7 +21,7 @@ from scipy.sparse import random as random_sparse
 from sklearn.preprocessing import normalize
 
 from classmark import PreferenceRanker
-from classmark.experiments.figures import power_laws
+from classmark.evaluation.figures import power_laws
 from classmark.solvers.preference import Caps, ImplicitDual
 from classmark.sparse import rows_from
 

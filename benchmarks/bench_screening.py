@@ -25,16 +25,11 @@ import numpy as np
 from bench_stream import table
 
 from classmark.datasets import load
+from classmark.evaluation.screening import Simulated, draw_curves, mean_curve, simulate
 from classmark.examples.screening import Rule, Screening
-from classmark.experiments.screening import (
-    Simulated,
-    draw_curves,
-    mean_curve,
-    simulate,
-)
 from classmark.measures import paired_t_test
-from classmark.randomness import generator
 from classmark.sparse import Rows, rows_from
+from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
 
 BANDS = ((0.0065, 0.008), (0.0125, 0.0145))

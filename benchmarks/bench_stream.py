@@ -30,11 +30,10 @@ from stream_peers import ManySGD, Retrained, vowpal_wabbit
 
 from classmark import CategoryPerceptron, PreferenceRanker
 from classmark.datasets.dataset import one_of, where
-from classmark.experiments.running import RunningRocchio
-from classmark.experiments.stream import Replay, replay
+from classmark.evaluation.stream import Replay, RunningRocchio, replay
 from classmark.formats.jsonl import json_lines
-from classmark.randomness import generator
 from classmark.rankers.online import MMP
+from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.streaming import draw
 

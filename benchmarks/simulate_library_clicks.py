@@ -9,7 +9,7 @@ results of it: stemmed words, words as they are, titles only, and feedback (the 
 and the mean of its first five stemmed results). A ranking with fewer than ten hits is
 filled up from feedback. In one list of four, two neighbouring results change places.
 
-The user is the ``User`` of ``classmark.experiments.click_users`` with the numbers
+The user is the ``User`` of ``reproductions.click_model`` with the numbers
 below: judged 0 and not judged are the same to them, and clicks on the results of one
 list are independent of each other.
 """
@@ -25,12 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.datasets.library import library_folder, library_records
-from classmark.experiments.click_users import User
 from classmark.formats.jsonl import json_lines
 from classmark.formats.tables import rows
-from classmark.randomness import generator
 from classmark.text.analyzer import Analyzer
+from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
+from reproductions.click_model import User
 
 SEED = 1911
 IMPRESSIONS = 1_500

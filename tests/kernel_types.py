@@ -56,7 +56,8 @@ def _holds_kernels(alias):
 def _is_kernel(name):
     room, _, function = name.rpartition(".")
     source = compiled.PACKAGE / f"{room.replace('.', '/')}.py"
-    return source.exists() and f"@compiled\ndef {function}(" in source.read_text()
+    kernel = re.compile(rf"@(compiled|unchecked)\ndef {function}\(")
+    return source.exists() and kernel.search(source.read_text()) is not None
 
 
 class _Everything(dict):
@@ -90,6 +91,7 @@ def pytest_configure(config):
     before = compiled.declared()
     compiled.declared = lambda: before | {"types": _Everything()}
     machine_code.Door.check = _note
+    machine_code.Door.unchecked = lambda door: door
     if NOTES not in os.environ:
         notes = Path(str(config.rootpath), ".pytest_cache", "kernels.jsonl")
         notes.parent.mkdir(exist_ok=True)

@@ -8,7 +8,7 @@ import pytest
 
 from classmark.compiled import declared, is_plain, plain_kernels
 from classmark.compiling import compile_ahead
-from classmark.scores.kernels import fill, scores_of
+from classmark.kernels import fill, scores_of
 from kernel_types import kernels_called_by_python
 
 needs_machine_code = pytest.mark.skipif(is_plain(), reason="needs compiled kernels")

@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker as TaxonomyRanker
     from classmark.hierarchies.top_down import TopDownClassifier as TopDownClassifier
     from classmark.index.index import Index as Index
-    from classmark.judgments.clicks import click_preferences as click_preferences
     from classmark.links.pagerank import pagerank as pagerank
-    from classmark.losses.errors import ranking_error as ranking_error
     from classmark.ltr import LambdaMART as LambdaMART
     from classmark.ltr import ListNet as ListNet
     from classmark.ltr import PairwiseLogistic as PairwiseLogistic
@@ -46,6 +44,8 @@ if TYPE_CHECKING:
     from classmark.machines.rows import SpreadRows as SpreadRows
     from classmark.machines.searching import SpreadIndex as SpreadIndex
     from classmark.measures import accuracy_bound as accuracy_bound
+    from classmark.measures.ranking_errors import ranking_error as ranking_error
+    from classmark.preferences.clicks import click_preferences as click_preferences
     from classmark.preferences.decompose import decompose as decompose
     from classmark.preferences.graph import PreferenceGraph as PreferenceGraph
     from classmark.problems import Mistake as Mistake
@@ -96,7 +96,7 @@ _HOMES = {
     "TopDownClassifier": "classmark.hierarchies.top_down",
     "Vectorizer": "classmark.weighting.vectorizer",
     "accuracy_bound": "classmark.measures",
-    "click_preferences": "classmark.judgments.clicks",
+    "click_preferences": "classmark.preferences.clicks",
     "decompose": "classmark.preferences.decompose",
     "name_clusters": "classmark.clusters.naming",
     "near_duplicates": "classmark.clusters.duplicates",
@@ -104,7 +104,7 @@ _HOMES = {
     "pagerank": "classmark.links.pagerank",
     "prune_taxonomy": "classmark.hierarchies.pruning",
     "pruning_report": "classmark.hierarchies.pruning",
-    "ranking_error": "classmark.losses.errors",
+    "ranking_error": "classmark.measures.ranking_errors",
     "select_features": "classmark.weighting.selection",
     "select_over_queries": "classmark.ltr",
     "taxonomy_report": "classmark.hierarchies.report",
@@ -123,9 +123,9 @@ def __getattr__(name: str) -> Any:
         return import_module(f"classmark.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'classmark' has no attribute {name!r}")
-    found = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = found
-    return found
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -91,18 +91,18 @@ class Client:
         self, text: str = "", *, document: str = "", top: int = 5, why: int = 0
     ) -> list[Json]:
         """Categories for a text or a document, best first, with ``why`` words each."""
-        asked: Json = {"document": document} if document else {"text": text}
-        asked |= {"top": top, "why": why}
-        return list(self.call("POST", "/suggest", asked)["suggestions"])
+        body: Json = {"document": document} if document else {"text": text}
+        body |= {"top": top, "why": why}
+        return list(self.call("POST", "/suggest", body)["suggestions"])
 
     def suggest_many(
         self, texts: Sequence[str], *, top: int = 5, why: int = 0
     ) -> list[list[Json]]:
         """Categories for each of up to 256 texts."""
         items = [{"text": text} for text in texts]
-        said = {"items": items, "top": top, "why": why}
-        found = self.call("POST", "/suggest/batch", said)["items"]
-        return [each["suggestions"] for each in found]
+        body = {"items": items, "top": top, "why": why}
+        answers = self.call("POST", "/suggest/batch", body)["items"]
+        return [each["suggestions"] for each in answers]
 
     def decide(self, document: str, **said: Any) -> Json:
         """Decide on a document; it is on disk when this returns.
@@ -122,8 +122,8 @@ class Client:
 
     def next(self, after: str | None = None) -> str | None:
         """The next document for you; None: none waits."""
-        found: str | None = self.call("GET", "/next", after=after)["document"]
-        return found
+        document: str | None = self.call("GET", "/next", after=after)["document"]
+        return document
 
     def sheet(self, document: str, *, blind: bool = False) -> Json:
         """A document with its suggestions and what was said of it."""
@@ -158,9 +158,9 @@ class Client:
         """Every document in order of arrival, read page by page."""
         after: str | None = ""
         while after is not None:
-            found = self.call("GET", "/documents", after=after or None, top=page)
-            yield from found["documents"]
-            after = found["next"]
+            answer = self.call("GET", "/documents", after=after or None, top=page)
+            yield from answer["documents"]
+            after = answer["next"]
 
     def take_in(self, rows: Iterable[Json], wait: float = 30.0) -> Json:
         """Send documents with their labels, one after the other; all or none."""
@@ -176,8 +176,8 @@ class Client:
     def save(self, path: str, file: str, **query: Any) -> None:
         """Keep a file: /export/documents.csv, /backup, /like/1/found (format)."""
         answer = self._send("GET", _with_query(path, query))
-        with Path(file).open("xb") as kept:
-            copyfileobj(answer, kept)
+        with Path(file).open("xb") as out:
+            copyfileobj(answer, out)
 
     def categories(self, below: str | None = None, after: int = 0) -> Json:
         """The categories right below one, or at the top."""
@@ -189,8 +189,8 @@ class Client:
 
     def find_categories(self, words: str, top: int = 12) -> list[Json]:
         """Categories by words of their names or notes."""
-        found = self.call("GET", "/categories/find", words=words, top=top)
-        return list(found["categories"])
+        answer = self.call("GET", "/categories/find", words=words, top=top)
+        return list(answer["categories"])
 
     def add_category(self, category: str, **said: str) -> Json:
         """Add a category; said : label, parent, note, guideline."""
@@ -210,8 +210,8 @@ class Client:
 
     def mark(self, search: int, marks: Mapping[str, str], top: int = 20) -> Json:
         """Say of documents yes, no, skip or example; the rest is ranked anew."""
-        path, said = f"/like/{search}/mark", {"marks": dict(marks)}
-        return self.call("POST", path, said, top=top)
+        path, body = f"/like/{search}/mark", {"marks": dict(marks)}
+        return self.call("POST", path, body, top=top)
 
     def liked(self, search: int, top: int = 20) -> Json:
         """A search as it stands, with the query it learned."""
@@ -258,20 +258,20 @@ class Client:
             self._answer = line.getresponse()
         except (OSError, HTTPException) as problem:
             self.close()
-            said = f"{self.address} did not answer ({problem})"
-            raise _refused(said, "see whether it is being served") from problem
+            message = f"{self.address} did not answer ({problem})"
+            raise _refused(message, "see whether it is being served") from problem
         if self._answer.status >= 400:
             self._read(self._answer)
         return self._answer
 
     def _read(self, answer: HTTPResponse) -> Json:
         try:
-            found = dict(json.loads(answer.read() or b"{}"))
+            content = dict(json.loads(answer.read() or b"{}"))
         except (TypeError, ValueError):
-            found = {}
+            content = {}
         if answer.status >= 400:
-            raise Refused(answer.status, found)
-        return found
+            raise Refused(answer.status, content)
+        return content
 
     def _open(self) -> HTTPConnection:
         """The connection, or another where the server has closed it meanwhile."""
@@ -280,8 +280,10 @@ class Client:
         if unread or (line and line.sock and select([line.sock], [], [], 0)[0]):
             self.close()
         if self._connection is None:
-            made = HTTPSConnection if self._tls else HTTPConnection
-            self._connection = made(self._host, timeout=self.timeout, **self._tls)
+            connection_class = HTTPSConnection if self._tls else HTTPConnection
+            self._connection = connection_class(
+                self._host, timeout=self.timeout, **self._tls
+            )
         return self._connection
 
 
@@ -290,8 +292,8 @@ def _refused(message: str, remedy: str) -> Refused:
 
 
 def _with_query(path: str, query: Mapping[str, Any]) -> str:
-    asked = urlencode({k: v for k, v in query.items() if v is not None})
-    return f"{path}?{asked}" if asked else path
+    encoded = urlencode({k: v for k, v in query.items() if v is not None})
+    return f"{path}?{encoded}" if encoded else path
 
 
 def _in_path(text: str) -> str:

@@ -42,6 +42,15 @@ def compiled(function: F) -> F:
     return cast("F", Kernel(function))
 
 
+def unchecked(function: F) -> F:
+    """Make a kernel that is called without a look at its arguments' types.
+
+    For the one call of a query, where the look takes longer than a short query: the
+    caller makes the arguments, of exactly the one signature that is declared.
+    """
+    return cast("F", Kernel(function, is_checked=False))
+
+
 @contextmanager
 def plain_kernels() -> Iterator[None]:
     """Run kernels as plain Python within: for work too small to load numba for.
@@ -83,9 +92,9 @@ def declared() -> dict[str, Any]:
 class Kernel:
     """A function over arrays, compiled when it is first called."""
 
-    def __init__(self, plain: Callable[..., Any]) -> None:
+    def __init__(self, plain: Callable[..., Any], *, is_checked: bool = True) -> None:
         functools.update_wrapper(self, plain)
-        self.plain = cast("FunctionType", plain)
+        self.plain, self.is_checked = cast("FunctionType", plain), is_checked
         self.name = f"{plain.__module__.removeprefix('classmark.')}.{plain.__name__}"
 
     def __call__(self, *args: Any) -> Any:
@@ -100,7 +109,8 @@ class Kernel:
             return self.plain
         from classmark.machine_code import Door
 
-        return Door(self.name, self.linked(), types, cache_folder())
+        door = Door(self.name, self.linked(), types, cache_folder())
+        return door if self.is_checked else door.unchecked()
 
     @functools.cached_property
     def part(self) -> Any:

@@ -38,24 +38,24 @@ class Estimator:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; with ``deep`` also those of nested estimators."""
-        found: dict[str, Any] = {}
+        params: dict[str, Any] = {}
         for name in sorted(self._defaults()):
             value = getattr(self, name)
-            found[name] = value
+            params[name] = value
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
                 inner = value.get_params(deep=True).items()
-                found |= {f"{name}__{key}": held for key, held in inner}
-        return found
+                params |= {f"{name}__{key}": nested for key, nested in inner}
+        return params
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, those of a nested estimator as ``outer__inner``."""
-        known = self._defaults()
+        defaults = self._defaults()
         for path, value in params.items():
             name, nested, rest = path.partition("__")
-            if name not in known:
+            if name not in defaults:
                 raise Mistake(
                     f"{type(self).__name__} has no parameter {name!r}: "
-                    f"it has {', '.join(known) or 'none'}"
+                    f"it has {', '.join(defaults) or 'none'}"
                 )
             if nested:
                 getattr(self, name).set_params(**{rest: value})

@@ -272,7 +272,9 @@ class Panel:
     @property
     def labelled(self) -> list[Series]:
         """The series that have a name and a point."""
-        return [one for one in self.series if one.name and self.drawable(one.points)]
+        return [
+            curve for curve in self.series if curve.name and self.drawable(curve.points)
+        ]
 
     def drawable(self, points: Sequence[Point]) -> list[Point]:
         """The points that have a place on both axes."""
@@ -321,7 +323,7 @@ def svg(figure: Figure) -> str:
     width, height = figure.size
     inner = columns * width - 2 * EDGE
     labels: str = figure.labels if _fit_beside(figure) else "legend"
-    names = {tuple(one.name for one in panel.labelled) for panel in figure.panels}
+    names = {tuple(curve.name for curve in panel.labelled) for panel in figure.panels}
     title = shortened(figure.title, inner, TITLE)
     drawn = [text(EDGE, EDGE + TITLE - 2, title, font_size=TITLE)]
     top = EDGE + TITLE + 10.0
@@ -390,7 +392,7 @@ def scale(panel: Panel, which: str, first: float, last: float) -> Scale:
     which : "x" or "y".
     """
     axis = panel.x if which == "x" else panel.y
-    points = [p for one in panel.series for p in (*one.points, *one.rings)]
+    points = [p for curve in panel.series for p in (*curve.points, *curve.rings)]
     values = [p[which == "y"] for p in panel.drawable(points)]
     values += [end for end in (axis.low, axis.high) if end is not None]
     low, high = min(values, default=1.0), max(values, default=1.0)
@@ -476,15 +478,15 @@ def _thinned(places: Sequence[Point]) -> list[Point]:
 def _labels(panel: Panel, x: Scale, y: Scale, side: str) -> list[str]:
     """The name of each series in its colour beside its line, none upon another."""
     end, shift, anchor = (0, -9, "end") if side == "start" else (-1, 9, "start")
-    ends = [panel.drawable(one.points)[end] for one in panel.labelled]
+    ends = [panel.drawable(curve.points)[end] for curve in panel.labelled]
     heights = [y.at(up) for _, up in ends]
     places = spread(heights, ROW, y.last + FONT / 2, y.first - FONT / 2)
     drawn = []
-    for one, (across, _), place in zip(panel.labelled, ends, places, strict=True):
+    for curve, (across, _), place in zip(panel.labelled, ends, places, strict=True):
         at = x.at(across) + shift, place + RISE
         label = text(
-            *at, one.name, one.color, text_anchor=anchor, stroke=PAPER, stroke_width=4,
-            paint_order="stroke",
+            *at, curve.name, curve.color, text_anchor=anchor, stroke=PAPER,
+            stroke_width=4, paint_order="stroke",
         )  # fmt: skip
         drawn.append(label)
     return drawn
@@ -501,7 +503,7 @@ def _fit_beside(figure: Figure) -> bool:
 
 
 def _widest(series: Sequence[Series]) -> float:
-    return max((text_width(one.name) for one in series), default=0.0)
+    return max((text_width(curve.name) for curve in series), default=0.0)
 
 
 def _legend(
@@ -509,18 +511,18 @@ def _legend(
 ) -> tuple[list[str], int]:
     """Names in their colours, each behind a piece of its line; and how many rows."""
     drawn, rows, place = [], 0, math.inf
-    for one in series:
-        needed = 24 + min(text_width(one.name), width - 24)
+    for curve in series:
+        needed = 24 + min(text_width(curve.name), width - 24)
         if place + needed > left + width:
             rows, place = rows + 1, left
         middle = top + ROW * (rows - 0.5)
-        if one.dots:
-            drawn.append(circle((place + 9, middle), 4, fill=one.color))
+        if curve.dots:
+            drawn.append(circle((place + 9, middle), 4, fill=curve.color))
         else:
             ends = (place, middle), (place + 18, middle)
-            drawn.append(line(*ends, one.color, one.width, one.dash))
-        name = shortened(one.name, width - 24)
-        drawn.append(text(place + 24, middle + RISE, name, one.color))
+            drawn.append(line(*ends, curve.color, curve.width, curve.dash))
+        name = shortened(curve.name, width - 24)
+        drawn.append(text(place + 24, middle + RISE, name, curve.color))
         place += needed + 16
     return drawn, rows
 

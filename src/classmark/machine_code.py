@@ -87,12 +87,19 @@ class Door(CPUDispatcher):  # type: ignore[misc]
         with working(f"compiling {self.kernel}, once per version"):
             return super().compile(sig)
 
+    def unchecked(self) -> Any:
+        """Return the machine code of the one declared signature."""
+        (declared,) = self.declared
+        sig = tuple(parse_types(declared))
+        self.compile(sig)
+        return self.overloads[sig].entry_point
+
     def check(self, sig: Any) -> None:
         """Refuse dtypes that are not declared."""
-        asked = " ".join(type_name(t) for t in sig)
-        if _dtypes(asked) not in map(_dtypes, self.declared):
+        signature = " ".join(type_name(t) for t in sig)
+        if _dtypes(signature) not in map(_dtypes, self.declared):
             raise TypeError(
-                f"the kernel {self.kernel} is called with the types\n  {asked}\n"
+                f"the kernel {self.kernel} is called with the types\n  {signature}\n"
                 "but kernels.json declares\n  " + "\n  ".join(self.declared)
             )
 

@@ -14,17 +14,17 @@ class Mistake(ValueError):
     """Input that cannot be used; the message names it and says what to do."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A mistake may be made on another machine: it comes back as it is."""
+        """Pickle the message and all attributes: mistakes cross machines."""
         return _again, (type(self), self.args, vars(self))
 
 
 def _again(
     kind: type[Mistake], args: tuple[Any, ...], facts: dict[str, Any]
 ) -> Mistake:
-    found = kind.__new__(kind, *args)
-    found.args = args
-    vars(found).update(facts)
-    return found
+    mistake = kind.__new__(kind, *args)
+    mistake.args = args
+    vars(mistake).update(facts)
+    return mistake
 
 
 class UnreadableFile(Mistake):
@@ -47,9 +47,9 @@ class MissingExtra(Mistake):
     Parquet files need an extra package: pip install 'classmark[parquet]'
     """
 
-    def __init__(self, what: str, extra: str) -> None:
+    def __init__(self, feature: str, extra: str) -> None:
         super().__init__(
-            f"{what} need an extra package: pip install 'classmark[{extra}]'"
+            f"{feature} need an extra package: pip install 'classmark[{extra}]'"
         )
 
 

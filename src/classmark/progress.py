@@ -1,7 +1,7 @@
-"""Progress that anyone may report and only a display shows.
+"""Progress reports of long loops.
 
-Library code wraps its long loops in :func:`track`; nothing happens unless a skin has
-installed a display (the command line does, when its output is a terminal).
+Library code wraps its long loops in :func:`track`; nothing is shown unless a display is
+installed (the command line does so when its output is a terminal).
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ T = TypeVar("T")
 
 
 class Display(Protocol):
-    """What a skin offers: wrap an iterable and show how far it is."""
+    """Wraps an iterable and shows how far it is."""
 
-    def track(self, items: Iterable[T], what: str, total: int | None) -> Iterator[T]:
+    def track(self, items: Iterable[T], title: str, total: int | None) -> Iterator[T]:
         """Yield the items, showing progress."""
 
 
 _display: ContextVar[Display | None] = ContextVar("display", default=None)
 
 
-def track(items: Iterable[T], what: str, total: int | None = None) -> Iterable[T]:
-    """Yield the items; tell the installed display, if any, how far we are."""
+def track(items: Iterable[T], title: str, total: int | None = None) -> Iterable[T]:
+    """Yield the items; the installed display, if any, shows progress."""
     display = _display.get()
-    return items if display is None else display.track(items, what, total)
+    return items if display is None else display.track(items, title, total)
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
+def working(title: str) -> Iterator[None]:
     """Report a piece of work that has no parts to count."""
-    for _ in track((None,), what):
+    for _ in track((None,), title):
         yield
 
 

@@ -113,8 +113,8 @@ def cut(ranking: Ranking, k: int) -> Ranking:
     """
     if k < 0:
         raise Mistake(f"k is {k}: give 0 or more")
-    kept = ranking.ranks() <= k
-    return Ranking(ranking.queries[kept], ranking.items[kept], ranking.scores[kept])
+    mask = ranking.ranks() <= k
+    return Ranking(ranking.queries[mask], ranking.items[mask], ranking.scores[mask])
 
 
 def merge(rankings: Sequence[Ranking], k: int | None = None) -> Ranking:

@@ -7,7 +7,7 @@ uint32 needs no test for negative indices and runs at the speed of C).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 Float = np.float32 | np.float64
 BLOCK = 1 << 16  # values looked at in one go
+
+
+class RowArrays(NamedTuple):
+    """The arrays of ``Rows``."""
+
+    starts: Array
+    columns: Array
+    values: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,11 @@ class Rows:
     def nnz(self) -> int:
         """How many values are stored."""
         return int(self.starts[-1])
+
+    @property
+    def arrays(self) -> RowArrays:
+        """The arrays, as kernels take them."""
+        return RowArrays(self.starts, self.columns, self.values)
 
     def row(self, i: int) -> tuple[NDArray[np.uint32], Array]:
         """Columns and values of row ``i``."""
@@ -162,18 +175,18 @@ def stack(parts: list[Rows]) -> Rows:
 
 
 def keep_columns(rows: Rows, columns: ArrayLike) -> Rows:
-    """Only the given columns (sorted), renumbered from 0."""
-    wanted = np.asarray(columns, dtype=np.int64)
+    """Select columns (sorted); they are renumbered from 0."""
+    selected = np.asarray(columns, dtype=np.int64)
     number = np.full(rows.width, -1, np.int64)
-    number[wanted] = np.arange(len(wanted))
-    kept = number[rows.columns]
-    mask = kept >= 0
+    number[selected] = np.arange(len(selected))
+    renumbered = number[rows.columns]
+    mask = renumbered >= 0
     counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
     return Rows(
         counted[rows.starts],
-        kept[mask].astype(np.uint32),
+        renumbered[mask].astype(np.uint32),
         rows.values[mask],
-        len(wanted),
+        len(selected),
     )
 
 

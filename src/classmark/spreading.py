@@ -1,8 +1,8 @@
-"""Work that anyone may part and only machines spread.
+"""Independent tasks, run here or on several machines.
 
-Library code that does the same to many independent things (folds, settings, nodes)
-says so with :func:`spread`; it is done here, one after the other, unless somebody has
-brought machines (:func:`spread_by`; ``classmark.machines`` has them).
+Library code hands many independent tasks (folds, settings, nodes) to :func:`spread`.
+They run here, one after the other, unless a spreader is installed (:func:`spread_by`;
+``classmark.machines`` has them).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Work = Callable[..., T]
 
 
 class Spreader(Protocol):
-    """Who does many things at once, with how many workers, in which memory.
+    """Runs many tasks at once on workers.
 
     memory : the least that a worker may take, in bytes; 0: no limit.
     """
@@ -49,19 +49,19 @@ def spread(
     work: Work[T],
     tasks: Sequence[Any],
     shared: Sequence[Any] = (),
-    what: str = "tasks",
+    title: str = "tasks",
 ) -> list[T]:
     """Do ``work(task, *shared)`` for every task; the results in the tasks' order.
 
-    work : a function of a module, the same for all;  shared : what every task needs,
-    sent to each machine once. On which machine a task is done, and when, must not
-    matter to its result.
+    work : a function of a module, the same for all;  shared : arguments that all tasks
+    have in common, sent to each machine once;  title : of the progress bar. The result
+    of a task must not depend on where and when it runs.
 
     >>> spread(pow, [2, 3], [2])
     [4, 9]
     """
-    found = dict(track(_done(work, tasks, shared), what, len(tasks)))
-    return [found[number] for number in range(len(tasks))]
+    results = dict(track(_done(work, tasks, shared), title, len(tasks)))
+    return [results[number] for number in range(len(tasks))]
 
 
 def _done(
@@ -76,13 +76,13 @@ def _done(
 
 
 def spreader() -> Spreader | None:
-    """Whoever spreads here, for work that has to be cut to measure."""
+    """The installed spreader, or None."""
     return _spreader.get()
 
 
 @contextmanager
 def spread_by(spreader: Spreader) -> Iterator[None]:
-    """Let ``spreader`` do everything that is spread inside."""
+    """Use ``spreader`` for all tasks spread inside."""
     token = _spreader.set(spreader)
     try:
         yield

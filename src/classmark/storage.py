@@ -176,10 +176,10 @@ class Generations:
             return None
         name = pointer.read_text(encoding="utf-8", errors="replace").strip()
         if not name.isdigit() or not (self.folder / name).is_dir():
-            known = ", ".join(str(n) for n in self.numbers()) or "none"
+            complete = ", ".join(str(n) for n in self.numbers()) or "none"
             raise DamagedFolder(
                 f"{pointer} names generation {name!r}, which is not there "
-                f"(complete: {known}): write the number of a complete one into it"
+                f"(complete: {complete}): write the number of a complete one into it"
             )
         return self.folder / name
 
@@ -237,9 +237,9 @@ def _completed(path: Path, file: BinaryIO, kind: np.dtype[Any]) -> dict[str, int
 
 def let_go(array: Array) -> None:
     """Give the pages of a mapped array back; they are read again when touched."""
-    held = getattr(array, "_mmap", None)
-    if held is not None and hasattr(mmap, "MADV_DONTNEED"):
-        held.madvise(mmap.MADV_DONTNEED)
+    mapping = getattr(array, "_mmap", None)
+    if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapping.madvise(mmap.MADV_DONTNEED)
 
 
 def _read_array(folder: Path, name: str, facts: Mapping[str, int]) -> Array:

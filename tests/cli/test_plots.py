@@ -26,7 +26,7 @@ def test_evaluate_draws_without_matplotlib(run, tmp_path, monkeypatch):
 
 
 def test_a_reproduction_says_what_to_install_before_it_begins(run, monkeypatch):
-    monkeypatch.setattr("classmark.experiments.paper_figures.find_spec", lambda _: None)
+    monkeypatch.setattr("reproductions.report.find_spec", lambda _: None)
     code, out, err = run("reproduce", "graphs-rcv1")
     assert (code, out) == (2, "")
     assert "need an extra package: pip install 'classmark[plots]'" in err

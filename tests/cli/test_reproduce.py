@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from classmark.experiments import reproduce
-from classmark.experiments.graphs_rcv1 import PAPER, Row, Table
-from classmark.experiments.plm_reuters import MAPPINGS, RANKS, Curves
-from classmark.experiments.plm_reuters import Row as Curve
+import reproductions
 from classmark.preferences.decompose import NAMES
+from reproductions.graphs_rcv1 import PAPER, Row, Table
+from reproductions.plm_reuters import MAPPINGS, RANKS, Curves
+from reproductions.plm_reuters import Row as Curve
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def quick(monkeypatch):
         for at, name in enumerate(MAPPINGS)
     ]
     curves = Curves(lines, 20, 10, 30, ["dom is above svm: does not hold"])
-    monkeypatch.setattr(reproduce, "graphs_rcv1", lambda _: table)
-    monkeypatch.setattr(reproduce, "plm_reuters", lambda _: curves)
+    monkeypatch.setattr("reproductions.graphs_rcv1.graphs_rcv1", lambda _: table)
+    monkeypatch.setattr("reproductions.plm_reuters.plm_reuters", lambda _: curves)
 
 
 @pytest.mark.needs("matplotlib")
@@ -62,7 +62,7 @@ def test_an_unknown_name_lists_the_known_ones(run, tmp_path):
 
 def test_the_help_names_every_experiment(run):
     said = "".join(run("reproduce", "--help")[1].split())
-    assert [name for name in reproduce.EXPERIMENTS if name not in said] == []
+    assert [name for name in reproductions.PAPERS if name not in said] == []
 
 
 def test_the_file_of_values_is_json(run):

@@ -20,7 +20,7 @@ QUICK = [
         "screen status",
         "screen status --all",
     ],
-    ["users list .", "tokens list .", "backup . all.zip"],
+    ["users list .", "tokens list .", "backup . all.zip", "restore all.zip again"],
 ]
 
 

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 from classmark import ExampleQuery
 from classmark.examples import auto
-from classmark.examples.problem import given as taken
+from classmark.examples.problem import training_set
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 
@@ -232,7 +232,7 @@ def test_kernels_are_like_the_linear_query_in_their_own_space(kernel):
     rng = np.random.default_rng(9)
     P, U = unit(rng, 5), unit(rng, 20)
     query = ExampleQuery("balanced", kernel=kernel, tol=1e-6).fit(P, U)
-    from classmark.scores.similarity import Kernel, features_of
+    from classmark.solvers.similarity import Kernel, features_of
 
     Z = features_of(Kernel(kernel)(np.vstack([P, U]), None))
     linear = ExampleQuery("balanced", tol=1e-6).fit(Z[:5], Z[5:])
@@ -336,7 +336,7 @@ def test_mistakes_are_named(act, message):
 def test_the_given_documents_are_left_as_they_are():
     rng = np.random.default_rng(14)
     P, U, _ = topic(rng, 3, 50, 5)
-    held = taken(P, U)
+    held = training_set(P, U)
     copies = held.U.values.copy()
     ExampleQuery().fit(held.P, held.U).partial_fit(no=held.P)
     assert np.array_equal(held.U.values, copies)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from classmark.evaluation.screening import draw_curves, mean_curve, simulate
 from classmark.examples.online import RelevanceQuery
 from classmark.examples.screening import Rule, Screening
-from classmark.experiments.screening import draw_curves, mean_curve, simulate
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from defusedxml.ElementTree import fromstring
 
-from classmark.experiments.figures import (
+from classmark.evaluation.figures import (
     learning_curves,
     learning_panel,
     power_laws,
@@ -293,7 +293,7 @@ def test_commands_draw_without_matplotlib(tmp_path):
         "import classmark.workbench.evaluating, classmark.workbench.tuning\n"
         "import classmark.workbench.streaming, classmark.workbench.screened\n"
         "import classmark.workbench.taxonomy_report, classmark.workbench.rankers\n"
-        "from classmark.experiments.figures import rank_curves\n"
+        "from classmark.evaluation.figures import rank_curves\n"
         "rank_curves({'plm': [0.5, 1.0]}, Path(sys.argv[1]), 'Ranks')\n"
     )
     path = tmp_path / "ranks.svg"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from classmark.datasets.library import library_records
-from classmark.experiments.ranker_learners import NAMES
 from classmark.ltr.features import FEEDBACK, PLAIN
+from classmark.ltr.training import NAMES
 from classmark.workbench.importing import import_records
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings

@@ -119,12 +119,12 @@ def test_without_doubt_the_base_answers(learned, limits):
 def test_an_answer_does_not_depend_on_its_company(learned, monkeypatch):
     model, X, y, T, _ = learned
     expected = model.predict(T)
-    model.pairs_.kept.clear()
+    model.pairs_.cache.clear()
     assert model.predict(T[::-1])[::-1] == expected
     monkeypatch.setattr(voting, "KEPT", 1)
-    model.pairs_.kept.clear()
+    model.pairs_.cache.clear()
     assert model.predict(T) == expected
-    assert len(model.pairs_.kept) == 1
+    assert len(model.pairs_.cache) == 1
     monkeypatch.setattr("classmark.hierarchies.rerank.CELLS", 10)
     assert model.predict(T) == expected
     assert RareCategoryReranker(delta=0.6).fit(X, y).predict(T) == expected

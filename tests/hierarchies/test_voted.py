@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from classmark.hierarchies.rerank import RareCategoryReranker, VotedRanker, Votes
-from classmark.judgments.labels import labels_from
+from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.rocchio import Rocchio
 from classmark.sparse import rows_from

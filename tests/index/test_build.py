@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.corpus.documents import Document
-from classmark.index.build import Setup, build_segment, bytes_of, entries
+from classmark.index.build import Setup, build_segment, entries
 from classmark.index.index import Index
 from classmark.problems import Mistake
 from classmark.text.analyzer import Analyzer
 from classmark.text.tokens import words
+from classmark.validation import byte_size
 from oracles.indexed import fielded, plain
 
 ANALYZER = Analyzer()
@@ -135,8 +136,8 @@ def test_what_is_no_document_is_refused_by_its_place(documents, message, tmp_pat
 
 @pytest.mark.parametrize("given", ["much", "12 XB", -1, True, None, 2.5])
 def test_memory_that_is_none_is_refused(given):
-    with pytest.raises(Mistake, match="give for instance"):
-        bytes_of(given)
+    with pytest.raises(Mistake, match="give a size such as"):
+        byte_size(given)
 
 
 def test_too_little_memory_is_refused(tmp_path):

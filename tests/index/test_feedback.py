@@ -13,9 +13,9 @@ from classmark.index.asking import ask, question
 from classmark.index.feedback import (
     FEEDBACK,
     RM3,
-    Found,
     Information,
     Rocchio,
+    TopDocuments,
     expand,
     feedback_from,
     terms_of,
@@ -96,7 +96,7 @@ def field():
 
 
 def first(items, scores, model="bm25"):
-    return Found(np.array(items), np.array(scores), model)
+    return TopDocuments(np.array(items), np.array(scores), model)
 
 
 def test_rocchio_by_hand(field):
@@ -173,7 +173,9 @@ def test_the_same_scoring_runs_the_longer_query(index, name):
     hits = ask(index, "wax", feedback=feedback)
     assert hits[0].id == "b"
     assert len(hits) > 1
-    assert hits == Searcher(index.field(), names=index.id).search(asked.wanted["text"])
+    assert hits == Searcher(index.field(), names=index.id).search(
+        asked.term_weights["text"]
+    )
     assert ask(index, "unknown", feedback=feedback) == []
     assert ask(index, "wax -honey", feedback=feedback) == []
 
@@ -188,16 +190,16 @@ def test_feedback_keeps_fields_and_filters(tmp_path):
         ],
     )
     asked = question(index, "+title:honey wax", feedback=RM3(0.5, 1, 2))
-    assert "honey" not in asked.wanted["body"]
-    assert "honey" in asked.wanted["title"]
-    assert "bee" in asked.wanted["title"]
+    assert "honey" not in asked.term_weights["body"]
+    assert "honey" in asked.term_weights["title"]
+    assert "bee" in asked.term_weights["title"]
     assert [hit.id for hit in asked.answer()] == ["a"]
 
 
 def test_information_of_few_terms_is_that_of_each():
     rows = [[1, 1, 2, 1], [1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 2], [0, 0, 0, 0]]
     made = field_of(rows_from(rows), ["a", "b", "c", "d"])
-    one = Found(np.array([0]), np.array([1.0]), "bm25")
+    one = TopDocuments(np.array([0]), np.array([1.0]), "bm25")
     weights = Information(terms=9).expand(Prepared(made), {0: 1.0}, one)
     searcher = Searcher(made)
     parts = [searcher.explain([term], 0, "lgd").score for term in "abcd"]

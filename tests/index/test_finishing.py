@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.index import kernels_pruning as finishing
+from classmark.index.kernels_models import Final, Scoring
 from oracles import finishing as slow_finishing
 
 WORLD = np.array([50.0, 900.0, 18.0, 0.8, 0.5, 0.5])
@@ -21,16 +22,17 @@ def postings(seed, n=60):
 @given(st.integers(0, 2**32 - 1), st.floats(0.0, 3.0))
 def test_known_items_are_added_to(seed, reach):
     items, counts, x, acc = postings(seed)
-    data, span, found = (items, counts, x), np.array([0, len(items)]), []
+    terms, found = (np.array([[0, len(items)]]), np.array([0.7]), np.array([0.3])), []
+    scoring = Scoring(0, WORLD, x, items, counts, *terms)
     acc, known = abs(acc), np.flatnonzero(acc).astype(np.uint32)
     acc[acc == 0.0] = -0.0
-    rule = (np.arange(60) % 7 > 0, np.linspace(-1.0, 1.0, 60), 0.5, 0.1)
+    final = Final(np.arange(60) % 7 > 0, np.linspace(-1.0, 1.0, 60), 0.5, 0.1)
     for room in (finishing, slow_finishing):
         read, looked, touched = acc.copy(), acc.copy(), np.append(known, known[:1])
-        room.add_known(0, WORLD, 0.7, 0.3, data, span, read)
-        room.look_up(0, WORLD, 0.7, 0.3, data, span, looked, touched, len(known))
+        room.add_known(scoring, 0, read)
+        room.look_up(scoring, 0, looked, touched[: len(known)])
         np.testing.assert_array_equal(read, looked)
-        n = room.keep_near(touched, len(known), read, rule, reach)
-        top = room.peak(0, WORLD, 0.3, data, 0, len(items))
+        n = room.keep_near(touched, len(known), read, final, reach)
+        top = room.peak(scoring, 0)
         found.append((touched[:n].tolist(), np.append(read, top).round(9).tolist()))
     assert found[0] == found[1]

@@ -11,6 +11,7 @@ from classmark.index import kernels_search as finding
 from classmark.index import kernels_topk as fast
 from classmark.index import kernels_topk as heaps
 from classmark.index import kernels_vectors as vectors
+from classmark.index.kernels_models import Final, Heap, Scoring
 from classmark.index.models import MODELS
 from classmark.index.plans import Prepared
 from oracles import finding as slow_finding
@@ -33,6 +34,16 @@ def postings(seed, n=60):
     return items, counts, rng.uniform(0.2, 4.0, n), acc
 
 
+def scoring_of(code, items, counts, x, a=0.7, b=0.4):
+    """The scoring of a query of one term."""
+    terms = np.array([[0, len(items)]]), np.array([a]), np.array([b])
+    return Scoring(code, WORLD, x, items, counts, *terms)
+
+
+def empty_heap(k):
+    return Heap(np.zeros(k, np.int64), np.zeros(k))
+
+
 def test_untouched_is_minus_zero():
     for value in (0.0, -0.0, 1.0, -1e-300):
         assert fast.is_untouched(value) == slow.is_untouched(value)
@@ -40,13 +51,14 @@ def test_untouched_is_minus_zero():
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3))), st.integers(0, 5))
 def test_the_heap_keeps_the_best(entries, k):
-    ours, theirs = (np.zeros(k, np.int64), np.zeros(k)), (np.zeros(k, int), np.zeros(k))
+    ours, theirs = empty_heap(k), empty_heap(k)
     size = other = 0
     for d, s in entries:
-        size = heaps.push(*ours, size, d, float(s))
-        other = slow_heaps.push(*theirs, other, d, float(s))
-    heaps.sort_heap(*ours, size)
-    slow_heaps.sort_heap(*theirs, other)
+        size = heaps.push(ours, size, d, float(s))
+        other = slow_heaps.push(theirs, other, d, float(s))
+        assert heaps.bar_of(ours, size) == slow.bar_of(theirs, other)
+    heaps.sort_heap(ours, size)
+    slow_heaps.sort_heap(theirs, other)
     assert size == other
     for mine, plain in zip(ours, theirs, strict=True):
         assert mine[:size].tolist() == plain[:size].tolist()
@@ -59,10 +71,11 @@ def test_parts_are_added(model, seed):
     x = x * 100 if model.name == "dph" else x
     plain, listed, noted = acc.copy(), acc.copy(), np.zeros((2, 70), np.uint32)
     end = len(items) - 1 if len(items) else 0
-    shared = (model.code, 0.7, 0.4, WORLD, items, counts, x)
-    fast.add_parts(*shared, acc, 0, end)
-    n = fast.list_parts(*shared, listed, 0, end, noted[0], 2)
-    assert n == slow.list_parts(*shared, plain, 0, end, noted[1], 2)
+    scoring = scoring_of(model.code, items, counts, x)
+    assert fast.is_ratio(scoring, 0) == slow.is_ratio(scoring, 0)
+    fast.add_parts(scoring, 0, 0, end, acc)
+    n = fast.list_parts(scoring, 0, 0, end, listed, noted[0], 2)
+    assert n == slow.list_parts(scoring, 0, 0, end, plain, noted[1], 2)
     np.testing.assert_array_equal(noted[0, 2:n], noted[1, 2:n])
     np.testing.assert_array_equal(acc, listed)
     np.testing.assert_allclose(acc, plain, rtol=1e-9, atol=1e-12)
@@ -72,9 +85,10 @@ def test_parts_are_added(model, seed):
 def test_inner_loops(seed):
     items, counts, x, acc = postings(seed)
     plain, listed, noted = acc.copy(), acc.copy(), np.zeros((2, 70), np.uint32)
-    fast.add_ratio(0.7, items, counts, x, acc, 0, len(items))
-    n = fast.list_ratio(0.7, items, counts, x, listed, 0, len(items), noted[0], 0)
-    m = slow.list_ratio(0.7, items, counts, x, plain, 0, len(items), noted[1], 0)
+    term = (scoring_of(0, items, counts, x), 0, 0, len(items))
+    fast.add_ratio(*term, acc)
+    n = fast.list_ratio(*term, listed, noted[0], 0)
+    m = slow.list_ratio(*term, plain, noted[1], 0)
     assert noted[0, :n].tolist() == noted[1, :m].tolist()
     np.testing.assert_array_equal(acc, listed)
     np.testing.assert_allclose(acc, plain)
@@ -93,7 +107,7 @@ def test_selection(seed, k, deleted, owned):
     rng = np.random.default_rng(seed)
     acc = np.where(rng.random(60) < 0.4, -0.0, rng.integers(-2, 3, 60) * 0.5 + 0.0)
     acc = np.where(np.signbit(acc) & (acc == 0), -0.0, acc)
-    rule = (
+    final = Final(
         rng.random(60) < 0.7 if deleted else np.empty(0, bool),
         rng.integers(0, 3, 60) * 1.0 if owned else np.empty(0),
         0.5,
@@ -103,12 +117,12 @@ def test_selection(seed, k, deleted, owned):
     touched = np.concatenate([touched, touched[:3]]).astype(np.uint32)
     found = []
     for room in (fast, slow):
-        state, out = acc.copy(), (np.zeros(k, np.int64), np.zeros(k))
-        n = room.select_all(state, False, rule, *out)
+        state, out = acc.copy(), empty_heap(k)
+        n = room.select_all(state, False, final, out)
         found.append([part[:n].tolist() for part in out])
         state = acc.copy()
-        n = room.select_listed(state, touched, len(touched), rule, 0, out)
-        heaps.sort_heap(*out, n)
+        n = room.select_listed(state, touched, len(touched), final, 0, out)
+        heaps.sort_heap(out, n)
         found.append([part[:n].tolist() for part in out])
         assert np.signbit(state).all()
         assert not state.any()
@@ -122,20 +136,19 @@ def test_the_last_list_finishes(model, seed, k, deleted, owned):
     items, counts, x, acc = postings(seed)
     rng = np.random.default_rng(seed)
     x = x * 100 if model.name == "dph" else x
-    rule = (
+    final = Final(
         rng.random(60) < 0.7 if deleted else np.empty(0, bool),
         rng.integers(0, 3, 60) * 1.0 if owned else np.empty(0),
         0.5,
         -1.0,
     )
-    finish = (0.7, items, counts, x), (model.code, 0.7, 0.4, WORLD, items, counts, x)
-    for name, shared in zip(("finish_ratio", "finish_parts"), finish, strict=True):
+    scoring = scoring_of(model.code, items, counts, x)
+    for name in ("finish_ratio", "finish_parts"):
         found = []
         for room in (fast, slow):
-            state, heap = acc.copy(), (np.zeros(k, np.int64), np.zeros(k))
-            span = (state, 0, len(items), rule, 0, heap)
-            n = getattr(room, name)(*shared, *span)
-            heaps.sort_heap(*heap, n)
+            state, heap = acc.copy(), empty_heap(k)
+            n = getattr(room, name)(scoring, 0, state, final, 0, heap)
+            heaps.sort_heap(heap, n)
             assert not state[items].any()
             found.append([heap[0][:n].tolist(), heap[1][:n].round(9).tolist()])
         assert found[0][1] == pytest.approx(found[1][1], abs=1e-8)
@@ -146,10 +159,10 @@ def test_the_last_list_finishes(model, seed, k, deleted, owned):
 def test_selection_of_every_item(seed, k):
     rng = np.random.default_rng(seed)
     acc = np.where(rng.random(40) < 0.5, -0.0, rng.integers(-1, 2, 40) * 1.0)
-    rule, found = (np.empty(0, bool), np.empty(0), 1.0, 0.0), []
+    final, found = Final(np.empty(0, bool), np.empty(0), 1.0, 0.0), []
     for room in (fast, slow):
-        out = np.zeros(k, np.int64), np.zeros(k)
-        n = room.select_all(acc.copy(), True, rule, *out)
+        out = empty_heap(k)
+        n = room.select_all(acc.copy(), True, final, out)
         found.append([part[:n].tolist() for part in out])
     assert found[0] == found[1]
     assert len(found[0][0]) == min(k, 40)
@@ -177,22 +190,18 @@ def test_block_statistics():
 def test_finding_is_the_slow_way(way):
     field = Prepared(field_from(counts_of(5, 300, 8, 0.4)))
     plan = field.plan("dirichlet", {"mu": 20.0})
-    query = field.asked(["t003", "t000", "t003"])
-    lists, bounds = (field.whole.items, field.whole.counts), field.blocks[1:]
-    shared = (*lists, field.table, plan.world, plan.x, *bounds)
-    rest = (field.alive, plan.extra, plan.most_extra, plan.peaks, way)
+    query = field.packed_query(["t003", "t000", "t003"])
     found = []
     for room in (finding, slow_finding):
-        acc, touched = np.full(300, -0.0), np.zeros(301, np.uint32)
-        out, sizes = (np.zeros(24, np.int64), np.zeros(24)), np.array([4, 4])
-        many = (*shared, *rest, acc, touched, *out)
-        assert room.find(plan.model.code, np.tile(query, 2), sizes, *many) == 12
+        scratch = finding.Scratch(np.full(300, -0.0), np.zeros(301, np.uint32))
+        shared = (field.postings, plan.ready._replace(strategy=way), scratch)
+        out, sizes = empty_heap(24), np.array([4, 4])
+        assert room.find(np.tile(query, 2), sizes, *shared, out) == 12
         assert sizes.tolist() == [12, 12]
         np.testing.assert_array_equal(out[0][:12], out[0][12:])
-        one = out[0][:12].copy(), out[1][:12].copy()
-        each = (*shared, *rest, acc, touched, *one)
-        assert room.find_one(plan.model.code, query, *each) == 12
-        np.testing.assert_array_equal(one[0], out[0][12:])
+        single = empty_heap(12)
+        assert room.find_one(query, *shared, single) == 12
+        np.testing.assert_array_equal(single.items, out[0][12:])
         found.append(out)
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_allclose(found[0][1], found[1][1])
@@ -201,33 +210,33 @@ def test_finding_is_the_slow_way(way):
 def test_pieces_of_finding():
     field = Prepared(field_from(counts_of(6, 90, 5, 0.4)))
     asked = field.ask(["t001", "t004"], ("kl", {"mu": 30.0}))
-    code, world = asked.plan.model.code, asked.plan.world
+    scoring, ready = asked.scoring, asked.plan.ready
     query = np.zeros((2, 2), int), np.zeros(2), np.zeros(2)
     lists, places = field.lists(asked.query)
     table = field.table_of(asked.query, lists)
     scale, offset, _ = slow_finding.prepare(
-        code, places, asked.query.weights, table, world, np.zeros(2, int), query
-    )
-    for mine, plain in zip(asked.terms, query, strict=True):
+        ready.code, places, asked.query.weights, table, ready.world,
+        np.zeros(2, int), query,
+    )  # fmt: skip
+    for mine, plain in zip(scoring[-3:], query, strict=True):
         np.testing.assert_allclose(mine, plain)
     assert (scale, offset) == pytest.approx((asked.scale, asked.offset))
     ours, theirs = np.full(90, -0.0), np.full(90, -0.0)
-    finding.accumulate(code, world, asked.terms, asked.data, ours)
-    slow_finding.accumulate(code, world, asked.terms, asked.data, theirs)
+    finding.accumulate(scoring, ours)
+    slow_finding.accumulate(scoring, theirs)
     np.testing.assert_allclose(ours, theirs)
     for d in range(90):
         ours, theirs = np.zeros(2), np.zeros(2)
-        one = (code, world, asked.terms, asked.data, d)
-        assert finding.parts_of(*one, ours) == slow_finding.parts_of(*one, theirs)
+        occurs = slow_finding.parts_of(scoring, d, theirs)
+        assert finding.parts_of(scoring, d, ours) == occurs
         np.testing.assert_allclose(ours, theirs)
-    rule, best = (field.alive, asked.plan.extra, scale, offset), []
-    most = scale * asked.plan.most_extra + offset
+    final, best = Final(field.alive, ready.extra, scale, offset), []
+    most = scale * ready.most_extra + offset
     for room in (pruning, slow_pruning):
-        heap = np.zeros(7, np.int64), np.zeros(7)
+        heap = empty_heap(7)
         n = room.find_pruned(
-            code, world, asked.terms, asked.data, rule, places, tuple(field.blocks),
-            most, np.full(90, -0.0), heap,
-        )  # fmt: skip
+            scoring, final, places, field.blocks, most, np.full(90, -0.0), heap
+        )
         best.append((n, heap[0].tolist()))
     assert best[0] == best[1]
 
@@ -241,37 +250,34 @@ def test_find_vector(seed, every, unit):
     extra, alive = rng.normal(size=40), rng.random(40) < 0.8
     found = []
     for room in (vectors, slow_vectors):
-        out = np.zeros(9, np.int64), np.zeros(9)
+        out, final = empty_heap(9), Final(alive, extra, 1.0, 0.0)
         n = room.find_vector(
-            weights, places, *field.whole, x, alive, extra, every, np.full(40, -0.0),
-            *out,
-        )  # fmt: skip
+            weights, places, tuple(field.whole), x, final, every, np.full(40, -0.0), out
+        )
         found.append((out[0][:n].tolist(), out[1][:n].round(9).tolist()))
     assert found[0] == found[1]
 
 
 def finished(room, field, asked):
     """What a room finds by accumulating all terms but the last; None: no bar."""
-    one = (asked.plan.model.code, asked.plan.world, asked.terms, asked.data)
-    spans, a, b = asked.terms
-    rule = (field.alive, asked.plan.extra, asked.scale, asked.offset)
-    own, last = asked.scale * asked.plan.most_extra + asked.offset, len(a) - 1
+    scoring, ready = asked.scoring, asked.plan.ready
+    final = Final(field.alive, ready.extra, asked.scale, asked.offset)
+    own, last = asked.scale * ready.most_extra + asked.offset, len(scoring.a) - 1
     acc, touched, n = np.full(600, -0.0), np.zeros(601, np.uint32), 0
-    peaks, rest = np.full(9, np.nan), np.zeros(len(a) + 1)
-    room.bound_rest(*one, asked.query.numbers, peaks, rest)
-    for i in range(last):
-        span = (acc, *spans[i].tolist(), touched, n)
-        n = fast.list_parts(one[0], a[i], b[i], one[1], *asked.data, *span)
-    heap = np.zeros(5, np.int64), np.zeros(5)
-    bar = room.find_bar(touched, n, acc, rule, heap, rest[last], own) - 1e-6
+    peaks, rest = np.full(9, np.nan), np.zeros(last + 2)
+    room.bound_rest(scoring, asked.query.numbers, peaks, rest)
+    for t in range(last):
+        n = fast.list_parts(scoring, t, *scoring.spans[t].tolist(), acc, touched, n)
+    heap = empty_heap(5)
+    bar = room.find_bar(touched[:n], acc, final, heap, rest[last], own) - 1e-6
     if bar == -np.inf:
         return None
-    n = room.keep_near(touched, n, acc, rule, bar - rest[last])
-    size = room.finish_known(*one, rule, rest, last, bar, acc, touched, n, heap)
+    n = room.keep_near(touched, n, acc, final, bar - rest[last])
+    size = room.finish_known(scoring, final, rest, last, bar, acc, touched, n, heap)
     assert np.signbit(acc).all()
-    heaps.sort_heap(*heap, size)
-    out = np.zeros(5, np.int64), np.zeros(5)
-    assert size == slow.best_of(slow_finding.sums(*one), rule, *out)
+    heaps.sort_heap(heap, size)
+    out = empty_heap(5)
+    assert size == slow.best_of(slow_finding.sums(scoring), final, out)
     assert heap[0].tolist() == out[0].tolist()
     np.testing.assert_allclose(heap[1], out[1])
     return n, rest.round(9).tolist(), np.nan_to_num(peaks).round(9).tolist()
@@ -285,7 +291,7 @@ def test_longer_lists_are_looked_up(model):
     outcomes = []
     for terms in (["t008", "t007", "t000"], ["t006", "t001"], ["t002", "t000"]):
         asked = field.ask(terms, (model.name, {}))
-        if (asked.terms[1] >= 0).all():
+        if (asked.scoring.a >= 0).all():
             outcomes.append(finished(finishing, field, asked))
             assert outcomes[-1] == finished(slow_finishing, field, asked)
     if model.name in {"bm25", "bm25+", "jm", "lgd"}:

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.losses.errors import ranking_error
-from classmark.losses.loglinear import loss_from
+from classmark.measures.ranking_errors import ranking_error
 from classmark.preferences.decompose import NAMES
 from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.losses import loss_from
 from classmark.solvers.smooth import Documents, survey, widest
 from classmark.sparse import rows_from
 

@@ -51,13 +51,14 @@ def ways(searcher, terms, k, choice, prior=None):
     plan, key = prepared.plan(*choice), (choice[0], *choice[1].items())
     for way in (0, 1, 2):
         if way != 1 or prunable(prepared, plan, terms):
-            prepared.plans[key] = plan._replace(way=way if plan.way else 0)
+            ready = plan.ready._replace(strategy=way if plan.ready.strategy else 0)
+            prepared.plans[key] = plan._replace(ready=ready)
             yield searcher.search(terms, k, choice[0], prior=prior, **choice[1])
 
 
 def prunable(prepared, plan, terms):
     asked = prepared.ask(terms, (plan.model.name, {}))
-    return plan.way and (asked.terms[1] >= 0).all()
+    return plan.ready.strategy and (asked.scoring.a >= 0).all()
 
 
 @given(

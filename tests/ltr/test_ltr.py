@@ -9,7 +9,6 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
-from classmark.losses.listwise import top_one
 from classmark.ltr import (
     LambdaMART,
     ListNet,
@@ -21,6 +20,7 @@ from classmark.ltr import (
     select_over_queries,
 )
 from classmark.ltr.judged import judged, order_measured
+from classmark.ltr.listwise import top_one
 from classmark.ltr.svm import drops, query_shares
 from classmark.measures import retrieval_per_query
 from classmark.problems import Mistake
@@ -377,7 +377,7 @@ def test_trees_order_unseen_queries():
 def test_the_objective_on_mq2008_is_liblinears(data):
     from sklearn.svm import LinearSVC
 
-    from classmark.experiments.ltr_mq2008 import load_parts
+    from reproductions.ltr_mq2008 import load_parts
 
     part = load_parts(data)[0]
     X, y = part.rows.to_scipy().toarray(), part.grades

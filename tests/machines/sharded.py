@@ -18,10 +18,10 @@ class Here:
     def hold(self, make, tasks):
         return [make(task) for task in tasks]
 
-    def ask(self, work, held, shared=(), own=None):
+    def ask(self, work, objects, shared=(), arguments=None):
         return [
-            work(thing, *(() if own is None else (own[at],)), *shared)
-            for at, thing in enumerate(held)
+            work(each, *(() if arguments is None else (arguments[at],)), *shared)
+            for at, each in enumerate(objects)
         ]
 
 

@@ -8,21 +8,21 @@ from classmark.examples.problem import (
     PRICES,
     Hopeful,
     Prices,
-    given,
     hinges_of,
     mean_of,
+    training_set,
 )
 from classmark.machines import rows as ascending
 from classmark.machines.portion import Portion, step
 from classmark.machines.rows import Spread, SpreadRows, ascended
-from classmark.machines.synthetic import Made, made_rows
+from classmark.machines.synthetic import SyntheticRows, synthetic_rows
 from classmark.problems import Mistake
 from classmark.solvers.cutting_planes import linear
 from classmark.solvers.hinge import Hinges, ascend
 from classmark.sparse import stack, take
 
 WIDTH = 2000
-EXAMPLES = Made(9, 20, WIDTH, 20, 20)
+EXAMPLES = SyntheticRows(9, 20, WIDTH, 20, 20)
 
 
 class Here(Collection):
@@ -61,7 +61,9 @@ class Here(Collection):
 
 
 def parts_of(sizes):
-    return [made_rows(Made(i, n, WIDTH, 20, 5)) for i, n in enumerate(sizes)]
+    return [
+        synthetic_rows(SyntheticRows(i, n, WIDTH, 20, 5)) for i, n in enumerate(sizes)
+    ]
 
 
 def same(found, expected, tol):
@@ -96,8 +98,8 @@ def check(U, P, hinges, found):
 @pytest.mark.parametrize("method", list(PRICES))
 @pytest.mark.parametrize("C", [0.1, 1.0, 100.0, 10_000.0])
 def test_every_method_and_cost_finds_the_same_optimum(sizes, method, C):
-    U, P = Here(parts_of(sizes)), made_rows(EXAMPLES)
-    all_ = given(P, U.rows)
+    U, P = Here(parts_of(sizes)), synthetic_rows(EXAMPLES)
+    all_ = training_set(P, U.rows)
     hinges, tol = hinges_of(all_, PRICES[method](all_, C)), 1e-3
     expected = ascend([P, U.rows], hinges, duals=hinges.boxes, tol=tol)
     found = U.ascend(P, hinges, duals=hinges.boxes, tol=tol)
@@ -107,16 +109,16 @@ def test_every_method_and_cost_finds_the_same_optimum(sizes, method, C):
 
 @pytest.mark.parametrize("method", ["balanced", "two-class"])
 def test_few_examples_need_one_round(method):
-    U, P = Here(parts_of([700, 500])), made_rows(EXAMPLES)
-    all_ = given(P, U.rows)
+    U, P = Here(parts_of([700, 500])), synthetic_rows(EXAMPLES)
+    all_ = training_set(P, U.rows)
     hinges = hinges_of(all_, PRICES[method](all_, 1.0))
     found = U.ascend(P, hinges, duals=hinges.boxes)
     assert U.asked == found.passes == 1
 
 
 def test_a_tight_tolerance_is_reached():
-    U, P = Here(parts_of([200, 150, 100])), made_rows(EXAMPLES)
-    all_ = given(P, U.rows)
+    U, P = Here(parts_of([200, 150, 100])), synthetic_rows(EXAMPLES)
+    all_ = training_set(P, U.rows)
     hinges = hinges_of(all_, PRICES["balanced"](all_, 10.0))
     expected = ascend([P, U.rows], hinges, duals=hinges.boxes, tol=1e-6)
     found = U.ascend(P, hinges, duals=hinges.boxes, tol=1e-6)
@@ -127,8 +129,8 @@ def test_a_tight_tolerance_is_reached():
 @pytest.mark.parametrize("rounds", [0, 1, 2])
 def test_the_gap_is_that_of_the_weights_when_rounds_run_out(monkeypatch, rounds):
     monkeypatch.setattr(ascending, "ROUNDS", rounds)
-    U, P = Here(parts_of([200, 150, 100])), made_rows(EXAMPLES)
-    all_ = given(P, U.rows)
+    U, P = Here(parts_of([200, 150, 100])), synthetic_rows(EXAMPLES)
+    all_ = training_set(P, U.rows)
     hinges = hinges_of(all_, PRICES["balanced"](all_, 100.0))
     found = U.ascend(P, hinges, duals=hinges.boxes, tol=1e-9)
     assert found.passes == U.asked == rounds + 1
@@ -136,9 +138,9 @@ def test_the_gap_is_that_of_the_weights_when_rounds_run_out(monkeypatch, rounds)
 
 
 def test_any_start_will_do_and_known_rows_and_hopeful_ones_too():
-    U, P = Here(parts_of([200, 0, 150])), made_rows(EXAMPLES)
-    N = made_rows(Made(11, 6, WIDTH, 20))
-    all_ = given(P, U.rows, N, known=[0, 3, 200, 349])
+    U, P = Here(parts_of([200, 0, 150])), synthetic_rows(EXAMPLES)
+    N = synthetic_rows(SyntheticRows(11, 6, WIDTH, 20))
+    all_ = training_set(P, U.rows, N, labelled=[0, 3, 200, 349])
     hopeful = Hopeful(np.array([1, 4, 201]), 0.3)
     hinges = hinges_of(all_, Prices(3.0, 0.5, (1.0, 0.25)), hopeful)
     expected = ascend([all_.judged(), U.rows], hinges, tol=1e-4)
@@ -147,7 +149,7 @@ def test_any_start_will_do_and_known_rows_and_hopeful_ones_too():
         found = U.ascend(all_.judged(), hinges, duals=start, tol=1e-4)
         same(found, expected, 1e-4)
         check(U, all_.judged(), hinges, found)
-        assert not found.duals[26 + all_.known].any()
+        assert not found.duals[26 + all_.labelled].any()
     rows = stack([all_.judged(), U.rows])
     each = np.bincount(hinges.rows, hinges.signs * starts[2], minlength=len(rows))
     weights = linear([rows]).back(each.astype(np.float64))
@@ -156,8 +158,8 @@ def test_any_start_will_do_and_known_rows_and_hopeful_ones_too():
 
 
 def test_hinges_of_the_few_alone_ask_nobody():
-    U, P = Here(parts_of([20])), made_rows(EXAMPLES)
-    all_ = given(P, U.rows)
+    U, P = Here(parts_of([20])), synthetic_rows(EXAMPLES)
+    all_ = training_set(P, U.rows)
     hinges = hinges_of(all_, PRICES["one-class"](all_, 100.0))
     expected = ascend([P], hinges, duals=hinges.boxes)
     found = U.ascend(P, hinges, duals=hinges.boxes)
@@ -176,26 +178,26 @@ def test_hinges_of_the_few_alone_ask_nobody():
     ],
 )
 def test_hinges_that_differ_are_refused(change, message):
-    U, P = Here(parts_of([20, 15])), made_rows(EXAMPLES)
-    all_ = given(P, U.rows)
+    U, P = Here(parts_of([20, 15])), synthetic_rows(EXAMPLES)
+    all_ = training_set(P, U.rows)
     hinges = change(hinges_of(all_, PRICES["balanced"](all_, 1.0)))
     with pytest.raises(Mistake, match=message):
         U.ascend(P, hinges, duals=hinges.boxes)
 
 
 def test_another_width_is_refused():
-    U, P = Here(parts_of([20])), made_rows(EXAMPLES._replace(width=77))
-    all_ = given(made_rows(EXAMPLES), U.rows)
+    U, P = Here(parts_of([20])), synthetic_rows(EXAMPLES._replace(width=77))
+    all_ = training_set(synthetic_rows(EXAMPLES), U.rows)
     hinges = hinges_of(all_, PRICES["balanced"](all_, 1.0))
     with pytest.raises(Mistake, match="few has 77 columns"):
         U.ascend(P, hinges, duals=hinges.boxes)
 
 
 def test_workers_find_it_too(two):
-    sources = [Made(i, n, WIDTH, 20, 5) for i, n in enumerate([700, 0, 500])]
+    sources = [SyntheticRows(i, n, WIDTH, 20, 5) for i, n in enumerate([700, 0, 500])]
     spread, here = SpreadRows(two, sources), Here(parts_of([700, 0, 500]))
-    P = made_rows(EXAMPLES)
-    all_ = given(P, here.rows)
+    P = synthetic_rows(EXAMPLES)
+    all_ = training_set(P, here.rows)
     for method, C in (("balanced", 1.0), ("balanced", 30.0), ("two-class", 5000.0)):
         hinges = hinges_of(all_, PRICES[method](all_, C))
         expected = here.ascend(P, hinges, duals=hinges.boxes)

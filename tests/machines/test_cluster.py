@@ -61,7 +61,7 @@ def test_nothing_is_said_of_large_things_that_are_shared(two):
     assert list(two.spread(lambda _, x: len(x), [1], [large])) == [(0, len(large))]
     held = two.hold(abs, [-7])
     assert two.ask(lambda _, x: len(x), held, [large]) == [len(large)]
-    assert two.ask(lambda _, x: len(x), held, own=[large]) == [len(large)]
+    assert two.ask(lambda _, x: len(x), held, arguments=[large]) == [len(large)]
 
 
 def test_each_thing_may_have_an_argument_of_its_own(two):

@@ -9,7 +9,7 @@ from classmark.formats.records import Record
 from classmark.index.index import Index
 from classmark.machines.examples import Offline
 from classmark.machines.rows import SpreadRows
-from classmark.machines.synthetic import Made, made_rows
+from classmark.machines.synthetic import SyntheticRows, synthetic_rows
 from classmark.problems import Mistake
 from classmark.sparse import stack, take
 from classmark.workbench.importing import import_records
@@ -19,7 +19,7 @@ from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 
 WIDTH = 1500
-PARTS = [Made(1, 500, WIDTH, 20, 30), Made(2, 300, WIDTH, 20, 30)]
+PARTS = [SyntheticRows(1, 500, WIDTH, 20, 30), SyntheticRows(2, 300, WIDTH, 20, 30)]
 KNOWN = np.array([0, 1, 2, 500, 501, 502, 503])
 REJECTED = np.array([200, 700])
 TOL = {"auto": 1e-2}
@@ -32,7 +32,7 @@ def spread(started):
 
 @pytest.fixture(scope="module")
 def here():
-    return stack([made_rows(part) for part in PARTS])
+    return stack([synthetic_rows(part) for part in PARTS])
 
 
 def alike(one, other):

@@ -5,10 +5,7 @@ import pytest
 
 from classmark.corpus.splits import folds
 from classmark.datasets.library import library_categories, library_records
-from classmark.experiments.evaluate import LabelledTexts, evaluate
-from classmark.experiments.mmp_reuters import Collection
-from classmark.experiments.mmp_reuters import compare as compare_online
-from classmark.experiments.select import select_cost
+from classmark.evaluation.evaluate import LabelledTexts, evaluate, select_cost
 from classmark.hierarchies.flat import FlatClassifier
 from classmark.hierarchies.held_out import out_of_fold
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker, chosen
@@ -29,6 +26,8 @@ from classmark.workbench.importing import import_records, put_taxonomy
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import LearningSettings, Settings
 from classmark.workbench.training import train
+from reproductions.mmp_reuters import Collection
+from reproductions.mmp_reuters import compare as compare_online
 
 K = 6
 NAMES = [f"c{c}" for c in range(K)]
@@ -104,7 +103,7 @@ def evaluated():
     collection = LabelledTexts(TEXTS, LABELS, NAMES)
     parts = folds(len(TEXTS), 3, random_state=0)
     found = evaluate(collection, parts, Vectorizer, Rocchio)
-    return found.measures, found.precision.tolist(), found.assigned, found.wanted
+    return found.measures, found.precision.tolist(), found.assigned, found.labels
 
 
 def online_compared():

@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 
 import classmark
 from classmark.estimator import Estimator
+from classmark.evaluation.stream import RunningRocchio
 from classmark.examples.online import RelevanceQuery
-from classmark.experiments.running import RunningRocchio
 from classmark.hierarchies.by_label import NodeRanker, TopDownRanker
 from classmark.hierarchies.rerank import VotedRanker, Votes
 from classmark.rankers.calibration import Calibrator

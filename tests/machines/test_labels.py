@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix, issparse, random_array
 
-from classmark.experiments.evaluate import LabelledTexts
+from classmark.evaluation.evaluate import LabelledTexts
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.machines import labels as label_block
 from classmark.machines.cluster import Machines

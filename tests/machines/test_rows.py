@@ -13,7 +13,7 @@ from classmark.machines.portion import (
     unpacked,
 )
 from classmark.machines.rows import SpreadRows
-from classmark.machines.synthetic import Made, made_rows
+from classmark.machines.synthetic import SyntheticRows, synthetic_rows
 from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.solvers.cutting_planes import linear
@@ -21,7 +21,11 @@ from classmark.sparse import stack, take
 from classmark.storage import save
 
 WIDTH = 500
-PARTS = [Made(1, 300, WIDTH, 12, 9), Made(2, 0, WIDTH), Made(3, 211, WIDTH, 12)]
+PARTS = [
+    SyntheticRows(1, 300, WIDTH, 12, 9),
+    SyntheticRows(2, 0, WIDTH),
+    SyntheticRows(3, 211, WIDTH, 12),
+]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +35,7 @@ def spread(started):
 
 @pytest.fixture(scope="module")
 def here():
-    return stack([made_rows(part) for part in PARTS])
+    return stack([synthetic_rows(part) for part in PARTS])
 
 
 def test_scores_are_those_of_rows_at_hand_bit_for_bit(two, here):
@@ -97,7 +101,7 @@ def test_what_does_not_fit_is_refused(spread, wrong, message):
 
 def test_parts_of_several_widths_are_refused(two):
     with pytest.raises(Mistake, match="have 20, 30 columns"):
-        SpreadRows(two, [Made(1, 2, 20), Made(1, 2, 30)])
+        SpreadRows(two, [SyntheticRows(1, 2, 20), SyntheticRows(1, 2, 30)])
 
 
 def test_no_parts_are_refused(two):
@@ -167,7 +171,9 @@ def test_documents_of_an_index_are_its_unit_vectors(two, index, parts):
 
 
 def test_made_rows_are_unit_sorted_and_of_their_seed():
-    one, again, other = (made_rows(Made(s, 200, 20_000, 40, 50)) for s in (5, 5, 6))
+    one, again, other = (
+        synthetic_rows(SyntheticRows(s, 200, 20_000, 40, 50)) for s in (5, 5, 6)
+    )
     assert np.array_equal(one.values, again.values)
     assert not np.array_equal(one.columns[:50], other.columns[:50])
     matrix = one.to_scipy()
@@ -185,5 +191,5 @@ def test_a_collection_that_workers_cannot_hold_is_refused(two, monkeypatch):
     monkeypatch.setattr(two, "memory", 200_000_000)
     message = r"about 0.38 GB on each of 2 workers, which may take 0.2 GB: use more"
     with pytest.raises(Mistake, match=message):
-        SpreadRows(two, [Made(1, 370_000, 1000), Made(2, 10, 1000)])
+        SpreadRows(two, [SyntheticRows(1, 370_000, 1000), SyntheticRows(2, 10, 1000)])
     assert len(SpreadRows(two, PARTS)) == 511

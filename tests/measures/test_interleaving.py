@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.experiments.click_users import User
 from classmark.measures.off_policy import (
     Interleaved,
     balanced,
@@ -16,6 +15,7 @@ from classmark.measures.off_policy import (
     team_draft,
 )
 from classmark.problems import Mistake
+from reproductions.click_model import User
 
 orders = st.permutations(list(range(6)))
 

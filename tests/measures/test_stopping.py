@@ -81,7 +81,7 @@ def test_nothing_is_bet_while_likely_documents_are_still_found():
     assert bets(draws)[0] == 1.0
     assert (bets(draws)[1:] < 0.3).all()
     assert draws.unread.tolist() == [98, *range(76, 56, -1)]
-    assert draws.found.tolist() == [2] + [3] * 20
+    assert draws.n_found.tolist() == [2] + [3] * 20
     relevant, drawn = [*relevant, 1, *[0] * 11], [*drawn, 0, *[0] * 10, 1]
     again = draws_in(relevant, drawn, 100)
     assert again.rounds[-1] == 0  # one more was found: it has to run dry anew

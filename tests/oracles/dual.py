@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from classmark.solvers.kernels_groups import Workspace
 from oracles import groups
 
 
@@ -32,9 +33,8 @@ def _visit(name, i, f, delta, level, q, caps, rest_caps, alpha):
         cap = caps[above].mean() if len(above) else 0.0
         for s in range(k):
             duals = a[above]
-            cost += cap * groups.visit_dme(
-                duals, f, delta, level, above, s, q, cap, None, None, learn
-            )
+            work = Workspace(f, delta, level, *4 * [None])
+            cost += cap * groups.visit_dme(duals, work, above, s, q, cap, learn)
             a[above] = duals
     else:
         for r in above:

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from classmark.index.kernels_models import Final, Heap, Scoring
 from oracles import models
-from oracles.topk import best_of
+from oracles.topk import best_of, part_at
 
 
 def prepare(code, places, weights, table, world, order, query):
@@ -11,54 +12,53 @@ def prepare(code, places, weights, table, world, order, query):
     spans, a, b = query
     rows = table[places[order]]
     spans[:] = rows[:, :2]
-    known, total = rows[:, 2].astype(float), rows[:, 3].astype(float)
-    scale, offset = models.constants(code, weights[order], known, total, world, a, b)
+    df, cf = rows[:, 2].astype(float), rows[:, 3].astype(float)
+    scale, offset = models.constants(code, weights[order], df, cf, world, a, b)
     return scale, offset, int((spans[:, 1] - spans[:, 0]).sum())
 
 
-def sums(code, world, query, data):
-    spans, a, b = query
-    items, counts, x = data
+def sums(scoring):
     scores = {}
-    for i, (low, high) in enumerate(spans):
-        for d, tf in zip(items[low:high].tolist(), counts[low:high], strict=True):
-            part = models.part(code, float(tf), x[d], a[i], b[i], world)
-            scores[d] = scores.get(d, 0.0) + part
+    for t, (low, high) in enumerate(scoring.spans):
+        for j in range(low, high):
+            d = int(scoring.items[j])
+            scores[d] = scores.get(d, 0.0) + part_at(scoring, t, j)
     return scores
 
 
-def accumulate(code, world, query, data, acc):
-    for d, s in sums(code, world, query, data).items():
+def accumulate(scoring, acc):
+    for d, s in sums(scoring).items():
         acc[d] += s
 
 
-def find_one(code, asked, items, counts, table, world, x, *rest):
-    _, _, alive, extra, _, _, _, _, _, out_items, out_scores = rest
-    m = len(asked) // 2
-    query = np.empty((m, 2), int), np.empty(m), np.empty(m)
-    terms = asked[:m].astype(int), asked[m:]
-    scale, offset, _ = prepare(code, *terms, table, world, np.empty(m, int), query)
-    scores = sums(code, world, query, (items, counts, x))
-    return best_of(scores, (alive, extra, scale, offset), out_items, out_scores)
+def find_one(query, postings, model, scratch, heap):
+    m = len(query) // 2
+    spans, a, b = np.empty((m, 2), int), np.empty(m), np.empty(m)
+    places, weights, table = query[:m].astype(int), query[m:], postings.table
+    order, terms = np.empty(m, int), (spans, a, b)
+    scale, offset, _ = prepare(
+        model.code, places, weights, table, model.world, order, terms
+    )
+    scoring = Scoring(*model[:3], postings.items, postings.counts, *terms)
+    return best_of(
+        sums(scoring), Final(postings.alive, model.extra, scale, offset), heap
+    )
 
 
-def find(code, asked, sizes, *rest):
-    *shared, items, scores = rest
-    ends, k = np.cumsum(sizes), len(items) // len(sizes)
+def find(queries, sizes, postings, model, scratch, heap):
+    ends, k = np.cumsum(sizes), len(heap.items) // len(sizes)
     for q, end in enumerate(ends):
         best = slice(q * k, (q + 1) * k)
-        query = asked[end - sizes[q] : end]
-        sizes[q] = find_one(code, query, *shared, items[best], scores[best])
+        query = queries[end - sizes[q] : end]
+        own = Heap(heap.items[best], heap.scores[best])
+        sizes[q] = find_one(query, postings, model, scratch, own)
     return sizes[-1]
 
 
-def parts_of(code, world, query, data, d, out):
-    spans, a, b = query
-    items, counts, x = data
-    out[:], found = 0.0, False
-    for i, (low, high) in enumerate(spans):
+def parts_of(scoring, d, out):
+    out[:], occurs = 0.0, False
+    for t, (low, high) in enumerate(scoring.spans):
         for j in range(low, high):
-            if items[j] == d:
-                out[i] = models.part(code, float(counts[j]), x[d], a[i], b[i], world)
-                found = True
-    return found
+            if scoring.items[j] == d:
+                out[t], occurs = part_at(scoring, t, j), True
+    return occurs

@@ -4,50 +4,48 @@ import math
 
 from oracles import models
 from oracles.heaps import push
+from oracles.topk import final_score, is_dead, part_at
 
 PLUS = 3
 
 
-def peak(code, world, b, data, begin, end):
-    items, counts, x = data
-    second = 0.0 if code == PLUS else b
-    return max(
-        [0.0]
-        + [
-            models.part(code, float(counts[j]), x[items[j]], 1.0, second, world)
-            for j in range(begin, end)
-        ]
-    )
+def peak(scoring, t):
+    code, world, x, items, counts, spans, _, b = scoring
+    second = 0.0 if code == PLUS else b[t]
+    parts = [
+        models.part(code, float(counts[j]), x[items[j]], 1.0, second, world)
+        for j in range(*spans[t])
+    ]
+    return max([0.0, *parts])
 
 
-def bound_rest(code, world, query, data, terms, peaks, rest):
-    spans, a, b = query
+def bound_rest(scoring, terms, peaks, rest):
     each = []
-    for i, t in enumerate(terms):
-        peaks[t] = peak(code, world, b[i], data, *spans[i])
-        each.append(a[i] * peaks[t] + (b[i] if code == PLUS else 0.0))
-    for i in range(len(terms) + 1):
-        rest[i] = sum(each[i:])
+    for t, term in enumerate(terms):
+        peaks[term] = peak(scoring, t)
+        second = scoring.b[t] if scoring.code == PLUS else 0.0
+        each.append(scoring.a[t] * peaks[term] + second)
+    for t in range(len(terms) + 1):
+        rest[t] = sum(each[t:])
 
 
-def scores_of(touched, n, acc, rule):
-    alive, extra, scale, offset = rule
+def scores_of(touched, acc, final):
     return {
-        d: acc[d] + (scale * extra[d] if len(extra) else 0.0) + offset
-        for d in touched[:n].tolist()
-        if not len(alive) or alive[d]
+        d: final_score(final, d, acc[d])
+        for d in touched.tolist()
+        if not is_dead(final, d)
     }
 
 
-def find_bar(touched, n, acc, rule, heap, most, most_own):
-    best = sorted(scores_of(touched, n, acc, rule).values(), reverse=True)
-    k = len(heap[0])
-    found = len(best) >= k and best[k - 1] > most + most_own
-    return best[k - 1] if found else -math.inf
+def find_bar(touched, acc, final, heap, most, most_own):
+    best = sorted(scores_of(touched, acc, final).values(), reverse=True)
+    k = len(heap.items)
+    enough = len(best) >= k and best[k - 1] > most + most_own
+    return best[k - 1] if enough else -math.inf
 
 
-def keep_near(touched, n, acc, rule, reach):
-    scores = scores_of(touched, n, acc, rule)
+def keep_near(touched, n, acc, final, reach):
+    scores = scores_of(touched[:n], acc, final)
     near = [d for d, s in scores.items() if s > reach and acc[d] > 0.0]
     for d in set(touched[:n].tolist()) - set(near):
         acc[d] = -0.0
@@ -55,28 +53,23 @@ def keep_near(touched, n, acc, rule, reach):
     return len(near)
 
 
-def add_known(code, world, a, b, data, span, acc):
-    items, counts, x = data
-    for j in range(*span):
-        if acc[items[j]] != 0.0:
-            tf = float(counts[j])
-            acc[items[j]] += models.part(code, tf, x[items[j]], a, b, world)
+def add_known(scoring, t, acc):
+    for j in range(*scoring.spans[t]):
+        if acc[scoring.items[j]] != 0.0:
+            acc[scoring.items[j]] += part_at(scoring, t, j)
 
 
-def look_up(code, world, a, b, data, span, acc, touched, n):
-    add_known(code, world, a, b, data, span, acc)
+def look_up(scoring, t, acc, touched):
+    add_known(scoring, t, acc)
 
 
-def finish_known(
-    code, world, query, data, rule, rest, first, bar, acc, touched, n, heap
-):
-    spans, a, b = query
-    for i in range(first, len(a)):
-        add_known(code, world, a[i], b[i], data, spans[i], acc)
-    scores = scores_of(touched, n, acc, rule)
+def finish_known(scoring, final, rest, first, bar, acc, touched, n, heap):
+    for t in range(first, len(scoring.a)):
+        add_known(scoring, t, acc)
+    scores = scores_of(touched[:n], acc, final)
     acc[:] = -0.0
     size = 0
     for d, s in scores.items():
         if s > bar:
-            size = push(*heap, size, d, s)
+            size = push(heap, size, d, s)
     return size

@@ -1,7 +1,8 @@
 """Heaps, slowly: sorted every time."""
 
 
-def push(items, scores, size, d, s):
+def push(heap, size, d, s):
+    items, scores = heap
     entries = sorted(
         [*zip(scores[:size], items[:size], strict=True), (s, d)],
         key=lambda entry: (-entry[0], entry[1]),
@@ -11,7 +12,8 @@ def push(items, scores, size, d, s):
     return len(entries)
 
 
-def sort_heap(items, scores, size):
+def sort_heap(heap, size):
+    items, scores = heap
     entries = sorted(
         zip(scores[:size].tolist(), items[:size].tolist(), strict=True),
         key=lambda entry: (-entry[0], entry[1]),

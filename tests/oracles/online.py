@@ -34,11 +34,9 @@ def steps_of(rule, f, relevant, tau, changed, counts, losses):
     return len(moved)
 
 
-def online_pass(
-    rule, starts, columns, values, label_starts, labels, W, U, k, t, losses
-):
+def online_pass(rule, rows, label_lists, W, U, k, t, losses):
     """Dense documents, one update after the other."""
-    X = dense(starts, columns, values, len(W))
+    X, (label_starts, labels) = dense(*rows, len(W)), label_lists
     moved = 0
     for i, x in enumerate(X):
         tau, changed = np.zeros(W.shape[1]), np.zeros(k, int)
@@ -59,10 +57,9 @@ def dense(starts, columns, values, width):
     return X
 
 
-def support_pass(
-    rule, similar, label_starts, labels, T, rounds, sizes, budget, t, losses
-):
+def support_pass(rule, similar, label_lists, T, rounds, sizes, budget, t, losses):
     """Forgetting sets a document's steps to zero; scores are whole sums."""
+    label_starts, labels = label_lists
     n, k = len(similar), T.shape[1]
     known = len(T) - n
     for i in range(n):

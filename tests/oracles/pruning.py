@@ -14,6 +14,5 @@ def block_statistics(
             min_lengths[firsts[t] + i] = min(lengths[items[block]])
 
 
-def find_pruned(code, world, query, data, rule, places, blocks, most_own, acc, heap):
-    scores = finding.sums(code, world, query, data)
-    return best_of(scores, rule, *heap)
+def find_pruned(scoring, final, places, blocks, most_own, acc, heap):
+    return best_of(finding.sums(scoring), final, heap)

@@ -1,11 +1,5 @@
 """Sets as Python has them."""
 
-from bisect import bisect_left
-
-
-def seek(values, low, target):
-    return bisect_left(values, target, lo=low)
-
 
 def _written(found, out):
     for place, value in enumerate(sorted(found)):

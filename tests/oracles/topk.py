@@ -8,17 +8,41 @@ def is_untouched(value):
     return str(float(value)) == "-0.0"
 
 
+def bar_of(heap, size):
+    if len(heap.items) == 0:
+        return float("inf")
+    return min(heap.scores[:size]) if size == len(heap.items) else -float("inf")
+
+
+def is_ratio(scoring, t):
+    return scoring.a[t] > 0 and scoring.code in {0, 1, 2, 18}
+
+
 def gallop(items, at, end, d):
     return next((j for j in range(at, end) if items[j] >= d), max(at, end))
 
 
-def add_parts(code, a, b, world, items, counts, x, acc, begin, end):
-    for d, tf in zip(items[begin:end], counts[begin:end], strict=True):
-        acc[d] += models.part(code, float(tf), x[d], a, b, world)
+def part_at(scoring, t, j):
+    code, world, x, items, counts, _, a, b = scoring
+    return models.part(code, float(counts[j]), x[items[j]], a[t], b[t], world)
 
 
-def add_ratio(a, items, counts, x, acc, begin, end):
-    add_parts(0, a, 0.0, None, items, counts, x, acc, begin, end)
+def final_score(final, d, total):
+    own = final.scale * final.extra[d] if len(final.extra) else 0.0
+    return total + own + final.offset
+
+
+def is_dead(final, d):
+    return len(final.alive) > 0 and not final.alive[d]
+
+
+def add_parts(scoring, t, begin, end, acc):
+    for j in range(begin, end):
+        acc[scoring.items[j]] += part_at(scoring, t, j)
+
+
+def add_ratio(scoring, t, begin, end, acc):
+    add_parts(scoring._replace(code=0), t, begin, end, acc)
 
 
 def add_products(a, items, counts, acc, begin, end):
@@ -26,65 +50,58 @@ def add_products(a, items, counts, acc, begin, end):
         acc[d] += a * tf
 
 
-def list_parts(code, a, b, world, items, counts, x, acc, begin, end, touched, n):
-    for d in items[begin:end]:
+def list_parts(scoring, t, begin, end, acc, touched, n):
+    for d in scoring.items[begin:end]:
         if is_untouched(acc[d]):
             touched[n] = d
             n += 1
-    add_parts(code, a, b, world, items, counts, x, acc, begin, end)
+    add_parts(scoring, t, begin, end, acc)
     return n
 
 
-def list_ratio(a, items, counts, x, acc, begin, end, touched, n):
-    return list_parts(0, a, 0.0, None, items, counts, x, acc, begin, end, touched, n)
+def list_ratio(scoring, t, begin, end, acc, touched, n):
+    return list_parts(scoring._replace(code=0), t, begin, end, acc, touched, n)
 
 
-def best_of(scores, rule, out_items, out_scores):
-    """Sort a dictionary of sums; the rule is (alive, extra, scale, offset)."""
-    alive, extra, scale, offset = rule
-    found = [
-        (s + (scale * extra[d] if len(extra) else 0.0) + offset, d)
-        for d, s in scores.items()
-        if not len(alive) or alive[d]
+def best_of(sums, final, heap):
+    """Sort a dictionary of sums."""
+    scores = [
+        (final_score(final, d, s), d) for d, s in sums.items() if not is_dead(final, d)
     ]
-    found.sort(key=lambda entry: (-entry[0], entry[1]))
-    for i, (score, d) in enumerate(found[: len(out_items)]):
-        out_items[i], out_scores[i] = d, score
-    return min(len(found), len(out_items))
+    scores.sort(key=lambda entry: (-entry[0], entry[1]))
+    for i, (score, d) in enumerate(scores[: len(heap.items)]):
+        heap.items[i], heap.scores[i] = d, score
+    return min(len(scores), len(heap.items))
 
 
-def push_all(scores, rule, size, heap):
-    alive, extra, scale, offset = rule
-    for d, s in scores.items():
-        if not len(alive) or alive[d]:
-            own = scale * extra[d] if len(extra) else 0.0
-            size = push(*heap, size, d, s + own + offset)
+def push_all(sums, final, size, heap):
+    for d, s in sums.items():
+        if not is_dead(final, d):
+            size = push(heap, size, d, final_score(final, d, s))
     return size
 
 
-def finish_parts(
-    code, a, b, world, items, counts, x, acc, begin, end, rule, size, heap
-):
-    add_parts(code, a, b, world, items, counts, x, acc, begin, end)
-    scores = {int(d): acc[d] + 0.0 for d in items[begin:end]}
-    acc[list(scores)] = -0.0
-    return push_all(scores, rule, size, heap)
+def finish_parts(scoring, t, acc, final, size, heap):
+    begin, end = scoring.spans[t]
+    add_parts(scoring, t, begin, end, acc)
+    sums = {int(d): acc[d] + 0.0 for d in scoring.items[begin:end]}
+    acc[list(sums)] = -0.0
+    return push_all(sums, final, size, heap)
 
 
-def finish_ratio(a, items, counts, x, acc, begin, end, rule, size, heap):
-    shared = items, counts, x, acc, begin, end, rule, size, heap
-    return finish_parts(0, a, 0.0, None, *shared)
+def finish_ratio(scoring, t, acc, final, size, heap):
+    return finish_parts(scoring._replace(code=0), t, acc, final, size, heap)
 
 
-def select_listed(acc, touched, n, rule, size, heap):
-    scores = {int(d): acc[d] for d in touched[:n] if not is_untouched(acc[d])}
-    acc[list(scores)] = -0.0
-    return push_all(scores, rule, size, heap)
+def select_listed(acc, touched, n, final, size, heap):
+    sums = {int(d): acc[d] for d in touched[:n] if not is_untouched(acc[d])}
+    acc[list(sums)] = -0.0
+    return push_all(sums, final, size, heap)
 
 
-def select_all(acc, every, rule, out_items, out_scores):
-    kept = {
+def select_all(acc, every, final, heap):
+    sums = {
         d: acc[d] + 0.0 for d in range(len(acc)) if every or not is_untouched(acc[d])
     }
     acc[:] = -0.0
-    return best_of(kept, rule, out_items, out_scores)
+    return best_of(sums, final, heap)

@@ -1,23 +1,11 @@
 """Dot products, slowly."""
 
+from classmark.index.kernels_models import Final
 from oracles.topk import best_of
 
 
-def find_vector(
-    weights,
-    places,
-    items,
-    values,
-    begins,
-    ends,
-    x,
-    alive,
-    extra,
-    every,
-    acc,
-    out_items,
-    out_scores,
-):
+def find_vector(weights, places, lists, x, final, every, acc, heap):
+    items, values, begins, ends = lists
     scores = dict.fromkeys(range(len(acc)), 0.0) if every else {}
     for weight, place in zip(weights, places, strict=True):
         for j in range(begins[place], ends[place]):
@@ -25,7 +13,7 @@ def find_vector(
             scores[d] = scores.get(d, 0.0) + weight * values[j]
     if len(x):
         scores = {d: s * x[d] for d, s in scores.items()}
-    return best_of(scores, (alive, extra, 1.0, 0.0), out_items, out_scores)
+    return best_of(scores, final, heap)
 
 
 def square_norms(idf, items, counts, begins, ends, out):
@@ -87,7 +75,7 @@ def arrange(places, weights, limit, keys, kept):
     return len(found)
 
 
-def find_in_runs(weights, places, slots, runs, edges, rule, acc, out_items, out_scores):
+def find_in_runs(weights, places, slots, runs, edges, rule, acc, heap):
     x, alive, every = rule
     scores = dict.fromkeys(range(len(x)), 0.0) if every else {}
     for weight, place in zip(weights, places, strict=True):
@@ -100,4 +88,4 @@ def find_in_runs(weights, places, slots, runs, edges, rule, acc, out_items, out_
                 scores[d] = scores.get(d, 0.0) + part
             n += size if kind else 2 * size
     scores = {d: s * x[d] for d, s in scores.items()}
-    return best_of(scores, (alive, [], 1.0, 0.0), out_items, out_scores)
+    return best_of(scores, Final(alive, [], 1.0, 0.0), heap)

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.preferences.edges import amended, from_edges
-from classmark.preferences.graph import PreferenceGraph
-from classmark.preferences.groups import weighted_groups
+from classmark.preferences.decompose import weighted_groups
+from classmark.preferences.graph import PreferenceGraph, amended, from_edges
 from classmark.preferences.levels import are_layered, favoured, graphs_from
 from classmark.problems import Mistake
 

@@ -55,10 +55,10 @@ def work(path, seed):
 INDEXING = """
 import os
 from tempfile import TemporaryDirectory
-from classmark.index import updating
+from classmark.index import changes
 from classmark.index.index import Index
 
-updating.FANOUT = 2
+changes.FANOUT = 2
 os.fsync = lambda descriptor: None  # a kill loses nothing that was written
 
 with TemporaryDirectory() as warm:

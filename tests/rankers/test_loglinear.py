@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from classmark.losses.loglinear import loss_from
 from classmark.preferences.decompose import NAMES, decompose
 from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
 from classmark.rankers.loglinear import LogLinearRanker
 

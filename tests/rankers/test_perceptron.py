@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Perceptron
 
 from classmark import CategoryPerceptron
-from classmark.judgments.labels import labels_from
+from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.solvers.kernels_online import PERCEPTRON, online_pass
 from classmark.sparse import rows_from
@@ -48,8 +48,9 @@ def test_mistakes_stay_under_the_bound_on_separable_data(seed):
     W, mistakes = np.zeros((4, 3)), 0
     for _ in range(20):
         mistakes += online_pass(
-            PERCEPTRON, rows.starts, rows.columns, rows.values, labels.starts,
-            labels.columns, W, np.empty((0, 3)), 3, 0, np.empty((len(X), 3)),
+            PERCEPTRON, (rows.starts, rows.columns, rows.values),
+            (labels.starts, labels.columns), W, np.empty((0, 3)), 3, 0,
+            np.empty((len(X), 3)),
         )  # fmt: skip
     radius = np.linalg.norm(X, axis=1).max()
     assert mistakes <= 3 * (radius / 0.3) ** 2

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.losses.loglinear import loss_from
 from classmark.preferences.decompose import NAMES, decompose
 from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
 from classmark.solvers.smooth import (
     LARGEST_STEP,

@@ -160,7 +160,7 @@ def test_climb_product_visits_as_its_slow_version():
     expected = duals.copy()
     weights = X[:30].T @ duals[:30] - X[30:].T @ duals[30:]
     made, _, _ = kernels_cutting.climb_product(
-        *parts, scale, C, duals, weights, np.full(90, -1.0), table, order,
+        (*parts, scale, C), (duals, weights, np.full(90, -1.0), table), order,
         np.array([-np.inf, np.inf]), 0.0, 0.0, 7, 1,
     )  # fmt: skip
     assert made == 1

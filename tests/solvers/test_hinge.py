@@ -39,17 +39,15 @@ def plain(part):
 def test_combining_and_looking_are_the_slow_ones(seed):
     X, hinges = problem(seed)
     rng = np.random.default_rng(seed)
-    first, second = map(plain, halves(X))
+    parts = tuple(map(plain, halves(X)))
     center = rng.standard_normal(X.shape[1])
-    kernels_hinge.combine(
-        first, second, hinges.rows, hinges.margins, w := center.copy()
-    )
+    kernels_hinge.combine(parts, hinges.rows, hinges.margins, w := center.copy())
     slow.combine(X, hinges.rows, hinges.margins, expected := center.copy())
     assert np.allclose(w, expected)
     duals = hinges.boxes * rng.random(len(hinges.boxes))
     w = center + X[hinges.rows].T @ (hinges.signs * duals)
     slopes, expected = np.empty((2, len(duals)))
-    seen = kernels_hinge.survey(first, second, hinges, duals, w, center, slopes)
+    seen = kernels_hinge.survey(parts, hinges, duals, w, center, slopes)
     assert seen == pytest.approx(slow.survey(X, hinges, duals, w, center, expected))
     assert np.allclose(slopes, expected)
 
@@ -64,11 +62,10 @@ def test_climbing_is_the_slow_one(seed, tol):
     limits, fast_limits = np.array([[-np.inf, np.inf]] * 2)
     order = np.flatnonzero(hinges.boxes).astype(np.uint32)
     expected = slow.climb(X, hinges, duals, w, order, limits, tol, 0.0, 7, 3)
-    first, second = map(plain, halves(X))
+    state = (fast_duals, fast_w, np.full(n, -1.0))
     found = kernels_hinge.climb(
-        first, second, hinges, fast_duals, fast_w, np.full(n, -1.0), order, fast_limits,
-        tol, 0.0, 7, 3,
-    )  # fmt: skip
+        tuple(map(plain, halves(X))), hinges, state, order, fast_limits, tol, 0.0, 7, 3
+    )
     assert found == pytest.approx(expected)
     assert np.allclose(fast_duals, duals)
     assert np.allclose(fast_w, w)

@@ -8,10 +8,10 @@ from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 
 from classmark.problems import Mistake
-from classmark.scores.similarity import Kernel, features_of
 from classmark.solvers import kernels_hinge
 from classmark.solvers.hinge import Hinges, ascend
 from classmark.solvers.hinge_kernel import ascend_gram
+from classmark.solvers.similarity import Kernel, features_of
 from classmark.sparse import rows_from
 from oracles import hinge as slow
 
@@ -41,7 +41,7 @@ def test_steps_are_the_slow_ones(seed, kernel):
     fast, duals = np.zeros((2, len(hinges.rows)))
     found = kernels_hinge.climb_gram(
         hinges, fast, np.diagonal(K).copy(), np.zeros(14), np.zeros(17),
-        np.arange(14), K, np.zeros(14, np.int64), 0.0, 0.0, 12,
+        (np.arange(14), K, np.zeros(14, np.int64)), 0.0, 0.0, 12,
     )  # fmt: skip
     expected = slow.climb_gram(K, hinges, duals, 0.0, 12)
     assert found == pytest.approx((*expected, -1), rel=1e-6, abs=1e-9)

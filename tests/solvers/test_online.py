@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.judgments.labels import labels_from
-from classmark.scores.kernels import add_to_rows, scores_of
-from classmark.scores.similarity import Kernel
+from classmark.kernels import add_to_rows, scores_of
+from classmark.preferences.labels import labels_from
 from classmark.solvers import kernels_online
 from classmark.solvers.online import Prototypes, Rounds, Supports
+from classmark.solvers.similarity import Kernel
 from classmark.sparse import rows_from
 from oracles import online as slow
 from oracles.scores import add_to_rows as slow_add
@@ -71,7 +71,8 @@ def test_steps_are_those_of_the_pairs_one_by_one(seed, rule, k):
 def test_a_pass_is_the_slow_pass(seed, rule, k, average):
     """With 40 labels, updates of few labels go label by label; rows are padded."""
     rows, labels = problem(seed, k=k)
-    arrays = rows.starts, rows.columns, rows.values, labels.starts, labels.columns
+    matrix = (rows.starts, rows.columns, rows.values)
+    arrays = matrix, (labels.starts, labels.columns)
     W, U = np.zeros((6, k + 3)), np.zeros((6 if average else 0, k + 3))
     V, T = W.copy(), U.copy()
     fast_losses, slow_losses = np.empty((12, 3)), np.empty((12, 3))
@@ -91,14 +92,13 @@ def test_a_pass_over_supports_is_the_slow_one(seed, rule, budget):
     similar = (X[2:] @ X.T + 1.0) ** 2
     similar = similar[:, : len(X)]
     tables = []
+    first = labels.starts[2]
+    lists = (labels.starts[2:] - first, labels.columns[first:])
     for version in (kernels_online.support_pass, slow.support_pass):
         T, rounds = np.zeros((12, 4)), np.full(12, -1)
         T[0], rounds[0], sizes = [1.0, -1.0, 0.0, 0.0], 0, np.full(12, 0.7)
         losses = np.empty((10, 3))
-        version(
-            rule, similar, labels.starts[2:] - labels.starts[2],
-            labels.columns[labels.starts[2] :], T, rounds, sizes, budget, 2, losses,
-        )  # fmt: skip
+        version(rule, similar, lists, T, rounds, sizes, budget, 2, losses)
         tables.append((rounds, T[rounds >= 0], losses))
     for fast, expected in zip(*tables, strict=True):
         assert np.allclose(fast, expected)

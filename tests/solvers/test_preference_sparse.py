@@ -15,8 +15,9 @@ from classmark.solvers import kernels_sparse, preference_sparse
 from classmark.solvers import kernels_sparse as active
 from classmark.solvers.ascent import ascend
 from classmark.solvers.preference import Caps, Center, ImplicitDual
-from classmark.solvers.preference_sparse import SparseDual, Store, bytes_in, fits
+from classmark.solvers.preference_sparse import SparseDual, Store, fits
 from classmark.sparse import rows_from
+from classmark.validation import byte_size
 from classmark.weighting.vectorizer import Vectorizer
 from oracles import active as slow_step
 from oracles import sparse as slow
@@ -107,7 +108,7 @@ def test_a_pass_is_the_slow_one(shape, center):
         assert np.allclose(stored(fast), V, atol=1e-6)
         assert np.allclose(fast.shared, u, atol=1e-6)
     size = kernels_sparse.change_size(
-        fast.store.arrays, fast.shared, fast.known, shape[2]
+        fast.store.arrays, fast.shared, fast.center_arrays, shape[2]
     )
     assert np.allclose(size, slow.change_size(V, u, known), atol=1e-5)
     total = sum(sum(held.values()) for held in alpha.values())
@@ -182,10 +183,10 @@ def test_documents_without_words_or_labels_and_labels_without_documents():
 
 
 def test_sizes_are_read_and_told(caplog):
-    assert [bytes_in(s) for s in ("2GB", "1.5 kB", 10)] == [2e9, 1500, 10]
+    assert [byte_size(s) for s in ("2GB", "1.5 kB", 10)] == [2e9, 1500, 10]
     for wrong in ("much", "", "0GB", "1.2.3MB"):
         with pytest.raises(Mistake, match="memory is"):
-            bytes_in(wrong)
+            byte_size(wrong)
     rows = rows_from(np.eye(3))
     with caplog.at_level("INFO"):
         assert fits(rows, 10, "240B", sparse=True)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
 from classmark import LogLinearRanker, PreferenceGraph, PreferenceRanker
-from classmark.losses.errors import ranking_error
+from classmark.measures.ranking_errors import ranking_error
 from classmark.preferences.decompose import decompose
-from classmark.preferences.edges import amended
+from classmark.preferences.graph import amended
 from classmark.problems import Mistake
 from classmark.solvers import kernels_groups
 from classmark.solvers.ascent import ascend

@@ -5,9 +5,13 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from classmark.experiments import answers
-from classmark.experiments.evaluate import LabelledTexts, evaluate_by
-from classmark.experiments.in_tree import ancestors_of, in_tree
+from classmark.evaluation import evaluate
+from classmark.evaluation.evaluate import (
+    LabelledTexts,
+    ancestors_of,
+    evaluate_by,
+    in_tree,
+)
 from classmark.hierarchies.report import taxonomy_report
 from classmark.problems import Mistake
 from classmark.rankers.text_ranker import TextRanker
@@ -294,7 +298,7 @@ def test_scores_are_looked_at_block_by_block(monkeypatch, never):
 
     whole = evaluated()
     assert asked == [65, 65]
-    monkeypatch.setattr(answers, "BLOCK", 7 * 20)
+    monkeypatch.setattr(evaluate, "BLOCK", 7 * 20)
     asked.clear()
     parts = evaluated()
     assert asked == [20, 20, 20, 5] * 2

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from classmark.experiments.stream import replay
+from classmark.evaluation.stream import replay
 from classmark.problems import Mistake
 from classmark.rankers.online import MMP
 from classmark.weighting.vectorizer import Vectorizer

@@ -17,7 +17,7 @@ OFTEN = 0.1  # seconds from one look at the work to the next
 class Work:
     """One loop: how far it is, and its bar once it has one."""
 
-    what: str
+    title: str
     total: int | None
     done: int = 0
     started: float = field(default_factory=time.monotonic)
@@ -44,11 +44,11 @@ class Bars:
         self._screen: Any = None
         self._idle = Event()
 
-    def track(self, items: Iterable[T], what: str, total: int | None) -> Iterator[T]:
+    def track(self, items: Iterable[T], title: str, total: int | None) -> Iterator[T]:
         """Yield the items; after a second show how far we are."""
         if total is None and isinstance(items, Sized):
             total = len(items)
-        work = Work(what, total)
+        work = Work(title, total)
         self._begin(work)
         try:
             for item in items:
@@ -78,7 +78,7 @@ class Bars:
                 self._screen = None
 
     def _look(self, idle: Event) -> None:
-        """Show what has taken long, until there is nothing left to look at."""
+        """Show bars of loops that take long, until all loops have ended."""
         while not idle.wait(OFTEN):
             with self._lock:
                 if not idle.is_set():
@@ -89,7 +89,7 @@ class Bars:
             if work.bar is None and time.monotonic() - work.started > PATIENCE:
                 self._screen = self._screen or _screen()
                 total = None if work.total == 1 else work.total
-                work.bar = self._screen.add_task(work.what, total=total, count="")
+                work.bar = self._screen.add_task(work.title, total=total, count="")
             if work.bar is not None:
                 self._screen.update(work.bar, completed=work.done, count=work.count)
 

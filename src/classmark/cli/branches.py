@@ -17,13 +17,13 @@ def report(
     from classmark.workbench.taxonomy_report import report_taxonomy
 
     with open_project(project) as opened:
-        found = report_taxonomy(opened)
+        summary = report_taxonomy(opened)
     if as_json:
-        show_json({**found.facts, "plot": found.plot})
+        show_json({**summary.facts, "plot": summary.plot})
         return
-    show_table(found.table, everything=everything)
-    if found.plot is not None:
-        say(f"  plot: {found.plot}\n")
+    show_table(summary.table, everything=everything)
+    if summary.plot is not None:
+        say(f"  plot: {summary.plot}\n")
 
 
 def prune(
@@ -51,10 +51,10 @@ def prune(
     from classmark.workbench.taxonomy_report import try_pruning
 
     with open_project(project) as opened:
-        found = try_pruning(opened, policy, share=share, bold=bold, base=base)
+        trial = try_pruning(opened, policy, share=share, bold=bold, base=base)
     if as_json:
-        show_json(found.facts)
+        show_json(trial.facts)
         return
-    show_table(found.table, everything=everything)
-    for gone in found.facts["removed"]:
+    show_table(trial.table, everything=everything)
+    for gone in trial.facts["removed"]:
         tell(f"{gone['category']}: {gone['why']}", "  ", "    ")

@@ -24,11 +24,11 @@ def click(
     from classmark.workbench.impressions import log_click
 
     with open_project(project) as opened:
-        made = log_click(opened.store, impression, document)
+        logged = log_click(opened.store, impression, document)
     if as_json:
-        show_json(made._asdict())
+        show_json(logged._asdict())
     else:
         say(
-            f"{made.document}, position {made.position}, was opened from impression "
-            f"{made.impression}"
+            f"{logged.document}, position {logged.position}, was opened from "
+            f"impression {logged.impression}"
         )

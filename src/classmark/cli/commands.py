@@ -50,8 +50,8 @@ def init(
     text = TextSettings()
     if analyzer is not None:
         text = TextSettings(analyzer=require_analyzer(analyzer))
-    kept = store_of(store, folder)
-    create(folder, Settings(name or folder.resolve().name, text=text, store=kept))
+    location = store_of(store, folder)
+    create(folder, Settings(name or folder.resolve().name, text=text, store=location))
     say(f"made {folder}: next, classmark import FILE --project {folder}")
 
 
@@ -121,13 +121,13 @@ def suggest(
     from classmark.workbench.small_work import kernels_for
 
     with open_project(project) as opened:
-        wanted = suggesting.wanted_text(opened, path, text, document)
-        with kernels_for(opened, text=wanted):
-            found = suggesting.suggest(
-                opened, wanted, top, min_probability=min_probability
+        content = suggesting.wanted_text(opened, path, text, document)
+        with kernels_for(opened, text=content):
+            suggestions = suggesting.suggest(
+                opened, content, top, min_probability=min_probability
             )
-            put = None if as_json else place_if_any(opened, wanted)
-    show_suggestions(found, as_json=as_json)
+            put = None if as_json else place_if_any(opened, content)
+    show_suggestions(suggestions, as_json=as_json)
     show_place(put)
 
 

@@ -48,7 +48,7 @@ def decide(
     from classmark.workbench.small_work import kernels_for
 
     with open_project(project) as opened, kernels_for(opened, 2):
-        said = deciding.Decision(
+        decision = deciding.Decision(
             tuple(assign or ()),
             tuple(primary or ()),
             tuple(reject or ()),
@@ -61,9 +61,9 @@ def decide(
         if group:
             from classmark.workbench.grouping import decide_group
 
-            done = decide_group(opened, document, said, alike)
+            done = decide_group(opened, document, decision, alike)
         else:
-            done = deciding.decide(opened, document, said)
+            done = deciding.decide(opened, document, decision)
         show_logged(and_learn(opened, done), as_json=as_json)
 
 
@@ -96,8 +96,8 @@ def history(
     from classmark.workbench import looking
 
     with open_project(project) as opened:
-        found = looking.history(opened, document, top)
-    show_table(found, as_json=as_json, everything=everything)
+        table = looking.history(opened, document, top)
+    show_table(table, as_json=as_json, everything=everything)
 
 
 def queue(
@@ -125,12 +125,12 @@ def queue(
         if group:
             from classmark.workbench import grouping
 
-            found = grouping.grouped_queue(opened, order, top, to, alike)
-            found = found if as_json else grouping.shortened(found)
+            table = grouping.grouped_queue(opened, order, top, to, alike)
+            table = table if as_json else grouping.shortened(table)
         else:
             with kernels_for(opened, opened.store.waiting()):
-                found = queueing.queue(opened, order, top, to)
-    show_table(found, as_json=as_json, everything=everything)
+                table = queueing.queue(opened, order, top, to)
+    show_table(table, as_json=as_json, everything=everything)
 
 
 def rebuild(project: Where = HERE, as_json: AsJson = False) -> None:

@@ -135,8 +135,8 @@ def program() -> list[str]:
     called = Path(sys.argv[0])
     if called.suffix == ".py":
         return [sys.executable, "-m", "classmark.cli.main"]
-    found = shutil.which(called.name)
-    if len(called.parts) == 1 or (found and called.samefile(found)):
+    executable = shutil.which(called.name)
+    if len(called.parts) == 1 or (executable and called.samefile(executable)):
         return [called.name]
     here = Path.cwd()
     absolute = called.absolute()

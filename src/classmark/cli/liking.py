@@ -95,14 +95,14 @@ def like(
     from classmark.workbench import liking
     from classmark.workbench.small_work import kernels_to_learn
 
-    given = liking.Given(
+    request = liking.Given(
         tuple(examples or ()), tuple(file or ()), category,
         tuple(yes or ()), tuple(no or ()), undo, redo,
         method, C, terms,
     )  # fmt: skip
-    wish = Wish(k, everything, explain, to, weights, as_json)
-    wish.require_possible()
-    if list_ and (given != liking.Given() or workers is not None or on is not None):
+    output = OutputOptions(k, everything, explain, to, weights, as_json)
+    output.require_possible()
+    if list_ and (request != liking.Given() or workers is not None or on is not None):
         raise Mistake("--list only lists: say the rest in another command")
     if index is not None or online:
         if name is not None or query is not None or list_:
@@ -110,9 +110,9 @@ def like(
         if index is None and (workers or on):
             raise Mistake("--online reads the examples alone: leave --workers and --on")
         with machines_for(workers, on) as machines:
-            _show_online(given, wish, project, (index, machines))
+            _show_online(request, output, project, (index, machines))
         return
-    if query is not None and (given != liking.Given() or explain or weights):
+    if query is not None and (request != liking.Given() or explain or weights):
         raise Mistake("--query ranks by a file: it goes with -k, --all and --to")
     with open_project(project) as opened:
         if list_:
@@ -121,15 +121,15 @@ def like(
             return
         with machines_for(workers, on) as machines:
             if query is not None:
-                found = liking.rank_by_file(
+                likes = liking.rank_by_file(
                     opened, query, k, everything=everything, machines=machines
                 )
-                _show(found, wish)
+                _show(likes, output)
                 return
             _require_document(opened, explain)
             with kernels_to_learn(opened, method):
-                asked = liking.open_liking(opened, given, name, machines=machines)
-                _answer(asked, wish)
+                search = liking.open_liking(opened, request, name, machines=machines)
+                _answer(search, output)
 
 
 def _require_document(project: Project, id_: str | None) -> None:
@@ -140,8 +140,8 @@ def _require_document(project: Project, id_: str | None) -> None:
 
 
 def _show_online(
-    given: liking.Given,
-    wish: Wish,
+    request: liking.Given,
+    output: OutputOptions,
     project: Path,
     by: tuple[Path | None, Machines | None],
 ) -> None:
@@ -150,18 +150,18 @@ def _show_online(
 
     index, machines = by
 
-    if wish.explain or wish.weights or wish.everything:
+    if output.explain or output.weights or output.everything:
         raise Mistake("an online search goes with -k, --terms, --to and --json")
     if index is not None:
-        found = liking_online.like_in_index(index, given, wish.k, machines=machines)
-        _show(found, wish)
+        likes = liking_online.like_in_index(index, request, output.k, machines=machines)
+        _show(likes, output)
         return
     with open_project(project) as opened:
-        _show(liking_online.like_online(opened, given, wish.k), wish)
+        _show(liking_online.like_online(opened, request, output.k), output)
 
 
-class Wish(NamedTuple):
-    """What to show, and what to write."""
+class OutputOptions(NamedTuple):
+    """What to print, and which files to write."""
 
     k: int
     everything: bool
@@ -171,7 +171,7 @@ class Wish(NamedTuple):
     as_json: bool
 
     def require_possible(self) -> None:
-        """Refuse what cannot be shown or written, before anything is kept."""
+        """Refuse what cannot be shown or written, before anything is stored."""
         from classmark.workbench.exporting_likes import OF_WEIGHTS, require_target
         from classmark.workbench.likes import require_count
 
@@ -182,34 +182,34 @@ class Wish(NamedTuple):
             require_target(self.weights, OF_WEIGHTS)
 
 
-def _answer(held: Liking, wish: Wish) -> None:
-    """Write the query, then show the reasons for one document, or what was found."""
+def _answer(search: Liking, output: OutputOptions) -> None:
+    """Write the query, then show the reasons for one document, or the ranking."""
     from classmark.cli.output import say
     from classmark.workbench.exporting_likes import export_weights
 
-    if wish.weights is not None:
-        count = export_weights(held, wish.weights)
-        if not wish.as_json:
-            say(f"the query's {count:,} weights are in {wish.weights}")
-    if wish.explain is not None:
-        show_reasons(held.explain(wish.explain), as_json=wish.as_json)
+    if output.weights is not None:
+        count = export_weights(search, output.weights)
+        if not output.as_json:
+            say(f"the query's {count:,} weights are in {output.weights}")
+    if output.explain is not None:
+        show_reasons(search.explain(output.explain), as_json=output.as_json)
     else:
-        _show(held.rank(wish.k, everything=wish.everything), wish)
+        _show(search.rank(output.k, everything=output.everything), output)
 
 
-def _show(found: Likes, wish: Wish) -> None:
-    """Write what was found, or print it."""
+def _show(likes: Likes, output: OutputOptions) -> None:
+    """Write the documents to a file, or print them."""
     from classmark.cli.output import say
     from classmark.workbench.exporting_likes import export_likes
 
-    if wish.to is None:
-        show_likes(found, as_json=wish.as_json)
+    if output.to is None:
+        show_likes(likes, as_json=output.as_json)
     else:
-        say(f"wrote {export_likes(found, wish.to):,} documents to {wish.to}")
+        say(f"wrote {export_likes(likes, output.to):,} documents to {output.to}")
 
 
 def show_likes(likes: Likes, *, as_json: bool = False) -> None:
-    """Print what was found, and the query."""
+    """Print the ranked documents, and the query."""
     from classmark.cli.output import BELOW, parts_of, say, show_json, tell
 
     if as_json:
@@ -218,8 +218,8 @@ def show_likes(likes: Likes, *, as_json: bool = False) -> None:
     cost = "" if likes.C is None else f", C = {likes.C:g}"
     learned = f"{likes.method}{cost}"
     if likes.examples or likes.yes:
-        said = f"{likes.examples} examples, {likes.yes} yes, {likes.no} no"
-        learned += f", from {said}"
+        counts = f"{likes.examples} examples, {likes.yes} yes, {likes.no} no"
+        learned += f", from {counts}"
     tell(f"{likes.search}: {likes.documents:,} documents ranked by {learned}")
     query = parts_of(likes.query, FORM)
     tell(f"query: {query} ({likes.nonzero:,} terms)\n", "  ")

@@ -36,9 +36,9 @@ def pagerank(
 
     reader = ranking_links.Reader(damping, tuple(personalise or ()), method)
     if path is not None:
-        found = ranking_links.rank_edges(path, reader, top)
-        show_table(found, as_json=as_json, everything=everything)
+        table = ranking_links.rank_edges(path, reader, top)
+        show_table(table, as_json=as_json, everything=everything)
         return
     with open_project(project) as opened:
-        found = ranking_links.rank_documents(opened, reader, top)
-    show_table(found, as_json=as_json, everything=everything)
+        table = ranking_links.rank_documents(opened, reader, top)
+    show_table(table, as_json=as_json, everything=everything)

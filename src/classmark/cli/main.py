@@ -142,8 +142,8 @@ app = group(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(show_version: bool) -> None:
+    if show_version:
         sys.stdout.write(f"classmark {__version__}\n")
         raise typer.Exit
 

@@ -120,14 +120,14 @@ def _left_out(table: Table, shown: Shown) -> str:
     return ", ".join(parts)
 
 
-def show_suggestions(found: list[Explained], *, as_json: bool = False) -> None:
+def show_suggestions(suggestions: list[Explained], *, as_json: bool = False) -> None:
     """Print suggested categories with the terms for and against each."""
     if as_json:
-        show_json([asdict(suggestion) for suggestion in found])
+        show_json([asdict(suggestion) for suggestion in suggestions])
         return
-    if not found:
+    if not suggestions:
         say("left to the expert: no category is as likely as was asked for")
-    for suggestion in found:
+    for suggestion in suggestions:
         path = " › ".join(suggestion.path)
         tell(f"{path}  ({suggestion.category})", f"{suggestion.rank:3}. ", BELOW)
         tell(f"{_likely(suggestion)}, score {suggestion.score:.3f}", BELOW)
@@ -154,39 +154,39 @@ def show_trained(trained: Trained, *, as_json: bool = False) -> None:
     if as_json:
         show_json([row])
         return
-    told = TOLD if trained.base is None else (*TOLD, "learner", "gap")
-    shown = {name: row[name] for name in row if name not in told}
+    hidden = IN_NOTE if trained.base is None else (*IN_NOTE, "learner", "gap")
+    shown = {name: row[name] for name in row if name not in hidden}
     if trained.base is not None:
         shown["base"] = trained.base
     show_table(Table("Model in service", [shown], _why(trained)))
 
 
-TOLD = (
+IN_NOTE = (
     "why", "flat_bytes", "complexity_ratio", "pruned", "live", "later", "base", "rare",
 )  # fmt: skip
 
 
 def _why(trained: Trained) -> str:
     """The strategy in a sentence, with its numbers."""
-    said = f"strategy {trained.strategy}: {trained.why}"
+    sentence = f"strategy {trained.strategy}: {trained.why}"
     if trained.strategy == "pruned":
-        said += f"; inner categories passed over: {len(trained.pruned)}"
+        sentence += f"; inner categories passed over: {len(trained.pruned)}"
     if not trained.live:
-        said += "; decisions are kept in the log and learned at the next train"
-        said += f" ({trained.later})"
+        sentence += "; decisions are kept in the log and learned at the next train"
+        sentence += f" ({trained.later})"
     if trained.rare is not None:
-        said += f"\n{_rare(trained.rare)}"
-    return said
+        sentence += f"\n{_rare(trained.rare)}"
+    return sentence
 
 
-def _rare(found: Revoted) -> str:
+def _rare(revoted: Revoted) -> str:
     """What the votes on rare categories change, in a sentence."""
     return (
         f"rare: the two best are asked again where their probabilities differ by Δ = "
-        f"{found.delta:g} or less and the first has R = {found.ratio:g} times as many "
-        f"documents or more, by {found.votes} votes; of held-out documents "
-        f"{100 * found.asked_again:.1f} % are; categories detected: "
-        f"{found.detected} → {found.detected_after}"
+        f"{revoted.delta:g} or less and the first has R = {revoted.ratio:g} times as "
+        f"many documents or more, by {revoted.votes} votes; of held-out documents "
+        f"{100 * revoted.asked_again:.1f} % are; categories detected: "
+        f"{revoted.detected} → {revoted.detected_after}"
     )
 
 
@@ -208,8 +208,8 @@ def show_evaluated(
     notes = [table.note] if table.note else []
     notes.append(f"plot: {evaluated.plot}")
     if evaluated.rare is not None:
-        what = "plot of how often categories are right and chosen"
-        notes.append(f"{what}: {evaluated.rare}")
+        caption = "plot of how often categories are right and chosen"
+        notes.append(f"{caption}: {evaluated.rare}")
     table = replace(table, note="\n".join(notes))
     show_table(table, everything=everything, remedy=remedy)
 
@@ -220,8 +220,8 @@ def show_logged(logged: Logged, *, as_json: bool = False) -> None:
         show_json(asdict(logged))
         return
     first, *more = logged.numbers
-    what = f"act {first}" if not more else f"acts {first} to {max(more)}"
-    tell(f"saved as {what}: {logged.said}")
+    acts = f"act {first}" if not more else f"acts {first} to {max(more)}"
+    tell(f"saved as {acts}: {logged.said}")
     learned = logged.learned
     if learned is None:
         if logged.later:
@@ -238,12 +238,12 @@ def _documents(count: int) -> str:
     return "1 document" if count == 1 else f"{count} documents"
 
 
-def show_reproduced(found: Reproduced, *, everything: bool = False) -> None:
+def show_reproduced(reproduced: Reproduced, *, everything: bool = False) -> None:
     """Print the measures, which claims hold, and the files written."""
-    show_table(found.table, everything=everything)
-    for claim in found.claims:
+    show_table(reproduced.table, everything=everything)
+    for claim in reproduced.claims:
         tell(str(claim), "  ", "    ")
-    say(f"\n  values: {found.facts}\n  plot: {found.plot}\n")
+    say(f"\n  values: {reproduced.facts}\n  plot: {reproduced.plot}\n")
 
 
 def _likely(suggestion: Explained) -> str:

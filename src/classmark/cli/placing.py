@@ -26,18 +26,18 @@ def place(
 ) -> None:
     """Put documents at a leaf, higher up, or leave them to the expert."""
     from classmark.cli.output import in_percent, show_table
-    from classmark.workbench.placing import place as found_places
+    from classmark.workbench.placing import place as place_documents
     from classmark.workbench.small_work import kernels_for
 
     with (
         open_project(project) as opened,
         kernels_for(opened, len(documents or ()) or top or opened.store.waiting()),
     ):
-        found = found_places(opened, documents or (), precision, top)
+        table = place_documents(opened, documents or (), precision, top)
     if not as_json:
         rows = [
             row | {"probability": in_percent(float(row["probability"] or 0.0))}
-            for row in map(dict, found.rows)
+            for row in map(dict, table.rows)
         ]
-        found = replace(found, rows=rows)
-    show_table(found, as_json=as_json, everything=everything)
+        table = replace(table, rows=rows)
+    show_table(table, as_json=as_json, everything=everything)

@@ -24,19 +24,19 @@ def progress(
     """Say how far the work is, whether suggestions get better, and whether to stop."""
     from classmark.cli.output import say, show_json, show_table, tell
     from classmark.workbench.desk.desk import Desk
-    from classmark.workbench.desk.progress import progress as found_in
+    from classmark.workbench.desk.progress import progress as progress_of
 
     with Desk(folder) as desk:
-        found = found_in(desk)
+        state = progress_of(desk)
     if as_json:
-        more = {"waiting": found.waiting, "saved": found.saved}
-        show_json(without_nan(asdict(found) | more))
+        more = {"waiting": state.waiting, "saved": state.saved}
+        show_json(without_nan(asdict(state) | more))
         return
-    for line in _told(found):
+    for line in _sentences(state):
         tell(line)
-    if found.steps:
+    if state.steps:
         say()
-        show_table(_steps(found), everything=everything)
+        show_table(_steps(state), everything=everything)
 
 
 def agreement(
@@ -47,21 +47,21 @@ def agreement(
 ) -> None:
     """Say how far people agree, and on which documents they differ."""
     from classmark.cli.output import show_json, show_table, tell
-    from classmark.workbench.desk.agreement import agreement as found_in
+    from classmark.workbench.desk.agreement import agreement as agreement_of
     from classmark.workbench.desk.agreement import disagreements
     from classmark.workbench.desk.desk import Desk
 
     with Desk(folder) as desk:
-        found, differing = found_in(desk), disagreements(desk)
+        agreed, differing = agreement_of(desk), disagreements(desk)
     if as_json:
         documents = [each.document for each in differing]
-        show_json(without_nan(asdict(found)) | {"disagreements": documents})
+        show_json(without_nan(asdict(agreed)) | {"disagreements": documents})
         return
-    if not found.documents:
+    if not agreed.documents:
         tell("no document was read by two people yet: decide on one that another has")
         return
-    tell(_alphas(found))
-    show_table(_pairs(found), everything=everything)
+    tell(_alphas(agreed))
+    show_table(_pairs(agreed), everything=everything)
     if differing and top:
         table = _differing(differing[-top:], len(differing))
         show_table(table, everything=everything)
@@ -80,28 +80,28 @@ def without_nan(value: Any) -> Any:
     return None if value != value else value  # noqa: PLR0124  only NaN differs from itself
 
 
-def _told(found: Progress) -> list[str]:
+def _sentences(state: Progress) -> list[str]:
     """The state of the work, in sentences."""
     from classmark.workbench.desk.panels import number
     from classmark.workbench.desk.plots import percent
 
-    left = f"{found.waiting:,} wait, {found.aside:,} set aside"
-    lines = [f"{found.decided:,} of {found.documents:,} documents decided; {left}"]
-    if found.whole is None or found.recent is None or found.hint is None:
-        few = f"{found.measured} decided with suggestions in view"
+    left = f"{state.waiting:,} wait, {state.aside:,} set aside"
+    lines = [f"{state.decided:,} of {state.documents:,} documents decided; {left}"]
+    if state.whole is None or state.recent is None or state.hint is None:
+        few = f"{state.measured} decided with suggestions in view"
         return [*lines, f"nothing is measured yet: {few}, ten are needed"]
     lines.append(
-        f"{number(found.recent.effort)} categories looked at per document over the "
-        f"last {found.recent.documents}, {number(found.whole.effort)} over all "
-        f"{found.measured:,}; the first suggestion was right in "
-        f"{percent(found.recent.first)}"
+        f"{number(state.recent.effort)} categories looked at per document over the "
+        f"last {state.recent.documents}, {number(state.whole.effort)} over all "
+        f"{state.measured:,}; the first suggestion was right in "
+        f"{percent(state.recent.first)}"
     )
-    if found.saved is not None:
+    if state.saved is not None:
         lines.append(
-            f"{percent(found.saved)} of looking saved against a list with the most "
-            f"used first ({number(found.popular)})"
+            f"{percent(state.saved)} of looking saved against a list with the most "
+            f"used first ({number(state.popular)})"
         )
-    hint = found.hint
+    hint = state.hint
     lines.append(
         f"{'you may stop' if hint.stop else 'go on'}: with 95 % confidence the first "
         f"suggestion is wrong in at most {percent(hint.most)} of the documents, "
@@ -110,27 +110,27 @@ def _told(found: Progress) -> list[str]:
     return lines
 
 
-def _steps(found: Progress) -> Table:
+def _steps(state: Progress) -> Table:
     from classmark.workbench.views import Table
 
-    rows: list[dict[str, Cell]] = without_nan([asdict(step) for step in found.steps])
+    rows: list[dict[str, Cell]] = without_nan([asdict(step) for step in state.steps])
     note = "on documents decided before they were learned; upto: decisions measured"
     return Table("Over time", rows, note)
 
 
-def _alphas(found: Agreed) -> str:
-    values = {"MASI": found.masi, "Jaccard": found.jaccard, "main": found.nominal}
-    told = ", ".join(f"{name} {value:.3f}" for name, value in values.items())
+def _alphas(agreed: Agreed) -> str:
+    values = {"MASI": agreed.masi, "Jaccard": agreed.jaccard, "main": agreed.nominal}
+    alphas = ", ".join(f"{name} {value:.3f}" for name, value in values.items())
     return (
-        f"{found.documents:,} documents read by two or more of "
-        f"{', '.join(found.people)}\nKrippendorff's α: {told}"
+        f"{agreed.documents:,} documents read by two or more of "
+        f"{', '.join(agreed.people)}\nKrippendorff's α: {alphas}"
     )
 
 
-def _pairs(found: Agreed) -> Table:
+def _pairs(agreed: Agreed) -> Table:
     from classmark.workbench.views import Table
 
-    rows: list[dict[str, Cell]] = without_nan([asdict(pair) for pair in found.pairs])
+    rows: list[dict[str, Cell]] = without_nan([asdict(pair) for pair in agreed.pairs])
     note = (
         "same: documents with the same labels; alike: mean share in common; kappa: "
         "label by label; kappa_main: over the main category of so many documents"
@@ -138,7 +138,7 @@ def _pairs(found: Agreed) -> Table:
     return Table("Cohen's κ", rows, note)
 
 
-def _differing(found: list[Disagreement], many: int) -> Table:
+def _differing(disagreements: list[Disagreement], many: int) -> Table:
     from classmark.workbench.views import Table
 
     rows: list[dict[str, Cell]] = [
@@ -147,7 +147,7 @@ def _differing(found: list[Disagreement], many: int) -> Table:
             "people": ", ".join(each.people),
             "over": ", ".join(each.over),
         }
-        for each in found
+        for each in disagreements
     ]
     note = "settle them in the workbench: Progress, Agreement"
     return Table(f"Not settled: {many:,}", rows, note)

@@ -29,11 +29,11 @@ def propose(
     from classmark.workbench import proposing
 
     with open_project(project) as opened:
-        found = proposing.propose(opened, node, k=k, method=method)
+        proposals = proposing.propose(opened, node, k=k, method=method)
     if as_json:
-        show_json([asdict(proposal) for proposal in found])
+        show_json([asdict(proposal) for proposal in proposals])
     else:
-        show_table(proposing.as_table(node, found), everything=everything)
+        show_table(proposing.as_table(node, proposals), everything=everything)
 
 
 def accept(

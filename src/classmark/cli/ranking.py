@@ -40,9 +40,9 @@ def features(
     from classmark.cli.output import show_table
     from classmark.workbench.ranking import write_features
 
-    given = _judgments(queries, qrels, dataset, data)
+    judgments = _judgments(queries, qrels, dataset, data)
     with open_project(project) as opened:
-        table = write_features(opened, given, to)
+        table = write_features(opened, judgments, to)
     show_table(table, as_json=as_json, everything=everything)
 
 
@@ -99,26 +99,28 @@ def train(
     from classmark.workbench.ranking import Training, train_ranker
     from classmark.workbench.ranking_files import learn_file
 
-    given = _judgments(queries, qrels, dataset, data)
+    judgments = _judgments(queries, qrels, dataset, data)
     prices = tuple(price or ())
-    said = strategy if clicks else None
+    click_strategy = strategy if clicks else None
     if propensities and not clicks:
         raise Mistake("--propensities weighs clicks: it goes with --clicks")
     if sum((clicks, letor is not None, dataset is not None or qrels is not None)) > 1:
         raise Mistake("--clicks, --letor and judgments: learn from one of them")
-    wish = Training(learner, measure, share, seed, prices, said, propensities, force)
+    wish = Training(
+        learner, measure, share, seed, prices, click_strategy, propensities, force
+    )
     if letor is not None:
         table = learn_file(letor, wish)
         show_table(table, as_json=as_json, everything=everything)
         return
     with open_project(project) as opened:
-        found = train_ranker(opened, given, wish)
+        trained = train_ranker(opened, judgments, wish)
     if as_json:
-        show_json(asdict(found) | {"table": found.table.facts()})
+        show_json(asdict(trained) | {"table": trained.table.facts()})
         return
-    show_table(found.table, everything=everything)
-    tell(found.said, "  ")
-    say(f"  report: {found.page}")
+    show_table(trained.table, everything=everything)
+    tell(trained.said, "  ")
+    say(f"  report: {trained.page}")
 
 
 def evaluate(
@@ -135,9 +137,9 @@ def evaluate(
     from classmark.cli.output import show_table
     from classmark.workbench.ranking import evaluate_ranker
 
-    given = _judgments(queries, qrels, dataset, data)
+    judgments = _judgments(queries, qrels, dataset, data)
     with open_project(project) as opened:
-        table = evaluate_ranker(opened, given, number)
+        table = evaluate_ranker(opened, judgments, number)
     show_table(table, as_json=as_json, everything=everything)
 
 

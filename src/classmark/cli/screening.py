@@ -75,13 +75,13 @@ def next_(
     from classmark.workbench import screening
 
     with open_project(project) as opened:
-        found = screening.read_next(opened, name, count)
+        documents = screening.read_next(opened, name, count)
     if as_json:
-        show_json([asdict(each) for each in found])
+        show_json([asdict(each) for each in documents])
         return
-    if not found:
+    if not documents:
         say("every document is read")
-    for each in found:
+    for each in documents:
         score = "" if each.score is None else f"  {each.score:.3f}"
         shown = f"{each.title}  ({each.id})  {each.origin}{score}"
         tell(shown, f"{each.rank:3}. ", BELOW)
@@ -109,8 +109,8 @@ def mark(
         if undo:
             back, status = screening.undo(opened, name)
             if not as_json:
-                told = ", ".join(f"{mark.act} {mark.document}" for mark in back)
-                tell(f"taken back: {told}")
+                marks = ", ".join(f"{mark.act} {mark.document}" for mark in back)
+                tell(f"taken back: {marks}")
         else:
             status = screening.mark(
                 opened, name, {"yes": yes or [], "no": no or [], "skip": skip or []}
@@ -138,10 +138,10 @@ def status(
             table = screening.list_screenings(opened)
             show_table(table, as_json=as_json, everything=True)
             return
-        found = screening.status(opened, name)
-        show_status(found, as_json=as_json)
+        state = screening.status(opened, name)
+        show_status(state, as_json=as_json)
         if plot:
-            path = screened.draw_status(found, opened.folder)
+            path = screened.draw_status(state, opened.folder)
             if not as_json:
                 say(f"  plot: {path}")
 
@@ -162,8 +162,8 @@ def export(
     from classmark.workbench.exporting_likes import export_likes
 
     with open_project(project) as opened:
-        found = screening.answered(opened, name, everything=everything)
-    say(f"wrote {export_likes(found, path):,} documents to {path}")
+        documents = screening.answered(opened, name, everything=everything)
+    say(f"wrote {export_likes(documents, path):,} documents to {path}")
 
 
 def simulate(
@@ -187,21 +187,21 @@ def simulate(
 
     rule = screening.Rule(target, error, batch, share, patience)
     with open_project(project) as opened:
-        found = screened.try_out(opened, category, rule, runs, seed)
-    show_evaluated(found, as_json=as_json, everything=everything)
+        evaluated = screened.try_out(opened, category, rule, runs, seed)
+    show_evaluated(evaluated, as_json=as_json, everything=everything)
 
 
-def show_status(found: Status, *, as_json: bool = False) -> None:
+def show_status(state: Status, *, as_json: bool = False) -> None:
     """Print where a screening stands."""
     from classmark.cli.output import show_json, tell
     from classmark.workbench.screened import words
 
     if as_json:
-        progress = asdict(found.progress)
-        left = found.progress.remaining
+        progress = asdict(state.progress)
+        left = state.progress.remaining
         progress["remaining"] = None if left is None else left._asdict()
-        show_json({"screening": found.search, "later": found.later} | progress)
+        show_json({"screening": state.search, "later": state.later} | progress)
         return
-    tell(found.search)
-    for line in words(found):
+    tell(state.search)
+    for line in words(state):
         tell(line, "  ")

@@ -82,7 +82,7 @@ def index(
                 f"index {paths[0]} works on an index that is there, in this process: "
                 "leave --to, --shards, --workers, --on and --dashboard"
             )
-        found = _kept(paths[0], project, folder, memory)
+        table = _kept(paths[0], project, folder, memory)
     elif not paths:
         if to is not None or folder is not None:
             raise Mistake(
@@ -90,18 +90,18 @@ def index(
             )
         bringing = machines_for(workers, on, dashboard=dashboard)
         with open_project(project) as opened, bringing as machines:
-            found = indexing.index_project(
+            table = indexing.index_project(
                 opened, memory, positions=positions, shards=shards, machines=machines
             )
     elif to is None:
         raise Mistake(f"index {paths[0]}: say where its index goes, with --to DIR")
     else:
         with machines_for(workers, on, dashboard=dashboard) as machines:
-            found = index_folders.index_file(
+            table = index_folders.index_file(
                 paths if len(paths) > 1 else paths[0], to, memory, format_=format_,
                 positions=bool(positions), shards=shards, machines=machines,
             )  # fmt: skip
-    show_table(found, as_json=as_json)
+    show_table(table, as_json=as_json)
 
 
 def _kept(act: str, project: Path, folder: Path | None, memory: str) -> Table:
@@ -183,31 +183,36 @@ def search(
     try:
         if folder is not None:
             with machines_for(workers, on) as machines:
-                found = searching.search_index(folder, query, wish, machines=machines)
+                results = searching.search_index(folder, query, wish, machines=machines)
         else:
             with (
                 open_project(project) as opened,
                 kernels_for(opened, 0),
                 machines_for(workers, on) as machines,
             ):
-                found = searching.search_in(opened, query, wish, machines=machines)
-                number = logged(opened, query, found, wish.model, log=log)
+                results = searching.search_in(opened, query, wish, machines=machines)
+                number = logged(opened, query, results, wish.model, log=log)
     except searching.MalformedQuery as problem:
         _point_out(problem)
         raise typer.Exit(2) from problem
-    show_found(found, number, as_json=as_json)
+    show_results(results, number, as_json=as_json)
 
 
 def logged(
-    project: Project, query: str, found: Found, ranker: str | None, *, log: bool | None
+    project: Project,
+    query: str,
+    results: Found,
+    ranker: str | None,
+    *,
+    log: bool | None,
 ) -> int | None:
-    """Keep what was found, if it is to be kept; return its number in the log."""
+    """Log the results, if searches are logged; return their number in the log."""
     from classmark.workbench.impressions import is_logged, log_impression
 
-    if not found.answers or not is_logged(project, log):
+    if not results.answers or not is_logged(project, log):
         return None
-    shown = [(answer.id, answer.score) for answer in found.answers]
-    number = found.answers[0].ranker
+    shown = [(answer.id, answer.score) for answer in results.answers]
+    number = results.answers[0].ranker
     name = ranker or "bm25" if number is None else f"ranker {number}"
     return log_impression(project, query, shown, ranker=name)
 
@@ -218,21 +223,21 @@ def _point_out(problem: MalformedQuery) -> None:
     sys.stderr.write(f"classmark: {shown}\n")
 
 
-def show_found(
-    found: Found, impression: int | None = None, *, as_json: bool = False
+def show_results(
+    results: Found, impression: int | None = None, *, as_json: bool = False
 ) -> None:
-    """Print what was found; impression : its number in the log, if it is there."""
+    """Print the results; impression : their number in the log, if logged."""
     from dataclasses import asdict
 
     from classmark.cli.output import BELOW, say, show_json, tell
 
     if as_json:
-        said = {} if impression is None else {"impression": impression}
-        show_json([asdict(answer) | said for answer in found.answers])
+        log_entry = {} if impression is None else {"impression": impression}
+        show_json([asdict(answer) | log_entry for answer in results.answers])
         return
-    if not found.answers:
+    if not results.answers:
         say("nothing was found")
-    for answer in found.answers:
+    for answer in results.answers:
         shown = f"{answer.title}  ({answer.id})  {answer.score:.4f}"
         tell(shown, f"{answer.rank:3}. ", BELOW)
         if answer.snippet:
@@ -240,7 +245,7 @@ def show_found(
         if answer.parts:
             tell(_parts(answer.parts), f"{BELOW}= ")
     click = f"logged: classmark click {impression} ID says what you opened"
-    for note in filter(None, (found.note, "" if impression is None else click)):
+    for note in filter(None, (results.note, "" if impression is None else click)):
         say()
         tell(note, "  ")
 
@@ -294,6 +299,6 @@ def tune(
     opening: Any = nullcontext() if project is None else open_project(project)
     with opening as opened, machines_for(workers, on) as machines:
         asking = tuning.judged_in(opened, folder, judgments, machines=machines)
-        with asking as asked:
-            found, _ = tuning.tune(asked, wish, plot)
-    show_evaluated(found, as_json=as_json, everything=everything)
+        with asking as judged:
+            evaluated, _ = tuning.tune(judged, wish, plot)
+    show_evaluated(evaluated, as_json=as_json, everything=everything)

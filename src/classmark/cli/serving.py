@@ -191,6 +191,6 @@ def tokens_revoke(
 def _password() -> str:
     """Ask twice at a terminal; else the first line of the input."""
     if sys.stdin.isatty():
-        asked = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
-        return str(asked)
+        password = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+        return str(password)
     return sys.stdin.readline().rstrip("\r\n")

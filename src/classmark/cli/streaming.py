@@ -64,13 +64,13 @@ def stream(
     )
     streaming.require(setting, order, plot, facts)
     if path is None:
-        told = streaming.known_stream(str(dataset), data)
+        documents = streaming.known_stream(str(dataset), data)
     else:
-        told = streaming.read_stream(path, format_)
+        documents = streaming.read_stream(path, format_)
     source = str(dataset) if path is None else path.name
-    found = streaming.stream(source, told, setting, order, plot)
-    show_table(found.table, everything=everything)
+    streamed = streaming.stream(source, documents, setting, order, plot)
+    show_table(streamed.table, everything=everything)
     if facts is not None:
-        streaming.write_facts(found, facts)
+        streaming.write_facts(streamed, facts)
         say(f"  values: {facts}")
-    say(f"  plot: {found.plot}\n")
+    say(f"  plot: {streamed.plot}\n")

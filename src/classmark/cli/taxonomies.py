@@ -113,10 +113,10 @@ def describe(
     from classmark.workbench import categories
     from classmark.workbench.learning import and_learn
 
-    given = {"note": note, "guideline": guideline, "notation": notation}
-    said = {k: v for k, v in given.items() if v is not None}
+    options = {"note": note, "guideline": guideline, "notation": notation}
+    changes = {k: v for k, v in options.items() if v is not None}
     with open_project(project) as opened:
-        done = categories.describe(opened, id_, said, synonym)
+        done = categories.describe(opened, id_, changes, synonym)
         show_logged(and_learn(opened, done), as_json=as_json)
 
 
@@ -155,10 +155,10 @@ def split(
     from classmark.workbench.learning import and_learn
 
     with open_project(project) as opened:
-        made = categories.new_category(new, label, parent, note)
+        category = categories.new_category(new, label, parent, note)
         moving = categories.listed_documents(documents)
         show_logged(
-            and_learn(opened, categories.split(opened, id_, made, moving)),
+            and_learn(opened, categories.split(opened, id_, category, moving)),
             as_json=as_json,
         )
 

@@ -61,15 +61,16 @@ def train(
     from classmark.cli.output import show_trained
     from classmark.workbench import training
 
-    said: dict[str, str | float | None] = {"learner": learner, "cost": cost}
-    said |= {"decomposition": decomposition, "strategy": strategy, "base": base}
-    said |= {"memory": memory, "C": price, "policy": policy, "bold": bold, "rare": rare}
+    options: dict[str, str | float | None] = {"learner": learner, "cost": cost}
+    options |= {"decomposition": decomposition, "strategy": strategy, "base": base}
+    options |= {"memory": memory, "C": price, "policy": policy}
+    options |= {"bold": bold, "rare": rare}
     with open_project(project) as opened:
-        chosen = training.changed(opened, said)
-        training.require_effect(opened, [chosen], said)
+        chosen = training.changed(opened, options)
+        training.require_effect(opened, [chosen], options)
         with machines_for(workers, on, dashboard=dashboard) as machines:
-            found = training.train(opened, chosen, select=select, machines=machines)
-    show_trained(found, as_json=as_json)
+            trained = training.train(opened, chosen, select=select, machines=machines)
+    show_trained(trained, as_json=as_json)
 
 
 def evaluate(
@@ -98,8 +99,8 @@ def evaluate(
     from classmark.workbench import evaluating
     from classmark.workbench.training import changed, require_effect
 
-    said = {"base": base, "memory": memory, "rare": rare}
-    if strategy is None and any(value is not None for value in said.values()):
+    options = {"base": base, "memory": memory, "rare": rare}
+    if strategy is None and any(value is not None for value in options.values()):
         raise Mistake("--base, --memory and --rare need --strategy: name some")
     if strategy is not None and learner:
         raise Mistake("compare learners or strategies: give --learner or --strategy")
@@ -108,11 +109,11 @@ def evaluate(
         machines_for(workers, on, dashboard=dashboard),
     ):
         if strategy is None:
-            found = evaluating.evaluate_project(opened, learner or (), folds)
+            evaluated = evaluating.evaluate_project(opened, learner or (), folds)
         else:
             names = [name.strip() for name in strategy.split(",") if name.strip()]
-            settings = changed(opened, said | {"learner": "plm"})
+            settings = changed(opened, options | {"learner": "plm"})
             each = [replace(settings, strategy=name) for name in names]
-            require_effect(opened, each, said)
-            found = evaluating.evaluate_strategies(opened, names, settings, folds)
-    show_evaluated(found, as_json=as_json, everything=everything)
+            require_effect(opened, each, options)
+            evaluated = evaluating.evaluate_strategies(opened, names, settings, folds)
+    show_evaluated(evaluated, as_json=as_json, everything=everything)

@@ -12,9 +12,8 @@ from classmark.clusters.kmeans import SphericalKMeans
 from classmark.clusters.rows import require_count, sums_of, unit_rows
 from classmark.estimator import Estimator
 from classmark.problems import Mistake
-from classmark.randomness import Seed
 from classmark.sparse import Rows
-from classmark.validation import require_numbers
+from classmark.validation import Seed, require_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +52,8 @@ class Dendrogram:
     def _after(self, merges: int) -> Ints:
         n = len(self)
         parent = np.arange(n + merges)
-        for made in range(merges):
-            parent[self.pairs[made]] = n + made
+        for merge in range(merges):
+            parent[self.pairs[merge]] = n + merge
         for node in range(n + merges - 1, -1, -1):
             parent[node] = parent[parent[node]]
         _, first, inverse = np.unique(
@@ -71,10 +70,10 @@ def dendrogram_of(
     parent = np.arange(2 * n - 1)
     pairs = np.empty((n - 1, 2), np.int64)
     order = np.argsort(heights, kind="stable")
-    for made, m in enumerate(order):
+    for merge, m in enumerate(order):
         pair = sorted((_top(parent, int(left[m])), _top(parent, int(right[m]))))
-        pairs[made] = pair
-        parent[pair] = n + made
+        pairs[merge] = pair
+        parent[pair] = n + merge
     return Dendrogram(pairs, heights[order], sizes)
 
 
@@ -202,10 +201,10 @@ def _distances(rows: Rows, groups: Ints, sizes: Floats, ward: bool) -> Any:
     D /= sizes[:, None]
     D /= sizes[None, :]
     if ward:
-        own = D.diagonal().copy()
+        squares = D.diagonal().copy()
         np.multiply(D, -2.0, out=D)
-        D += own[:, None]
-        D += own[None, :]
+        D += squares[:, None]
+        D += squares[None, :]
         D *= 2.0 * sizes[:, None]
         D *= sizes[None, :] / (sizes[:, None] + sizes[None, :])
     else:

@@ -44,13 +44,15 @@ def near_duplicates(X: Any, threshold: float = 0.8, *, linkage: str = "single") 
 
 def _same(rows: Rows) -> Ints:
     """For each row the first that is the same; one without terms is like no other."""
-    known: dict[tuple[bytes, bytes], int] = {}
-    found = np.arange(len(rows))
+    first_seen: dict[tuple[bytes, bytes], int] = {}
+    representative = np.arange(len(rows))
     for i in range(len(rows)):
         columns, values = rows.row(i)
         if len(columns):
-            found[i] = known.setdefault((columns.tobytes(), values.tobytes()), i)
-    return found
+            representative[i] = first_seen.setdefault(
+                (columns.tobytes(), values.tobytes()), i
+            )
+    return representative
 
 
 def _linked(rows: Rows, threshold: float) -> Ints:
@@ -67,10 +69,10 @@ def _linked(rows: Rows, threshold: float) -> Ints:
         threshold - ROUNDING,
         parent,
     )
-    found = parent.astype(np.int64)
-    for i in range(len(found)):
-        found[i] = found[found[i]]
-    return found
+    roots = parent.astype(np.int64)
+    for i in range(len(roots)):
+        roots[i] = roots[roots[i]]
+    return roots
 
 
 def _rare_first(rows: Rows) -> Rows:
@@ -86,12 +88,12 @@ def _merged(rows: Rows, groups: Ints, height: float) -> Ints:
     """Each group cut where its average linkage is above a height."""
     order = np.argsort(groups, kind="stable")
     cuts = np.flatnonzero(np.diff(groups[order])) + 1
-    found = np.empty(len(groups), np.int64)
+    representative = np.empty(len(groups), np.int64)
     for members in np.split(order, cuts):
-        found[members] = members[0]
+        representative[members] = members[0]
         if len(members) > 2:
             model = Agglomerative(threshold=height, linkage="average")
             parts = model.fit(take(rows, members)).labels_
             _, first = np.unique(parts, return_index=True)
-            found[members] = members[first[parts]]
-    return found
+            representative[members] = members[first[parts]]
+    return representative

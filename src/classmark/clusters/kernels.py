@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.scores.kernels import fill, scores_of
+from classmark.kernels import fill, scores_of
 
 
 @compiled

@@ -22,9 +22,8 @@ from classmark.clusters.rows import (
 from classmark.estimator import Estimator
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.randomness import Seed, generator
 from classmark.sparse import Rows, take, transpose
-from classmark.validation import require_numbers
+from classmark.validation import Seed, generator, require_numbers
 
 MANY = 100  # clusters, from which on one document is tried at each step
 
@@ -137,11 +136,11 @@ class SphericalKMeans(Estimator):
                 raise Mistake(f"{name} is {getattr(self, name)}: give 1 or more")
         rng = generator(self.random_state)
         starts = track(range(self.n_init), "clustering")
-        found = [self._start(unit.rows, rng) for _ in starts]
-        kept = max(found, key=lambda fitted: fitted.trace[-1])
-        self.labels_, self.trace_ = kept.labels, kept.trace
-        self.objective_, self.n_iter_ = kept.trace[-1], len(kept.trace)
-        self.cluster_centers_ = widened(kept.centers, unit)
+        runs = [self._start(unit.rows, rng) for _ in starts]
+        best = max(runs, key=lambda fitted: fitted.trace[-1])
+        self.labels_, self.trace_ = best.labels, best.trace
+        self.objective_, self.n_iter_ = best.trace[-1], len(best.trace)
+        self.cluster_centers_ = widened(best.centers, unit)
         self.n_features_in_ = unit.width
         return self
 
@@ -204,7 +203,7 @@ def meet(rows: Rows, centers: Any) -> Met:
 
 
 def filled(met: Met, k: int) -> Ints:
-    """The labels met; a centre without documents takes one that fits its own least."""
+    """The nearest centres; an empty one takes the document that fits its own least."""
     labels, fits = met.which.copy(), met.best.copy()
     sizes = np.bincount(labels, minlength=k)
     for empty in np.flatnonzero(sizes == 0):
@@ -218,9 +217,9 @@ def widened(matrix: Any, unit: Unit) -> Any:
     """A sparse matrix over the columns in use, as one over all columns."""
     from scipy.sparse import csr_matrix
 
-    made = matrix.tocsr()
-    parts = (made.data, unit.used[made.indices], made.indptr)
-    return csr_matrix(parts, shape=(made.shape[0], unit.width))
+    rows = matrix.tocsr()
+    parts = (rows.data, unit.used[rows.indices], rows.indptr)
+    return csr_matrix(parts, shape=(rows.shape[0], unit.width))
 
 
 def require_width(model: Any, unit: Unit) -> None:
@@ -252,18 +251,20 @@ def silhouette(X: Any, labels: Any) -> float:
     1.0
     """
     rows = unit_rows(X).rows
-    names, own = np.unique(np.asarray(labels), return_inverse=True)
-    if len(own) != len(rows):
-        raise Mistake(f"labels are {len(own)} for {len(rows)} documents: give one each")
+    names, clusters = np.unique(np.asarray(labels), return_inverse=True)
+    if len(clusters) != len(rows):
+        raise Mistake(
+            f"labels are {len(clusters)} for {len(rows)} documents: give one each"
+        )
     if len(names) < 2:
         raise Mistake("labels name one cluster: a silhouette needs two or more")
-    sums = sums_of(rows, own, len(names))
+    sums = sums_of(rows, clusters, len(names))
     met = meet(rows, directions(sums))
-    other = np.where(met.which == own, met.second, met.best)
-    near = 1.0 - _to_the_rest(rows, own, sums)
+    other = np.where(met.which == clusters, met.second, met.best)
+    near = 1.0 - _to_the_rest(rows, clusters, sums)
     far = 1.0 - other
     widest = np.maximum(np.maximum(near, far), 1e-12)
-    alone = np.bincount(own)[own] == 1
+    alone = np.bincount(clusters)[clusters] == 1
     return float(np.where(alone, 0.0, (far - near) / widest).mean())
 
 
@@ -277,13 +278,13 @@ def choose_n_clusters(
     """
     n = unit_rows(X).rows.shape[0]
     usual = [k for k in TRIED if k == 2 or k * LEAST <= n]
-    given = usual if candidates is None else candidates
-    able = isinstance(given, Iterable) and not isinstance(given, str)
-    tried = list(dict.fromkeys(given)) if able else []
+    counts = usual if candidates is None else candidates
+    able = isinstance(counts, Iterable) and not isinstance(counts, str)
+    tried = list(dict.fromkeys(counts)) if able else []
     if not tried or not all(isinstance(k, Integral) and 2 <= k <= n for k in tried):
         raise Mistake(
-            f"candidates are {given!r} for {n} documents: give a list of whole numbers "
-            f"from 2 to {n}"
+            f"candidates are {counts!r} for {n} documents: give a list of whole "
+            f"numbers from 2 to {n}"
         )
     tried = sorted(int(k) for k in tried)
     worth = [
@@ -295,15 +296,15 @@ def choose_n_clusters(
     return tried[int(np.argmax(worth))]
 
 
-def _to_the_rest(rows: Rows, own: Ints, sums: Any) -> Floats:
+def _to_the_rest(rows: Rows, clusters: Ints, sums: Any) -> Floats:
     """Cosine of each row with the sum of its cluster without it."""
     dots = np.zeros(len(rows))
     for cluster in range(sums.shape[0]):
-        members = np.flatnonzero(own == cluster)
+        members = np.flatnonzero(clusters == cluster)
         center = np.asarray(sums[cluster].todense()).ravel()
         dots[members] = take(rows, members).to_scipy() @ center
     own_squares = squares(rows)
-    left = lengths_of(sums)[own] ** 2 - 2.0 * dots + own_squares
+    left = lengths_of(sums)[clusters] ** 2 - 2.0 * dots + own_squares
     length = np.sqrt(np.maximum(left, 0.0))
     return np.divide(
         dots - own_squares, length, out=np.zeros(len(rows)), where=length > 1e-6

@@ -12,9 +12,8 @@ from classmark.clusters.rows import require_count
 from classmark.estimator import Estimator
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.randomness import Seed, generator
 from classmark.sparse import Rows, rows_from
-from classmark.validation import require_numbers
+from classmark.validation import Seed, generator, require_numbers
 
 
 class _Model(NamedTuple):
@@ -100,8 +99,8 @@ class SoftMixture(Estimator):
 
     def predict(self, X: Any) -> Ints:
         """The likeliest component of each document, shape (n,)."""
-        found: Ints = self.predict_proba(X).argmax(axis=1)
-        return found
+        components: Ints = self.predict_proba(X).argmax(axis=1)
+        return components
 
     def _asked(self, X: Any) -> Rows:
         self._require_fitted()

@@ -25,29 +25,30 @@ def name_clusters(
     >>> name_clusters(X, [0, 1], ["library", "bees", "bread"], top=2)
     [('bees',), ('bread',)]
     """
-    unit, own = unit_rows(X), np.asarray(labels)
-    if len(own) != len(unit.rows):
+    unit, clusters = unit_rows(X), np.asarray(labels)
+    if len(clusters) != len(unit.rows):
         raise Mistake(
-            f"labels are {len(own)} for {len(unit.rows)} documents: give one each"
+            f"labels are {len(clusters)} for {len(unit.rows)} documents: give one each"
         )
     if len(feature_names) != unit.width:
         raise Mistake(
             f"feature_names are {len(feature_names)} for {unit.width} features: give "
             "one each"
         )
-    if own.dtype.kind not in "iu" or own.min() < 0:
+    if clusters.dtype.kind not in "iu" or clusters.min() < 0:
         raise Mistake("labels are to be whole numbers from 0 up, as labels_ are")
     if not isinstance(top, int | np.integer) or top < 1:
         raise Mistake(f"top is {top!r}: ask for at least one term, a whole number")
-    k = int(own.max()) + 1
-    sums, sizes = sums_of(unit.rows, own, k).tocsr(), np.bincount(own, minlength=k)
+    k = int(clusters.max()) + 1
+    sums = sums_of(unit.rows, clusters, k).tocsr()
+    sizes = np.bincount(clusters, minlength=k)
     total = np.asarray(sums.sum(axis=0)).ravel()
     means = scaled(sums, 1.0 / np.maximum(sizes, 1))
     named = []
     for cluster in range(k):
         begin, end = sums.indptr[cluster : cluster + 2]
         terms, here = sums.indices[begin:end], sums.data[begin:end]
-        rest = (total[terms] - here) / max(len(own) - int(sizes[cluster]), 1)
+        rest = (total[terms] - here) / max(len(clusters) - int(sizes[cluster]), 1)
         weights = means.data[begin:end] - rest
         best = np.lexsort((terms, -weights))[:top]
         chosen = [int(unit.used[terms[t]]) for t in best if weights[t] > 1e-9]

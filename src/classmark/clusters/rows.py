@@ -46,8 +46,8 @@ def squares(rows: Rows) -> Floats:
     """‖x‖² of each row."""
     owner = np.repeat(np.arange(len(rows)), np.diff(rows.starts))
     values = rows.values.astype(np.float64)
-    found: Floats = np.bincount(owner, values * values, len(rows)).astype(np.float64)
-    return found
+    sums: Floats = np.bincount(owner, values * values, len(rows)).astype(np.float64)
+    return sums
 
 
 def sums_of(rows: Rows, labels: Ints, k: int) -> Any:
@@ -61,15 +61,15 @@ def sums_of(rows: Rows, labels: Ints, k: int) -> Any:
 
 def lengths_of(matrix: Any) -> Floats:
     """‖row‖ of a sparse matrix."""
-    found: Floats = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    return found
+    lengths: Floats = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    return lengths
 
 
 def scaled(matrix: Any, factors: Floats) -> Any:
     """Each row of a sparse matrix times its factor."""
-    made = matrix.copy()
-    made.data *= np.repeat(factors, np.diff(matrix.indptr))
-    return made
+    product = matrix.copy()
+    product.data *= np.repeat(factors, np.diff(matrix.indptr))
+    return product
 
 
 def directions(sums: Any) -> Any:
@@ -79,11 +79,11 @@ def directions(sums: Any) -> Any:
     return scaled(sums, factors)
 
 
-def require_count(name: str, wanted: int, documents: int) -> None:
+def require_count(name: str, count: int, documents: int) -> None:
     """Refuse to make more clusters than there are documents, or none."""
-    whole = isinstance(wanted, Integral) and not isinstance(wanted, bool)
-    if not whole or not 1 <= wanted <= documents:
+    whole = isinstance(count, Integral) and not isinstance(count, bool)
+    if not whole or not 1 <= count <= documents:
         raise Mistake(
-            f"{name} is {wanted!r} for {documents} documents: give a whole number "
+            f"{name} is {count!r} for {documents} documents: give a whole number "
             f"from 1 to {documents}"
         )

@@ -39,10 +39,10 @@ def zeros(shape: int | tuple[int, ...], kind: DTypeLike) -> Array:
     """
     count = int(np.prod(shape))
     size = count * np.dtype(kind).itemsize
-    held = _mapped(max(size, 1))
+    memory = _mapped(max(size, 1))
     if size >= _LARGE and hasattr(mmap, "MADV_HUGEPAGE"):
-        held.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(held, kind, count).reshape(shape)
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, kind, count).reshape(shape)
 
 
 def _mapped(size: int) -> mmap.mmap:
@@ -57,7 +57,7 @@ _BLOCK = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What weightings need to know of a collection.
+    """The statistics of a collection that weightings use.
 
     documents : N, how many;  tokens : the sum of their lengths;  postings : the sum of
     their numbers of different terms;  document_frequency, collection_frequency : int64,
@@ -425,8 +425,8 @@ def count(
         vocabulary, number = order_terms(joined)
     else:
         number = np.concatenate([vocabulary.numbers(part) for part in terms])
-    rows, known = _renumbered(chunks, number, len(vocabulary))
-    return Counted(rows, vocabulary, known)
+    rows, statistics = _renumbered(chunks, number, len(vocabulary))
+    return Counted(rows, vocabulary, statistics)
 
 
 def count_blocks(
@@ -470,13 +470,13 @@ def checked(texts: Iterable[str]) -> Iterator[str]:
 
 def _peek(texts: Iterator[str]) -> tuple[list[str] | None, Iterator[str]]:
     """Return all texts when they are few and short, else the stream, unharmed."""
-    taken, size = [], 0
+    head, size = [], 0
     for text in texts:
-        taken.append(text)
+        head.append(text)
         size += len(text) + 1
         if size >= SMALL:
-            return None, chain(taken, texts)
-    return taken, texts
+            return None, chain(head, texts)
+    return head, texts
 
 
 def _count_slowly(
@@ -530,5 +530,5 @@ def _renumbered(
         parts.append(stops + used)
         used += int(starts[-1])
     rows = Rows(np.concatenate(parts), columns[:used], values[:used], width)
-    known = Statistics(len(rows), int(total.sum()), used, frequency, total)
-    return rows, known
+    statistics = Statistics(len(rows), int(total.sum()), used, frequency, total)
+    return rows, statistics

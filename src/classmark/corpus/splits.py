@@ -8,7 +8,7 @@ import numpy as np
 
 from classmark.arrays import Ints
 from classmark.problems import Mistake
-from classmark.randomness import Seed, generator
+from classmark.validation import Seed, generator
 
 
 def train_test(n: int, test: float = 0.25, random_state: Seed = 0) -> tuple[Ints, Ints]:

@@ -65,8 +65,8 @@ class Vocabulary:
     def numbers(self, terms: Sequence[str]) -> Ints:
         """Return the number of each term, -1 where it is unknown."""
         number = self.number
-        found = (number.get(term, -1) for term in terms)
-        return np.fromiter(found, np.int64, len(terms))
+        numbers = (number.get(term, -1) for term in terms)
+        return np.fromiter(numbers, np.int64, len(terms))
 
     def take(self, numbers: Iterable[int]) -> Vocabulary:
         """Return the vocabulary of some of the terms."""
@@ -113,8 +113,8 @@ class GrowingVocabulary:
     def numbers(self, terms: Sequence[str]) -> Ints:
         """Return the number of each term, a new one where it is new, -1 for ""."""
         number = self.number
-        found = (number.setdefault(t, len(number)) if t else -1 for t in terms)
-        return np.fromiter(found, np.int64, len(terms))
+        numbers = (number.setdefault(t, len(number)) if t else -1 for t in terms)
+        return np.fromiter(numbers, np.int64, len(terms))
 
     def closed(self) -> GrowingVocabulary:
         """Return a view that shares the terms and adds none: unknown ones have -1.
@@ -161,8 +161,8 @@ class _ClosedVocabulary(GrowingVocabulary):
     def numbers(self, terms: Sequence[str]) -> Ints:
         """Return the number of each term, -1 where it is unknown."""
         number = self.number
-        found = (number.get(term, -1) for term in terms)
-        return np.fromiter(found, np.int64, len(terms))
+        numbers = (number.get(term, -1) for term in terms)
+        return np.fromiter(numbers, np.int64, len(terms))
 
 
 _WORD = 8
@@ -263,10 +263,10 @@ def _part_long(
     long = sizes[order] > 2 * _WORD
     for at in np.unique(run[shared & long]):
         low, high = bounds[at], bounds[at + 1]
-        held = [
+        pairs = [
             (blob[starts[term] : starts[term] + sizes[term]].tobytes(), term)
             for term in order[low:high].tolist()
         ]
-        held.sort()
-        order[low:high] = [term for _, term in held]
-        same[low + 1 : high] = [a[0] == b[0] for a, b in pairwise(held)]
+        pairs.sort()
+        order[low:high] = [term for _, term in pairs]
+        same[low + 1 : high] = [a[0] == b[0] for a, b in pairwise(pairs)]

@@ -101,9 +101,9 @@ def where(name: str, path: Path | str | None = None) -> Path:
     Looked at in this order: ``path`` and the folder of that name in it; the folder in
     ``CLASSMARK_DATA``; the folder in the user's cache.
     """
-    found = find(name, path)
-    if found is not None:
-        return found
+    folder = find(name, path)
+    if folder is not None:
+        return folder
     places = _places(name, path)
     raise Mistake(
         f"the files of {name!r} are not there (looked in "
@@ -120,8 +120,8 @@ def find(name: str, path: Path | str | None = None) -> Path | None:
 def _places(name: str, path: Path | str | None) -> list[Path]:
     if path is not None:
         return [Path(path) / name, Path(path)]
-    given = os.environ.get(VARIABLE)
-    return [*([Path(given) / name] if given else []), user_cache() / name]
+    data_folder = os.environ.get(VARIABLE)
+    return [*([Path(data_folder) / name] if data_folder else []), user_cache() / name]
 
 
 def one_of(folder: Path, *patterns: str) -> Path:
@@ -129,13 +129,13 @@ def one_of(folder: Path, *patterns: str) -> Path:
 
     Raises a ``Mistake`` naming the folder and the patterns.
     """
-    found = any_of(folder, *patterns)
-    if found is None:
+    match = any_of(folder, *patterns)
+    if match is None:
         raise Mistake(
             f"{folder} holds no {' or '.join(patterns)}: check the folder, or fetch "
             "the collection again with classmark data get"
         )
-    return found
+    return match
 
 
 def any_of(folder: Path, *patterns: str) -> Path | None:
@@ -262,18 +262,18 @@ def names_in(*parts: Part) -> list[str]:
     return sorted({name for part in parts for row in part.labels for name in row})
 
 
-def said_of(categories: Iterable[Category]) -> Part:
+def descriptions_of(categories: Iterable[Category]) -> Part:
     """Names, scope notes and synonyms of categories, as their descriptions.
 
     >>> from classmark.taxonomy.category import Category
-    >>> said_of([Category("q", label="Bees", synonyms=("honey",))]).texts
+    >>> descriptions_of([Category("q", label="Bees", synonyms=("honey",))]).texts
     ['Bees honey']
     """
     part = Part()
     for category in categories:
-        said = (category.label, category.note, *category.synonyms)
+        texts = (category.label, category.note, *category.synonyms)
         part.ids.append(category.id)
-        part.texts.append(" ".join(text for text in said if text))
+        part.texts.append(" ".join(text for text in texts if text))
     return part
 
 

@@ -138,13 +138,13 @@ def download(source: Source, path: Path, expected: str, name: str) -> str:
             f"{source.address} cannot be reached ({error}): download it elsewhere and "
             f"run: classmark data get {name} --from FILE_OR_FOLDER"
         ) from error
-    found = digest.hexdigest()
-    if expected and found != expected:
+    checksum = digest.hexdigest()
+    if expected and checksum != expected:
         raise Mistake(
-            f"{source.address}: the checksum is {found}, not {expected}: the file has "
-            "changed or was damaged on the way: do not trust it"
+            f"{source.address}: the checksum is {checksum}, not {expected}: the file "
+            "has changed or was damaged on the way: do not trust it"
         )
-    return found
+    return checksum
 
 
 def _require_https(address: str) -> None:
@@ -186,14 +186,14 @@ def unpack(archive: Path, folder: Path) -> None:
                 out.write(chunk)
 
 
-def _take(given: Path, folder: Path) -> None:
+def _take(source: Path, folder: Path) -> None:
     """Copy a folder's plain files, unpack an archive, or copy a file."""
-    if not given.exists():
-        raise Mistake(f"--from {given}: there is no such file or folder")
-    if given.is_dir() or is_archive(given):
-        unpack(given, folder)
+    if not source.exists():
+        raise Mistake(f"--from {source}: there is no such file or folder")
+    if source.is_dir() or is_archive(source):
+        unpack(source, folder)
     else:
-        shutil.copyfile(given, folder / given.name)
+        shutil.copyfile(source, folder / source.name)
 
 
 def _lifted(folder: Path) -> Path:
@@ -203,9 +203,9 @@ def _lifted(folder: Path) -> Path:
     return inside[0] if alone else folder
 
 
-def _replace(made: Path, target: Path) -> None:
+def _replace(folder: Path, target: Path) -> None:
     old = target.with_name(f".{target.name}.{os.getpid()}.old")
     if target.exists():
         target.rename(old)
-    made.rename(target)
+    folder.rename(target)
     shutil.rmtree(old, ignore_errors=True)

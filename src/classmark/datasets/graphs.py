@@ -38,8 +38,8 @@ def _graph(name: str, links: list[Link], part: Part | None = None) -> Dataset:
     if part is None:
         nodes = dict.fromkeys(end for link in links for end in link[:2])
         part = Part(ids=list(nodes), labels=[[] for _ in nodes])
-    found = sorted({label for labels in part.labels for label in labels})
-    return Dataset(name, part, label_names=found, links=links)
+    label_names = sorted({label for labels in part.labels for label in labels})
+    return Dataset(name, part, label_names=label_names, links=links)
 
 
 def load_polblogs(folder: Path, _split: str | None) -> Dataset:

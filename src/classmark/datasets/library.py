@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from classmark.corpus.documents import Document
-from classmark.datasets.dataset import Dataset, Documents, Link, Part, Session, said_of
+from classmark.datasets.dataset import (
+    Dataset,
+    Documents,
+    Link,
+    Part,
+    Session,
+    descriptions_of,
+)
 from classmark.formats.jsonl import json_lines
 from classmark.formats.records import PRIMARY, SECONDARY, Record
 from classmark.formats.tables import dictionaries, rows
@@ -111,7 +118,7 @@ def load_library(folder: Path, _split_name: str | None) -> Dataset:
         parts["test"],
         label_names=[n for n in tree if tree.is_leaf(n) or n in used],
         tree=lambda: tree,
-        about=lambda: said_of(categories),
+        about=lambda: descriptions_of(categories),
         queries=dict(_queries(folder / "queries.jsonl")),
         qrels=_qrels(folder / "qrels.tsv"),
         documents=Documents(

@@ -62,61 +62,61 @@ def aligned(crawled: Rows, described: Task, together: Task) -> Alignment:
     """
     _require_same_pages(crawled, described, together)
     joint = _Joint(together, set(_columns(crawled).values()))
-    pages, said = _columns(described.pages), _columns(described.descriptions)
+    pages, descriptions = _columns(described.pages), _columns(described.descriptions)
     fits = {
-        word: joint.fits(pages.get(word, ()), said.get(word, ()))
-        for word in sorted(pages.keys() | said.keys())
+        word: joint.fits(pages.get(word, ()), descriptions.get(word, ()))
+        for word in sorted(pages.keys() | descriptions.keys())
     }
-    found = _taken(fits)
-    unsure = sum(len(several) > 1 for b, several in fits.items() if b not in found)
-    rests = {b: fits[b][j] for b, j in found.items()}
+    matches = _unique_matches(fits)
+    unsure = sum(len(several) > 1 for b, several in fits.items() if b not in matches)
+    rests = {b: fits[b][j] for b, j in matches.items()}
     rows = _pages(rests, len(crawled), described.pages.width)
-    return Alignment(rows, tuple(sorted(found)), unsure)
+    return Alignment(rows, tuple(sorted(matches)), unsure)
 
 
 class _Joint:
-    """The words of the joint task, to be found by their counts."""
+    """The words of the joint task, indexed by their counts."""
 
     def __init__(self, together: Task, seen: set[Counts]) -> None:
         self._pages = {w: dict(c) for w, c in _columns(together.pages).items()}
         self._seen = seen
-        self._by_said: dict[Counts, set[int]] = defaultdict(set)
+        self._by_description: dict[Counts, set[int]] = defaultdict(set)
         self._by_page: dict[int, set[int]] = defaultdict(set)
-        said = _columns(together.descriptions)
-        for word in self._pages.keys() | said.keys():
-            self._by_said[said.get(word, ())].add(word)
+        descriptions = _columns(together.descriptions)
+        for word in self._pages.keys() | descriptions.keys():
+            self._by_description[descriptions.get(word, ())].add(word)
         for word, counts in self._pages.items():
             for page in counts:
                 self._by_page[page].add(word)
 
-    def fits(self, pages: Counts, said: Counts) -> dict[int, Counts]:
-        """Words that may be the one with these counts → what they have more."""
+    def fits(self, pages: Counts, descriptions: Counts) -> dict[int, Counts]:
+        """Candidate words of the joint task → the rest of their counts on the pages."""
         near = [self._by_page.get(page, set()) for page, _ in pages]
-        near.append(self._by_said.get(said, set()))
-        found = {}
+        near.append(self._by_description.get(descriptions, set()))
+        candidates = {}
         for word in sorted(set.intersection(*near)):
             rest = _less(self._pages.get(word, {}), pages)
             if rest is not None and (not rest or rest in self._seen):
-                found[word] = rest
-        return found
+                candidates[word] = rest
+        return candidates
 
 
-def _taken(fits: Mapping[int, Mapping[int, Counts]]) -> dict[int, int]:
-    """The words with one place, then those with one place left; none twice."""
-    found: dict[int, int] = {}
+def _unique_matches(fits: Mapping[int, Mapping[int, Counts]]) -> dict[int, int]:
+    """Words with one candidate, then those with one unused candidate; none twice."""
+    matches: dict[int, int] = {}
     while True:
-        used = set(found.values())
+        used = set(matches.values())
         fresh = {
             b: left[0]
             for b, several in fits.items()
-            if b not in found
+            if b not in matches
             and len(left := [j for j in several if j not in used]) == 1
         }
         claims = Counter(fresh.values())
         fresh = {b: j for b, j in fresh.items() if claims[j] == 1}
         if not fresh:
-            return found
-        found |= fresh
+            return matches
+        matches |= fresh
 
 
 def _columns(rows: Rows) -> dict[int, Counts]:
@@ -128,11 +128,11 @@ def _columns(rows: Rows) -> dict[int, Counts]:
     return {word: tuple(pairs[ends[word] : ends[word + 1]]) for word in used}
 
 
-def _less(counts: Mapping[int, float], taken: Counts) -> Counts | None:
-    """What is left when counts are taken away; None where there are not enough."""
-    if any(counts.get(page, 0) < count for page, count in taken):
+def _less(counts: Mapping[int, float], removed: Counts) -> Counts | None:
+    """``counts`` minus ``removed``; None where a count would be negative."""
+    if any(counts.get(page, 0) < count for page, count in removed):
         return None
-    gone = dict(taken)
+    gone = dict(removed)
     left = ((page, count - gone.get(page, 0)) for page, count in counts.items())
     return tuple((page, count) for page, count in left if count)
 
@@ -160,7 +160,7 @@ def _require_same_pages(crawled: Rows, described: Task, together: Task) -> None:
 
 
 FILES = ("train", "validation", "test")
-SAID = "classDescr"
+DESCRIPTIONS = "classDescr"
 CRAWL = "crawl"
 
 
@@ -181,7 +181,7 @@ def load_lshtc(folder: Path, split: str | None) -> Dataset:
         place = one_of(folder, f"{task.capitalize()}_*")
     read = {
         name: read_lshtc(path)
-        for name in (*FILES, SAID)
+        for name in (*FILES, DESCRIPTIONS)
         if (path := any_of(place, f"{name}.txt")) is not None
     }
     if split == CRAWL and "test" not in read:
@@ -190,10 +190,12 @@ def load_lshtc(folder: Path, split: str | None) -> Dataset:
     parts = {
         name: part_of(examples, width=width, prefix=f"{name}-")
         for name, examples in read.items()
-        if name != SAID
+        if name != DESCRIPTIONS
     }
     hierarchy = one_of(folder, "cat_hier.txt", "*hier*.txt")
-    said = _descriptions(read[SAID], width) if SAID in read else Part()
+    descriptions = (
+        _descriptions(read[DESCRIPTIONS], width) if DESCRIPTIONS in read else Part()
+    )
     return Dataset(
         "lshtc",
         parts.get("train", Part()),
@@ -201,7 +203,7 @@ def load_lshtc(folder: Path, split: str | None) -> Dataset:
         parts.get("validation"),
         label_names=names_in(*parts.values()),
         tree=lambda: read_hierarchy(hierarchy),
-        about=lambda: said,
+        about=lambda: descriptions,
     )
 
 
@@ -215,25 +217,25 @@ def _crawled(folder: Path, described: dict[str, Examples]) -> Examples:
     first, fourth = (one_of(folder, f"Task{number}_*") for number in (1, 4))
     crawled = read_lshtc(one_of(first, "validation.txt"))
     pages = read_lshtc(one_of(fourth, "validation.txt"))
-    said = read_lshtc(one_of(fourth, f"{SAID}.txt"))
-    here, here_said = described.get("validation"), described.get(SAID)
+    descriptions = read_lshtc(one_of(fourth, f"{DESCRIPTIONS}.txt"))
+    here, here_descriptions = described.get("validation"), described.get(DESCRIPTIONS)
     if (
         here is None
-        or here_said is None
+        or here_descriptions is None
         or not crawled.labels == pages.labels == here.labels
-        or said.labels != here_said.labels
+        or descriptions.labels != here_descriptions.labels
     ):
         raise Mistake(
-            f"{folder}: validation.txt of tasks 1, 2 and 4 and {SAID}.txt of tasks 2 "
-            "and 4 are to list the same in the same order: fetch the set again"
+            f"{folder}: validation.txt of tasks 1, 2 and 4 and {DESCRIPTIONS}.txt of "
+            "tasks 2 and 4 are to list the same in the same order: fetch the set again"
         )
     width = max(examples.rows.width for examples in described.values())
-    found = aligned(
+    alignment = aligned(
         crawled.rows,
-        Task(_wide(here.rows, width), _wide(here_said.rows, width)),
-        Task(pages.rows, said.rows),
+        Task(_wide(here.rows, width), _wide(here_descriptions.rows, width)),
+        Task(pages.rows, descriptions.rows),
     )
-    return Examples(found.pages, crawled.labels)
+    return Examples(alignment.pages, crawled.labels)
 
 
 def _wide(rows: Rows, width: int) -> Rows:

@@ -33,9 +33,9 @@ def part_of(examples: Examples, *, width: int | None = None, prefix: str = "") -
 def divided(examples: Examples) -> tuple[Part, Part]:
     """Share examples among train and test where there is no split: see ``in_test``."""
     ids = [str(number) for number in range(1, len(examples) + 1)]
-    kept = np.array([in_test(name) for name in ids], bool)
+    is_test = np.array([in_test(name) for name in ids], bool)
     parts = []
-    for mask in (~kept, kept):
+    for mask in (~is_test, is_test):
         chosen = np.flatnonzero(mask).tolist()
         parts.append(
             Part(
@@ -80,8 +80,8 @@ def load_named_vectors(folder: Path, split: str | None) -> Dataset:
     three is in ``test``.
     """
     if split is None:
-        known = sorted(path.stem.partition("_")[2] for path in folder.glob("*_*.svm"))
-        raise Mistake(f"split: say which set, one of {', '.join(known) or 'none'}")
+        splits = sorted(path.stem.partition("_")[2] for path in folder.glob("*_*.svm"))
+        raise Mistake(f"split: say which set, one of {', '.join(splits) or 'none'}")
     path = one_of(folder, f"*_{split}.svm*")
     stem = path.name.partition(".svm")[0]
     names = read_names(one_of(folder, f"{stem}.labels.txt"))
@@ -112,8 +112,8 @@ def load_libsvm(folder: Path, _split: str | None) -> Dataset:
     if folder.is_file():
         train, test = divided(read_svmlight(folder))
     else:
-        found = [one_of(folder, f"*{name}*") for name in ("train", "test")]
-        read = [read_svmlight(path) for path in found]
+        paths = [one_of(folder, f"*{name}*") for name in ("train", "test")]
+        read = [read_svmlight(path) for path in paths]
         width = max(examples.rows.width for examples in read)
         train, test = (part_of(examples, width=width) for examples in read)
     return Dataset("libsvm", train, test, label_names=names_in(train, test))

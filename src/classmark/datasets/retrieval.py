@@ -181,9 +181,9 @@ def _number(split: str, word: str) -> str:
 
 
 def _five(folder: Path, split: str | None) -> list[list[Path]]:
-    found = sorted(folder.glob("[SA][1-5].txt"))
-    if split is None and len(found) < 5:
-        return [found[:-1], [], found[-1:]]
+    files = sorted(folder.glob("[SA][1-5].txt"))
+    if split is None and len(files) < 5:
+        return [files[:-1], [], files[-1:]]
     start = int(_number(split or "fold1", "")) - 1
     names = [f"[SA]{(start + step) % 5 + 1}.txt" for step in range(5)]
     paths = [one_of(folder, name) for name in names]
@@ -265,22 +265,22 @@ def load_obp(folder: Path, split: str | None) -> Dataset:
     table = np.array(list(_impressions(path)), np.float64).reshape(-1, 4)
     items, positions, clicks = (table[:, at].astype(np.int64) for at in range(3))
     ids = [str(number) for number in range(1, len(table) + 1)]
-    found = Impressions(items, positions, clicks, table[:, 3].copy())
-    return Dataset("obp", Part(ids, [], [[] for _ in ids], impressions=found))
+    impressions = Impressions(items, positions, clicks, table[:, 3].copy())
+    return Dataset("obp", Part(ids, [], [[] for _ in ids], impressions=impressions))
 
 
 def _impressions(path: Path) -> Iterator[tuple[float, ...]]:
-    wanted = ("item_id", "position", "click", "propensity_score")
+    columns = ("item_id", "position", "click", "propensity_score")
     table = rows(path)
     _, header = next(table, (1, []))
-    places = [header.index(name) for name in wanted if name in header]
+    places = [header.index(name) for name in columns if name in header]
     for number, row in table:
         try:
-            found = tuple(float(row[place]) for place in places)
+            values = tuple(float(row[place]) for place in places)
         except (IndexError, ValueError):
-            found = ()
-        if len(found) != len(wanted):
+            values = ()
+        if len(values) != len(columns):
             raise UnreadableFile(
-                path, number, f"numbers are needed in {', '.join(wanted)}"
+                path, number, f"numbers are needed in {', '.join(columns)}"
             )
-        yield found
+        yield values

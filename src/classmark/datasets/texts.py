@@ -14,10 +14,10 @@ from classmark.datasets.dataset import (
     Link,
     Part,
     any_of,
+    descriptions_of,
     in_test,
     names_in,
     one_of,
-    said_of,
 )
 from classmark.formats.annif import read_annif
 from classmark.formats.archive import read_newsgroups
@@ -96,11 +96,11 @@ def load_reuters(folder: Path, split: str | None) -> Dataset:
             part.ids.append(record.id)
             part.texts.append(record.document.text)
             part.labels.append(list(record.labels))
-    known = names_in(parts["train"])
-    seen = set(known)
+    topics = names_in(parts["train"])
+    seen = set(topics)
     for labels in parts["test"].labels:
         labels[:] = [label for label in labels if label in seen]
-    return Dataset("reuters-21578", parts["train"], parts["test"], label_names=known)
+    return Dataset("reuters-21578", parts["train"], parts["test"], label_names=topics)
 
 
 LAST_OF_TRAIN = 26_150
@@ -133,8 +133,8 @@ def load_rcv1(folder: Path, split: str | None) -> Dataset:
 
 def _judged(path: Path, topics: list[str]) -> tuple[Part, Part]:
     train, test = Part(), Part()
-    known = {topic: topic for topic in topics}
-    rows = track(_lines(path, known), "reading RCV1's labels", 2_606_875)
+    interned = {topic: topic for topic in topics}
+    rows = track(_lines(path, interned), "reading RCV1's labels", 2_606_875)
     for document, labels in groupby(rows, itemgetter(0)):
         part = train if int(document) <= LAST_OF_TRAIN else test
         part.ids.append(document)
@@ -142,16 +142,16 @@ def _judged(path: Path, topics: list[str]) -> tuple[Part, Part]:
     return train, test
 
 
-def _lines(path: Path, known: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _lines(path: Path, topics: dict[str, str]) -> Iterator[tuple[str, str]]:
     for number, line in lines(path):
         row = line.split()
         if not row:
             continue
-        if len(row) != 3 or row[0] not in known or not row[1].isdecimal():
+        if len(row) != 3 or row[0] not in topics or not row[1].isdecimal():
             raise UnreadableFile(
                 path, number, "not 'topic document 1' with a known topic"
             )
-        yield row[1], known[row[0]]
+        yield row[1], topics[row[0]]
 
 
 def _tokens(path: Path) -> tuple[Part, Part]:
@@ -190,8 +190,8 @@ def last_steps(names: Iterable[str], separator: str) -> Part:
     ['a', 'black bees']
     """
     nodes = tree_of_paths(names, separator).nodes
-    said = [name.split(separator)[-1].replace("_", " ") for name in nodes]
-    return Part(ids=nodes, texts=said)
+    texts = [name.split(separator)[-1].replace("_", " ") for name in nodes]
+    return Part(ids=nodes, texts=texts)
 
 
 def _divided(rows: Iterable[tuple[str, str, str, list[str]]]) -> tuple[Part, Part]:
@@ -305,7 +305,7 @@ def load_makupalat(folder: Path, _split: str | None) -> Dataset:
         validation,
         label_names=names_in(*parts),
         tree=lambda: taxonomy_of(categories()),
-        about=lambda: said_of(categories()),
+        about=lambda: descriptions_of(categories()),
     )
 
 
@@ -323,7 +323,9 @@ def load_wikispeedia(folder: Path, _split: str | None) -> Dataset:
             yield name, name, text, labels.get(name, [])
 
     train, test = _divided(rows())
-    names = sorted({category for found in labels.values() for category in found})
+    names = sorted(
+        {category for categories in labels.values() for category in categories}
+    )
     return Dataset(
         "wikispeedia",
         train,

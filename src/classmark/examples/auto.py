@@ -38,16 +38,16 @@ from classmark.arrays import Floats, Ints
 from classmark.examples.collection import Collection, climb, products, some
 from classmark.examples.problem import (
     NOBODY,
-    Given,
     Hopeful,
     Prices,
+    TrainingSet,
     hinges_of,
     mean_of,
 )
 from classmark.problems import Mistake
-from classmark.randomness import generator
 from classmark.solvers.hinge import Solution, ascend
 from classmark.sparse import Rows, take
+from classmark.validation import generator
 
 MARGIN = 0.25  # μ
 CLEAN = 0.02  # the share of hidden documents at which U counts as much as P
@@ -65,11 +65,11 @@ PRICE = 0.1  # of a document of U, at most
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was read off P and U.
+    """The numbers that "auto" estimates from P and U.
 
     hidden : the estimated number of relevant documents in U, None for one example;
-    hopeful : how many were taken for examples;  gamma : what U counts, P counting 1;
-    cost : C is lowered to this share of it.
+    hopeful : how many documents of U join as examples;  gamma : the weight of U where
+    that of P is 1;  cost : C is multiplied by it.
     """
 
     hidden: int | None
@@ -79,38 +79,38 @@ class Choice:
 
 
 class State(NamedTuple):
-    """How full the duals of each kind are, 0 to 1, and what those of U add up to.
+    """The duals of P, N and U as shares of their boxes, 0 to 1, and the sum over U.
 
-    pull : Σ_U share · x, (features,), without the known documents;  known : those;
-    scores : of U, by the query these duals make; nothing at first.
+    pull : Σ_U share · x, (features,), without the labelled documents;  labelled : the
+    rows of those;  scores : of U, by the query of these duals; empty at first.
     """
 
     P: Floats
     N: Floats
     U: Floats
     pull: Floats
-    known: Ints
+    labelled: Ints
     scores: Floats
 
 
 class Answer(NamedTuple):
-    """The query, what was chosen for it, and where its duals ended."""
+    """The query, the numbers chosen for it, and the final state of its duals."""
 
-    found: Solution
+    solution: Solution
     choice: Choice | None
     state: State | None
 
 
-def choose(all_: Given, scores: Floats) -> Choice:
-    """How many are hidden, how many are hopeful, and what U counts.
+def choose(training: TrainingSet, scores: Floats) -> Choice:
+    """Estimate the hidden documents, the hopeful ones and the weight of U.
 
-    scores : of U under Rocchio's query, −∞ where known.
+    scores : of U under Rocchio's query, −∞ where labelled.
     """
-    others, examples = all_.unknown, len(all_.P)
+    others, examples = training.n_unlabelled, len(training.P)
     most = min(HOPED, 1 + others // SHARE)
     if examples == 1:
         return Choice(None, min(ALONE, most), 1.0)
-    above = int((scores > np.median(left_out(all_.P, all_.mean))).sum())
+    above = int((scores > np.median(left_out(training.P, training.mean))).sum())
     hoped = int(above * examples / (examples + HALF)) if examples <= ENOUGH else 0
     clean = np.clip(CLEAN * others / max(2 * above, 1), 1.0, MOST)
     gamma = float(clean ** (examples / (examples + SURE)))
@@ -124,109 +124,124 @@ def left_out(P: Rows, mean: Floats) -> Floats:
     (Σ_P x_j · x_i − ‖x_i‖²)/(l − 1) − mean · x_i, for at least two examples.
     """
     owner = np.repeat(np.arange(len(P)), np.diff(P.starts))
-    own = np.bincount(owner, np.square(P.values, dtype=np.float64), minlength=len(P))
-    others = (_scores(P, mean_of(P) * len(P)) - own) / (len(P) - 1)
+    squares = np.bincount(
+        owner, np.square(P.values, dtype=np.float64), minlength=len(P)
+    )
+    others = (_scores(P, mean_of(P) * len(P)) - squares) / (len(P) - 1)
     return np.asarray(others - _scores(P, mean))
 
 
-def learn(all_: Given, C: float, tol: float, before: Answer | None = None) -> Answer:
+def learn(
+    training: TrainingSet, C: float, tol: float, before: Answer | None = None
+) -> Answer:
     """The query, over P, N and U; ``before`` is that of fewer examples."""
-    scores = _open(all_, _rocchio(all_))
-    choice = choose(all_, scores)
+    scores = _open(training, _rocchio(training))
+    choice = choose(training, scores)
     C = C * choice.cost
-    state = _begun(all_, C, None if before is None else before.state)
+    state = _begun(training, C, None if before is None else before.state)
     if before is not None:
-        scores = _open(all_, state.scores)
-    elif choice.hopeful and (len(all_.P) > FEW or len(all_.N)):
-        found, state = _fit(all_, C, choice, NOBODY, state, max(tol, ROUGH))
-        scores = _open(all_, state.scores)
-    found, state = _fit(all_, C, choice, _best(all_, scores, choice, C), state, tol)
-    return Answer(found, choice, state)
+        scores = _open(training, state.scores)
+    elif choice.hopeful and (len(training.P) > FEW or len(training.N)):
+        solution, state = _fit(training, C, choice, NOBODY, state, max(tol, ROUGH))
+        scores = _open(training, state.scores)
+    solution, state = _fit(
+        training, C, choice, _best(training, scores, choice, C), state, tol
+    )
+    return Answer(solution, choice, state)
 
 
-def learn_online(all_: Given, C: float, tol: float) -> Answer:
+def learn_online(training: TrainingSet, C: float, tol: float) -> Answer:
     """The query from P and N alone, U standing by its mean: center −C l · mean.
 
     While all duals of U are at their bounds this is the same query; no row of U is
     read.
     """
-    hinges = hinges_of(all_, Prices(C, 0.0, (1.0, MARGIN)))
-    center = -C * len(all_.P) * all_.mean
-    parts = [all_.judged()]
-    found = ascend(parts, hinges, center=center, duals=hinges.boxes, tol=tol)
-    return Answer(found, None, None)
+    hinges = hinges_of(training, Prices(C, 0.0, (1.0, MARGIN)))
+    center = -C * len(training.P) * training.mean
+    parts = [training.judged()]
+    solution = ascend(parts, hinges, center=center, duals=hinges.boxes, tol=tol)
+    return Answer(solution, None, None)
 
 
 def _fit(
-    all_: Given, C: float, choice: Choice, hopeful: Hopeful, state: State, tol: float
+    training: TrainingSet,
+    C: float,
+    choice: Choice,
+    hopeful: Hopeful,
+    state: State,
+    tol: float,
 ) -> tuple[Solution, State]:
-    mass = len(all_.P) + len(hopeful.rows) * hopeful.box / C
-    prices = Prices(C, choice.gamma * C * mass / all_.unknown, (1.0, MARGIN))
-    hinges = hinges_of(all_, prices, hopeful)
+    mass = len(training.P) + len(hopeful.rows) * hopeful.box / C
+    prices = Prices(C, choice.gamma * C * mass / training.n_unlabelled, (1.0, MARGIN))
+    hinges = hinges_of(training, prices, hopeful)
     hoping = np.full(len(hopeful.rows), state.P.mean())
     start = np.concatenate([state.P, state.N, state.U, hoping]) * hinges.boxes
-    few = _few(all_, hopeful)
+    few = _few(training, hopeful)
     weights = few(hinges.signs * start) - prices.others * state.pull
-    judged = all_.judged()
-    found = climb(judged, all_.U, hinges, duals=start, weights=weights, tol=tol)
+    judged = training.judged()
+    solution = climb(judged, training.U, hinges, duals=start, weights=weights, tol=tol)
     full = np.ones_like(start)
-    np.divide(found.duals, hinges.boxes, out=full, where=hinges.boxes > 0.0)
-    pull = (few(hinges.signs * found.duals) - found.weights) / prices.others
-    P, N, U, _ = np.split(full, np.cumsum([len(all_.P), len(all_.N), len(all_.U)]))
-    return found, State(P, N, U, pull, all_.known, _seen(all_, found))
+    np.divide(solution.duals, hinges.boxes, out=full, where=hinges.boxes > 0.0)
+    pull = (few(hinges.signs * solution.duals) - solution.weights) / prices.others
+    P, N, U, _ = np.split(
+        full, np.cumsum([len(training.P), len(training.N), len(training.U)])
+    )
+    return solution, State(P, N, U, pull, training.labelled, _seen(training, solution))
 
 
-def _seen(all_: Given, found: Solution) -> Floats:
-    """The scores of U: as they were seen last, where they were kept."""
-    if found.slopes is None:
-        return _scores(all_.U, found.weights)
-    judged = len(all_.P) + len(all_.N)
-    return np.asarray(-MARGIN - found.slopes[judged : judged + len(all_.U)])
+def _seen(training: TrainingSet, solution: Solution) -> Floats:
+    """The scores of U: from the slopes of the last visits where there are any."""
+    if solution.slopes is None:
+        return _scores(training.U, solution.weights)
+    judged = len(training.P) + len(training.N)
+    return np.asarray(-MARGIN - solution.slopes[judged : judged + len(training.U)])
 
 
-def _few(all_: Given, hopeful: Hopeful) -> Callable[[Floats], Floats]:
+def _few(training: TrainingSet, hopeful: Hopeful) -> Callable[[Floats], Floats]:
     """Σ coefficient · x over all hinges but those of U, as a function."""
-    rows = products([all_.judged(), some(all_.U, hopeful.rows)])
-    judged, n = len(all_.P) + len(all_.N), len(hopeful.rows)
+    rows = products([training.judged(), some(training.U, hopeful.rows)])
+    judged, n = len(training.P) + len(training.N), len(hopeful.rows)
     return lambda c: rows.back(np.concatenate([c[:judged], c[len(c) - n :]]))
 
 
-def _begun(all_: Given, C: float, before: State | None) -> State:
-    """Where to start: as it was; at first full, or so that examples score 1 by it."""
-    kinds = (all_.P, all_.N, all_.U)
+def _begun(training: TrainingSet, C: float, before: State | None) -> State:
+    """The initial duals: those before; else full, or such that examples score 1."""
+    kinds = (training.P, training.N, training.U)
     if before is None:
-        likeness = float(_scores(all_.P, mean_of(all_.P) - all_.mean).mean())
-        level = 1.0 / max(C * len(all_.P) * likeness, 1e-12)
+        likeness = float(
+            _scores(training.P, mean_of(training.P) - training.mean).mean()
+        )
+        level = 1.0 / max(C * len(training.P) * likeness, 1e-12)
         level = 1.0 if level > NEARLY else level
         P, N, U = (np.full(len(rows), level) for rows in kinds)
-        left, pull = all_.known, level * len(all_.U) * all_.mean
+        left, pull = training.labelled, level * len(training.U) * training.mean
         scores = np.empty(0)
     else:
         old = before.P, before.N, before.U
         P, N, U = (np.ones(len(rows)) for rows in kinds)
-        for new, held in zip((P, N, U), old, strict=True):
-            new[: len(held)] = held
-        left, pull = np.setdiff1d(all_.known, before.known), before.pull
+        for new, previous in zip((P, N, U), old, strict=True):
+            new[: len(previous)] = previous
+        left, pull = np.setdiff1d(training.labelled, before.labelled), before.pull
         scores = before.scores.copy()
-    pull = pull - products([some(all_.U, left)]).back(U[left])
-    return State(P, N, U, pull, all_.known, scores)
+    pull = pull - products([some(training.U, left)]).back(U[left])
+    return State(P, N, U, pull, training.labelled, scores)
 
 
-def _best(all_: Given, scores: Floats, choice: Choice, C: float) -> Hopeful:
-    """The best documents of U, and what each is worth."""
+def _best(training: TrainingSet, scores: Floats, choice: Choice, C: float) -> Hopeful:
+    """The best documents of U, and the price of each."""
     if not choice.hopeful:
         return NOBODY
     best = np.argpartition(-scores, choice.hopeful - 1)[: choice.hopeful]
-    examples = len(all_.P)
+    examples = len(training.P)
     price = min(examples / choice.hopeful, 1.0 / (HALF + examples))
     return Hopeful(np.sort(best), C * price)
 
 
-def _rocchio(all_: Given) -> Floats:
-    """The scores of U by Rocchio's query; their mean tells whether ``mean`` is U's."""
-    query = mean_of(all_.P) - all_.mean
-    scores = _scores(all_.U, query)
-    if abs(scores.mean() - all_.mean @ query) > 1e-4 * np.abs(scores).mean() + 1e-9:
+def _rocchio(training: TrainingSet) -> Floats:
+    """The scores of U by Rocchio's query; their mean checks that ``mean`` is U's."""
+    query = mean_of(training.P) - training.mean
+    scores = _scores(training.U, query)
+    if abs(scores.mean() - training.mean @ query) > 1e-4 * np.abs(scores).mean() + 1e-9:
         raise Mistake(
             "mean is not the mean of U: leave it out, or give that of these U"
         )
@@ -237,9 +252,9 @@ def _scores(rows: Rows | Collection, weights: Floats) -> Floats:
     return products([rows]).product(weights)
 
 
-def _open(all_: Given, scores: Floats) -> Floats:
-    """The scores, those of known documents so low that they are never chosen."""
-    scores[all_.known] = -np.inf
+def _open(training: TrainingSet, scores: Floats) -> Floats:
+    """The scores, −∞ for labelled documents, so that they are never chosen."""
+    scores[training.labelled] = -np.inf
     return scores
 
 
@@ -250,7 +265,7 @@ FEWEST = 4
 
 
 def biased(
-    all_: Given, C: float | None, tol: float, random_state: int
+    training: TrainingSet, C: float | None, tol: float, random_state: int
 ) -> tuple[Solution, float]:
     """½‖w‖² + C₊ Σ_P max(0, 1 − w·x) + C₋ Σ_U max(0, 1 + w·x) [LiuEtAl03].
 
@@ -258,22 +273,22 @@ def biased(
     that were kept back: it grows with the product of precision and recall [LeeLiu03].
     C : of an example, where it is not to be searched. Return the query and C₊.
     """
-    if len(all_.P) < FEWEST:
+    if len(training.P) < FEWEST:
         raise Mistake(
             f"biased keeps back examples to choose its costs: give at least {FEWEST}"
         )
-    order = generator(random_state).permutation(len(all_.P))
-    held = max(1, round(HELD * len(order)))
-    learn = replace(all_, P=take(all_.P, np.sort(order[held:])))
-    judge = products([take(all_.P, order[:held]), all_.U])
-    best, found = -1.0, (1.0, 1.0)
+    order = generator(random_state).permutation(len(training.P))
+    n_held_out = max(1, round(HELD * len(order)))
+    learn = replace(training, P=take(training.P, np.sort(order[n_held_out:])))
+    judge = products([take(training.P, order[:n_held_out]), training.U])
+    best, costs = -1.0, (1.0, 1.0)
     for example, other in _costs(C):
         scores = judge.product(_fit_biased(learn, example, other, tol).weights)
-        recall = float((scores[:held] > 0).mean())
+        recall = float((scores[:n_held_out] > 0).mean())
         criterion = recall**2 / max(float((scores > 0).mean()), 1e-12)
         if criterion > best:
-            best, found = criterion, (example, other)
-    return _fit_biased(all_, *found, tol), found[0]
+            best, costs = criterion, (example, other)
+    return _fit_biased(training, *costs, tol), costs[0]
 
 
 def _costs(C: float | None) -> list[tuple[float, float]]:
@@ -282,6 +297,8 @@ def _costs(C: float | None) -> list[tuple[float, float]]:
     return [(other * times, other) for other in OTHERS for times in TIMES]
 
 
-def _fit_biased(all_: Given, example: float, other: float, tol: float) -> Solution:
-    hinges = hinges_of(all_, Prices(example, other))
-    return climb(all_.judged(), all_.U, hinges, duals=hinges.boxes, tol=tol)
+def _fit_biased(
+    training: TrainingSet, example: float, other: float, tol: float
+) -> Solution:
+    hinges = hinges_of(training, Prices(example, other))
+    return climb(training.judged(), training.U, hinges, duals=hinges.boxes, tol=tol)

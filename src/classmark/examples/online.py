@@ -79,9 +79,9 @@ class RelevanceQuery(Estimator):
         positive = np.arange(len(rows)) < len(self._yes)
         prices = self.C * np.where(positive, self.ratio, 1.0)
         signs = np.where(positive, 1.0, -1.0)
-        found = squared_hinges(rows, signs, prices, start=start, tol=self.tol)
-        self.coef_, self.intercept_ = found.weights, found.bias
-        self.objective_ = found.objective
+        solution = squared_hinges(rows, signs, prices, start=start, tol=self.tol)
+        self.coef_, self.intercept_ = solution.weights, solution.bias
+        self.objective_ = solution.objective
         return self
 
 
@@ -126,8 +126,8 @@ class Online:
     ) -> ExampleQuery:
         """A query from documents' ids, its columns being the field's terms."""
         if method not in ONLINE:
-            known = ", ".join(ONLINE)
-            raise Mistake(f"{method} reads the whole collection: online use {known}")
+            methods = ", ".join(ONLINE)
+            raise Mistake(f"{method} reads the whole collection: online use {methods}")
         if self.mean is None:
             self.mean = mean_vector(self.field)
         P = vectors_of(self.field, self._numbers(examples))
@@ -142,8 +142,8 @@ class Online:
         method: str = "auto",
         C: float | None = None,
         terms: int = TERMS,
-    ) -> Found:
-        """The best ``k`` documents that are not given, by the heaviest terms.
+    ) -> OnlineResult:
+        """The best ``k`` documents that are not judged, by the heaviest terms.
 
         The query's weights, cut to ``terms`` of them, are an exact ``search_vector``.
         """
@@ -152,43 +152,45 @@ class Online:
             self.field.field.term(int(at)): float(query.coef_[at])
             for at in np.flatnonzero(query.coef_)
         }
-        given = {*examples, *rejected}
-        kept = [
-            hit for hit in self._hits(weights, k + len(given)) if hit.id not in given
+        judged = {*examples, *rejected}
+        hits = [
+            hit for hit in self._hits(weights, k + len(judged)) if hit.id not in judged
         ]
-        return Found([h.id for h in kept[:k]], [h.score for h in kept[:k]], weights)
+        return OnlineResult(
+            [h.id for h in hits[:k]], [h.score for h in hits[:k]], weights
+        )
 
-    def reasons(self, found: Found, n: int) -> list[dict[str, float]]:
-        """For each document found, its ``n`` greatest parts: term → weight · value."""
-        rows = vectors_of(self.field, self._numbers(found.ids))
-        told = []
+    def reasons(self, result: OnlineResult, n: int) -> list[dict[str, float]]:
+        """The ``n`` greatest parts of each document's score: term → weight · value."""
+        rows = vectors_of(self.field, self._numbers(result.ids))
+        reasons = []
         for i in range(len(rows)):
             columns, values = rows.row(i)
             terms = [self.field.field.term(int(column)) for column in columns]
-            parts = [found.weights.get(term, 0.0) for term in terms] * values
+            parts = [result.weights.get(term, 0.0) for term in terms] * values
             best = [at for at in top(parts, n) if parts[at] > 0.0]
-            told.append({terms[at]: float(parts[at]) for at in best})
-        return told
+            reasons.append({terms[at]: float(parts[at]) for at in best})
+        return reasons
 
     def _numbers(self, ids: Sequence[str]) -> list[int]:
-        found = [self.index.number(name) for name in ids]
-        for name, number in zip(ids, found, strict=True):
+        numbers = [self.index.number(name) for name in ids]
+        for name, number in zip(ids, numbers, strict=True):
             if number is None:
                 raise Mistake(
                     f"document {name!r} is not in the index: give an id it has"
                 )
-        return [number for number in found if number is not None]
+        return [number for number in numbers if number is not None]
 
     def _hits(self, weights: dict[str, float], k: int) -> list[Hit]:
         searcher = self.index.searcher
         scratch = searcher.scratch()
-        found = self.products.find(self.products.weigh(weights), k, False, scratch.acc)
+        best = self.products.find(self.products.weigh(weights), k, False, scratch.acc)
         searcher.release(scratch)
-        return searcher.hits(*found)
+        return searcher.hits(*best)
 
 
-class Found(NamedTuple):
-    """What an online query found, best first; weights : of its terms."""
+class OnlineResult(NamedTuple):
+    """The best documents of an online query, best first; weights : of its terms."""
 
     ids: list[str]
     scores: list[float]

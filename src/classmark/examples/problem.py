@@ -1,4 +1,4 @@
-"""What a query by examples is learned from, and the hinges that a method prices."""
+"""The training set of a query by examples, and the hinges that a method prices."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ from numpy.typing import ArrayLike
 from classmark.arrays import Floats, Ints
 from classmark.examples.collection import Collection, some, taken_in
 from classmark.problems import Mistake
-from classmark.randomness import Seed, generator
 from classmark.solvers.hinge import Hinges
 from classmark.sparse import Rows, rows_from, stack
+from classmark.validation import Seed, generator
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class TrainingSet:
     """Documents as rows of one width.
 
-    P : the examples, l of them;  N : documents known not to be wanted;  U : the
-    collection, unlabelled, at hand or elsewhere, without rows where only its mean is
-    known, or nothing;
-    mean : of the collection, (features,), zeros where nothing is known;  known : rows
-    of U that are among P or N, which teach nothing as unlabelled ones.
+    P : the examples, l of them;  N : rejected documents;  U : the collection,
+    unlabelled, at hand or elsewhere; without rows where only its mean is known, or
+    nothing is;  mean : of the collection, (features,), zeros where it is not known;
+    labelled : rows of U that are among P or N; they are not unlabelled examples.
     """
 
     P: Rows
     N: Rows
     U: Rows | Collection
     mean: Floats
-    known: Ints
+    labelled: Ints
 
     @property
     def width(self) -> int:
@@ -39,33 +38,33 @@ class Given:
         return self.P.width
 
     @property
-    def unknown(self) -> int:
+    def n_unlabelled(self) -> int:
         """How many rows of U are unlabelled."""
-        return len(self.U) - len(self.known)
+        return len(self.U) - len(self.labelled)
 
     def judged(self) -> Rows:
         """Examples and rejections, one below the other."""
         return stack([self.P, self.N]) if len(self.N) else self.P
 
-    def with_more(self, yes: Rows, no: Rows, known: ArrayLike) -> Given:
+    def with_more(self, yes: Rows, no: Rows, labelled: ArrayLike) -> TrainingSet:
         """The same with more examples and rejections."""
-        known = np.union1d(self.known, np.asarray(known, np.int64))
+        labelled = np.union1d(self.labelled, np.asarray(labelled, np.int64))
         return replace(
             self,
             P=stack([self.P, yes]) if len(yes) else self.P,
             N=stack([self.N, no]) if len(no) else self.N,
-            known=_rows_of(self.U, known),
+            labelled=_rows_of(self.U, labelled),
         )
 
 
-def given(
+def training_set(
     P: Any,
     U: Any = None,
     N: Any = None,
     *,
     mean: ArrayLike | None = None,
-    known: ArrayLike = (),
-) -> Given:
+    labelled: ArrayLike = (),
+) -> TrainingSet:
     """Take in matrices of any kind; a ``Mistake`` names the one that does not fit."""
     examples = rows_from(P, name="P")
     if not len(examples):
@@ -84,23 +83,25 @@ def given(
                 f"{name} has {rows.width} columns and P has {examples.width}: make "
                 "both with the same vectorizer"
             )
-    held = _rows_of(collection, np.unique(np.asarray(known, np.int64)))
+    labelled_rows = _rows_of(collection, np.unique(np.asarray(labelled, np.int64)))
     middle = mean_of(collection) if mean is None else np.asarray(mean, np.float64)
     if middle.shape != (examples.width,):
         raise Mistake(f"mean has shape {middle.shape}: give {examples.width} numbers")
-    return Given(examples, rejected, collection, middle, held)
+    return TrainingSet(examples, rejected, collection, middle, labelled_rows)
 
 
-def sampled(all_: Given, size: int | None, random_state: Seed) -> Given:
+def sampled(training: TrainingSet, size: int | None, random_state: Seed) -> TrainingSet:
     """The same with a random sample of the unlabelled rows of U, where U is larger."""
-    if size is None or all_.unknown <= size:
-        return all_
+    if size is None or training.n_unlabelled <= size:
+        return training
     if size < 1:
         raise Mistake(f"sample is {size}: give how many documents of U to learn from")
-    open_ = np.setdiff1d(np.arange(len(all_.U)), all_.known, assume_unique=True)
+    open_ = np.setdiff1d(
+        np.arange(len(training.U)), training.labelled, assume_unique=True
+    )
     chosen = np.sort(generator(random_state).choice(open_, size, replace=False))
-    few = some(all_.U, chosen)
-    return replace(all_, U=few, mean=mean_of(few), known=all_.known[:0])
+    few = some(training.U, chosen)
+    return replace(training, U=few, mean=mean_of(few), labelled=training.labelled[:0])
 
 
 def mean_of(rows: Rows | Collection) -> Floats:
@@ -121,23 +122,23 @@ def empty(like: Rows) -> Rows:
     return Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), none, like.width)
 
 
-def _rows_of(U: Rows | Collection, known: Ints) -> Ints:
-    if not len(known):
-        return known
+def _rows_of(U: Rows | Collection, labelled: Ints) -> Ints:
+    if not len(labelled):
+        return labelled
     if not len(U):
         raise Mistake("known names rows of U, and there is no U: give it")
-    if known[0] < 0 or known[-1] >= len(U):
+    if labelled[0] < 0 or labelled[-1] >= len(U):
         raise Mistake(f"known: give row numbers of U, from 0 to {len(U) - 1}")
-    if len(known) == len(U):
+    if len(labelled) == len(U):
         raise Mistake(
             "every document of U is an example or rejected: nothing is left to learn "
             "from or to find"
         )
-    return known
+    return labelled
 
 
 class Prices(NamedTuple):
-    """What one hinge of each kind costs, and the margin it asks for.
+    """The price of one hinge of each kind, and its margin.
 
     examples, others : the box of an example, of an unlabelled document; rejected ones
     cost what an example does, together no more than all;  margins : of examples, of
@@ -149,25 +150,25 @@ class Prices(NamedTuple):
     margins: tuple[float, float] = (1.0, 1.0)
 
 
-def one_class(all_: Given, C: float) -> Prices:
+def one_class(training: TrainingSet, C: float) -> Prices:
     """SVM_1c: ½‖w‖² + (C/l) Σ_P max(0, 1 − w·x) [ZhangLee09]."""
-    return Prices(C / len(all_.P), 0.0)
+    return Prices(C / len(training.P), 0.0)
 
 
-def two_class(all_: Given, C: float) -> Prices:
+def two_class(training: TrainingSet, C: float) -> Prices:
     """SVM_2c: ½‖w‖² + (C/n) Σ max(0, 1 − y w·x), n = l + u [ZhangLee09]."""
-    share = C / (len(all_.P) + all_.unknown)
+    share = C / (len(training.P) + training.n_unlabelled)
     return Prices(share, share)
 
 
-def balanced(all_: Given, C: float) -> Prices:
+def balanced(training: TrainingSet, C: float) -> Prices:
     """SVM_ba: ½‖w‖² + C Σ_P max(0, 1 − w·x) + C (l/u) Σ_U max(0, 1 + w·x)."""
-    return Prices(C, C * len(all_.P) / max(all_.unknown, 1))
+    return Prices(C, C * len(training.P) / max(training.n_unlabelled, 1))
 
 
-def literal(all_: Given, C: float) -> Prices:
+def literal(training: TrainingSet, C: float) -> Prices:
     """OP 5 as printed: (C/n) Σ max(0, λ − y w·x), λ = 1/4l on P, 1/4u on U."""
-    examples, others = len(all_.P), all_.unknown
+    examples, others = len(training.P), training.n_unlabelled
     share = C / (examples + others)
     return Prices(share, share, (0.25 / examples, 0.25 / max(others, 1)))
 
@@ -193,19 +194,21 @@ class Hopeful(NamedTuple):
 NOBODY = Hopeful(np.empty(0, np.int64), 0.0)
 
 
-def hinges_of(all_: Given, prices: Prices, hopeful: Hopeful = NOBODY) -> Hinges:
+def hinges_of(
+    training: TrainingSet, prices: Prices, hopeful: Hopeful = NOBODY
+) -> Hinges:
     """Hinges over the rows of [P; N] and U, in this order, then the hopeful ones."""
-    examples, judged = len(all_.P), len(all_.P) + len(all_.N)
-    known = judged + (len(all_.U) if prices.others > 0.0 else 0)
-    n = known + len(hopeful.rows)
+    examples, judged = len(training.P), len(training.P) + len(training.N)
+    first_hopeful = judged + (len(training.U) if prices.others > 0.0 else 0)
+    n = first_hopeful + len(hopeful.rows)
     rows = np.arange(n, dtype=np.uint32)
-    rows[known:] = judged + hopeful.rows
+    rows[first_hopeful:] = judged + hopeful.rows
     signs, boxes = np.full(n, -1.0), np.full(n, prices.others)
     margins = np.full(n, prices.margins[1])
-    for positive in (slice(examples), slice(known, None)):
+    for positive in (slice(examples), slice(first_hopeful, None)):
         signs[positive], margins[positive] = 1.0, prices.margins[0]
-    boxes[:judged], boxes[known:] = prices.examples, hopeful.box
+    boxes[:judged], boxes[first_hopeful:] = prices.examples, hopeful.box
     boxes[examples:judged] *= min(1.0, examples / max(1, judged - examples))
-    if known > judged:
-        boxes[judged + all_.known] = 0.0
+    if first_hopeful > judged:
+        boxes[judged + training.labelled] = 0.0
     return Hinges(rows, signs, boxes, margins)

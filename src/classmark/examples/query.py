@@ -15,15 +15,14 @@ from classmark.examples.auto import biased
 from classmark.examples.collection import Collection, climb, products, taken_in
 from classmark.examples.problem import (
     PRICES,
-    Given,
+    TrainingSet,
     empty,
-    given,
     hinges_of,
     mean_of,
     sampled,
+    training_set,
 )
 from classmark.problems import Mistake
-from classmark.scores.similarity import Kernel
 from classmark.solvers.cutting_planes import cutting_planes
 from classmark.solvers.hinge_kernel import ascend_gram
 from classmark.solvers.precision_recall import (
@@ -31,6 +30,7 @@ from classmark.solvers.precision_recall import (
     balanced_scale,
     oracle_of,
 )
+from classmark.solvers.similarity import Kernel
 from classmark.sparse import Rows, rows_from, stack
 
 NEED_NOTHING = ("centroid", "one-class")
@@ -40,7 +40,7 @@ WEIGHTED = ("balanced", "precision-recall-balanced")  # C is what an example cos
 
 
 class Settings(Protocol):
-    """What an ``ExampleQuery`` is told."""
+    """The parameters of an ``ExampleQuery``."""
 
     method: str
     C: float | None
@@ -83,145 +83,155 @@ class Learned(NamedTuple):
         return np.asarray(alike @ self.coefficients)
 
 
-def learned(told: Settings, all_: Given, before: Learned | None) -> Learned:
-    """Learn by the method that was told; ``before`` is where to start from."""
-    _require(told.method, all_)
-    if told.kernel != "linear":
-        return _by_kernel(told, all_)
-    if told.method in {"centroid", "rocchio"}:
-        return _by_means(told, all_)
-    if told.method == "auto":
-        return _by_choice(told, all_, before)
-    if told.method in PRICES:
-        return _by_hinges(told, all_)
-    if told.method == "biased":
-        return _by_bias(told, all_)
-    return _by_tables(told, all_)
+def learned(
+    settings: Settings, training: TrainingSet, before: Learned | None
+) -> Learned:
+    """Learn by the method of the settings; ``before`` is the query to start from."""
+    _require(settings.method, training)
+    if settings.kernel != "linear":
+        return _by_kernel(settings, training)
+    if settings.method in {"centroid", "rocchio"}:
+        return _by_means(settings, training)
+    if settings.method == "auto":
+        return _by_choice(settings, training, before)
+    if settings.method in PRICES:
+        return _by_hinges(settings, training)
+    if settings.method == "biased":
+        return _by_bias(settings, training)
+    return _by_tables(settings, training)
 
 
-def _require(method: str, all_: Given) -> None:
-    if len(all_.U) or method in NEED_NOTHING:
+def _require(method: str, training: TrainingSet) -> None:
+    if len(training.U) or method in NEED_NOTHING:
         return
     if method not in NEED_MEAN:
         raise Mistake(f"{method} learns from the collection: give U")
-    if not all_.mean.any():
+    if not training.mean.any():
         raise Mistake(f"{method} learns from the collection: give U, or its mean")
 
 
-def _by_means(told: Settings, all_: Given) -> Learned:
+def _by_means(settings: Settings, training: TrainingSet) -> Learned:
     """The mean of P, less that of U: the minimum of ½‖w‖² − w · (mean P − mean U)."""
-    weights = mean_of(all_.P)
-    if told.method == "rocchio":
-        weights = weights - all_.mean
-    if len(all_.N):
-        weights = weights - mean_of(all_.N)
+    weights = mean_of(training.P)
+    if settings.method == "rocchio":
+        weights = weights - training.mean
+    if len(training.N):
+        weights = weights - mean_of(training.N)
     value = -0.5 * float(weights @ weights)
-    return Learned(weights, value, 0.0, told.method, float("nan"))
+    return Learned(weights, value, 0.0, settings.method, float("nan"))
 
 
-def _by_choice(told: Settings, all_: Given, before: Learned | None) -> Learned:
-    C = 1.0 if told.C is None else told.C
-    if len(all_.U):
+def _by_choice(
+    settings: Settings, training: TrainingSet, before: Learned | None
+) -> Learned:
+    C = 1.0 if settings.C is None else settings.C
+    if len(training.U):
         answer = auto.learn(
-            all_, C, _tol(told), None if before is None else before.answer
+            training, C, _tol(settings), None if before is None else before.answer
         )
     else:
-        answer = auto.learn_online(all_, C, _tol(told))
-    found = answer.found
-    return Learned(found.weights, found.objective, found.gap, "auto", C, answer)
+        answer = auto.learn_online(training, C, _tol(settings))
+    solution = answer.solution
+    return Learned(
+        solution.weights, solution.objective, solution.gap, "auto", C, answer
+    )
 
 
-def _by_hinges(told: Settings, all_: Given) -> Learned:
-    C = _cost(told)
-    hinges = hinges_of(all_, PRICES[told.method](all_, C))
-    duals, tol = hinges.boxes, _tol(told)
-    found = climb(all_.judged(), all_.U, hinges, duals=duals, tol=tol)
-    return Learned(found.weights, found.objective, found.gap, told.method, C)
+def _by_hinges(settings: Settings, training: TrainingSet) -> Learned:
+    C = _cost(settings)
+    hinges = hinges_of(training, PRICES[settings.method](training, C))
+    duals, tol = hinges.boxes, _tol(settings)
+    solution = climb(training.judged(), training.U, hinges, duals=duals, tol=tol)
+    return Learned(
+        solution.weights, solution.objective, solution.gap, settings.method, C
+    )
 
 
-def _by_bias(told: Settings, all_: Given) -> Learned:
-    found, C = biased(all_, told.C, _tol(told), told.random_state)
-    return Learned(found.weights, found.objective, found.gap, "biased", C)
+def _by_bias(settings: Settings, training: TrainingSet) -> Learned:
+    solution, C = biased(training, settings.C, _tol(settings), settings.random_state)
+    return Learned(solution.weights, solution.objective, solution.gap, "biased", C)
 
 
-def _by_tables(told: Settings, all_: Given) -> Learned:
+def _by_tables(settings: Settings, training: TrainingSet) -> Learned:
     """SVM_pr, SVM_p@k, SVM_r@k: rejected documents stand among the others."""
-    C, tol = _cost(told), _tol(told)
-    parts = _tables(all_)
-    examples, others = len(all_.P), len(all_.N) + len(all_.U)
-    weighted = told.method == "precision-recall-balanced"
+    C, tol = _cost(settings), _tol(settings)
+    parts = _tables(training)
+    examples, others = len(training.P), len(training.N) + len(training.U)
+    weighted = settings.method == "precision-recall-balanced"
     scale = balanced_scale(examples, others) if weighted else None
     here = [part for part in parts if isinstance(part, Rows)]
-    found: Any
-    if told.method in PRODUCTS and len(here) == len(parts):
-        found = ascend_precision(here, C, scale=scale, tol=tol)
+    solution: Any
+    if settings.method in PRODUCTS and len(here) == len(parts):
+        solution = ascend_precision(here, C, scale=scale, tol=tol)
     else:
-        kind = "precision-recall" if told.method in PRODUCTS else told.method
-        k = examples if told.k is None else told.k
+        kind = "precision-recall" if settings.method in PRODUCTS else settings.method
+        k = examples if settings.k is None else settings.k
         oracle = oracle_of(kind, examples, others, k=k, scale=scale)
-        found = cutting_planes(products(parts), oracle, C, tol=tol)
-    return Learned(found.weights, found.objective, found.gap, told.method, C)
-
-
-def _tables(all_: Given) -> list[Rows | Collection]:
-    """The examples, and all others below them."""
-    if not len(all_.N):
-        return [all_.P, all_.U]
-    if isinstance(all_.U, Rows):
-        return [all_.P, stack([all_.N, all_.U])]
-    return [all_.P, all_.N, all_.U]
-
-
-def _by_kernel(told: Settings, all_: Given) -> Learned:
-    if isinstance(all_.U, Collection):
-        raise Mistake(
-            f"the kernel {told.kernel!r} needs the rows of U at hand: use the linear "
-            "one, or give how many documents to learn from as sample"
-        )
-    kernel = Kernel(told.kernel, told.gamma, told.degree, told.coef0)
-    parts = [all_.judged(), all_.U] if len(all_.U) else [all_.judged()]
-    support = stack(parts)
-    if told.method in {"centroid", "rocchio"}:
-        return _means_by_kernel(told, all_, support, kernel)
-    if told.method not in PRICES:
-        known = ", ".join(["centroid", "rocchio", *PRICES])
-        raise Mistake(f"{told.method} has no form with kernels: use {known}")
-    C = _cost(told)
-    hinges = hinges_of(all_, PRICES[told.method](all_, C))
-    matrices = [part.to_scipy() for part in parts]
-    found = ascend_gram(matrices, hinges, kernel, tol=_tol(told))
+        solution = cutting_planes(products(parts), oracle, C, tol=tol)
     return Learned(
-        None, found.objective, found.gap, told.method, C, None,
-        found.coefficients, support, kernel,
+        solution.weights, solution.objective, solution.gap, settings.method, C
+    )
+
+
+def _tables(training: TrainingSet) -> list[Rows | Collection]:
+    """The examples, and all others below them."""
+    if not len(training.N):
+        return [training.P, training.U]
+    if isinstance(training.U, Rows):
+        return [training.P, stack([training.N, training.U])]
+    return [training.P, training.N, training.U]
+
+
+def _by_kernel(settings: Settings, training: TrainingSet) -> Learned:
+    if isinstance(training.U, Collection):
+        raise Mistake(
+            f"the kernel {settings.kernel!r} needs the rows of U at hand: use the "
+            "linear one, or give how many documents to learn from as sample"
+        )
+    kernel = Kernel(settings.kernel, settings.gamma, settings.degree, settings.coef0)
+    parts = [training.judged(), training.U] if len(training.U) else [training.judged()]
+    support = stack(parts)
+    if settings.method in {"centroid", "rocchio"}:
+        return _means_by_kernel(settings, training, support, kernel)
+    if settings.method not in PRICES:
+        methods = ", ".join(["centroid", "rocchio", *PRICES])
+        raise Mistake(f"{settings.method} has no form with kernels: use {methods}")
+    C = _cost(settings)
+    hinges = hinges_of(training, PRICES[settings.method](training, C))
+    matrices = [part.to_scipy() for part in parts]
+    solution = ascend_gram(matrices, hinges, kernel, tol=_tol(settings))
+    return Learned(
+        None, solution.objective, solution.gap, settings.method, C, None,
+        solution.coefficients, support, kernel,
     )  # fmt: skip
 
 
 def _means_by_kernel(
-    told: Settings, all_: Given, support: Rows, kernel: Kernel
+    settings: Settings, training: TrainingSet, support: Rows, kernel: Kernel
 ) -> Learned:
     """Means in the kernel's space: coefficients 1/l, and −1/u."""
-    counts = [len(part) for part in (all_.P, all_.N, all_.U)]
-    if told.method == "rocchio" and not counts[2]:
+    counts = [len(part) for part in (training.P, training.N, training.U)]
+    if settings.method == "rocchio" and not counts[2]:
         raise Mistake("rocchio with a kernel needs the documents of U: give them")
-    each = [1.0, -1.0, -1.0 if told.method == "rocchio" else 0.0]
+    each = [1.0, -1.0, -1.0 if settings.method == "rocchio" else 0.0]
     parts = zip(each, counts, strict=True)
     coefficients = np.concatenate([np.full(n, sign / max(n, 1)) for sign, n in parts])
     return Learned(
-        None, float("nan"), 0.0, told.method, float("nan"), None,
+        None, float("nan"), 0.0, settings.method, float("nan"), None,
         coefficients, support, kernel,
     )  # fmt: skip
 
 
-def _cost(told: Settings) -> float:
-    if told.C is not None:
-        return float(told.C)
-    return 1.0 if told.method in WEIGHTED else 100.0
+def _cost(settings: Settings) -> float:
+    if settings.C is not None:
+        return float(settings.C)
+    return 1.0 if settings.method in WEIGHTED else 100.0
 
 
-def _tol(told: Settings) -> float:
-    if told.tol is not None:
-        return told.tol
-    return 1e-2 if told.method == "auto" else 1e-3
+def _tol(settings: Settings) -> float:
+    if settings.tol is not None:
+        return settings.tol
+    return 1e-2 if settings.method == "auto" else 1e-3
 
 
 METHODS = (
@@ -267,7 +277,7 @@ class ExampleQuery(Estimator):
     C_: float
     choice_: auto.Choice | None
     _learned: Learned
-    _given: Given
+    _training: TrainingSet
 
     def __init__(  # noqa: PLR0917 - as scikit-learn has it
         self,
@@ -309,8 +319,8 @@ class ExampleQuery(Estimator):
         of U, where it is at hand: with it and without U, "rocchio" and "auto" answer
         online;  known : the rows of U that are among P or N.
         """
-        self._history: list[tuple[Given, Learned]] = []
-        self._take(given(P, U, N, mean=mean, known=known), None)
+        self._history: list[tuple[TrainingSet, Learned]] = []
+        self._take(training_set(P, U, N, mean=mean, labelled=known), None)
         return self
 
     def partial_fit(
@@ -321,14 +331,14 @@ class ExampleQuery(Estimator):
         known : the rows of U that they are.
         """
         self._require_fitted()
-        none = empty(self._given.P)
+        none = empty(self._training.P)
         accepted = none if yes is None else rows_from(yes, name="yes")
         rejected = none if no is None else rows_from(no, name="no")
         for name, rows in (("yes", accepted), ("no", rejected)):
             if rows.width != none.width:
                 raise Mistake(f"{name} has {rows.width} columns: give {none.width}")
-        before = self._given, self._learned
-        self._take(self._given.with_more(accepted, rejected, known), self._learned)
+        before = self._training, self._learned
+        self._take(self._training.with_more(accepted, rejected, known), self._learned)
         self._history.append(before)
         return self
 
@@ -337,15 +347,15 @@ class ExampleQuery(Estimator):
         self._require_fitted()
         if not self._history:
             raise Mistake("nothing to undo: no partial_fit since fit")
-        self._given, found = self._history.pop()
-        self._show(found)
+        self._training, query = self._history.pop()
+        self._show(query)
         return self
 
     def decision_function(self, X: Any) -> Floats:
         """The scores of documents, shape (n,): w · x, or Σ c_r k(x_r, x)."""
         self._require_fitted()
-        found: Learned = self._learned
-        return found.scores(taken_in(X, name="X"))
+        query: Learned = self._learned
+        return query.scores(taken_in(X, name="X"))
 
     def rank(self, X: Any, k: int | None = None) -> Ints:
         """The numbers of the documents, best first, ties by number; the best ``k``."""
@@ -383,33 +393,33 @@ class ExampleQuery(Estimator):
             )
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
-    def _take(self, all_: Given, before: Learned | None) -> None:
+    def _take(self, training: TrainingSet, before: Learned | None) -> None:
         if self.method not in METHODS:
-            known = ", ".join(METHODS)
-            raise Mistake(f"method is {self.method!r}: choose one of {known}")
+            methods = ", ".join(METHODS)
+            raise Mistake(f"method is {self.method!r}: choose one of {methods}")
         if self.C is not None and not 0 < self.C < np.inf:
             raise Mistake(f"C is {self.C}: give a number above 0")
-        used = sampled(all_, self.sample, self.random_state)
-        found = learned(self, used, before if used is all_ else None)
-        self._given = all_
-        self._show(found)
+        used = sampled(training, self.sample, self.random_state)
+        query = learned(self, used, before if used is training else None)
+        self._training = training
+        self._show(query)
 
-    def _show(self, found: Learned) -> None:
+    def _show(self, query: Learned) -> None:
         vars(self).pop("coef_", None)
-        vars(self).update(_shown(found))
+        vars(self).update(_shown(query))
 
 
-def _shown(found: Learned) -> dict[str, Any]:
+def _shown(query: Learned) -> dict[str, Any]:
     """The attributes of a query that has been learned."""
-    size = len(found.coefficients)
+    size = len(query.coefficients)
     shown: dict[str, Any] = {
-        "_learned": found,
-        "objective_": found.objective,
-        "gap_": found.gap,
-        "method_": found.method,
-        "C_": found.C,
-        "choice_": None if found.answer is None else found.answer.choice,
+        "_learned": query,
+        "objective_": query.objective,
+        "gap_": query.gap,
+        "method_": query.method,
+        "C_": query.C,
+        "choice_": None if query.answer is None else query.answer.choice,
     }
-    if found.weights is not None:
-        shown["coef_"], size = found.weights, int(np.count_nonzero(found.weights))
+    if query.weights is not None:
+        shown["coef_"], size = query.weights, int(np.count_nonzero(query.weights))
     return shown | {"nonzero_": size}

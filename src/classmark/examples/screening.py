@@ -26,16 +26,16 @@ from classmark.measures.stopping import (
     require_share,
 )
 from classmark.problems import Mistake
-from classmark.randomness import Seed, generator
 from classmark.ranking import top
 from classmark.sparse import Rows, rows_from, stack, take
+from classmark.validation import Seed, generator
 
 SKIPPED = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What is wanted, and how it is gone after.
+    """The target of a screening, and how documents are chosen for reading.
 
     target : the recall wanted;  error : how often, at most, reading may stop before it;
     batch : how many documents are read between two lessons;  share : of random draws
@@ -61,7 +61,7 @@ class Rule:
 
 
 class Answer(NamedTuple):
-    """What was said of a document; relevant : None where the reader could not say."""
+    """The judgment of a document; relevant : None where the reader could not say."""
 
     document: int
     relevant: bool | None
@@ -70,7 +70,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a screening stands.
+    """The progress of a screening.
 
     documents : how many there are, those skipped left out;  drawn : how many were read
     because of a random draw;  remaining : None before any draw;  recall_bound : with
@@ -103,9 +103,10 @@ class Progress:
 
 
 class Reading:
-    """The answers so far, of one who reads a collection by a rule.
+    """The answers so far of a reader who screens a collection by a rule.
 
-    read : whether each document was answered, shape (documents,);  answers : in order.
+    read : whether each document was answered, shape (documents,);  numbers, judgments,
+    random : of the answers, in order: document, 1, 0 or SKIPPED, whether drawn.
 
     >>> reading = Reading(10, Rule(batch=5))
     >>> reading.answer([3, 1, 4], [True, False, None])
@@ -119,7 +120,7 @@ class Reading:
         self.rule = rule
         self.read = np.zeros(documents, bool)
         self.numbers = np.empty(0, np.int64)
-        self.said = np.empty(0, np.int8)
+        self.judgments = np.empty(0, np.int8)
         self.random = np.empty(0, bool)
         self._steps: list[int] = []
 
@@ -135,15 +136,18 @@ class Reading:
         """Take answers in, in reading order; random : whether they were drawn so."""
         numbers = np.asarray(documents, np.int64)
         drawn = np.zeros(len(numbers), bool) if random is None else np.asarray(random)
-        said = np.array([SKIPPED if yes is None else yes for yes in relevant], np.int8)
-        if not numbers.shape == said.shape == drawn.shape:
+        judgments = np.array(
+            [SKIPPED if yes is None else yes for yes in relevant], np.int8
+        )
+        if not numbers.shape == judgments.shape == drawn.shape:
             raise Mistake(
-                f"documents, relevant and random have {len(numbers)}, {len(said)} and "
-                f"{len(drawn)} entries: give one each for every document"
+                f"documents, relevant and random have {len(numbers)}, "
+                f"{len(judgments)} and {len(drawn)} entries: give one each for every "
+                "document"
             )
         self._require_new(numbers)
         self.numbers = np.concatenate([self.numbers, numbers])
-        self.said = np.concatenate([self.said, said])
+        self.judgments = np.concatenate([self.judgments, judgments])
         self.random = np.concatenate([self.random, drawn.astype(bool)])
         self.read[numbers] = True
         self._steps.append(len(numbers))
@@ -153,38 +157,45 @@ class Reading:
         """Take the answers of the last ``answer`` back, and return them."""
         if not self._steps:
             raise Mistake("there is nothing to undo")
-        kept = len(self) - self._steps.pop()
-        back = self.since(kept)
-        self.read[self.numbers[kept:]] = False
-        self.numbers, self.said = self.numbers[:kept], self.said[:kept]
-        self.random = self.random[:kept]
+        n_before = len(self) - self._steps.pop()
+        back = self.since(n_before)
+        self.read[self.numbers[n_before:]] = False
+        self.numbers, self.judgments = (
+            self.numbers[:n_before],
+            self.judgments[:n_before],
+        )
+        self.random = self.random[:n_before]
         self._forget()
         return back
 
     def since(self, first: int = 0) -> list[Answer]:
         """The answers from the ``first`` on."""
-        parts = (self.numbers[first:], self.said[first:], self.random[first:])
+        parts = (self.numbers[first:], self.judgments[first:], self.random[first:])
         return [
-            Answer(int(number), None if said == SKIPPED else bool(said), bool(random))
-            for number, said, random in zip(*parts, strict=True)
+            Answer(
+                int(number),
+                None if judgment == SKIPPED else bool(judgment),
+                bool(random),
+            )
+            for number, judgment, random in zip(*parts, strict=True)
         ]
 
     @cached_property
     def relevant(self) -> Bools:
         """Whether each document read was relevant, in order, skipped ones left out."""
-        found: Bools = self.said[self.said != SKIPPED] == 1
-        return found
+        flags: Bools = self.judgments[self.judgments != SKIPPED] == 1
+        return flags
 
     @cached_property
     def drawn(self) -> Bools:
         """Whether each of these documents was drawn at random."""
-        kept: Bools = self.random[self.said != SKIPPED]
-        return kept
+        flags: Bools = self.random[self.judgments != SKIPPED]
+        return flags
 
     @property
     def documents(self) -> int:
         """How many documents there are, skipped ones left out."""
-        return len(self.read) - int((self.said == SKIPPED).sum())
+        return len(self.read) - int((self.judgments == SKIPPED).sum())
 
     @cached_property
     def draws(self) -> Draws:
@@ -209,9 +220,9 @@ class Reading:
     @cached_property
     def chance(self) -> float:
         """Were the target missed, one would ever see this at most so often."""
-        found = int(self.relevant.sum())
-        least = missing_total(found, self.rule.target)
-        if least > found + len(self.read) - len(self):
+        n_relevant = int(self.relevant.sum())
+        least = missing_total(n_relevant, self.rule.target)
+        if least > n_relevant + len(self.read) - len(self):
             return 0.0
         theta = bets(self.draws, self.rule.target)
         return min(1.0, math.exp(-evidence(self.draws, theta, least)))
@@ -224,19 +235,19 @@ class Reading:
     def progress(self) -> Progress:
         """Say where the screening stands."""
         rule, draws = self.rule, self.draws
-        found, unread = int(self.relevant.sum()), len(self.read) - len(self)
-        most = most_relevant(draws, found, unread, rule.error, rule.target)
+        n_relevant, unread = int(self.relevant.sum()), len(self.read) - len(self)
+        most = most_relevant(draws, n_relevant, unread, rule.error, rule.target)
         going_on = "proving" if self.dry else "searching"
         return Progress(
             self.documents,
             len(self.relevant),
-            found,
+            n_relevant,
             len(self) - len(self.relevant),
             len(draws.hits),
             rule.target,
             rule.error,
-            remaining(draws, found, unread) if len(draws.hits) else None,
-            found / most if most else 1.0,
+            remaining(draws, n_relevant, unread) if len(draws.hits) else None,
+            n_relevant / most if most else 1.0,
             self.chance,
             "done" if self.stop else going_on,
         )
@@ -257,7 +268,7 @@ class Reading:
 
 
 class Query(Protocol):
-    """What learns from examples and scores documents, as ``RelevanceQuery`` does."""
+    """A query that learns from examples and scores documents (``RelevanceQuery``)."""
 
     def fit(self, P: Any, U: Any = None, N: Any = None) -> Any:
         """Learn from relevant P, unjudged U and irrelevant N."""
@@ -323,9 +334,9 @@ class Screening:
         self._query: Query | None = None
         self._learned = 0
         self._scores: Array | None = None
-        given = list(relevant)
-        if given:
-            self.answer(given, [True] * len(given))
+        seeds = list(relevant)
+        if seeds:
+            self.answer(seeds, [True] * len(seeds))
 
     def next(self, count: int | None = None) -> Batch:
         """Return the documents to read next, by default a batch of the rule.
@@ -335,15 +346,15 @@ class Screening:
         if count is not None and count < 1:
             raise Mistake(f"count is {count}: ask for at least one document")
         unread = len(self.rows) - len(self.reading)
-        wanted = min(self.reading.rule.batch if count is None else count, unread)
+        size = min(self.reading.rule.batch if count is None else count, unread)
         scores = self.learn()
-        drawn = wanted if scores is None else self.reading.draws_wanted(wanted)
+        drawn = size if scores is None else self.reading.draws_wanted(size)
         likely = np.empty(0, np.int64)
-        if scores is not None and drawn < wanted:
-            likely = top(np.where(self.reading.read, -np.inf, scores), wanted - drawn)
+        if scores is not None and drawn < size:
+            likely = top(np.where(self.reading.read, -np.inf, scores), size - drawn)
         documents = np.concatenate([likely, self._drawn(drawn, likely)])
-        shown = np.full(wanted, np.nan) if scores is None else scores[documents]
-        return Batch(documents, np.arange(wanted) >= len(likely), shown.astype(float))
+        shown = np.full(size, np.nan) if scores is None else scores[documents]
+        return Batch(documents, np.arange(size) >= len(likely), shown.astype(float))
 
     def answer(
         self,
@@ -368,7 +379,7 @@ class Screening:
         return back
 
     def learn(self) -> Array | None:
-        """Learn what was answered since; return all scores, None without an example."""
+        """Learn the new answers; return all scores, None without an example."""
         if self._scores is None:
             self._teach()
             if self._query is not None:
@@ -381,14 +392,14 @@ class Screening:
 
     @property
     def query(self) -> Query | None:
-        """What was learned; None without an example."""
+        """The fitted query; None without an example."""
         return self._query
 
     @property
     def found(self) -> Ints:
         """The relevant documents, in the order they were found."""
-        found: Ints = self.reading.numbers[self.reading.said == 1]
-        return found
+        documents: Ints = self.reading.numbers[self.reading.judgments == 1]
+        return documents
 
     def _drawn(self, count: int, likely: Ints) -> Ints:
         """The next ``count`` unread documents in the random order, without these."""
@@ -400,11 +411,11 @@ class Screening:
 
     def _teach(self) -> None:
         """Let the query learn the new answers, or begin one if there are examples."""
-        fresh, said = (
+        fresh, judgments = (
             values[self._learned :]
-            for values in (self.reading.numbers, self.reading.said)
+            for values in (self.reading.numbers, self.reading.judgments)
         )
-        yes, no = fresh[said == 1], fresh[said == 0]
+        yes, no = fresh[judgments == 1], fresh[judgments == 0]
         if self._query is None:
             parts = [] if self.examples is None else [self.examples]
             parts += [take(self.rows, yes)] if len(yes) else []

@@ -132,16 +132,16 @@ def _by_first_line(path: Path, name: str) -> str:
 def _by_content(path: Path | str) -> str | None:
     from classmark.formats.archive import entries
 
-    found = [PurePosixPath(entry.name) for entry in islice(entries(path), LOOK)]
-    suffixes = {name.suffix for name in found}
-    if any(str(name).startswith("corpus.jsonl") for name in found):
+    names = [PurePosixPath(entry.name) for entry in islice(entries(path), LOOK)]
+    suffixes = {name.suffix for name in names}
+    if any(str(name).startswith("corpus.jsonl") for name in names):
         return "beir"
     if ".sgm" in suffixes:
         return "reuters"
     if ".txt" in suffixes:
         return "annif-folder" if suffixes & {".key", ".tsv"} else "folder"
-    if found and all(
-        len(name.parts) in {2, 3} and name.name.isdecimal() for name in found
+    if names and all(
+        len(name.parts) in {2, 3} and name.name.isdecimal() for name in names
     ):
         return "newsgroups"
     return None

@@ -120,13 +120,13 @@ def read_annif_folder(path: Path | str) -> Iterator[Record]:
 
 def _subjects_within(folder: Path) -> dict[str, tuple[str, ...]]:
     """Name of a text → its subjects; where there are both, .tsv and not .key."""
-    found: dict[str, tuple[str, ...]] = {}
+    subjects: dict[str, tuple[str, ...]] = {}
     for entry in entries(folder):
         name, _, suffix = entry.name.rpartition(".")
-        if suffix == "tsv" or (suffix == "key" and name not in found):
+        if suffix == "tsv" or (suffix == "key" and name not in subjects):
             rows = [row for row in _whole(entry).split("\n") if row.strip()]
-            found[name] = tuple(_uri(row.split("\t")[0].strip()) for row in rows)
-    return found
+            subjects[name] = tuple(_uri(row.split("\t")[0].strip()) for row in rows)
+    return subjects
 
 
 def _whole(entry: Entry) -> str:

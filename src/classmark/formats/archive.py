@@ -297,8 +297,8 @@ def read_text_folder(
             name = ids.new(entry.name.removesuffix(suffix), entry.where, None)
             folder = str(PurePosixPath(name).parent)
             body = _text(entry, encoding, limits)
-            given = {folder: SECONDARY} if labels and folder != "." else {}
-            yield Record(Document(name, {"body": body}), given)
+            grades = {folder: SECONDARY} if labels and folder != "." else {}
+            yield Record(Document(name, {"body": body}), grades)
 
 
 def _files(path: Path | str, limits: Limits) -> Iterator[Entry]:

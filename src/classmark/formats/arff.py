@@ -52,18 +52,18 @@ def read_mulan_labels(path: Path | str) -> list[Category]:
     except (ParseError, ValueError, LookupError) as error:
         line = getattr(error, "position", (None,))[0]
         raise UnreadableFile(path, line, f"not XML: {error}") from error
-    found: dict[str, Category] = {}
+    categories: dict[str, Category] = {}
     waiting: list[tuple[Element, str]] = [(child, "") for child in root][::-1]
     while waiting:
         element, parent = waiting.pop()
         name = element.get("name")
-        if element.tag.rpartition("}")[2] != "label" or not name or name in found:
+        if element.tag.rpartition("}")[2] != "label" or not name or name in categories:
             raise UnreadableFile(
                 path, None, f"<label> with a name of its own is needed, not {name!r}"
             )
-        found[name] = Category(name, parents=(parent,) if parent else ())
+        categories[name] = Category(name, parents=(parent,) if parent else ())
         waiting.extend([(child, name) for child in element][::-1])
-    return list(found.values())
+    return list(categories.values())
 
 
 def write_mulan_labels(categories: Iterable[Category], path: Path | str) -> None:
@@ -218,9 +218,9 @@ def _label_names(
         names = list(labels)
     else:
         return _meka_names(path, header)
-    known = {attribute.name for attribute in header.attributes}
+    attribute_names = {attribute.name for attribute in header.attributes}
     for name in names:
-        if name not in known:
+        if name not in attribute_names:
             raise UnreadableFile(path, None, f"the label {name!r} is not an attribute")
     return names
 
@@ -262,9 +262,9 @@ class _Table:
         for number, line in track(numbered, f"reading {self.path}"):
             text = line.strip()
             if text and not text.startswith("%"):
-                found = self._tokens(number, text)
-                tokens.extend(found)
-                lengths.append(len(found))
+                row = self._tokens(number, text)
+                tokens.extend(row)
+                lengths.append(len(row))
                 at.append(number)
             if len(lengths) == BLOCK:
                 yield self._examples(tokens, lengths, at)
@@ -342,7 +342,9 @@ def _explained(bad: BadToken, tokens: list[bytes]) -> str:
 
 
 def _names(attributes: Sequence[Attribute], mask: Iterable[bool]) -> tuple[str, ...]:
-    return tuple(a.name for a, kept in zip(attributes, mask, strict=True) if kept)
+    return tuple(
+        a.name for a, selected in zip(attributes, mask, strict=True) if selected
+    )
 
 
 def _present(

@@ -52,19 +52,19 @@ def write_bibtex(references: Iterable[Reference], path: Path | str) -> int:
                 "howpublished": "" if key == reference.id else reference.id,
                 "note": reference.note,
             }
-            said = [f"  {n} = {{{_plain(t)}}}" for n, t in fields.items() if t]
-            file.write("@misc{" + ",\n".join([key, *said]) + "\n}\n\n")
+            lines = [f"  {n} = {{{_plain(t)}}}" for n, t in fields.items() if t]
+            file.write("@misc{" + ",\n".join([key, *lines]) + "\n}\n\n")
     return len(keys)
 
 
-def _key(id_: str, taken: set[str]) -> str:
+def _key(id_: str, keys: set[str]) -> str:
     """Make a key of an id that none before has."""
     plain = _UNFIT.sub("-", id_)
     key, count = plain, 1
-    while key in taken:
+    while key in keys:
         count += 1
         key = f"{plain}:{count}"
-    taken.add(key)
+    keys.add(key)
     return key
 
 

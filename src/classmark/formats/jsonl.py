@@ -83,13 +83,13 @@ def _id(row: Mapping[str, Any], keys: Keys, place: Place) -> str:
 
 
 def _fields(row: Mapping[str, Any], keys: Keys, place: Place) -> dict[str, str]:
-    taken = RESERVED | {keys.id, keys.labels}
-    names = keys.fields or [name for name in row if name not in taken]
-    given = row.get("fields") or {}
-    if not isinstance(given, Mapping):
+    reserved = RESERVED | {keys.id, keys.labels}
+    names = keys.fields or [name for name in row if name not in reserved]
+    nested = row.get("fields") or {}
+    if not isinstance(nested, Mapping):
         place.refuse("'fields' is to be an object of name → text")
     fields: dict[str, str] = {}
-    for name, value in [*((name, row.get(name)) for name in names), *given.items()]:
+    for name, value in [*((name, row.get(name)) for name in names), *nested.items()]:
         if isinstance(value, str):
             fields[name] = value
         elif value is not None:
@@ -110,12 +110,12 @@ def _labels(row: Mapping[str, Any], keys: Keys, place: Place) -> dict[str, float
     for key, grade in (("primary", PRIMARY), ("secondary", SECONDARY)):
         for name in _names(row.get(key), key, place):
             labels.setdefault(name, grade)
-    given = row.get(keys.labels)
-    if isinstance(given, Mapping):
-        for name, value in given.items():
+    listed = row.get(keys.labels)
+    if isinstance(listed, Mapping):
+        for name, value in listed.items():
             labels[name] = _grade(name, value, place)
     else:
-        for name in _names(given, keys.labels, place):
+        for name in _names(listed, keys.labels, place):
             labels.setdefault(name, SECONDARY)
     return labels
 
@@ -178,20 +178,20 @@ def _preferences(value: object, place: Place) -> dict[tuple[str, str], float]:
         return {}
     if not isinstance(value, list):
         place.refuse("'preferences' is to be a list of {winner, loser, weight}")
-    found: dict[tuple[str, str], float] = {}
+    weights: dict[tuple[str, str], float] = {}
     for entry in value:
         pair, weight = _preference(entry, place)
-        if pair in found or pair[::-1] in found:
+        if pair in weights or pair[::-1] in weights:
             place.refuse(
                 f"preferences: {pair[0]!r} and {pair[1]!r} are compared twice: keep one"
             )
-        found[pair] = weight
-    return found
+        weights[pair] = weight
+    return weights
 
 
 def _preference(entry: object, place: Place) -> tuple[tuple[str, str], float]:
-    known = {"winner", "loser", "weight"}
-    if not isinstance(entry, Mapping) or not entry.keys() <= known:
+    allowed = {"winner", "loser", "weight"}
+    if not isinstance(entry, Mapping) or not entry.keys() <= allowed:
         place.refuse("a preference is to be {winner, loser} or {winner, loser, weight}")
     winner, loser = entry.get("winner"), entry.get("loser")
     for name in (winner, loser):

@@ -48,16 +48,19 @@ def numbered_preferences(path: Path | str) -> Iterator[tuple[int, Preference]]:
     seen: dict[tuple[str, str, str], int] = {}
     for number, row in rows:
         place = Place(str(path), number)
-        found = _preference(row, place)
-        document, winner, loser, _ = found
-        for pair, said in (((winner, loser), "it"), ((loser, winner), "its contrary")):
+        preference = _preference(row, place)
+        document, winner, loser, _ = preference
+        for pair, wording in (
+            ((winner, loser), "it"),
+            ((loser, winner), "its contrary"),
+        ):
             if (document, *pair) in seen:
                 place.refuse(
-                    f"document {document!r}, {winner!r} over {loser!r}: {said} is on "
-                    f"line {seen[document, *pair]} already: keep one"
+                    f"document {document!r}, {winner!r} over {loser!r}: {wording} is "
+                    f"on line {seen[document, *pair]} already: keep one"
                 )
         seen[document, winner, loser] = number
-        yield number, found
+        yield number, preference
 
 
 def is_preferences(path: Path | str) -> bool:

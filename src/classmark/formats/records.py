@@ -151,14 +151,14 @@ class Retrieved(NamedTuple):
     run: str
 
 
-def gather(found: Iterable[Judgment | Retrieved]) -> dict[str, dict[str, float]]:
+def gather(rows: Iterable[Judgment | Retrieved]) -> dict[str, dict[str, float]]:
     """Collect query → document → grade or score, as the measures take them.
 
     >>> gather([Judgment("q1", "d3", 2.0), Judgment("q1", "d5", 0.0)])
     {'q1': {'d3': 2.0, 'd5': 0.0}}
     """
     gathered: dict[str, dict[str, float]] = {}
-    for query, document, number, *_ in found:
+    for query, document, number, *_ in rows:
         numbers = gathered.setdefault(query, {})
         if numbers.setdefault(document, number) != number:
             raise Mistake(

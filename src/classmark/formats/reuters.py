@@ -73,7 +73,7 @@ def elements(
     opening = re.compile(rf"\s*<{name}(\s[^<>]*)?>", re.IGNORECASE)
     closing = f"</{name}>".lower()
     start, tag, size = 0, "", 0
-    held: list[str] = []
+    parts: list[str] = []
     for number, line in lines:
         refuse_declarations(line, path, number)
         rest = line
@@ -82,17 +82,17 @@ def elements(
             if match is None:
                 _refuse_stray(line, name, path, number)
                 continue
-            start, tag, held, size = number, match[0], [], 0
+            start, tag, parts, size = number, match[0], [], 0
             rest = line[match.end() :]
         end = rest.lower().find(closing)
-        held.append(rest if end < 0 else rest[:end])
+        parts.append(rest if end < 0 else rest[:end])
         size += len(rest)
         if size > limits.line:
             raise UnreadableFile(
                 path, start, f"<{name}> is not closed: add </{name}>, or raise limits"
             )
         if end >= 0:
-            yield start, tag, "".join(held)
+            yield start, tag, "".join(parts)
             tag = ""
             _refuse_stray(rest[end + len(closing) :], name, path, number)
     if tag:
@@ -132,18 +132,18 @@ def read_reuters(path: Path | str, *, limits: Limits = LIMITS) -> Iterator[Recor
     """Yield the stories of one ``.sgm`` file, or of a folder or archive of them."""
     ids = Ids()
     many = Path(path).is_dir() or is_archive(path)
-    found = False
+    has_files = False
     for entry in entries(path, limits):
         if many and not fnmatch(PurePosixPath(entry.name).name, "*.sgm*"):
             continue
-        found = True
+        has_files = True
         with entry.open() as stream:
             numbered = lines_of(stream, entry.where, "latin-1", limits)
             for line, tag, story in elements(numbered, "REUTERS", entry.where, limits):
                 record = _record(tag, story, entry.where, line)
                 ids.new(record.id, entry.where, line)
                 yield record
-    if not found:
+    if not has_files:
         raise UnreadableFile(path, None, "holds no .sgm file: give reut2-*.sgm")
 
 

@@ -64,8 +64,8 @@ def parse_pairs(tokens: Sequence[bytes], colon: bytes = b":") -> Pairs:
     """
     if not tokens:
         return Pairs(np.empty(0, np.int64), np.empty(0))
-    found = _all_at_once(tokens, colon)
-    return found if found is not None else parse_one_by_one(tokens, colon)
+    pairs = _all_at_once(tokens, colon)
+    return pairs if pairs is not None else parse_one_by_one(tokens, colon)
 
 
 def _all_at_once(tokens: Sequence[bytes], colon: bytes) -> Pairs | None:
@@ -134,10 +134,10 @@ def rows_of(pairs: Pairs, lengths: Sequence[int], width: int) -> Rows:
         if twice.any():
             at = int(order[int(np.argmax(twice)) + 1])
             raise BadToken(at, "the same index occurs twice in the row")
-    kept = values != 0
+    mask = values != 0
     starts = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(np.bincount(owner[kept], minlength=len(lengths)), out=starts[1:])
-    return Rows(starts, indices[kept].astype(np.uint32), values[kept], width)
+    np.cumsum(np.bincount(owner[mask], minlength=len(lengths)), out=starts[1:])
+    return Rows(starts, indices[mask].astype(np.uint32), values[mask], width)
 
 
 BLOCK = 1 << 22

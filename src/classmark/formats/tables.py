@@ -251,9 +251,14 @@ def write_delimited(
 
 
 def _check_names(columns: Columns) -> None:
-    taken = {"id", "primary", "labels", "links"}
+    reserved = {"id", "primary", "labels", "links"}
     for name in columns.fields:
-        if name in taken or name.startswith(META) or name != name.strip() or not name:
+        if (
+            name in reserved
+            or name.startswith(META)
+            or name != name.strip()
+            or not name
+        ):
             raise Mistake(f"field {name!r} cannot name a column: write JSONL")
     for name in columns.meta:
         if name != name.strip() or not name:
@@ -341,12 +346,12 @@ def rows_in(
     batch: int = 1024,
 ) -> Iterator[tuple[int, Record]]:
     """Yield (row, record) of some row groups of an opened file; of all, if None."""
-    wanted = range(file.num_row_groups) if groups is None else groups
-    before = sum(file.metadata.row_group(at).num_rows for at in range(wanted.start))
+    selected = range(file.num_row_groups) if groups is None else groups
+    before = sum(file.metadata.row_group(at).num_rows for at in range(selected.start))
     ids = Ids()
     rows = (
         row
-        for rows in file.iter_batches(batch_size=batch, row_groups=list(wanted))
+        for rows in file.iter_batches(batch_size=batch, row_groups=list(selected))
         for row in rows.to_pylist()
     )
     for number, row in enumerate(rows, before + 1):

@@ -100,7 +100,7 @@ def read_category_csv(path: Path | str, *, encoding: str = "utf-8") -> list[Cate
     they are, other columns are refused. Several parents or synonyms are separated by
     ``|``.
     """
-    found = []
+    categories = []
     for number, row in dictionaries(path, encoding=encoding):
         unknown = set(row) - set(COLUMNS)
         if unknown or not row.get("id", "").strip():
@@ -110,8 +110,8 @@ def read_category_csv(path: Path | str, *, encoding: str = "utf-8") -> list[Cate
                 f"columns {', '.join(COLUMNS)} are known and id is needed, not "
                 f"{', '.join(sorted(unknown)) or 'an empty id'}",
             )
-        found.append(_category(row))
-    return checked(found, path)
+        categories.append(_category(row))
+    return checked(categories, path)
 
 
 def _category(row: dict[str, str]) -> Category:
@@ -144,8 +144,8 @@ def write_category_csv(categories: Iterable[Category], path: Path | str) -> int:
                         f"category {c.id!r}: {text!r} has a {MANY}: remove it"
                     )
             parents, synonyms = MANY.join(c.parents), MANY.join(c.synonyms)
-            own = (c.label, c.note, synonyms, c.notation, c.status, c.guideline)
-            table.writerow([c.id, parents, *own])
+            fields = (c.label, c.note, synonyms, c.notation, c.status, c.guideline)
+            table.writerow([c.id, parents, *fields])
             count += 1
     return count
 
@@ -227,7 +227,7 @@ def write_children_lists(categories: Iterable[Category], path: Path | str) -> in
 
 def read_topic_tree(path: Path | str, *, encoding: str = "utf-8") -> list[Category]:
     """Read RCV1's ``parent: P child: C child-description: TEXT`` lines."""
-    found: list[Category] = []
+    categories: list[Category] = []
     for number, line in lines(path, encoding):
         if not line.strip():
             continue
@@ -237,8 +237,8 @@ def read_topic_tree(path: Path | str, *, encoding: str = "utf-8") -> list[Catego
                 path, number, "parent: … child: … child-description: … is needed"
             )
         parents = () if match[1] == NOBODY else (match[1],)
-        found.append(Category(match[2], (match[3] or "").strip(), parents=parents))
-    return checked(found, path)
+        categories.append(Category(match[2], (match[3] or "").strip(), parents=parents))
+    return checked(categories, path)
 
 
 def write_topic_tree(categories: Iterable[Category], path: Path | str) -> int:
@@ -267,7 +267,7 @@ def read_indented(path: Path | str, *, encoding: str = "utf-8") -> list[Category
 
     The id of a category is its path, labels joined by ``/``; a label has no ``/``.
     """
-    found: list[Category] = []
+    categories: list[Category] = []
     open_: list[tuple[int, str]] = []
     for number, line in lines(path, encoding):
         label = line.strip()
@@ -283,8 +283,8 @@ def read_indented(path: Path | str, *, encoding: str = "utf-8") -> list[Category
         above = open_[-1][1] if open_ else ""
         name = f"{above}/{label}" if above else label
         open_.append((len(indent), name))
-        found.append(Category(name, label, parents=(above,) if above else ()))
-    return checked(found, path)
+        categories.append(Category(name, label, parents=(above,) if above else ()))
+    return checked(categories, path)
 
 
 def write_indented(categories: Iterable[Category], path: Path | str) -> int:
@@ -328,8 +328,8 @@ def read_skos(
     if not concepts:
         raise UnreadableFile(path, None, "no skos:Concept: is this a SKOS vocabulary?")
     view = _View(graph, concepts, languages, base)
-    found = [view.category(concept) for concept in concepts]
-    return checked(sorted(found, key=lambda category: category.id), path)
+    categories = [view.category(concept) for concept in concepts]
+    return checked(sorted(categories, key=lambda category: category.id), path)
 
 
 def _parsed(path: Path | str) -> Graph:
@@ -416,15 +416,15 @@ class _View:
         return name.startswith(self.base) and len(name) > len(self.base)
 
     def _texts(self, concept: Node, about: Any) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        by_language: dict[str, list[str]] = {}
         for text in self.graph.objects(concept, about):
             language = getattr(text, "language", None) or ""
-            found.setdefault(language, []).append(str(text))
-        return {language: sorted(texts) for language, texts in found.items()}
+            by_language.setdefault(language, []).append(str(text))
+        return {language: sorted(texts) for language, texts in by_language.items()}
 
     def _language(self, labels: dict[str, list[str]]) -> str:
-        wanted = [*self.languages, "", *sorted(labels)]
-        return next((name for name in wanted if name in labels), "")
+        preferred = [*self.languages, "", *sorted(labels)]
+        return next((name for name in preferred if name in labels), "")
 
 
 def write_skos(
@@ -534,11 +534,11 @@ def write_categories(
     TAXONOMY_WRITERS[_format(path, format, list(TAXONOMY_WRITERS))](categories, path)
 
 
-def _format(path: Path | str, named: str | None, known: list[str]) -> str:
+def _format(path: Path | str, named: str | None, formats: list[str]) -> str:
     name = named or SUFFIXES.get(Path(path).suffix.lower(), "")
-    if name not in known:
+    if name not in formats:
         problem = (
             f"format {named!r} is not known." if named else f"{path}: which format?"
         )
-        raise Mistake(f"{problem} Give format=, one of {', '.join(known)}")
+        raise Mistake(f"{problem} Give format=, one of {', '.join(formats)}")
     return name

@@ -50,18 +50,18 @@ def read_smart(
 def _smart_blocks(
     path: Path | str, encoding: str
 ) -> Iterator[tuple[int, str, dict[str, list[str]]]]:
-    start, number, held = 0, "", None
+    start, number, part = 0, "", None
     parts: dict[str, list[str]] = {}
     for line, text in lines(path, encoding):
         begun = START.fullmatch(text)
         if begun:
             if number:
                 yield start, number, parts
-            start, number, parts, held = line, str(int(begun[1])), {}, None
+            start, number, parts, part = line, str(int(begun[1])), {}, None
         elif (marker := MARKER.fullmatch(text)) and number:
-            held = parts.setdefault(marker[1], [])
-        elif held is not None:
-            held.append(text)
+            part = parts.setdefault(marker[1], [])
+        elif part is not None:
+            part.append(text)
         elif text.strip():
             raise UnreadableFile(
                 path, line, f"{text:.40} before a marker: begin with .I NUMBER and .T"
@@ -71,7 +71,7 @@ def _smart_blocks(
 
 
 def _record(name: str, parts: dict[str, list[str]]) -> Record:
-    joined = {marker: "\n".join(held).strip() for marker, held in parts.items()}
+    joined = {marker: "\n".join(texts).strip() for marker, texts in parts.items()}
     fields = {to: joined[marker] for marker, to in FIELDS.items() if joined.get(marker)}
     facts = {to: joined[marker] for marker, to in FACTS.items() if joined.get(marker)}
     categories = joined.get("C", "").replace(",", " ").split()
@@ -121,22 +121,22 @@ def _number(digits: str) -> str:
 def _npl_blocks(path: Path | str) -> Iterator[tuple[int, str, list[tuple[int, str]]]]:
     """Yield (line, number, (line, text) pairs) of each block."""
     start, name = 0, ""
-    held: list[tuple[int, str]] = []
+    block: list[tuple[int, str]] = []
     ids = Ids()
     for line, text in lines(path, "latin-1"):
         word = text.strip()
         if not name:
             if word.isdecimal():
-                start, name, held = line, ids.new(word, str(path), line), []
+                start, name, block = line, ids.new(word, str(path), line), []
             elif word:
                 raise UnreadableFile(
                     path, line, f"{word:.40} where a number should begin a block"
                 )
         elif word == "/":
-            yield start, name, held
+            yield start, name, block
             name = ""
         else:
-            held.append((line, text))
+            block.append((line, text))
     if name:
         raise UnreadableFile(
             path, start, f"block {name} is not ended: put a line with / after it"
@@ -145,15 +145,15 @@ def _npl_blocks(path: Path | str) -> Iterator[tuple[int, str, list[tuple[int, st
 
 def read_npl(path: Path | str) -> Iterator[Record]:
     """Yield the documents of ``doc-text``, or the queries of ``query-text``."""
-    for _, name, held in _npl_blocks(path):
-        body = "\n".join(text for _, text in held).strip()
+    for _, name, block in _npl_blocks(path):
+        body = "\n".join(text for _, text in block).strip()
         yield Record(Document(name, {"body": body} if body else {}))
 
 
 def read_npl_judgments(path: Path | str) -> Iterator[Judgment]:
     """Yield the judgments of ``rlv-ass``: the numbers of the relevant documents."""
-    for _, query, held in _npl_blocks(path):
-        for line, text in held:
+    for _, query, block in _npl_blocks(path):
+        for line, text in block:
             for word in text.split():
                 if not word.isdecimal():
                     raise UnreadableFile(
@@ -193,14 +193,14 @@ def read_beir_queries(folder: Path | str) -> Iterator[Record]:
 
 
 def _inside(folder: Path | str, name: str) -> Path:
-    found = [
+    paths = [
         path
         for suffix in ("", *COMPRESSIONS)
         if (path := Path(folder) / (name + suffix)).is_file()
     ]
-    if not found:
+    if not paths:
         raise UnreadableFile(folder, None, f"no {name} inside: give a BEIR folder")
-    return found[0]
+    return paths[0]
 
 
 def _records(path: Path) -> Iterator[Record]:

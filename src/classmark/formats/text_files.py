@@ -93,14 +93,14 @@ class Measured:
 
 
 def existing(path: Path | str) -> Path:
-    """Return the path of a plain file, or say that there is none."""
+    """Return the path of a plain file; ``UnreadableFile`` where there is none."""
     path = Path(path)
     try:
-        found, plain = path.exists(), path.is_file()
+        exists, plain = path.exists(), path.is_file()
     except (OSError, ValueError) as error:
         raise UnreadableFile(path, None, f"no usable name: {error}") from error
     if not plain:
-        problem = "not a plain file" if found else "no such file"
+        problem = "not a plain file" if exists else "no such file"
         raise UnreadableFile(path, None, f"{problem}: give the path of a file")
     return path
 

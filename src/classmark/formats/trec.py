@@ -43,7 +43,7 @@ def read_trec(path: Path | str, *, encoding: str = "latin-1") -> Iterator[Record
             text = "".join(parts.pop(key, ())).strip()
             if text:
                 fields[key] = text
-        facts = {key: " ".join("".join(held).split()) for key, held in parts.items()}
+        facts = {key: " ".join("".join(texts).split()) for key, texts in parts.items()}
         yield Record(Document(ids.new(number, name, line), fields), {}, facts)
 
 
@@ -85,14 +85,14 @@ def read_trec_topics(
     for line, _, content in elements(raw_lines(path, encoding), "top", name):
         tags = [tag for tag in TAG.finditer(content) if not tag[1]]
         ends = [*(tag.start() for tag in tags), len(content)][1:]
-        given: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for tag, end in zip(tags, ends, strict=True):
             text = plain(TAG.sub(" ", content[tag.end() : end]))
             caption = CAPTION.match(text)
             text = text[caption.end() :] if caption else text
-            given.setdefault(tag[2].lower(), text.strip())
-        fields = {to: given[key] for key, to in TOPIC.items() if given.get(key)}
-        yield Record(Document(ids.new(given.get("num", ""), name, line), fields))
+            texts.setdefault(tag[2].lower(), text.strip())
+        fields = {to: texts[key] for key, to in TOPIC.items() if texts.get(key)}
+        yield Record(Document(ids.new(texts.get("num", ""), name, line), fields))
 
 
 def read_qrels(path: Path | str, *, columns: int = 4) -> Iterator[Judgment]:
@@ -114,13 +114,13 @@ def read_qrels(path: Path | str, *, columns: int = 4) -> Iterator[Judgment]:
         yield Judgment(row[0], row[-2], grade)
 
 
-def _number(text: str, path: Path | str, line: int, what: str) -> float:
+def _number(text: str, path: Path | str, line: int, column: str) -> float:
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise UnreadableFile(path, line, f"{what} {text:.40} is not a finite number")
+        raise UnreadableFile(path, line, f"{column} {text:.40} is not a finite number")
     return number
 
 

@@ -107,10 +107,10 @@ def _from_json(path: Path | str) -> tuple[dict[str, Any], dict[str, float]]:
         facts = json.loads(text)
     except json.JSONDecodeError as error:
         raise UnreadableFile(path, error.lineno, f"no JSON: {error.msg}") from error
-    held = facts.pop("weights", None) if isinstance(facts, dict) else None
-    if not isinstance(held, dict):
+    weights = facts.pop("weights", None) if isinstance(facts, dict) else None
+    if not isinstance(weights, dict):
         raise UnreadableFile(path, 1, "no object with 'weights': term to weight")
-    return facts, {term: _number(part, path, 1) for term, part in held.items()}
+    return facts, {term: _number(part, path, 1) for term, part in weights.items()}
 
 
 def _number(value: Any, path: Path | str, line: int) -> float:

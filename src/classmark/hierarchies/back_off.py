@@ -16,8 +16,8 @@ from classmark.hierarchies.held_out import numbered
 from classmark.hierarchies.nodes import fitted_scale
 from classmark.hierarchies.paths import (
     Ground,
-    Kept,
     Placed,
+    PlacementSummary,
     Ways,
     joined,
     right_steps,
@@ -27,9 +27,9 @@ from classmark.hierarchies.paths import (
 from classmark.hierarchies.places import Places, places_of
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.randomness import generator
 from classmark.sparse import Rows, take
 from classmark.taxonomy.tree import Dummy, Taxonomy
+from classmark.validation import generator
 
 KNOTS = 6  # of each feature, at its quantiles
 PENALTY = 5.0  # on the squares of the weights
@@ -67,16 +67,16 @@ class Assurance:
 
         def cost(w: Floats) -> tuple[float, Floats]:
             margin = design @ w
-            held = np.append(w[:-1], 0.0)
+            penalised = np.append(w[:-1], 0.0)
             loss = np.logaddexp(0.0, margin) - y * margin
-            slope = design.T @ (_chance(margin) - y) + PENALTY * held
-            return float(loss.sum() + 0.5 * PENALTY * held @ held), slope
+            slope = design.T @ (_chance(margin) - y) + PENALTY * penalised
+            return float(loss.sum() + 0.5 * PENALTY * penalised @ penalised), slope
 
         start = np.zeros(design.shape[1])
-        found: Any = minimize(
+        solution: Any = minimize(
             cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 100}
         )
-        return cls(knots, found.x)
+        return cls(knots, solution.x)
 
     def of(self, features: Floats) -> Floats:
         """The probability that each is right: features (m, f)."""
@@ -86,43 +86,45 @@ class Assurance:
 def crossed(
     features: Floats,
     right: Bools,
-    told: Bools,
+    informative: Bools,
     n_folds: int = 5,
 ) -> Floats:
     """Probabilities (n, steps), each by a model that learned from other documents.
 
-    features : (n, steps, f);  right, told : (n, steps), the latter where there is
-    something to say; elsewhere 0.
+    features : (n, steps, f);  right, informative : (n, steps); the probabilities are
+    0 where a step is not informative.
     """
     n = len(features)
     fold = generator(0).permutation(n) % min(n_folds, max(n, 1))
-    found = np.zeros(right.shape)
+    chances = np.zeros(right.shape)
     for at in range(int(fold.max(initial=-1)) + 1):
         here, others = fold == at, np.flatnonzero(fold != at)
-        model = learned_from(features, right, told, others if len(others) else None)
-        found[here] = spread(model, features[here], told[here])
-    return found
+        model = learned_from(
+            features, right, informative, others if len(others) else None
+        )
+        chances[here] = spread(model, features[here], informative[here])
+    return chances
 
 
 def learned_from(
     features: Floats,
     right: Bools,
-    told: Bools,
+    informative: Bools,
     documents: Ints | None = None,
 ) -> Assurance:
-    """Learn from all steps of some documents; of very many, of MANY spread evenly."""
+    """Learn from the informative steps of documents, at most MANY, evenly spaced."""
     which = np.arange(len(features)) if documents is None else documents
     which = which[:: max(1, -(-len(which) // MANY))]
-    mask = told[which]
+    mask = informative[which]
     return Assurance.learned(features[which][mask], right[which][mask])
 
 
-def spread(model: Assurance, features: Floats, told: Bools) -> Floats:
-    """Probabilities (n, steps); what is right below is right above, so they fall."""
-    found = np.zeros(told.shape)
-    if told.any():
-        found[told] = model.of(features[told])
-    return np.maximum.accumulate(found[:, ::-1], axis=1)[:, ::-1]
+def spread(model: Assurance, features: Floats, informative: Bools) -> Floats:
+    """Probabilities (n, steps), made non-increasing: right below is right above."""
+    chances = np.zeros(informative.shape)
+    if informative.any():
+        chances[informative] = model.of(features[informative])
+    return np.maximum.accumulate(chances[:, ::-1], axis=1)[:, ::-1]
 
 
 def _come(features: Floats, knots: Floats) -> Floats:
@@ -207,36 +209,43 @@ class BackOff(Estimator):
             value = getattr(self, name)
             if value is not None and not 0 < value < 1:
                 raise Mistake(f"{name} is {value}: give a share between 0 and 1")
-        given, table = categories_in(y), np.asarray(scores, np.float64)
-        if table.ndim != 2 or len(table) != len(given):
+        categories, table = categories_in(y), np.asarray(scores, np.float64)
+        if table.ndim != 2 or len(table) != len(categories):
             raise Mistake(
-                f"scores has shape {table.shape}, y {len(given)} entries: give a row "
-                "of scores for each document"
+                f"scores has shape {table.shape}, y {len(categories)} entries: give a "
+                "row of scores for each document"
             )
-        named = places_of(self.taxonomy, given).named if classes is None else classes
+        named = (
+            places_of(self.taxonomy, categories).named if classes is None else classes
+        )
         self._settle(list(named))
-        known = set(self.classes_)
-        own = [[name for name in names if name in known] for names in given]
-        told = np.array([bool(names) for names in given], np.bool_)
-        labels = numbered(own, self.classes_)
+        class_set = set(self.classes_)
+        true_classes = [
+            [name for name in names if name in class_set] for names in categories
+        ]
+        labelled = np.array([bool(names) for names in categories], np.bool_)
+        labels = numbered(true_classes, self.classes_)
         self.scale_ = fitted_scale(table, labels)
         self.sizes_ = np.bincount(labels.columns, minlength=labels.width)
-        self._learn(self._raw(table[told]), [names for names in given if names])
+        self._learn(
+            self._raw(table[labelled]), [names for names in categories if names]
+        )
         return self
 
-    def _learn(self, ways: Ways, given: list[list[Any]]) -> None:
-        """Learn what to make of the ways: how sure each step is, and what is enough.
+    def _learn(self, ways: Ways, categories: list[list[Any]]) -> None:
+        """Learn the probability that each step is right, and the threshold.
 
-        The threshold is chosen on probabilities that each come from other documents.
+        The threshold is chosen on probabilities predicted out of fold.
         """
-        right, told = right_steps(ways, self._places, given), ways.told
-        chances = crossed(ways.features, right, told)
-        judged = ways._replace(chances=np.where(told, chances, ways.chances))
-        self.assurance_ = learned_from(ways.features, right, told)
+        right = right_steps(ways, self._places, categories)
+        informative = ways.informative
+        chances = crossed(ways.features, right, informative)
+        judged = ways._replace(chances=np.where(informative, chances, ways.chances))
+        self.assurance_ = learned_from(ways.features, right, informative)
         trade = traded(judged.chances, right, self.confidence)
         self.threshold_ = trade.lowest(self.precision)
         self.thresholds_ = [trade.lowest(share) for share in SHARES]
-        self.held_out_ = self._kept(judged, right)
+        self.held_out_ = self._summary(judged, right)
 
     def place(self, scores: Any) -> Placed:
         """Put documents where they can be put: scores (n, classes), as fitted."""
@@ -258,12 +267,12 @@ class BackOff(Estimator):
         other.threshold_ = self.thresholds_[near]
         return other
 
-    def measure(self, scores: Any, y: Iterable[Any]) -> Kept:
+    def measure(self, scores: Any, y: Iterable[Any]) -> PlacementSummary:
         """How precisely documents of known categories are placed, and where."""
-        ways, given = self._ways(scores), categories_in(y)
-        if len(given) != len(ways.nodes):
-            raise Mistake(f"scores has {len(ways.nodes)} rows, y {len(given)}")
-        return self._kept(ways, right_steps(ways, self._places, given))
+        ways, categories = self._ways(scores), categories_in(y)
+        if len(categories) != len(ways.nodes):
+            raise Mistake(f"scores has {len(ways.nodes)} rows, y {len(categories)}")
+        return self._summary(ways, right_steps(ways, self._places, categories))
 
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """What was learned and the taxonomy, as arrays and settings fit for JSON."""
@@ -294,7 +303,7 @@ class BackOff(Estimator):
     def from_arrays(
         cls, arrays: Mapping[str, Array], settings: Mapping[str, Any]
     ) -> Self:
-        """The one that :meth:`to_arrays` described.
+        """The estimator that :meth:`to_arrays` described.
 
         The taxonomy and the classes (``nodes``, ``edges``, ``classes``) may be others
         than it was fitted with: a class it does not know counts as one without
@@ -303,22 +312,22 @@ class BackOff(Estimator):
         nodes = settings["nodes"]
         edges = [(nodes[u], nodes[v]) for u, v in arrays["edges"].tolist()]
         tree = Taxonomy(edges, nodes=nodes)
-        found = cls(tree, settings["precision"], settings["confidence"])
-        found.scale_ = settings["scale"]
-        found.threshold_ = _number(settings["threshold"])
-        found.thresholds_ = [_number(value) for value in settings["thresholds"]]
-        found.held_out_ = Kept(*settings["held_out"])
-        found._settle([nodes[v] for v in arrays["classes"].tolist()])
-        known = dict(zip(*settings["sizes"], strict=True))
-        found.sizes_ = np.array([known.get(name, 0) for name in found.classes_])
+        back_off = cls(tree, settings["precision"], settings["confidence"])
+        back_off.scale_ = settings["scale"]
+        back_off.threshold_ = _number(settings["threshold"])
+        back_off.thresholds_ = [_number(value) for value in settings["thresholds"]]
+        back_off.held_out_ = PlacementSummary(*settings["held_out"])
+        back_off._settle([nodes[v] for v in arrays["classes"].tolist()])
+        sizes = dict(zip(*settings["sizes"], strict=True))
+        back_off.sizes_ = np.array([sizes.get(name, 0) for name in back_off.classes_])
         parts = (np.array(settings[name]) for name in ("knots", "weights"))
-        found.assurance_ = Assurance(*parts)
-        return found
+        back_off.assurance_ = Assurance(*parts)
+        return back_off
 
     def _settle(self, classes: list[Any]) -> None:
-        """Know what the classes are; what was found out of others is forgotten."""
-        for found in ("_places", "_below"):
-            self.__dict__.pop(found, None)
+        """Set the classes and drop the cached properties of earlier ones."""
+        for attribute in ("_places", "_below"):
+            self.__dict__.pop(attribute, None)
         unknown = [name for name in classes if name not in self.taxonomy]
         if unknown or len(set(classes)) < len(classes):
             raise Mistake(
@@ -343,9 +352,9 @@ class BackOff(Estimator):
         """The ways down, with how sure each step is."""
         self._require_fitted()
         ways = self._raw(scores)
-        told = ways.told
-        sure = spread(self.assurance_, ways.features, told)
-        return ways._replace(chances=np.where(told, sure, ways.chances))
+        informative = ways.informative
+        sure = spread(self.assurance_, ways.features, informative)
+        return ways._replace(chances=np.where(informative, sure, ways.chances))
 
     def _raw(self, scores: Any) -> Ways:
         table = np.asarray(scores, np.float64)
@@ -368,12 +377,12 @@ class BackOff(Estimator):
             ]
         )
 
-    def _kept(self, ways: Ways, right: Bools) -> Kept:
+    def _summary(self, ways: Ways, right: Bools) -> PlacementSummary:
         nodes, _ = ways.ends(self.threshold_)
         kinds = np.array([self._kind_of(int(v)) for v in nodes])
         true = (right & (ways.nodes == nodes[:, np.newaxis])).any(axis=1)
         placed, n = int((nodes >= 0).sum()), max(1, len(nodes))
-        return Kept(
+        return PlacementSummary(
             len(nodes),
             float(true.sum() / placed) if placed else 1.0,
             *(float((kinds == kind).sum() / n) for kind in ("leaf", "inner", "left")),

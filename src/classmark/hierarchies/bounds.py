@@ -167,11 +167,11 @@ def power_law(values: ArrayLike) -> PowerLaw | None:
 class Condition(NamedTuple):
     """What the theory asks for a smaller top-down model, and whether it is met.
 
-    said : the inequality with its numbers.
+    inequality : the condition with its numbers.
     """
 
     holds: bool
-    said: str
+    inequality: str
 
 
 def nabla(leaves: int, branching: int, levels: int) -> float:
@@ -206,8 +206,10 @@ def condition(exponent: float, leaves: int, branching: int, levels: int) -> Cond
     rest = 1 - beta
     left = (b ** ((L - 1) * rest) - 1) / (b**rest - 1)
     right = rest / b * K
-    said = f"(b^((L−1)(1−β)) − 1)/(b^(1−β) − 1) = {left:.1f} < (1−β)K/b = {right:.1f}"
-    return Condition(left < right, f"β = {beta:.2f}: {said}")
+    inequality = (
+        f"(b^((L−1)(1−β)) − 1)/(b^(1−β) − 1) = {left:.1f} < (1−β)K/b = {right:.1f}"
+    )
+    return Condition(left < right, f"β = {beta:.2f}: {inequality}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,8 +234,8 @@ class Shape:
 
     def inner_at(self, level: int) -> Ints:
         """The inner nodes of a level, the one with most features first."""
-        found = np.flatnonzero((self.depth == level) & (self.branching > 0))
-        return found[np.argsort(-self.features[found], kind="stable")]
+        nodes = np.flatnonzero((self.depth == level) & (self.branching > 0))
+        return nodes[np.argsort(-self.features[nodes], kind="stable")]
 
     def law(self, level: int) -> PowerLaw | None:
         """The power law d_r ≈ d_1 r^−β of the features of a level's inner nodes."""
@@ -265,10 +267,10 @@ class Shape:
         laws, total = self.laws, 0.0
         for level in range(self.levels):
             nodes = self.inner_at(level)
-            found: ArrayLike = self.features[nodes]
+            features: ArrayLike = self.features[nodes]
             if level in laws:
-                found = laws[level].at(np.arange(1, len(nodes) + 1))
-            total += float((self.branching[nodes] * np.asarray(found)).sum())
+                features = laws[level].at(np.arange(1, len(nodes) + 1))
+            total += float((self.branching[nodes] * np.asarray(features)).sum())
         return total
 
 

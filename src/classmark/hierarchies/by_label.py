@@ -13,7 +13,7 @@ from classmark.hierarchies.descent import by_best_first
 from classmark.hierarchies.nodes import NOWHERE, fit_node
 from classmark.hierarchies.pruning import Policy, prune_taxonomy
 from classmark.hierarchies.top_down import TopDownClassifier
-from classmark.judgments.labels import labels_from
+from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.sparse import Rows, rows_from, take
@@ -37,10 +37,10 @@ class NodeRanker(LinearRanker):
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from documents X, shape (n, features), and labels Y, shape (n, k)."""
         rows = rows_from(X)
-        found = fit_node(rows, labels_from(Y, len(rows)), self.base, self.C)
-        self.weights_ = np.zeros((rows.width, len(found.bias)))
-        self.weights_[found.features] = found.weights
-        self.thresholds_ = -found.bias.astype(np.float64)
+        model = fit_node(rows, labels_from(Y, len(rows)), self.base, self.C)
+        self.weights_ = np.zeros((rows.width, len(model.bias)))
+        self.weights_[model.features] = model.weights
+        self.thresholds_ = -model.bias.astype(np.float64)
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -121,12 +121,12 @@ class TopDownRanker(LinearRanker):
         return self
 
     def settle(self) -> None:
-        """Know which leaf each label is; called where a classifier was opened."""
+        """Map labels to leaves and back; called after ``fit`` and after opening."""
         leaf = {name: at for at, name in enumerate(self.classifier_.classes_)}
         self.leaves_ = np.array([leaf.get(c, -1) for c in self.categories], np.int64)
         self.labels_ = np.full(len(leaf), -1, np.int64)
-        known = self.leaves_ >= 0
-        self.labels_[self.leaves_[known]] = np.flatnonzero(known)
+        has_leaf = self.leaves_ >= 0
+        self.labels_[self.leaves_[has_leaf]] = np.flatnonzero(has_leaf)
 
     def decision_function(self, X: Any) -> Floats:
         """Logarithms of the ways' probabilities, shape (documents, categories).
@@ -134,8 +134,8 @@ class TopDownRanker(LinearRanker):
         −inf : no document of the category was learned from.
         """
         self._require_fitted()
-        found = self.classifier_.decision_function(X)
-        scores = found[:, np.maximum(self.leaves_, 0)]
+        leaf_scores = self.classifier_.decision_function(X)
+        scores = leaf_scores[:, np.maximum(self.leaves_, 0)]
         scores[:, self.leaves_ < 0] = -np.inf
         return scores
 
@@ -149,11 +149,13 @@ class TopDownRanker(LinearRanker):
         model = self.classifier_
         learned = model.places_.sizes > 0  # the others come after all of these
         hidden = int((self.labels_[learned] < 0).sum())
-        wanted = min(int(learned.sum()), top + hidden)
+        n_best = min(int(learned.sum()), top + hidden)
         scale = float(model.scale) if model.base == "svm" else 1.0
-        leaves = (len(self.labels_), wanted, -np.inf)
-        found, scores = by_best_first(model.trained_, rows_from(X), scale, leaves, 1)
-        labels = self.labels_[found[0]]
+        leaves = (len(self.labels_), n_best, -np.inf)
+        best_leaves, scores = by_best_first(
+            model.trained_, rows_from(X), scale, leaves, 1
+        )
+        labels = self.labels_[best_leaves[0]]
         ranked = zip(labels.tolist(), scores[0].tolist(), strict=True)
         return [(label, score) for label, score in ranked if label >= 0][:top]
 

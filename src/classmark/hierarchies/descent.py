@@ -54,8 +54,8 @@ def piece_of(
     it is kept.
 
     >>> weights = np.array([[1.0, 0.0], [0.1, -2.0]])
-    >>> found = piece_of(np.array([3, 5], np.uint32), weights, np.zeros(2), "svm", 0.1)
-    >>> found.offsets.tolist(), found.daughter.tolist(), found.weight.tolist()
+    >>> piece = piece_of(np.array([3, 5], np.uint32), weights, np.zeros(2), "svm", 0.1)
+    >>> piece.offsets.tolist(), piece.daughter.tolist(), piece.weight.tolist()
     ([0, 1, 2], [0, 1], [1.0, -2.0])
     """
     m, d = weights.shape
@@ -66,7 +66,7 @@ def piece_of(
         (np.abs(w).max(initial=0.0) for _, _, w in _blocks(weights, slope)), default=0.0
     )
     small: Any = np.uint16 if d <= MOST else np.uint32
-    kept = [(np.empty(0, small), np.empty(0, np.float32))]
+    entries = [(np.empty(0, small), np.empty(0, np.float32))]
     counts = np.zeros(m, np.int64)
     lost = whole = 0.0
     for rows, columns, values in _blocks(weights, slope):
@@ -76,8 +76,10 @@ def piece_of(
         whole += float(squares.sum())
         lost += float(squares[~chosen].sum())
         counts += np.bincount(rows[chosen], minlength=m)
-        kept.append((columns[chosen].astype(small), values[chosen].astype(np.float32)))
-    daughter, weight = (np.concatenate([part[i] for part in kept]) for i in range(2))
+        entries.append(
+            (columns[chosen].astype(small), values[chosen].astype(np.float32))
+        )
+    daughter, weight = (np.concatenate([part[i] for part in entries]) for i in range(2))
     used = np.arange(m) if base == "naive-bayes" else np.flatnonzero(counts)
     offsets = np.zeros(len(used) + 1, np.uint32)
     np.cumsum(counts[used], out=offsets[1:])
@@ -135,7 +137,7 @@ class Trained:
 
     @cached_property
     def plain(self) -> tuple[Array, ...]:
-        """The arrays without the manners of mapped ones, which take their time."""
+        """The arrays as plain ndarrays: those of ``np.memmap`` are slower to index."""
         return tuple(array.view(np.ndarray) for array in self.arrays)
 
     @cached_property
@@ -150,8 +152,8 @@ class Trained:
         """The inner nodes that have a leaf, or an inner node, among their daughters."""
         codes, owner = self._by_code
         low, high = np.searchsorted(codes, [code, code + 1])
-        found: list[int] = owner[low:high].tolist()
-        return found
+        parents: list[int] = owner[low:high].tolist()
+        return parents
 
     def piece(self, at: int) -> Piece:
         """What inner node ``at`` has learned."""
@@ -193,54 +195,54 @@ def _ends(lengths: list[int]) -> Ints:
 
 
 DOCUMENTS_AT_ONCE = 256  # documents that go down together
-Found = tuple[Ints, Floats]
+LeafScores = tuple[Ints, Floats]
 
 
 def by_beam(
     trained: Trained, rows: Rows, scale: float, beam: int, threads: int
-) -> Found:
+) -> LeafScores:
     """The leaves a beam search ends in, best first, and their log-probabilities.
 
     Shape (n, beam) each; −1 and −∞ where fewer leaves were reached.
     """
     from classmark.hierarchies.kernels import descend
 
-    found = np.empty((len(rows), beam), np.int64)
+    best_leaves = np.empty((len(rows), beam), np.int64)
     scores = np.empty((len(rows), beam))
 
     def walk(low: int, high: int) -> None:
         descend(
             rows.starts[low : high + 1], rows.columns, rows.values, trained.arrays,
-            scale, beam, trained.widest, found[low:high], scores[low:high],
+            scale, beam, trained.widest, best_leaves[low:high], scores[low:high],
         )  # fmt: skip
 
     _in_blocks(walk, len(rows), threads)
-    return found, scores
+    return best_leaves, scores
 
 
 def by_best_first(
     trained: Trained, rows: Rows, scale: float, leaves: tuple[int, int, float],
     threads: int,
-) -> Found:  # fmt: skip
+) -> LeafScores:  # fmt: skip
     """The most probable leaves, best first, and their log-probabilities, exactly.
 
-    leaves : how many there are, how many are wanted at most, and the log of the least
-    ratio of a leaf's probability to that of the best. Shape (n, wanted) each.
+    leaves : how many there are, how many to return at most (n_best), and the log of
+    the least ratio of a leaf's probability to that of the best. Shape (n, n_best) each.
     """
     from classmark.hierarchies.kernels import best_first
 
-    n_leaves, wanted, ratio = leaves
-    found = np.empty((len(rows), wanted), np.int64)
-    scores = np.empty((len(rows), wanted))
+    n_leaves, n_best, ratio = leaves
+    best_leaves = np.empty((len(rows), n_best), np.int64)
+    scores = np.empty((len(rows), n_best))
 
     def walk(low: int, high: int) -> None:
         best_first(
             rows.starts[low : high + 1], rows.columns, rows.values, trained.arrays,
-            scale, ratio, n_leaves, found[low:high], scores[low:high],
+            scale, ratio, n_leaves, best_leaves[low:high], scores[low:high],
         )  # fmt: skip
 
     _in_blocks(walk, len(rows), threads)
-    return found, scores
+    return best_leaves, scores
 
 
 def everywhere(
@@ -291,14 +293,15 @@ def path_parts(
         piece = trained.piece(at)
         if not len(piece.features):
             continue
-        known = piece.bias > NOWHERE / 2
+        has_documents = piece.bias > NOWHERE / 2
         place = np.searchsorted(piece.features, columns)
         place[place == len(piece.features)] = 0
         terms = np.flatnonzero(piece.features[place] == columns)
         daughter, weight, owner = _entries(piece, place[terms])
         slope = piece.slope.astype(np.float64)
-        usual, share = slope[j] - slope[known].mean(), 1.0 / max(known.sum(), 1)
-        lead = (daughter == j) - share * known[daughter]
+        usual = slope[j] - slope[has_documents].mean()
+        share = 1.0 / max(has_documents.sum(), 1)
+        lead = (daughter == j) - share * has_documents[daughter]
         more = np.bincount(owner, weight * lead, len(terms))
         parts[terms] += values[terms] * (usual + more)
     return parts
@@ -344,9 +347,9 @@ def best_path(
 def _above(trained: Trained, leaf: int) -> list[int]:
     """Inner nodes from which the leaf can be reached, parents first."""
     n_inner, waiting = len(trained.arrays[0]) - 1, [leaf]
-    found: set[int] = set()
+    ancestors: set[int] = set()
     while waiting:
-        fresh = set(trained.mothers(waiting.pop())) - found
-        found |= fresh
+        fresh = set(trained.mothers(waiting.pop())) - ancestors
+        ancestors |= fresh
         waiting += [at - n_inner for at in fresh]
-    return sorted(found)
+    return sorted(ancestors)

@@ -43,8 +43,12 @@ class LinearClassifier(Estimator):
     def size_bytes_(self) -> int:
         """What the model takes: features, weights and bias."""
         self._require_fitted()
-        kept = self.weights_
-        parts = (kept.data, kept.indices, kept.indptr) if _sparse(kept) else (kept,)
+        weights = self.weights_
+        parts = (
+            (weights.data, weights.indices, weights.indptr)
+            if _sparse(weights)
+            else (weights,)
+        )
         return int(sum(a.nbytes for a in (self.features_, self.bias_, *parts)))
 
     def decision_function(self, X: Any) -> Floats:
@@ -77,13 +81,13 @@ class LinearClassifier(Estimator):
             raise Mistake(f"X has {len(rows)} rows: evidence is shown for one document")
         if category not in self.classes_:
             raise Mistake(f"category {category!r} is none that was learned")
-        known = keep_columns(rows, self.features_)
-        columns = known.columns.astype(np.int64)
-        taken = self.weights_[columns]
-        taken = taken.toarray() if _sparse(taken) else taken
-        centred = taken[:, self.classes_.index(category)] - taken.mean(axis=1)
+        compact = keep_columns(rows, self.features_)
+        columns = compact.columns.astype(np.int64)
+        weights = self.weights_[columns]
+        weights = weights.toarray() if _sparse(weights) else weights
+        centred = weights[:, self.classes_.index(category)] - weights.mean(axis=1)
         features = self.features_[columns].astype(np.int64)
-        return Evidence(features, known.values.astype(np.float64) * centred)
+        return Evidence(features, compact.values.astype(np.float64) * centred)
 
     def _scores(self, rows: Rows) -> Floats:
         scores = keep_columns(rows, self.features_).to_scipy() @ self.weights_
@@ -174,14 +178,14 @@ class FlatClassifier(LinearClassifier):
         self.n_iter_ = ranker.n_iter_
 
     def _require_room(self, rows: Rows, owners: Rows) -> None:
-        from classmark.solvers.preference_sparse import bytes_in
+        from classmark.validation import byte_size
 
         features, classes = len(in_use(rows)[0]), owners.width
         lines = features * COUNTS if self.base == "naive-bayes" else features
         if self.base == "logistic":
             lines += owners.nnz  # a dual for each label of a document and each class
         need = 8 * lines * classes
-        if need > bytes_in(self.memory):
+        if need > byte_size(self.memory):
             raise Mistake(
                 f"{features} features × {classes} categories need {need / 1e9:.3g} GB "
                 f"to learn by base={self.base!r}, more than memory={self.memory!r}: "
@@ -199,7 +203,7 @@ def categories_in(y: Iterable[Any]) -> list[list[Any]]:
 
 
 def listed(y: Iterable[Any]) -> list[Any]:
-    """What is said of each document, as a list."""
+    """The entry of ``y`` for each document, as a list."""
     if isinstance(y, str) or not isinstance(y, Iterable):
         raise Mistake(f"y is {y!r}: give a list, for each document its categories")
     return y.tolist() if isinstance(y, np.ndarray) else list(y)
@@ -211,27 +215,30 @@ def owners_of(y: Iterable[Any], n_documents: int) -> tuple[list[Any], Rows]:
     >>> owners_of(["b", ["a", "b"]], 2)[1].columns.tolist()
     [1, 0, 1]
     """
-    given = categories_in(y)
-    if len(given) != n_documents:
+    categories = categories_in(y)
+    if len(categories) != n_documents:
         raise Mistake(
-            f"y has {len(given)} entries for {n_documents} documents: give one each"
+            f"y has {len(categories)} entries for {n_documents} documents: give one "
+            "each"
         )
-    classes = _ordered(dict.fromkeys(label for own in given for label in own))
+    classes = _ordered(
+        dict.fromkeys(label for labels in categories for label in labels)
+    )
     if not classes:
         raise Mistake("y names no category: give at least one document a category")
     number = {label: at for at, label in enumerate(classes)}
-    lists = [sorted({number[label] for label in own}) for own in given]
+    lists = [sorted({number[label] for label in labels}) for labels in categories]
     starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
     columns = np.array([at for line in lists for at in line], np.uint32)
     return classes, Rows(starts, columns, np.ones(len(columns)), len(classes))
 
 
 def _ordered(labels: Iterable[Any]) -> list[Any]:
-    found = list(labels)
+    classes = list(labels)
     try:
-        return sorted(found)
+        return sorted(classes)
     except TypeError:
-        return found
+        return classes
 
 
 def share_right(answers: list[Any], y: Iterable[Any]) -> float:
@@ -240,15 +247,16 @@ def share_right(answers: list[Any], y: Iterable[Any]) -> float:
     >>> share_right(["a", "b"], [["a", "b"], "a"])
     0.5
     """
-    wanted = categories_in(y)
-    if len(wanted) != len(answers):
+    categories = categories_in(y)
+    if len(categories) != len(answers):
         raise Mistake(
-            f"y has {len(wanted)} entries for {len(answers)} documents: give one each"
+            f"y has {len(categories)} entries for {len(answers)} documents: give one "
+            "each"
         )
-    if not wanted:
+    if not categories:
         raise Mistake("X has no rows: give at least one document to judge by")
-    pairs = zip(answers, wanted, strict=True)
-    return float(np.mean([best in own for best, own in pairs]))
+    pairs = zip(answers, categories, strict=True)
+    return float(np.mean([best in labels for best, labels in pairs]))
 
 
 def require_top(top: int) -> None:

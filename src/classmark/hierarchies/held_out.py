@@ -17,10 +17,10 @@ from classmark.hierarchies.nodes import fit_node
 from classmark.measures.significance import Outcome, sign_test
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.randomness import generator
 from classmark.rankers.linear import LinearRanker
 from classmark.sparse import Rows, keep_columns, rows_from, take
 from classmark.spreading import spread
+from classmark.validation import generator
 
 if TYPE_CHECKING:
     from classmark.hierarchies.places import Places
@@ -35,14 +35,14 @@ class Fitted:
 
     def scores(self, X: Any, classes: Sequence[Hashable] | None = None) -> Floats:
         """Scores (n, classes), in the order given; −inf where a class is unknown."""
-        found = np.asarray(self.model.decision_function(X), np.float64)
+        scores = np.asarray(self.model.decision_function(X), np.float64)
         if classes is None or list(classes) == self.classes:
-            return found
+            return scores
         place = {name: at for at, name in enumerate(self.classes)}
         columns = np.array([place.get(name, -1) for name in classes], np.int64)
-        known = columns >= 0
-        wide = np.full((len(found), len(columns)), -np.inf)
-        wide[:, known] = found[:, columns[known]]
+        learned = columns >= 0
+        wide = np.full((len(scores), len(columns)), -np.inf)
+        wide[:, learned] = scores[:, columns[learned]]
         return wide
 
 
@@ -57,21 +57,21 @@ def fitted(base: Any, X: Any, y: Iterable[Any]) -> Fitted:
     >>> fitted(Rocchio(), [[1.0, 0.0], [0.0, 1.0]], ["bees", "ants"]).classes
     ['ants', 'bees']
     """
-    rows, given = rows_from(X), categories_in(y)
-    if len(given) != len(rows):
+    rows, categories = rows_from(X), categories_in(y)
+    if len(categories) != len(rows):
         raise Mistake(
-            f"X has {len(rows)} rows, y {len(given)}: give each document its class"
+            f"X has {len(rows)} rows, y {len(categories)}: give each document its class"
         )
     copy = type(base)(**base.get_params(deep=False))
     if not isinstance(base, LinearRanker):
-        copy.fit(rows.to_scipy(), given)
+        copy.fit(rows.to_scipy(), categories)
         return Fitted(copy, list(copy.classes_))
-    classes = _numbered_as(base, given)
-    copy.fit(rows, numbered(given, classes))
+    classes = _numbered_as(base, categories)
+    copy.fit(rows, numbered(categories, classes))
     return Fitted(copy, classes)
 
 
-def _numbered_as(base: LinearRanker, given: list[list[Any]]) -> list[Any]:
+def _numbered_as(base: LinearRanker, labels: list[list[Any]]) -> list[Any]:
     """What a ranker's label numbers stand for."""
     categories, tree = (
         getattr(base, name, None) for name in ("categories", "taxonomy")
@@ -80,7 +80,7 @@ def _numbered_as(base: LinearRanker, given: list[list[Any]]) -> list[Any]:
         return list(categories)
     if tree is not None:
         return list(tree.nodes)
-    return owners_of(given, len(given))[0]
+    return owners_of(labels, len(labels))[0]
 
 
 def out_of_fold(
@@ -90,34 +90,34 @@ def out_of_fold(
 
     Shape (n, classes); −inf where a fold's classifier does not know the class.
     """
-    rows, given = rows_from(X), categories_in(y)
-    found = np.empty((len(rows), len(classes)))
+    rows, categories = rows_from(X), categories_in(y)
+    table = np.empty((len(rows), len(classes)))
     parts = list(folds(len(rows), n_folds, random_state=0))
-    shared = (base, rows, given, classes)
+    shared = (base, rows, categories, classes)
     scores = spread(_fold_scores, parts, shared, "scoring held-out documents")
-    for (_, ask), own in zip(parts, scores, strict=True):
-        found[ask] = own
-    return found
+    for (_, ask), fold_scores in zip(parts, scores, strict=True):
+        table[ask] = fold_scores
+    return table
 
 
 def _fold_scores(
     part: tuple[Ints, Ints],
     base: Any,
     rows: Rows,
-    given: list[list[Any]],
+    categories: list[list[Any]],
     classes: Sequence[Hashable],
 ) -> Floats:
     learn, ask = part
-    model = fitted(base, take(rows, learn), [given[i] for i in learn])
+    model = fitted(base, take(rows, learn), [categories[i] for i in learn])
     return model.scores(take(rows, ask).to_scipy(), classes)
 
 
 def parted(
     labels: Rows, share: float, random: np.random.Generator
 ) -> tuple[Ints, Ints]:
-    """Documents to learn from and documents to ask, so that no class is only asked.
+    """Split documents into those to learn from and those held out, by number.
 
-    A document is asked while each of its classes keeps another one to learn from.
+    A document is held out only while each of its classes keeps another to learn from.
 
     >>> from classmark.sparse import rows_from
     >>> labels = rows_from([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
@@ -126,15 +126,15 @@ def parted(
     (1, True)
     """
     left = np.bincount(labels.columns, minlength=labels.width)
-    asked = np.zeros(len(labels), np.bool_)
-    wanted = round(share * len(labels))
+    held_out = np.zeros(len(labels), np.bool_)
+    remaining = round(share * len(labels))
     for document in random.permutation(len(labels)):
-        own = labels.row(int(document))[0].astype(np.int64)
-        if wanted and len(own) and (left[own] > 1).all():
-            left[own] -= 1
-            asked[document] = True
-            wanted -= 1
-    return np.flatnonzero(~asked), np.flatnonzero(asked)
+        classes = labels.row(int(document))[0].astype(np.int64)
+        if remaining and len(classes) and (left[classes] > 1).all():
+            left[classes] -= 1
+            held_out[document] = True
+            remaining -= 1
+    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
 def numbered(y: Iterable[Any], classes: Sequence[Hashable]) -> Rows:
@@ -145,14 +145,14 @@ def numbered(y: Iterable[Any], classes: Sequence[Hashable]) -> Rows:
     """
     place = {name: at for at, name in enumerate(classes)}
     columns = []
-    for row, own in enumerate(categories_in(y)):
-        unknown = [name for name in own if name not in place]
+    for row, names in enumerate(categories_in(y)):
+        unknown = [name for name in names if name not in place]
         if unknown:
             raise Mistake(
                 f"y, row {row}: {unknown[0]!r} is not one of the classes: check its "
                 "spelling; several classes of a document are a list"
             )
-        columns.append(sorted({place[name] for name in own}))
+        columns.append(sorted({place[name] for name in names}))
     starts = np.cumsum([0, *map(len, columns)]).astype(np.int64)
     flat = np.array([at for line in columns for at in line], np.uint32)
     return Rows(starts, flat, np.ones(len(flat)), len(classes))
@@ -187,7 +187,7 @@ class Centroids(NamedTuple):
 class Learner:
     """What learns at the nodes: a base of ``fit_node``, or unit centroids.
 
-    tol : coarse, since only who wins is asked.
+    tol : coarse, since only the best daughter matters.
     """
 
     base: str = "svm"
@@ -238,8 +238,8 @@ class Documents:
 
     def at(self, node: int) -> Ints:
         """The documents that belong to a node or below it, increasing."""
-        found = self._documents[self._starts[node] : self._starts[node + 1]]
-        return np.asarray(found, np.int64)
+        documents = self._documents[self._starts[node] : self._starts[node + 1]]
+        return np.asarray(documents, np.int64)
 
     def belong(self, documents: Ints, nodes: Ints) -> Bools:
         """Whether each document belongs to the node given with it."""
@@ -271,14 +271,14 @@ class Documents:
 
     def trained(self, learner: Learner, among: Bools) -> dict[int, Scorer]:
         """A classifier for each inner node with several daughters, from ``among``."""
-        found: dict[int, Scorer] = {}
+        models: dict[int, Scorer] = {}
         nodes = [v for v, below in self.daughters.items() if len(below) > 1]
         for v in track(nodes, "training nodes", len(nodes)):
             documents = self.at(v)
             documents = documents[among[documents]]
             if len(documents):
-                found[v] = self.fit(learner, documents, self.daughters[v])
-        return found
+                models[v] = self.fit(learner, documents, self.daughters[v])
+        return models
 
     def descend(self, models: Mapping[int, Scorer], documents: Ints) -> Ints:
         """The leaf that each document comes to, by the best daughter at each node.
@@ -322,8 +322,8 @@ class Documents:
                 if u in self.daughters:
                     widest[u] = np.maximum(widest.get(u, g[part]), g[part])
                 else:
-                    own = documents[place[part]]
-                    best[own] = np.maximum(best[own], g[part])
+                    members = documents[place[part]]
+                    best[members] = np.maximum(best[members], g[part])
         return best
 
     def _downward(self) -> list[int]:
@@ -332,19 +332,19 @@ class Documents:
         for below in self.daughters.values():
             for u in below.tolist():
                 above[u] = above.get(u, 0) + 1
-        found = [self.root] if self.daughters else []
-        for v in found:
+        order = [self.root] if self.daughters else []
+        for v in order:
             for u in self.daughters[v].tolist():
                 above[u] -= 1
                 if not above[u] and u in self.daughters:
-                    found.append(u)
-        return found
+                    order.append(u)
+        return order
 
     def _steps(self, model: Scorer | None, documents: Ints, owners: Rows) -> Floats:
         """f(x, v) − max over sisters f(x, v'), for each entry of ``owners``."""
         if model is None or owners.width == 1:
             return np.full(owners.nnz, np.inf if owners.width == 1 else 0.0)
-        found = np.empty(owners.nnz)
+        margins = np.empty(owners.nnz)
         size = max(1, CELLS // owners.width)
         for start in range(0, len(documents), size):
             end = min(start + size, len(documents))
@@ -353,21 +353,21 @@ class Documents:
             lengths = np.diff(owners.starts[start : end + 1])
             row = np.repeat(np.arange(end - start), lengths)
             column = owners.columns[low:high]
-            own = scores[row, column]
+            entry_scores = scores[row, column]
             scores[row, column] = -np.inf
-            found[low:high] = own - scores.max(axis=1)[row]
-        return found
+            margins[low:high] = entry_scores - scores.max(axis=1)[row]
+        return margins
 
 
 def _unit_columns(sums: Any) -> Any:
     """Divide each column by its length."""
     from scipy.sparse import csc_matrix
 
-    found = csc_matrix(sums)
-    length = np.sqrt(np.asarray(found.multiply(found).sum(axis=0)).ravel())
+    matrix = csc_matrix(sums)
+    length = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=0)).ravel())
     length[length == 0] = 1.0
-    found.data = found.data / np.repeat(length, np.diff(found.indptr))
-    return found.tocsr()
+    matrix.data = matrix.data / np.repeat(length, np.diff(matrix.indptr))
+    return matrix.tocsr()
 
 
 HELD_OUT = 0.25
@@ -378,7 +378,7 @@ MEANT = 3  # documents that are worth a comparison
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """What one strategy did.
+    """The errors of one strategy, and the bound on them.
 
     error : share of the training documents that are put wrong, g ≤ 0;  right : whether
     each document held out came to a leaf of its own;  bound : on its error.

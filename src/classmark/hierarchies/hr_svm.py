@@ -16,10 +16,9 @@ from classmark.hierarchies.taxonomy_ranker import require_taxonomy
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.solvers.hinge import Hinges, ascend
-from classmark.solvers.preference_sparse import bytes_in
 from classmark.sparse import Rows, rows_from, transpose, with_constant
 from classmark.taxonomy.tree import Taxonomy
-from classmark.validation import require_numbers
+from classmark.validation import byte_size, require_numbers
 
 NARROW = 10  # a leaf's problem is solved this much more closely than the whole
 
@@ -96,16 +95,16 @@ class HierarchicalSVM(LinearClassifier):
         return self
 
     def _rounds(self, tree: _Pulled) -> list[float]:
-        found: list[float] = []
+        objectives: list[float] = []
         last = tree.objective()
         for _ in track(range(self.rounds), "rounds", self.rounds):
             tree.move_leaves(self.tol / NARROW, self.random_state, self.n_jobs)
             tree.move_inner()
-            found.append(tree.objective())
-            if last - found[-1] <= self.tol * found[-1]:
+            objectives.append(tree.objective())
+            if last - objectives[-1] <= self.tol * objectives[-1]:
                 break
-            last = found[-1]
-        return found
+            last = objectives[-1]
+        return objectives
 
     def _check(self) -> None:
         require_taxonomy(self.taxonomy)
@@ -120,7 +119,7 @@ class HierarchicalSVM(LinearClassifier):
 
     def _require_room(self, places: Places, features: int) -> None:
         need = 8 * (places.size + len(places.leaves)) * (features + 1)
-        if need > bytes_in(self.memory):
+        if need > byte_size(self.memory):
             raise Mistake(
                 f"{places.size} nodes × {features} features need {need / 1e9:.3g} GB, "
                 f"more than memory={self.memory!r}: use a TopDownClassifier, or allow "
@@ -189,8 +188,8 @@ class _Pulled:
     def move_inner(self) -> None:
         """All inner nodes at once, exactly, the leaves held."""
         if len(self.inner):
-            known = self.from_leaves @ self.W[self.leaves]
-            self.W[self.inner] = self.solved.solve(np.asarray(known))
+            right_hand_side = self.from_leaves @ self.W[self.leaves]
+            self.W[self.inner] = self.solved.solve(np.asarray(right_hand_side))
 
     def _move_leaf(self, at: int, tol: float, seed: int) -> None:
         """Take the leaf's solution, unless where it stands is as good."""
@@ -202,13 +201,13 @@ class _Pulled:
         )
         duals = np.zeros(n)
         duals[stand.places] = stand.duals
-        found = ascend(
+        solution = ascend(
             [self.rows], hinges, center=center, duals=duals, tol=tol, random_state=seed
         )
-        cost, places = stand.cost, np.flatnonzero(found.duals)
-        if found.objective < 0.5 * np.square(self.W[v] - center).sum() + cost:
-            self.W[v] = found.weights
-            cost = found.objective - 0.5 * float(
-                np.square(found.weights - center).sum()
+        cost, places = stand.cost, np.flatnonzero(solution.duals)
+        if solution.objective < 0.5 * np.square(self.W[v] - center).sum() + cost:
+            self.W[v] = solution.weights
+            cost = solution.objective - 0.5 * float(
+                np.square(solution.weights - center).sum()
             )
-        self.stand[at] = Leaf(cost, places, found.duals[places])
+        self.stand[at] = Leaf(cost, places, solution.duals[places])

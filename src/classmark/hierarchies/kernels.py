@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.scores.kernels import fill
+from classmark.kernels import fill
 
 
 @compiled

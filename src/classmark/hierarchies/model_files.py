@@ -37,8 +37,8 @@ PIECEWISE = ("bias", "slope", "features", "offsets", "weight")
 AGAIN = "model-again"  # beside a model that it is to replace
 
 
-class Kept(NamedTuple):
-    """What a folder holds.
+class SavedModel(NamedTuple):
+    """A trained tree, as a folder holds it.
 
     taxonomy : as it was given, without dummy leaves;  settings : the classifier's.
     """
@@ -56,25 +56,25 @@ class Short(NamedTuple):
     dropped: float
 
 
-def keep(folder: Path, kept: Kept) -> None:
+def keep(folder: Path, model: SavedModel) -> None:
     """Write a new folder; it appears whole or not at all."""
-    arrays = kept.trained.named | _about(kept)
-    save(folder, FORMAT, VERSION, arrays, _facts(kept, kept.trained.dropped))
+    arrays = model.trained.named | _about(model)
+    save(folder, FORMAT, VERSION, arrays, _facts(model, model.trained.dropped))
 
 
 def keep_pieces(
-    folder: Path, kept: Kept, shape: Shape, pieces: Iterable[Piece]
+    folder: Path, model: SavedModel, shape: Shape, pieces: Iterable[Piece]
 ) -> None:
     """Write the same from the pieces of all inner nodes, one after the other.
 
-    No more than one piece is in memory; what ``kept`` says is trained is not looked at.
+    No more than one piece is in memory; ``model.trained`` is not used.
     """
     writer = FolderWriter(folder)
     try:
         sums = _append(writer, shape, pieces)
-        for name, array in (_about(kept) | sums.arrays).items():
+        for name, array in (_about(model) | sums.arrays).items():
             writer.put(name, array)
-        writer.close(FORMAT, VERSION, _facts(kept, sums.dropped))
+        writer.close(FORMAT, VERSION, _facts(model, sums.dropped))
     except BaseException:
         writer.discard()
         raise
@@ -99,9 +99,9 @@ def _append(writer: FolderWriter, shape: Shape, pieces: Iterable[Piece]) -> Shor
     return Short(arrays, lost / whole if whole else 0.0)
 
 
-def keep_again(folder: Path, kept: Kept) -> None:
+def keep_again(folder: Path, model: SavedModel) -> None:
     """Put a model in the place of ``folder / "model"``; ``tidy`` ends it if killed."""
-    keep(folder / AGAIN, kept)
+    keep(folder / AGAIN, model)
     (folder / "model").rename(folder / ".model.replaced.writing")
     tidy(folder)
 
@@ -118,7 +118,7 @@ def tidy(folder: Path) -> None:
         sync_folder(folder)
 
 
-def open_kept(folder: Path) -> Kept:
+def open_model(folder: Path) -> SavedModel:
     """Open a folder; its arrays are mapped, and read where documents come by.
 
     Files are compared with their checksums first, which reads each once.
@@ -135,14 +135,14 @@ def open_kept(folder: Path) -> Kept:
     trained = Trained(
         read_only([arrays[name] for name in NAMES]), settings.pop("dropped")
     )
-    given = settings.pop("given")
-    taxonomy = tree if given == len(nodes) else _without(edges, nodes[:given])
-    return Kept(taxonomy, Places(tree, documents), trained, settings)
+    n_nodes = settings.pop("given")
+    taxonomy = tree if n_nodes == len(nodes) else _without(edges, nodes[:n_nodes])
+    return SavedModel(taxonomy, Places(tree, documents), trained, settings)
 
 
-def _about(kept: Kept) -> dict[str, Array]:
+def _about(model: SavedModel) -> dict[str, Array]:
     """The tree and where documents stand in it."""
-    tree, documents = kept.places.tree, kept.places.documents
+    tree, documents = model.places.tree, model.places.documents
     number = {node: at for at, node in enumerate(tree.nodes)}
     edges = [(number[u], number[v]) for u, v in tree.edges]
     nodes, ends = pack_strings(
@@ -157,14 +157,14 @@ def _about(kept: Kept) -> dict[str, Array]:
     }
 
 
-def _facts(kept: Kept, dropped: float) -> dict[str, Any]:
-    return {**kept.settings, "dropped": dropped, "given": len(kept.taxonomy)}
+def _facts(model: SavedModel, dropped: float) -> dict[str, Any]:
+    return {**model.settings, "dropped": dropped, "given": len(model.taxonomy)}
 
 
-def _without(edges: list[tuple[Any, Any]], given: list[Any]) -> Taxonomy:
-    """The tree of the given nodes alone."""
-    kept = set(given)
-    return Taxonomy([edge for edge in edges if edge[1] in kept], nodes=given)
+def _without(edges: list[tuple[Any, Any]], nodes: list[Any]) -> Taxonomy:
+    """The tree of these nodes alone."""
+    node_set = set(nodes)
+    return Taxonomy([edge for edge in edges if edge[1] in node_set], nodes=nodes)
 
 
 def _node_json(node: Any) -> Any:
@@ -215,7 +215,7 @@ class Finished:
         self._where: dict[int, tuple[Path, int]] = {}
         self._file: BufferedRandom = path.open("r+b" if path.exists() else "w+b")
         self._lock(path)
-        whole = self._found(path)
+        whole = self._scan(path)
         self._file.seek(whole)
         self._file.truncate()
         self._synced = time.monotonic()
@@ -227,7 +227,7 @@ class Finished:
     def look(self) -> None:
         """Find what others have written by now."""
         for path in sorted((self.folder / PIECES).glob("*.bin")):
-            self._found(path)
+            self._scan(path)
 
     def piece(self, node: int) -> Piece:
         """What a finished node has learned."""
@@ -277,10 +277,10 @@ class Finished:
                 {},
                 {"fingerprint": fingerprint},
             )
-        known = open_folder(mark, TRAINING_FORMAT, TRAINING_VERSION).settings[
+        recorded = open_folder(mark, TRAINING_FORMAT, TRAINING_VERSION).settings[
             "fingerprint"
         ]
-        if known != fingerprint:
+        if recorded != fingerprint:
             raise Mistake(
                 f"{self.folder} holds a training with other documents, another "
                 "taxonomy or other settings: give another folder, or delete this one"
@@ -298,8 +298,8 @@ class Finished:
                 "another folder"
             ) from None
 
-    def _found(self, path: Path) -> int:
-        """Note the whole records of a file; where they end."""
+    def _scan(self, path: Path) -> int:
+        """Note where the whole records of a file begin; return where the last ends."""
         whole = 0
         with path.open("rb") as file:
             for record in _records(file, path.stat().st_size):
@@ -373,8 +373,8 @@ def _layout(m: int, entries: int, d: int, wide: int) -> list[tuple[int, Any]]:
 
 
 def _split(body: bytes, kinds: list[tuple[int, Any]]) -> tuple[Any, ...]:
-    found, start = [], 0
+    arrays, start = [], 0
     for n, kind in kinds:
-        found.append(np.frombuffer(body, kind, n, start))
+        arrays.append(np.frombuffer(body, kind, n, start))
         start += n * kind.itemsize
-    return tuple(found)
+    return tuple(arrays)

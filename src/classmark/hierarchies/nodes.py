@@ -60,8 +60,8 @@ def posterior(scores: Any, scale: float = 1.0) -> Floats:
     """
     table = _checked(scores)
     raised = np.exp(scale * (table - table.max(axis=1, keepdims=True)))
-    found: Floats = raised / raised.sum(axis=1, keepdims=True)
-    return found
+    chances: Floats = raised / raised.sum(axis=1, keepdims=True)
+    return chances
 
 
 def fitted_scale(scores: Any, labels: Rows) -> float:
@@ -103,8 +103,8 @@ def fitted_scale(scores: Any, labels: Rows) -> float:
         return float(np.mean(np.log(every) - np.log(np.maximum(right, 1e-300))))
 
     limits = (middle - np.log(REACH), middle + np.log(REACH))
-    found = minimize_scalar(surprise, bounds=limits, method="bounded")
-    return float(np.exp(found.x))
+    optimum = minimize_scalar(surprise, bounds=limits, method="bounded")
+    return float(np.exp(optimum.x))
 
 
 def _telling(table: Floats, labels: Rows) -> tuple[Floats, Ints, Floats]:
@@ -113,9 +113,9 @@ def _telling(table: Floats, labels: Rows) -> tuple[Floats, Ints, Floats]:
     table = table - table.max(axis=1, keepdims=True)
     document = np.repeat(np.arange(len(labels)), np.diff(labels.starts))
     true = table[document, labels.columns.astype(np.int64)]
-    kept = np.isfinite(true) & (document % step == 0)
-    which, renumbered = np.unique(document[kept], return_inverse=True)
-    return table[which], renumbered.ravel(), true[kept]
+    mask = np.isfinite(true) & (document % step == 0)
+    which, renumbered = np.unique(document[mask], return_inverse=True)
+    return table[which], renumbered.ravel(), true[mask]
 
 
 def _width(table: Floats) -> float:
@@ -157,9 +157,9 @@ class NodeModel(NamedTuple):
 
     def scores(self, rows: Rows) -> Floats:
         """Score every daughter, shape (n, d); columns without weights count nothing."""
-        known = _kept(rows, self.features)
-        found = np.asarray(known.to_scipy() @ self.weights, np.float64)
-        return found + self.bias
+        compact = _kept(rows, self.features)
+        scores = np.asarray(compact.to_scipy() @ self.weights, np.float64)
+        return scores + self.bias
 
 
 def fit_node(
@@ -197,8 +197,8 @@ def fit_node(
     if len(some) < 2:
         return NodeModel(np.empty(0, np.uint32), np.empty((0, len(bias)), kind), bias)
     features, compact = in_use(rows)
-    known = owners if len(some) == owners.width else _kept(owners, some)
-    learned, bias[some] = _learned(base, compact, known, C, tol, seed)
+    labels = owners if len(some) == owners.width else _kept(owners, some)
+    learned, bias[some] = _learned(base, compact, labels, C, tol, seed)
     if len(some) == owners.width:
         return NodeModel(features, learned, bias)
     weights = np.zeros((len(features), owners.width), kind)

@@ -35,8 +35,8 @@ class Placed(NamedTuple):
     probability: Floats
 
 
-class Kept(NamedTuple):
-    """What backing off came to: how many were placed, how well, and where."""
+class PlacementSummary(NamedTuple):
+    """How many documents were placed, how precisely, and the share of each kind."""
 
     documents: int
     precision: float
@@ -58,8 +58,8 @@ class Ways(NamedTuple):
     features: Floats
 
     @property
-    def told(self) -> Bools:
-        """Which steps say something."""
+    def informative(self) -> Bools:
+        """The steps with a finite probability: neither above all classes nor beyond."""
         return np.isfinite(self.chances)
 
     def ends(self, threshold: float) -> tuple[Ints, Floats]:
@@ -72,9 +72,9 @@ class Ways(NamedTuple):
         last = np.maximum((self.chances >= threshold).sum(axis=1) - 1, 0)
         chances = self.chances[every, last]
         placed = (chances >= threshold) & np.isfinite(chances)
-        said = np.where(self.told, self.chances, 0.0)
+        probabilities = np.where(self.informative, self.chances, 0.0)
         nodes = np.where(placed, self.nodes[every, last], -1)
-        return nodes, np.where(placed, chances, said.max(axis=1, initial=0.0))
+        return nodes, np.where(placed, chances, probabilities.max(axis=1, initial=0.0))
 
 
 class Ground(NamedTuple):
@@ -92,8 +92,8 @@ class Ground(NamedTuple):
         class_of = np.repeat(np.arange(len(self.below)), np.diff(self.below.starts))
         nodes, width = self.below.columns, self.below.width
         lines = of_classes.reshape(-1, of_classes.shape[-1])
-        found = [np.bincount(nodes, line[class_of], width) for line in lines]
-        sums: Floats = np.array(found, np.float64)
+        totals = [np.bincount(nodes, line[class_of], width) for line in lines]
+        sums: Floats = np.array(totals, np.float64)
         return sums.reshape(*of_classes.shape[:-1], width)
 
 
@@ -147,8 +147,8 @@ def _of_documents(scores: Floats, chances: Floats, scale: float) -> Floats:
 
 def _log_odds(chances: Floats) -> Floats:
     p = np.clip(chances, CERTAIN, 1 - CERTAIN)
-    found: Floats = np.log(p) - np.log1p(-p)
-    return found
+    log_odds: Floats = np.log(p) - np.log1p(-p)
+    return log_odds
 
 
 def joined(parts: Sequence[Ways]) -> Ways:
@@ -177,20 +177,20 @@ def _further(places: Places, by_node: Floats, at: Ints) -> Ints:
     return further
 
 
-def right_steps(ways: Ways, places: Places, given: list[list[Any]]) -> Bools:
+def right_steps(ways: Ways, places: Places, categories: list[list[Any]]) -> Bools:
     """Whether each node of each way is a true category or above one, (n, steps).
 
-    given : the categories of each document.
+    categories : the true categories of each document.
     """
     from scipy.sparse import csr_matrix
 
-    names = list(dict.fromkeys(name for own in given for name in own))
+    names = list(dict.fromkeys(name for labels in categories for name in labels))
     above = [_lineage(places.tree, name) for name in names]
     starts = np.cumsum([0, *map(len, above)])
     flat = np.array([v for line in above for v in line], np.int64)
     parts: Any = (np.ones(len(flat)), flat, starts)
     tree = csr_matrix(parts, shape=(len(names), places.size))
-    true = numbered(given, names).to_scipy() @ tree
+    true = numbered(categories, names).to_scipy() @ tree
     document, step = np.nonzero(ways.nodes >= 0)
     right = np.zeros(ways.nodes.shape, np.bool_)
     if len(document):
@@ -237,13 +237,16 @@ def traded(chances: Floats, right: Bools, confidence: float | None = None) -> Tr
     >>> round(traded(chances, right).lowest(0.9), 6)
     0.65
     """
-    said = np.isfinite(chances)
-    first = said & ~np.column_stack((np.zeros(len(said), np.bool_), said[:, :-1]))
+    informative = np.isfinite(chances)
+    first = informative & ~np.column_stack(
+        (np.zeros(len(informative), np.bool_), informative[:, :-1])
+    )
     before = np.column_stack((np.zeros(len(right), np.int64), right[:, :-1]))
     gained = right.astype(np.int64) - np.where(first, 0, before)
-    order = np.argsort(-chances[said], kind="stable")
-    height = np.append(chances[said][order], 0.0)
-    placed, true = np.cumsum(first[said][order]), np.cumsum(gained[said][order])
+    order = np.argsort(-chances[informative], kind="stable")
+    height = np.append(chances[informative][order], 0.0)
+    placed = np.cumsum(first[informative][order])
+    true = np.cumsum(gained[informative][order])
     last = np.flatnonzero(height[1:] < height[:-1])
     middle = (height[last] + height[last + 1]) / 2
     return Trade(middle, _surely(true[last], placed[last], confidence))

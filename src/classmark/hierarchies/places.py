@@ -97,11 +97,11 @@ class Places:
 
         Shape (leaves, size).
         """
-        leaves, nodes, found = np.arange(len(self.leaves)), self.leaves, []
+        leaves, nodes, levels = np.arange(len(self.leaves)), self.leaves, []
         while len(leaves):
-            found.append(leaves * self.size + nodes)
+            levels.append(leaves * self.size + nodes)
             leaves, nodes = self._one_up(leaves, nodes)
-        cells = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+        cells = np.unique(np.concatenate(levels)) if levels else np.empty(0, np.int64)
         starts = np.searchsorted(cells, np.arange(len(self.leaves) + 1) * self.size)
         columns = (cells % self.size).astype(np.uint32)
         return Rows(starts, columns, np.ones(len(columns)), self.size)
@@ -113,9 +113,11 @@ class Places:
 
     def nodes_of(self) -> csr_matrix:
         """1 where a document belongs to a node or below it, shape (n, size)."""
-        found: csr_matrix = (self.documents.to_scipy() @ self.above.to_scipy()).tocsr()
-        found.data[:] = 1.0
-        return found
+        membership: csr_matrix = (
+            self.documents.to_scipy() @ self.above.to_scipy()
+        ).tocsr()
+        membership.data[:] = 1.0
+        return membership
 
     def _one_up(self, leaves: Ints, nodes: Ints) -> tuple[Ints, Ints]:
         """Pairs of a leaf and a node above it become pairs with that node's parents."""
@@ -148,15 +150,15 @@ def places_of(taxonomy: Taxonomy, y: Iterable[Any]) -> Places:
     >>> places_of(tree, ["a", ["a", "b"], []]).documents.starts.tolist()
     [0, 1, 3, 3]
     """
-    given = [_several(taxonomy, entry) for entry in _listed(y)]
-    _require_known(taxonomy, given)
-    used = dict.fromkeys(node for several in given for node in several)
+    categories = [_several(taxonomy, entry) for entry in _listed(y)]
+    _require_known(taxonomy, categories)
+    used = dict.fromkeys(node for several in categories for node in several)
     inner = [node for node in used if not taxonomy.is_leaf(node)]
     tree = taxonomy.with_dummy_leaves(inner) if inner else taxonomy
     position = {node: at for at, node in enumerate(tree.leaves)}
     for node in inner:
         position[node] = position[Dummy(node)]
-    columns = [sorted({position[node] for node in several}) for several in given]
+    columns = [sorted({position[node] for node in several}) for several in categories]
     starts = np.cumsum([0, *map(len, columns)]).astype(np.int64)
     flat = np.array([c for line in columns for c in line], np.uint32)
     rows = Rows(starts, flat, np.ones(len(flat)), len(tree.leaf_numbers))
@@ -175,8 +177,8 @@ def _several(taxonomy: Taxonomy, entry: Any) -> Sequence[Hashable]:
     return (entry,)
 
 
-def _require_known(taxonomy: Taxonomy, given: list[Sequence[Hashable]]) -> None:
-    for row, several in enumerate(given):
+def _require_known(taxonomy: Taxonomy, categories: list[Sequence[Hashable]]) -> None:
+    for row, several in enumerate(categories):
         for node in several:
             if node not in taxonomy:
                 raise Mistake(
@@ -291,8 +293,8 @@ class Lessons:
 
     def members(self, node: int) -> Ints:
         """The documents of a node or below it, increasing."""
-        found: Ints = self.member[self.first[node] : self.first[node + 1]]
-        return found
+        documents: Ints = self.member[self.first[node] : self.first[node + 1]]
+        return documents
 
     @cached_property
     def values(self) -> Ints:
@@ -317,7 +319,7 @@ class Lessons:
         daughters = self.below[self.starts[at] : self.starts[at + 1]]
         lists = [self.members(int(u)) for u in daughters]
         place = np.searchsorted(chosen, np.concatenate(lists))
-        owner = np.repeat(np.arange(len(lists)), [len(found) for found in lists])
+        owner = np.repeat(np.arange(len(lists)), [len(members) for members in lists])
         starts = np.zeros(len(chosen) + 1, np.int64)
         np.cumsum(np.bincount(place, minlength=len(chosen)), out=starts[1:])
         columns = owner[np.argsort(place, kind="stable")].astype(np.uint32)

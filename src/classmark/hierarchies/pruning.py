@@ -21,10 +21,10 @@ from classmark.hierarchies.places import Places, places_of
 from classmark.measures.significance import Outcome, micro_sign_test
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.randomness import generator
 from classmark.sparse import Rows, rows_from, take
 from classmark.taxonomy.edits import prune
 from classmark.taxonomy.tree import Dummy, Taxonomy
+from classmark.validation import generator
 
 FOLDS = 3
 MOST = 2000  # documents of a node that a trial looks at
@@ -143,10 +143,12 @@ class Removals:
         return np.union1d(rest[rest != node], tree[node])
 
     def _sample(self, node: int) -> Ints:
-        found = self.documents.at(node)
-        if len(found) > self.most:
-            found = np.sort(found[np.argsort(self._place[found])[: self.most]])
-        return found
+        documents = self.documents.at(node)
+        if len(documents) > self.most:
+            documents = np.sort(
+                documents[np.argsort(self._place[documents])[: self.most]]
+            )
+        return documents
 
     def _fate(self, node: int) -> _Fate:
         if node not in self._fates:
@@ -161,8 +163,8 @@ class Removals:
             learn, ask = documents[fold != out], documents[fold == out]
             if len(learn) and len(ask):
                 model = self.documents.fit(self.learner, learn, daughters)
-                found = self.documents.choices(model, ask, daughters)
-                chosen[fold == out] = found
+                predicted = self.documents.choices(model, ask, daughters)
+                chosen[fold == out] = predicted
         return _Fate(documents, chosen, self.documents.belong(documents, chosen))
 
     def _through(self, parent: int, node: int) -> Ints:
@@ -277,8 +279,8 @@ def pruned(
     if wish.share is not None and not 0 <= wish.share <= 1:
         raise Mistake(f"share is {wish.share}: give a number between 0 and 1")
     if wish.policy not in CHOOSERS:
-        known = ", ".join(map(repr, CHOOSERS))
-        raise Mistake(f"policy {wish.policy!r} is not known: use {known}")
+        policies = ", ".join(map(repr, CHOOSERS))
+        raise Mistake(f"policy {wish.policy!r} is not known: use {policies}")
     places, rows = places_of(taxonomy, y), rows_from(X)
     if len(rows) != len(places.documents):
         raise Mistake(
@@ -287,9 +289,9 @@ def pruned(
     trials = Removals(Documents(places, rows), learner, seed=wish.seed)
     able = [v for v in trials.removable() if v < len(places.tree)]
     share = 1.0 if wish.share is None else wish.share
-    found = CHOOSERS[wish.policy](trials, able, wish, round(share * len(able)))
+    removals = CHOOSERS[wish.policy](trials, able, wish, round(share * len(able)))
     nodes = places.tree.nodes
-    removed = tuple(Removed(nodes[v], why) for v, why in found)
+    removed = tuple(Removed(nodes[v], why) for v, why in removals)
     return Pruned(_lifted(taxonomy, places, removed), removed, len(able))
 
 
@@ -298,23 +300,23 @@ Chosen = list[tuple[int, str]]
 
 def _by_bound(trials: Removals, able: list[int], wish: Wish, most: int) -> Chosen:
     """From the top down; every removal changes what the next ones are tried on."""
-    found: Chosen = []
+    removals: Chosen = []
     placed = np.diff(trials.documents.places.documents.starts) > 0
     price = SCALE * np.sqrt(placed.sum())
     for v in track(able, "trying nodes", len(able)):
-        if len(found) == most:
+        if len(removals) == most:
             break
         removal = trials.attempt(v)
-        asked = price * removal.terms + (0.0 if wish.bold else removal.spread)
+        threshold = price * removal.terms + (0.0 if wish.bold else removal.spread)
         free = removal.terms <= 0 <= removal.gain
-        if free or removal.gain > asked:
+        if free or removal.gain > threshold:
             trials.remove(v)
-            found.append((v, SINGLE if free else _reason(removal)))
-    return found
+            removals.append((v, SINGLE if free else _reason(removal)))
+    return removals
 
 
 def _reason(removal: Removal) -> str:
-    """Gain and price, in documents that were held out by folds, but chosen by."""
+    """Gain, standard error and complexity, on the out-of-fold documents chosen by."""
     rise = f"{removal.terms:+d}".replace("-", "−")
     return (
         f"{removal.gain:+.0f} right of {removal.tested} documents it was chosen on "
@@ -423,7 +425,7 @@ class PruningReport:
             "bound of the theorem": (self.before.bound.total, self.after.bound.total),
         }
         return [
-            {"what": what, "before": a, "after": b} for what, (a, b) in pairs.items()
+            {"what": label, "before": a, "after": b} for label, (a, b) in pairs.items()
         ]
 
     @property
@@ -484,25 +486,25 @@ def pruning_report(
         )
     parts = train_test(len(placed), HELD_OUT, wish.seed)
     learn, ask = (placed[part] for part in parts)
-    own = [labels[i] for i in learn]
-    result = pruned(taxonomy, take(rows, learn), own, wish, learner)
+    train_labels = [labels[i] for i in learn]
+    result = pruned(taxonomy, take(rows, learn), train_labels, wish, learner)
     number = {node: at for at, node in enumerate(taxonomy)}
-    trees = [places_of(tree, own) for tree in (taxonomy, result.taxonomy)]
+    trees = [places_of(tree, train_labels) for tree in (taxonomy, result.taxonomy)]
     truth = [
         [number[places.named[leaf]] for leaf in places.documents.row(i)[0]] for i in ask
     ]
-    told, standing = [], []
+    predicted, standing = [], []
     for tree in trees:
         names, limit = _tried(tree, take(rows, learn), take(rows, ask), learner)
-        told.append([[number[name]] for name in names])
-        standing.append(_standing_nodes(tree, limit, told[-1], truth))
+        predicted.append([[number[name]] for name in names])
+        standing.append(_standing_nodes(tree, limit, predicted[-1], truth))
     return PruningReport(
         result.taxonomy,
         result.removed,
         result.tried,
         standing[0],
         standing[1],
-        micro_sign_test(truth, told[1], told[0]),
+        micro_sign_test(truth, predicted[1], predicted[0]),
         len(learn),
         len(ask),
         wish.policy,
@@ -510,9 +512,11 @@ def pruning_report(
 
 
 def _standing_nodes(
-    places: Places, limit: Bound, told: list[list[int]], truth: list[list[int]]
+    places: Places, limit: Bound, predicted: list[list[int]], truth: list[list[int]]
 ) -> Standing:
-    wrong = [said[0] not in own for said, own in zip(told, truth, strict=True)]
+    wrong = [
+        answer[0] not in labels for answer, labels in zip(predicted, truth, strict=True)
+    ]
     branching = branching_of(places)
     ratio = complexity_ratio(branching, len(places.leaves))
     return Standing(float(np.mean(wrong)), complexity(branching), ratio, limit)

@@ -58,13 +58,13 @@ class MetaClassifier:
 def shipped(without: str | None = None) -> MetaClassifier:
     """The classifier in the package, or the one that was learned without one set."""
     text = (files("classmark.hierarchies") / "meta.json").read_text(encoding="utf-8")
-    kept = json.loads(text)
+    facts = json.loads(text)
     if without is None:
-        return from_facts(kept["all"])
-    if without not in kept["without"]:
-        known = ", ".join(sorted(kept["without"]))
-        raise Mistake(f"without {without!r}: it was learned on {known}")
-    return from_facts(kept["without"][without])
+        return from_facts(facts["all"])
+    if without not in facts["without"]:
+        collections = ", ".join(sorted(facts["without"]))
+        raise Mistake(f"without {without!r}: it was learned on {collections}")
+    return from_facts(facts["without"][without])
 
 
 def from_facts(facts: Mapping[str, Any]) -> MetaClassifier:
@@ -148,7 +148,7 @@ class Described:
             family.features,
             self._features(node),
         ]
-        found = [
+        similarities = [
             *family.cosines,
             *_summary(_cosines(down, down), same=True),
             *_summary(_cosines(down, up), same=False),
@@ -156,7 +156,7 @@ class Described:
             *_summary(_divergences(down, down, family.background), same=True),
             *_summary(_divergences(down, up, family.background), same=False),
         ]
-        return np.concatenate([np.log1p(np.array(sizes, np.float64)), found])
+        return np.concatenate([np.log1p(np.array(sizes, np.float64)), similarities])
 
     def _family_of(self, parent: int) -> _Family:
         rows, numbers = self._sums(self.documents.daughters[parent])
@@ -180,16 +180,16 @@ class Described:
         Of more than 300 nodes only those with most documents.
         """
         lists = [self.documents.at(int(u)) for u in nodes]
-        largest = np.argsort([-len(found) for found in lists], kind="stable")[:MANY]
+        largest = np.argsort([-len(members) for members in lists], kind="stable")[:MANY]
         chosen = np.sort(nodes[largest])
         everyone = np.unique(
             np.concatenate([np.empty(0, np.int64), *(lists[at] for at in largest)])
         )
         owners = self.documents.owners(everyone, chosen).to_scipy()
         rows = abs(take(self.documents.rows, everyone).to_scipy())
-        found = (owners.T @ rows).tocsr()
-        full = np.flatnonzero(np.diff(found.indptr))
-        return found[full], chosen[full]
+        sums = (owners.T @ rows).tocsr()
+        full = np.flatnonzero(np.diff(sums.indptr))
+        return sums[full], chosen[full]
 
 
 class _Family(NamedTuple):
@@ -236,5 +236,5 @@ def _divergences(a: Any, b: Any, background: Any) -> Floats:
 
 def _summary(pairs: Floats, *, same: bool) -> tuple[float, float]:
     """Mean and largest; of rows with themselves the diagonal is left out."""
-    kept = pairs[~np.eye(len(pairs), dtype=np.bool_)] if same else pairs.ravel()
-    return (float(kept.mean()), float(kept.max())) if kept.size else (0.0, 0.0)
+    values = pairs[~np.eye(len(pairs), dtype=np.bool_)] if same else pairs.ravel()
+    return (float(values.mean()), float(values.max())) if values.size else (0.0, 0.0)

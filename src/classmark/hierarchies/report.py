@@ -67,15 +67,15 @@ WORDS = {
 
 def lines_of(report: TaxonomyReport) -> list[dict[str, Any]]:
     """Each figure that is known, as {what, value}."""
-    found = []
-    for name, what in WORDS.items():
+    lines = []
+    for name, label in WORDS.items():
         value = report[name]
         if value is not None and value != "":
-            found.append({"what": what, "value": _said(name, value)})
-    return found
+            lines.append({"what": label, "value": _plain_value(name, value)})
+    return lines
 
 
-def _said(name: str, value: Any) -> Any:
+def _plain_value(name: str, value: Any) -> Any:
     if name.startswith("bound_"):
         return _bound(value)
     if name == "class_sizes":
@@ -190,24 +190,28 @@ def taxonomy_report(
     if (X is None) != (y is None):
         raise Mistake("X and y: give both, or neither to see the tree alone")
     places = places_of(taxonomy, [] if y is None else y)
-    found = _of_tree(taxonomy, places)
+    figures = _of_tree(taxonomy, places)
     if X is None:
-        return TaxonomyReport(**found, why="documents are needed to choose a strategy")
+        return TaxonomyReport(
+            **figures, why="documents are needed to choose a strategy"
+        )
     rows = rows_from(X)
     if len(rows) != len(places.documents):
         raise Mistake(
             f"X has {len(rows)} rows, y {len(places.documents)} entries: give one each"
         )
-    found |= _of_documents(places, rows)
+    figures |= _of_documents(places, rows)
     if alike := same_either_way(places):
-        return TaxonomyReport(**found, why=alike)
+        return TaxonomyReport(**figures, why=alike)
     if np.diff(places.documents.starts).astype(np.bool_).sum() < FEWEST:
         few = f"fewer than {FEWEST} documents have a category: too few to hold some out"
-        return TaxonomyReport(**found, why=few)
+        return TaxonomyReport(**figures, why=few)
     compared = compare(places, rows, Learner())
-    found |= _of_trial(compared)
-    strategy, why = favoured(compared, found["complexity_ratio"], found["size_flat"])
-    return TaxonomyReport(**found, strategy=strategy, why=why)
+    figures |= _of_trial(compared)
+    strategy, why = favoured(
+        compared, figures["complexity_ratio"], figures["size_flat"]
+    )
+    return TaxonomyReport(**figures, strategy=strategy, why=why)
 
 
 def same_either_way(places: Places) -> str:
@@ -254,7 +258,7 @@ def _of_documents(places: Places, rows: Rows) -> dict[str, Any]:
         "beta": beta,
         "b": b,
         "L": L,
-        "condition": None if met is None else met.said,
+        "condition": None if met is None else met.inequality,
         "condition_holds": None if met is None else met.holds,
         "size_flat": shape.flat_size,
         "size_top_down": shape.top_down_size,
@@ -285,9 +289,11 @@ def favoured(compared: Compared, ratio: float, flat_size: int) -> tuple[str, str
     fit 4 GB, else pruned: as flat as the bound allows.
     """
     errors = compared.ratio
-    told = f"{errors:.2f} times as often as" if isfinite(errors) else "more often than"
+    comparison = (
+        f"{errors:.2f} times as often as" if isfinite(errors) else "more often than"
+    )
     measured = (
-        f"down the tree errs {told} flat on {compared.tested} documents "
+        f"down the tree errs {comparison} flat on {compared.tested} documents "
         f"held out (p = {compared.chance.p_value:.2g})"
     )
     saved = f"its complexity is {ratio:.2g} of flat's"

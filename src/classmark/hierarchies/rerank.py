@@ -26,13 +26,12 @@ from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.measures import classification
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.randomness import Seed, generator
 from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.rankers.preference import PreferenceRanker
 from classmark.ranking import top as best_of
 from classmark.solvers.hinge import Hinges, ascend
 from classmark.sparse import Rows, rows_from, take, transpose
-from classmark.validation import require_numbers
+from classmark.validation import Seed, generator, require_numbers
 
 Entries = tuple[NDArray[np.uint32], Array]
 KEPT = 4096  # pairs whose classifiers are kept
@@ -80,16 +79,16 @@ class PairVotes:
         self.owned = transpose(labels)
         self.votes = votes
         self.seed = seed
-        self.kept: dict[tuple[int, int], Voters | None] = {}
+        self.cache: dict[tuple[int, int], Voters | None] = {}
 
     def turned(self, rows: Rows, doubts: Doubts, asking: Bools) -> Bools:
         """For which documents, of those asked again, the second class wins."""
-        found = np.zeros(len(rows), np.bool_)
+        swapped = np.zeros(len(rows), np.bool_)
         which = np.flatnonzero(asking)
         for at in track(which, "predicting again", len(which)):
             pair = int(doubts.first[at]), int(doubts.second[at])
-            found[at] = self._second_wins(rows.row(int(at)), *pair)
-        return found
+            swapped[at] = self._second_wins(rows.row(int(at)), *pair)
+        return swapped
 
     def _second_wins(self, document: Entries, first: int, second: int) -> bool:
         """Whether most say ``second``; a draw, or nothing to learn from, says no."""
@@ -106,11 +105,11 @@ class PairVotes:
         return int((against > 0.0).sum()) * 2 > self.votes
 
     def _voters(self, a: int, b: int) -> Voters | None:
-        if (a, b) not in self.kept:
-            if len(self.kept) >= KEPT:
-                self.kept.pop(next(iter(self.kept)))
-            self.kept[a, b] = self._learned(a, b)
-        return self.kept[a, b]
+        if (a, b) not in self.cache:
+            if len(self.cache) >= KEPT:
+                self.cache.pop(next(iter(self.cache)))
+            self.cache[a, b] = self._learned(a, b)
+        return self.cache[a, b]
 
     def _learned(self, a: int, b: int) -> Voters | None:
         of_a, of_b = (self.owned.row(c)[0].astype(np.int64) for c in (a, b))
@@ -199,12 +198,12 @@ class RareCategoryReranker(Estimator):
     def fit(self, X: Any, y: Iterable[Any]) -> Self:
         """Learn from documents X, shape (n, features), and their classes."""
         self._check()
-        rows, given = rows_from(X), categories_in(y)
+        rows, categories = rows_from(X), categories_in(y)
         random = generator(self.random_state)
         base = CrammerSingerSVM() if self.base is None else self.base
-        self._model = fitted(base, rows, given)
+        self._model = fitted(base, rows, categories)
         self.base_, self.classes_ = self._model.model, self._model.classes
-        labels = numbered(given, self.classes_)
+        labels = numbered(categories, self.classes_)
         self.sizes_ = np.bincount(labels.columns, minlength=labels.width)
         seed = int(random.integers(2**31))
         self.pairs_ = PairVotes(rows, labels, self.votes, seed)
@@ -214,14 +213,16 @@ class RareCategoryReranker(Estimator):
                 "y: no class has a second document, and a temperature is fitted on "
                 "documents held out: give one class two or more, or use the base alone"
             )
-        held = fitted(
-            quicker(base, self.base_), take(rows, learn), [given[i] for i in learn]
+        held_out_model = fitted(
+            quicker(base, self.base_), take(rows, learn), [categories[i] for i in learn]
         )
-        scores = held.scores(take(rows, ask).to_scipy(), self.classes_)
-        asked = take(labels, ask)
-        self.scale_ = fitted_scale(scores, asked)
+        scores = held_out_model.scores(take(rows, ask).to_scipy(), self.classes_)
+        held_out_labels = take(labels, ask)
+        self.scale_ = fitted_scale(scores, held_out_labels)
         votes = PairVotes(take(rows, learn), take(labels, learn), self.votes, seed)
-        self.delta_, self.ratio_ = self._limits(take(rows, ask), scores, asked, votes)
+        self.delta_, self.ratio_ = self._limits(
+            take(rows, ask), scores, held_out_labels, votes
+        )
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -253,18 +254,18 @@ class RareCategoryReranker(Estimator):
         """Scores of block after block of documents, the vote heard."""
         step = max(1, CELLS // len(self.classes_))
         blocks = range(0, max(1, len(rows)), step)
-        asked = 0
+        n_repredicted = 0
         for start in track(blocks, "classifying", len(blocks)):
             block = take(rows, np.arange(start, min(start + step, len(rows))))
             scores = self._model.scores(block.to_scipy())
             doubts = self._doubts(scores)
             asking = doubts.open(self.delta_, self.ratio_)
-            asked += int(asking.sum())
+            n_repredicted += int(asking.sum())
             for at in np.flatnonzero(self.pairs_.turned(block, doubts, asking)):
                 pair = [doubts.first[at], doubts.second[at]]
                 scores[at, pair] = _apart(scores[at, pair])
             yield scores
-        self.repredicted_ = asked / max(1, len(rows))
+        self.repredicted_ = n_repredicted / max(1, len(rows))
 
     def _doubts(self, scores: Floats) -> Doubts:
         if scores.shape[1] < 2 or not len(scores):
@@ -289,13 +290,13 @@ class RareCategoryReranker(Estimator):
         doubts = self._doubts(scores)
         turned = pairs.turned(rows, doubts, doubts.open(max(deltas), min(ratios)))
         least = _f1(labels, doubts.first)[1]
-        best, found = -1.0, (0.0, float(max(ratios)))
+        best, limits = -1.0, (0.0, float(max(ratios)))
         for delta, ratio in product(deltas, ratios):
             swap = turned & doubts.open(delta, ratio)
             macro, micro = _f1(labels, np.where(swap, doubts.second, doubts.first))
             if micro >= least and macro > best:
-                best, found = macro, (delta, ratio)
-        return found
+                best, limits = macro, (delta, ratio)
+        return limits
 
     def _check(self) -> None:
         require_estimator(self.base)
@@ -320,10 +321,10 @@ def quicker(base: Any, learned: Any) -> Any:
     """
     if not isinstance(base, FlatClassifier | PreferenceRanker):
         return base
-    found = type(base)(**base.get_params(deep=False))
+    estimator = type(base)(**base.get_params(deep=False))
     if isinstance(learned, TaxonomyRanker):
-        found.set_params(**learned.setting_._asdict())
-    return found.set_params(tol=max(base.tol, LOOSE))
+        estimator.set_params(**learned.setting_._asdict())
+    return estimator.set_params(tol=max(base.tol, LOOSE))
 
 
 def require_estimator(base: Any) -> None:
@@ -346,10 +347,10 @@ def _apart(pair: Floats) -> Floats:
 
 def _f1(labels: Rows, predicted: Ints) -> tuple[float, float]:
     """Macro-F1 and micro-F1 of one class a document."""
-    found = classification(
+    values = classification(
         labels, predicted, ["F1(macro)", "F1(micro)"], n_labels=labels.width
     )
-    return found["F1(macro)"], found["F1(micro)"]
+    return values["F1(macro)"], values["F1(micro)"]
 
 
 Arrays = dict[str, Array]
@@ -372,15 +373,17 @@ class Votes:
     count: int = 5
 
     @classmethod
-    def fit(cls, rows: Rows, labels: Rows, held_out: Floats, wanted: Rows) -> Votes:
+    def fit(
+        cls, rows: Rows, labels: Rows, held_out: Floats, held_out_labels: Rows
+    ) -> Votes:
         """Votes over documents; the scale by held-out scores and their labels."""
-        return cls(rows, labels, fitted_scale(held_out, wanted))
+        return cls(rows, labels, fitted_scale(held_out, held_out_labels))
 
     @cached_property
     def sizes(self) -> Floats:
         """How many documents each category has, shape (categories,)."""
-        found = np.bincount(self.labels.columns, minlength=self.labels.width)
-        return found.astype(np.float64)
+        counts = np.bincount(self.labels.columns, minlength=self.labels.width)
+        return counts.astype(np.float64)
 
     @cached_property
     def pairs(self) -> PairVotes:
@@ -397,12 +400,12 @@ class Votes:
         columns = best_of(scores, 2)
         doubts = self._doubts(scores, columns, numbers)
         asking = doubts.open(self.delta, self.ratio)
-        found = scores.copy()
+        swapped = scores.copy()
         for at in np.flatnonzero(self.pairs.turned(rows, doubts, asking)):
             high, low = scores[at, columns[at]]
             apart = np.nextafter(low, np.inf) if high == low else high
-            found[at, columns[at]] = low, apart
-        return found
+            swapped[at, columns[at]] = low, apart
+        return swapped
 
     def asked_again(self, scores: Floats, numbers: Ints) -> Bools:
         """Which documents are voted on: the two best are near, and the first larger."""

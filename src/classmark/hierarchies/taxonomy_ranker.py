@@ -11,7 +11,7 @@ import numpy as np
 
 from classmark.arrays import Array, Floats
 from classmark.corpus.splits import folds
-from classmark.judgments.labels import labels_from
+from classmark.preferences.labels import labels_from
 from classmark.preferences.levels import (
     favoured,
     graphs_from,
@@ -70,11 +70,13 @@ class Smoothing:
         belongs = labels.to_scipy().astype(np.float64)
         belongs.data[:] = 1.0
         total: Any = unit_rows(belongs.T @ documents)
-        kin, own = self._kin(), self._own()
-        means, dropped = _means(documents, _members(belongs, kin, own), _kept(kin))
+        kin, label_nodes = self._kin(), self._label_nodes()
+        means, dropped = _means(
+            documents, _members(belongs, kin, label_nodes), _terms_kept(kin)
+        )
         total = total + kin @ means
         if self.descriptions is not None:
-            total = total + (kin + own) @ self.descriptions
+            total = total + (kin + label_nodes) @ self.descriptions
         return Smoothed(unit_rows(total).T.tocsr(), dropped)
 
     def _kin(self) -> csr_matrix:
@@ -83,18 +85,18 @@ class Smoothing:
         lists: dict[int, dict[int, int]] = {-1: {}}
         for node in {int(v) for v in self.nodes}:
             lists.setdefault(node, _distances(self.taxonomy, node, root))
-        found = [lists[int(node)] for node in self.nodes]
-        starts = np.cumsum([0, *map(len, found)])
-        columns = [node for above in found for node in above]
-        distances = [distance for above in found for distance in above.values()]
+        ancestors = [lists[int(node)] for node in self.nodes]
+        starts = np.cumsum([0, *map(len, ancestors)])
+        columns = [node for above in ancestors for node in above]
+        distances = [distance for above in ancestors for distance in above.values()]
         values = self.decay ** np.array(distances, np.float64)
         return _csr(values, np.array(columns, np.int64), starts, len(self.taxonomy))
 
-    def _own(self) -> csr_matrix:
+    def _label_nodes(self) -> csr_matrix:
         """1 where a node is the label's own, (labels, nodes)."""
-        given = np.asarray(self.nodes, np.int64)
-        starts = np.concatenate([[0], np.cumsum(given >= 0)])
-        columns = given[given >= 0]
+        nodes = np.asarray(self.nodes, np.int64)
+        starts = np.concatenate([[0], np.cumsum(nodes >= 0)])
+        columns = nodes[nodes >= 0]
         return _csr(np.ones(len(columns)), columns, starts, len(self.taxonomy))
 
 
@@ -140,27 +142,31 @@ def unit_rows(matrix: Any) -> csr_matrix:
     """Rows of length 1; rows of zeros stay."""
     from scipy.sparse import csr_matrix
 
-    found: csr_matrix = csr_matrix(matrix, dtype=np.float64, copy=True)
-    owner = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
-    length = np.sqrt(np.bincount(owner, found.data**2, minlength=found.shape[0]))
-    found.data /= np.where(length > 0, length, 1.0)[owner]
-    return found
+    scaled: csr_matrix = csr_matrix(matrix, dtype=np.float64, copy=True)
+    owner = np.repeat(np.arange(scaled.shape[0]), np.diff(scaled.indptr))
+    length = np.sqrt(np.bincount(owner, scaled.data**2, minlength=scaled.shape[0]))
+    scaled.data /= np.where(length > 0, length, 1.0)[owner]
+    return scaled
 
 
-def _members(belongs: csr_matrix, kin: csr_matrix, own: csr_matrix) -> csr_matrix:
+def _members(
+    belongs: csr_matrix, kin: csr_matrix, label_nodes: csr_matrix
+) -> csr_matrix:
     """1 where a document is in a node or below it, csr (nodes, documents).
 
     Nodes that are above no label have no documents here.
     """
-    found: csr_matrix = (belongs @ (kin + own)).T.tocsr()
-    wanted = np.bincount(kin.indices, minlength=kin.shape[1]) > 0
-    counts = np.repeat(wanted, np.diff(found.indptr)) & (found.data > 0)
-    found.data = counts.astype(np.float64)
-    found.eliminate_zeros()
-    return found
+    members: csr_matrix = (belongs @ (kin + label_nodes)).T.tocsr()
+    is_ancestor = np.bincount(kin.indices, minlength=kin.shape[1]) > 0
+    counts = np.repeat(is_ancestor, np.diff(members.indptr)) & (members.data > 0)
+    members.data = counts.astype(np.float64)
+    members.eliminate_zeros()
+    return members
 
 
-def _means(documents: Any, members: csr_matrix, kept: int) -> tuple[csr_matrix, float]:
+def _means(
+    documents: Any, members: csr_matrix, n_terms: int
+) -> tuple[csr_matrix, float]:
     """Unit sums of the documents of each node, their heaviest terms; what is lost."""
     from scipy.sparse import csr_matrix, vstack
 
@@ -169,25 +175,25 @@ def _means(documents: Any, members: csr_matrix, kept: int) -> tuple[csr_matrix, 
     parts, lost = [csr_matrix((0, documents.shape[1]))], 0.0
     for at in np.unique(block):
         means = unit_rows(members[block == at] @ documents)
-        lost += _cut(means, kept)
+        lost += _cut(means, n_terms)
         parts.append(means)
     used = max(int((work > 0).sum()), 1)
     return csr_matrix(vstack(parts)), lost / used
 
 
-def _cut(matrix: csr_matrix, kept: int) -> float:
-    """Keep the heaviest ``kept`` entries of each row; return the squares lost."""
+def _cut(matrix: csr_matrix, n_terms: int) -> float:
+    """Keep the heaviest ``n_terms`` entries of each row; return the squares lost."""
     starts, lost = matrix.indptr, 0.0
-    for row in np.flatnonzero(np.diff(starts) > kept):
+    for row in np.flatnonzero(np.diff(starts) > n_terms):
         values = matrix.data[starts[row] : starts[row + 1]]
-        light = np.argpartition(-np.abs(values), kept)[kept:]
+        light = np.argpartition(-np.abs(values), n_terms)[n_terms:]
         lost += float(values[light] @ values[light])
         values[light] = 0.0
     matrix.eliminate_zeros()
     return lost
 
 
-def _kept(kin: csr_matrix) -> int:
+def _terms_kept(kin: csr_matrix) -> int:
     """How many terms of an ancestor are kept, so that all labels' fit in memory."""
     return int(np.clip(ENTRIES // max(kin.nnz, 1), LEAST, KEPT))
 
@@ -199,24 +205,24 @@ def _only_root(taxonomy: Taxonomy) -> int:
 
 def _distances(taxonomy: Taxonomy, node: int, root: int) -> dict[int, int]:
     """Edges to each node above, the nearest way, the root left out."""
-    found: dict[int, int] = {}
+    distances: dict[int, int] = {}
     ring, distance = [node], 0
     while ring:
         distance += 1
         above = {int(u) for v in ring for u in taxonomy.above(v)}
-        ring = sorted(above - found.keys())
-        found.update(dict.fromkeys(ring, distance))
-    found.pop(root, None)
-    return found
+        ring = sorted(above - distances.keys())
+        distances.update(dict.fromkeys(ring, distance))
+    distances.pop(root, None)
+    return distances
 
 
 def _csr(values: Array, columns: Array, starts: Array, width: int) -> csr_matrix:
     from scipy.sparse import csr_matrix
 
     parts: Any = (values, columns, starts)
-    found: csr_matrix = csr_matrix(parts, shape=(len(starts) - 1, width))
-    found.sort_indices()
-    return found
+    matrix: csr_matrix = csr_matrix(parts, shape=(len(starts) - 1, width))
+    matrix.sort_indices()
+    return matrix
 
 
 class Setting(NamedTuple):
@@ -280,14 +286,14 @@ def first_is_right(
     share = min(count // FOLDS, JUDGED)
     splits = folds(count, count // share, random_state=ranker.random_state)
     hits: list[Floats] = []
-    for _, (kept, out) in zip(range(-(-JUDGED // share)), splits, strict=False):
+    for _, (learn, out) in zip(range(-(-JUDGED // share)), splits, strict=False):
         fitted = copy(ranker).set_params(C=setting.C, center=setting.center)
-        fitted.fit(take(rows, kept), take(labels, kept))
+        fitted.fit(take(rows, learn), take(labels, learn))
         first = fitted.rank(take(rows, out), top=1)[:, 0]
-        wanted = take(labels, out)
-        own = np.repeat(np.arange(len(wanted)), np.diff(wanted.starts))
-        right = np.bincount(own, wanted.columns == first[own], minlength=len(wanted))
-        hits.append(right[np.diff(wanted.starts) > 0].astype(np.float64))
+        truth = take(labels, out)
+        owner = np.repeat(np.arange(len(truth)), np.diff(truth.starts))
+        right = np.bincount(owner, truth.columns == first[owner], minlength=len(truth))
+        hits.append(right[np.diff(truth.starts) > 0].astype(np.float64))
     return np.concatenate(hits)
 
 
@@ -360,18 +366,18 @@ class TaxonomyRanker(PreferenceRanker):
         """
         self._check()
         rows = rows_from(X)
-        said = self._labelled(rows, Y)
-        self.setting_ = self._chosen(rows, said)
-        return super().fit(rows, said)
+        labels = self._labelled(rows, Y)
+        self.setting_ = self._chosen(rows, labels)
+        return super().fit(rows, labels)
 
     def path(self, X: Any, Y: Any, Cs: Sequence[float]) -> Iterator[Self]:
         """Fit for each C in increasing order, each starting from the one before."""
         first = copy(self).set_params(C=min(Cs))
         first._check()  # noqa: SLF001 (a copy of this one)
         rows = rows_from(X)
-        said = self._labelled(rows, Y)
-        first.setting_ = first._chosen(rows, said)  # noqa: SLF001 (a copy of this one)
-        for ranker in super(TaxonomyRanker, first).path(rows, said, Cs):
+        labels = self._labelled(rows, Y)
+        first.setting_ = first._chosen(rows, labels)  # noqa: SLF001 (a copy of this one)
+        for ranker in super(TaxonomyRanker, first).path(rows, labels, Cs):
             ranker.setting_ = Setting(ranker.C, first.setting_.center)
             yield ranker
 
@@ -380,10 +386,10 @@ class TaxonomyRanker(PreferenceRanker):
         apart = int(self.mapping == "svm")  # its last column is the threshold's
         words = keep_columns(rows, np.arange(rows.width - apart)) if apart else rows
         nodes = self._nodes(labels.width)
-        said = self._said(nodes, words.width)
-        how = Smoothing(self.taxonomy, nodes, self.decay, said)
-        found, self.dropped_ = how.of(words, labels)
-        return _tall(found, rows.width)
+        descriptions = self._description_rows(nodes, words.width)
+        how = Smoothing(self.taxonomy, nodes, self.decay, descriptions)
+        prototypes, self.dropped_ = how.of(words, labels)
+        return _tall(prototypes, rows.width)
 
     @property
     def kept_as(self) -> tuple[str, dict[str, Any]]:
@@ -438,26 +444,27 @@ class TaxonomyRanker(PreferenceRanker):
         tree = self.taxonomy
         return [tree.number(n) if n in tree else -1 for n in names[:count]]
 
-    def _said(self, nodes: list[int], width: int) -> csr_matrix | None:
+    def _description_rows(self, nodes: list[int], width: int) -> csr_matrix | None:
         """The descriptions by node, each of length ``weight``."""
         if self.descriptions is None:
             return None
-        said: Any = unit_rows(
+        descriptions: Any = unit_rows(
             rows_from(self.descriptions, name="descriptions").to_scipy()
         )
-        if said.shape[1] != width:
+        if descriptions.shape[1] != width:
             raise Mistake(
-                f"descriptions has {said.shape[1]} features, X has {width}: use the "
-                "vectorizer that X comes from"
+                f"descriptions has {descriptions.shape[1]} features, X has {width}: "
+                "use the vectorizer that X comes from"
             )
-        if said.shape[0] not in (len(self.taxonomy), len(nodes)):
+        if descriptions.shape[0] not in (len(self.taxonomy), len(nodes)):
             raise Mistake(
-                f"descriptions has {said.shape[0]} rows: give one for each of the "
-                f"{len(self.taxonomy)} nodes, or for each of the {len(nodes)} labels"
+                f"descriptions has {descriptions.shape[0]} rows: give one for each of "
+                f"the {len(self.taxonomy)} nodes, or for each of the {len(nodes)} "
+                "labels"
             )
-        if said.shape[0] != len(self.taxonomy):
-            said = _by_node(said, nodes, len(self.taxonomy))
-        return self.weight * said  # type: ignore[no-any-return]
+        if descriptions.shape[0] != len(self.taxonomy):
+            descriptions = _by_node(descriptions, nodes, len(self.taxonomy))
+        return self.weight * descriptions  # type: ignore[no-any-return]
 
     def _check(self) -> None:
         require_taxonomy(self.taxonomy)
@@ -485,11 +492,11 @@ def _tall(weights: csr_matrix, height: int) -> csr_matrix:
     return csr_matrix(parts, shape=(height, weights.shape[1]))
 
 
-def _by_node(said: Any, nodes: list[int], height: int) -> Any:
+def _by_node(descriptions: Any, nodes: list[int], height: int) -> Any:
     """Rows by label become rows by node; those of labels without a node are lost."""
     from scipy.sparse import csr_matrix
 
-    given = np.asarray(nodes, np.int64)
-    labels = np.flatnonzero(given >= 0)
-    parts: Any = (np.ones(len(labels)), (given[labels], labels))
-    return csr_matrix(parts, shape=(height, len(nodes))) @ said
+    numbers = np.asarray(nodes, np.int64)
+    labels = np.flatnonzero(numbers >= 0)
+    parts: Any = (np.ones(len(labels)), (numbers[labels], labels))
+    return csr_matrix(parts, shape=(height, len(nodes))) @ descriptions

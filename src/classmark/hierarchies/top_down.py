@@ -18,7 +18,7 @@ from classmark.hierarchies.descent import (
     everywhere,
     path_parts,
 )
-from classmark.hierarchies.model_files import Kept, keep, open_kept
+from classmark.hierarchies.model_files import SavedModel, keep, open_model
 from classmark.hierarchies.nodes import documents_like, require
 from classmark.hierarchies.places import Nodes, Places, places_of, shape_of
 from classmark.hierarchies.training import Settings, train, trained_in
@@ -110,17 +110,19 @@ class TopDownClassifier(Estimator):
         if self.folder is None:
             trained = train(nodes, settings)
         else:
-            trained = trained_in(Path(self.folder), nodes, settings, self._kept)
+            trained = trained_in(Path(self.folder), nodes, settings, self._saved)
         return self._with(places, trained, rows.width)
 
     def predict(self, X: Any) -> list[Any]:
         """The category of each document, by the beam."""
         rows = self._documents(X)
         if self.beam is None:
-            found, _ = self._best(rows, 1)
+            leaves, _ = self._best(rows, 1)
         else:
-            found, _ = by_beam(self.trained_, rows, self._scale, self.beam, self.n_jobs)
-        return [self.classes_[at] for at in found[:, 0].tolist()]
+            leaves, _ = by_beam(
+                self.trained_, rows, self._scale, self.beam, self.n_jobs
+            )
+        return [self.classes_[at] for at in leaves[:, 0].tolist()]
 
     def predict_several(self, X: Any, threshold: float = 0.5) -> list[list[Any]]:
         """The categories at least ``threshold`` times as probable as the best."""
@@ -129,8 +131,8 @@ class TopDownClassifier(Estimator):
         rows = self._documents(X)
         several: list[list[Any]] = []
         for part in self._blocks(rows):
-            found, _ = self._best(part, len(self.classes_), float(np.log(threshold)))
-            several += [self._named(line[line >= 0]) for line in found]
+            leaves, _ = self._best(part, len(self.classes_), float(np.log(threshold)))
+            several += [self._named(line[line >= 0]) for line in leaves]
         return several
 
     def rank(self, X: Any, top: int | None = None) -> list[list[Any]]:
@@ -139,8 +141,8 @@ class TopDownClassifier(Estimator):
             raise Mistake(f"top is {top}: ask for at least one category")
         rows = self._documents(X)
         if top is not None and top < len(self.classes_):
-            found, _ = self._best(rows, top)
-            return [self._named(line) for line in found]
+            leaves, _ = self._best(rows, top)
+            return [self._named(line) for line in leaves]
         ranked: list[list[Any]] = []
         for part in self._blocks(rows):
             ranked += [self._named(line) for line in order(self._everywhere(part))]
@@ -151,7 +153,7 @@ class TopDownClassifier(Estimator):
 
         −inf : no document of the leaf was learned from.
         """
-        return self._told(self._everywhere(self._documents(X)))
+        return self._masked(self._everywhere(self._documents(X)))
 
     def margins(self, X: Any) -> Floats:
         """Least score above the best sister's on the way to each leaf [Babbar13].
@@ -159,17 +161,17 @@ class TopDownClassifier(Estimator):
         g(x, y) = min over v on the path to y of f(x, v) − max over sisters v′ of
         f(x, v′), shape (n, leaves): above 0 for the leaf of the greedy descent alone.
         """
-        return self._told(self._everywhere(self._documents(X), margins=True))
+        return self._masked(self._everywhere(self._documents(X), margins=True))
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of documents whose predicted category is one of theirs."""
         places = places_of(self.places_.tree, y)
-        found = self.predict(X)
-        _require_one_each(len(found), len(places.documents))
+        answers = self.predict(X)
+        _require_one_each(len(answers), len(places.documents))
         named = places.named
         right = [
             label in {named[at] for at in places.documents.row(i)[0].tolist()}
-            for i, label in enumerate(found)
+            for i, label in enumerate(answers)
         ]
         return float(np.mean(right))
 
@@ -201,7 +203,9 @@ class TopDownClassifier(Estimator):
     def save(self, folder: str | Path) -> None:
         """Write a new folder of arrays; ``open`` maps them."""
         self._require_fitted()
-        keep(Path(folder), self._kept(self.places_, self.trained_, self.n_features_in_))
+        keep(
+            Path(folder), self._saved(self.places_, self.trained_, self.n_features_in_)
+        )
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
@@ -210,14 +214,16 @@ class TopDownClassifier(Estimator):
         Only what documents touch on their way down is read into memory.
         """
         inside = Path(folder) / "model"
-        kept = open_kept(inside if inside.exists() else Path(folder))
-        settings = {name: kept.settings[name] for name in KEPT}
-        found = cls(kept.taxonomy, **settings)
-        return found._with(kept.places, kept.trained, kept.settings["features"])
+        saved = open_model(inside if inside.exists() else Path(folder))
+        settings = {name: saved.settings[name] for name in KEPT}
+        classifier = cls(saved.taxonomy, **settings)
+        return classifier._with(saved.places, saved.trained, saved.settings["features"])
 
-    def _kept(self, places: Places, trained: Trained, features: int) -> Kept:
+    def _saved(self, places: Places, trained: Trained, features: int) -> SavedModel:
         settings = {name: getattr(self, name) for name in KEPT}
-        return Kept(self.taxonomy, places, trained, {**settings, "features": features})
+        return SavedModel(
+            self.taxonomy, places, trained, {**settings, "features": features}
+        )
 
     def _with(self, places: Places, trained: Trained, features: int) -> Self:
         self.places_, self.trained_, self.n_features_in_ = places, trained, features
@@ -229,8 +235,8 @@ class TopDownClassifier(Estimator):
     def _scale(self) -> float:
         return float(self.scale) if self.base == "svm" else 1.0
 
-    def _named(self, found: Ints) -> list[Any]:
-        return [self.classes_[at] for at in found.tolist()]
+    def _named(self, leaves: Ints) -> list[Any]:
+        return [self.classes_[at] for at in leaves.tolist()]
 
     def _best(
         self, rows: Rows, most: int, ratio: float = -np.inf
@@ -244,7 +250,7 @@ class TopDownClassifier(Estimator):
             margins=margins,
         )  # fmt: skip
 
-    def _told(self, scores: Floats) -> Floats:
+    def _masked(self, scores: Floats) -> Floats:
         """The scores, −inf where a leaf has no documents."""
         scores[:, self.places_.sizes == 0] = -np.inf
         return scores
@@ -283,8 +289,8 @@ def _require_number(name: str, value: Any, kind: type[Real | Integral]) -> None:
     if value is None and name == "beam":
         return
     if not isinstance(value, kind) or isinstance(value, bool):
-        what = "a whole number" if kind is Integral else "a number"
-        raise Mistake(f"{name} is {value!r}: give {what}")
+        expected = "a whole number" if kind is Integral else "a number"
+        raise Mistake(f"{name} is {value!r}: give {expected}")
 
 
 def _require_one_each(rows: int, entries: int) -> None:

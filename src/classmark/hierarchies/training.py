@@ -26,10 +26,10 @@ from classmark.hierarchies.descent import Piece, Trained, gather, piece_of
 from classmark.hierarchies.model_files import (
     PIECES,
     Finished,
-    Kept,
+    SavedModel,
     keep_again,
     keep_pieces,
-    open_kept,
+    open_model,
     tidy,
     write_pieces,
 )
@@ -37,9 +37,9 @@ from classmark.hierarchies.nodes import NOWHERE, fit_node, in_use
 from classmark.hierarchies.places import Lessons, Nodes, Places
 from classmark.problems import DamagedFolder, Mistake
 from classmark.progress import track
-from classmark.solvers.preference_sparse import bytes_in
 from classmark.sparse import Rows, keep_columns, with_constant
 from classmark.spreading import Spreader, spreader
+from classmark.validation import byte_size
 
 Weights = tuple[NDArray[np.uint32], Any, Array]  # features, weights, bias
 
@@ -98,9 +98,9 @@ def _together(
     nodes: Nodes, order: Sequence[int], settings: Settings
 ) -> Iterator[tuple[int, Piece]]:
     """Learn nodes in ``n_jobs`` threads; a node waits until its memory is free."""
-    room = bytes_in(settings.memory)
-    given = f"memory={settings.memory!r}"
-    plans = {at: plan(nodes, at, settings.base, room, given) for at in order}
+    room: float = byte_size(settings.memory)
+    limit = f"memory={settings.memory!r}"
+    plans = {at: plan(nodes, at, settings.base, room, limit) for at in order}
     waiting = list(reversed(order))
     running: dict[Future[Piece], int] = {}
     with ThreadPoolExecutor(settings.n_jobs) as threads:
@@ -128,8 +128,8 @@ class Plan(NamedTuple):
     sparse: bool
 
 
-def plan(nodes: Nodes, at: int, base: str, room: float, given: str) -> Plan:
-    """How a node learns within ``room``; ``given`` says in a message whose that is."""
+def plan(nodes: Nodes, at: int, base: str, room: float, limit: str) -> Plan:
+    """How a node learns within ``room``; ``limit`` names that limit in a message."""
     need = nodes.need(at, base)
     if need > room:
         need = nodes.need(at, base, m=nodes.features(at))
@@ -142,7 +142,7 @@ def plan(nodes: Nodes, at: int, base: str, room: float, given: str) -> Plan:
     if base == "svm":
         least, remedy = min(need, lean), "use fewer features, "
     raise Mistake(
-        f"{given}: the node {nodes.name(at)} with {nodes.daughters[at]} daughters "
+        f"{limit}: the node {nodes.name(at)} with {nodes.daughters[at]} daughters "
         f"needs about {least / 1e9:.2g} GB to learn: {remedy}or allow more"
     )
 
@@ -166,9 +166,13 @@ def _sparsely(rows: Rows, owners: Rows, C: float, tol: float) -> Weights:
     sizes = np.bincount(owners.columns, minlength=owners.width)
     some = np.flatnonzero(sizes)
     ranker = PreferenceRanker("dom", C, tol, memory="1B")
-    known = keep_columns(owners, some)
-    found: Any = ranker.fit(with_constant(compact, 1.0), known).weights_
-    parts: Any = (found.data, some[found.indices], found.indptr)
+    labels = keep_columns(owners, some)
+    learned_weights: Any = ranker.fit(with_constant(compact, 1.0), labels).weights_
+    parts: Any = (
+        learned_weights.data,
+        some[learned_weights.indices],
+        learned_weights.indptr,
+    )
     weights = csr_matrix(parts, shape=(len(features) + 1, owners.width))
     bias = np.where(sizes > 0, weights[-1].toarray().ravel(), NOWHERE)
     return features, weights[:-1], bias
@@ -191,7 +195,7 @@ class Lesson(NamedTuple):
     plan: Plan
 
 
-class Told(NamedTuple):
+class LearnedBatch(NamedTuple):
     """Inner nodes that have learned, and the seconds they took together."""
 
     nodes: list[int]
@@ -246,8 +250,8 @@ def learn_spread(
 ) -> None:
     """Let workers learn the nodes that are left, given the largest first."""
     machines.require_folder(done.folder)
-    room, given = _room(machines, nodes, settings)
-    plans = [Lesson(at, plan(nodes, at, settings.base, room, given)) for at in left]
+    room, limit = _room(machines, nodes, settings)
+    plans = [Lesson(at, plan(nodes, at, settings.base, room, limit)) for at in left]
     folder = done.folder.absolute()
     _save(nodes, folder / LESSONS)
     (folder / PIECES).mkdir(exist_ok=True)
@@ -273,12 +277,12 @@ def _save(nodes: Lessons, folder: Path) -> None:
 def _done(
     machines: Spreader, tasks: Sequence[Sequence[Lesson]], shared: Sequence[Any]
 ) -> Iterator[int]:
-    for _, told in machines.spread(learn_batch, tasks, shared):
-        LOG.debug("%d nodes in %.2f s", len(told.nodes), told.seconds)
-        yield from told.nodes
+    for _, batch in machines.spread(learn_batch, tasks, shared):
+        LOG.debug("%d nodes in %.2f s", len(batch.nodes), batch.seconds)
+        yield from batch.nodes
 
 
-def learn_batch(batch: Sequence[Lesson], room: Classroom) -> Told:
+def learn_batch(batch: Sequence[Lesson], room: Classroom) -> LearnedBatch:
     """Learn some nodes on a worker, and write what they have learned."""
     started, nodes, lessons = time.monotonic(), [n.at for n in batch], room.lessons()
 
@@ -296,7 +300,7 @@ def learn_batch(batch: Sequence[Lesson], room: Classroom) -> Told:
             "command; what is finished is kept",
             str(room.folder),
         ) from problem
-    return Told(nodes, time.monotonic() - started)
+    return LearnedBatch(nodes, time.monotonic() - started)
 
 
 def batches(
@@ -310,18 +314,18 @@ def batches(
     cells = nodes.values * nodes.daughters
     seconds = [EACH + PER_CELL[base] * float(cells[lesson.at]) for lesson in order]
     total = sum(seconds)
-    wanted = min(
+    target = min(
         max(LEAST, min(total / (MANY * workers), MOST)), total / (FEW * workers)
     )
-    found: list[list[Lesson]] = [[]]
+    tasks: list[list[Lesson]] = [[]]
     filled = 0.0
     for lesson, each in zip(order, seconds, strict=True):
-        if filled >= wanted:
-            found.append([])
+        if filled >= target:
+            tasks.append([])
             filled = 0.0
-        found[-1].append(lesson)
+        tasks[-1].append(lesson)
         filled += each
-    return found
+    return tasks
 
 
 def forget(folder: Path) -> None:
@@ -330,11 +334,11 @@ def forget(folder: Path) -> None:
 
 
 def _room(machines: Spreader, nodes: Lessons, settings: Settings) -> tuple[float, str]:
-    """What learning may take on a worker beside the documents, and who says so."""
-    asked, limit = bytes_in(settings.memory), machines.memory
+    """Bytes for learning on a worker beside the documents, and what limits them."""
+    requested, limit = byte_size(settings.memory), machines.memory
     free = USABLE * limit - FOOTPRINT - nodes.size_bytes
-    if not limit or asked <= free:
-        return asked, f"memory={settings.memory!r}"
+    if not limit or requested <= free:
+        return requested, f"memory={settings.memory!r}"
     return max(0.0, free), (
         f"workers of {limit / 1e9:.2g} GB, of which documents and library leave "
         f"{max(0.0, free) / 1e9:.2g} GB"
@@ -348,7 +352,7 @@ def trained_in(
     folder: Path,
     nodes: Nodes,
     settings: Settings,
-    kept: Callable[[Places, Trained, int], Kept],
+    to_model: Callable[[Places, Trained, int], SavedModel],
 ) -> Trained:
     """Go on with the training in a folder; in the end its model is there, mapped.
 
@@ -361,15 +365,15 @@ def trained_in(
         if not model.exists():
             _learn(nodes, settings, done)
             pieces = (done.piece(at) for at in range(len(nodes.shape)))
-            unmade = kept(nodes.places, UNTRAINED, width)
+            unmade = to_model(nodes.places, UNTRAINED, width)
             keep_pieces(model, unmade, nodes.shape, pieces)
         done.forget()
         forget(folder)
-        there = open_kept(model)
-        wanted = kept(nodes.places, there.trained, width)
-        if there.settings != wanted.settings:
-            keep_again(folder, wanted)
-            there = open_kept(model)
+        there = open_model(model)
+        current = to_model(nodes.places, there.trained, width)
+        if there.settings != current.settings:
+            keep_again(folder, current)
+            there = open_model(model)
     return there.trained
 
 

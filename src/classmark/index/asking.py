@@ -1,7 +1,8 @@
 """A query as people type it, answered: first the set it describes, then the ranking.
 
-With any model, a query of the language in ``classmark.index.language`` is answered by
-exactly the exhaustive ranking of its words, restricted to the documents it describes.
+With any model, a query of the language in ``classmark.index.query_language`` is
+answered by exactly the exhaustive ranking of its words, restricted to the documents it
+describes.
 """
 
 from __future__ import annotations
@@ -16,9 +17,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from classmark.arrays import Bools, Floats, Ints
-from classmark.index.boolean import Asked, Documents, documents_of, search_beliefs
-from classmark.index.feedback import Feedback, Found, expand, feedback_from, main_field
-from classmark.index.plans import Choice
+from classmark.index.boolean import (
+    Documents,
+    QueryContext,
+    documents_of,
+    search_beliefs,
+)
+from classmark.index.feedback import (
+    Feedback,
+    TopDocuments,
+    expand,
+    feedback_from,
+    main_field,
+)
+from classmark.index.plans import Choice, frozen
 from classmark.index.query_language import (
     FIELD,
     OPERATORS,
@@ -50,7 +62,7 @@ _MOST = 1 << 16
 
 
 class QueryTerms(dict[str, str]):
-    """The term of each word that was asked for, remembered; "" where there is none.
+    """A cache of the term of each query word; "" where the word has none.
 
     >>> QueryTerms(Analyzer()).of("The hives of bees")
     ['hive', 'bee']
@@ -67,13 +79,13 @@ class QueryTerms(dict[str, str]):
         return term
 
     def of(self, query: str) -> list[str]:
-        """Return what the analyzer returns for a text."""
-        found = _WORDS.findall(query.lower()) if query.isascii() else words(query)
-        return [term for word in found if (term := self[word])]
+        """Return the terms of a text, as the analyzer does."""
+        tokens = _WORDS.findall(query.lower()) if query.isascii() else words(query)
+        return [term for word in tokens if (term := self[word])]
 
 
 def warn_of_language(query: str, fields: Iterable[str]) -> None:
-    """Warn whoever gives a query of the language where a text is taken as it is."""
+    """Warn that operators in a query are read as words where a text is expected."""
     meant = next((f"{name}:" for name in FIELD.findall(query) if name in fields), "")
     if not meant and (operator := _OPERATOR.match(query)):
         meant = operator[0].strip()
@@ -86,23 +98,23 @@ def warn_of_language(query: str, fields: Iterable[str]) -> None:
 
 
 BOOLEAN, INQUERY = "boolean", "inquery"
-Wanted = Mapping[str, Mapping[str, float]]
+TermWeights = Mapping[str, Mapping[str, float]]
 
 
 class Askable(Protocol):
-    """What queries of the language are put to: an index, or a part of one."""
+    """An index, or a part of one, that can answer queries of the language."""
 
     @property
     def searcher(self) -> Searcher:
-        """What ranks."""
+        """The searcher that ranks."""
 
     @property
     def analyzer(self) -> Analyzer:
-        """What made the terms."""
+        """The analyzer that made the terms."""
 
     @property
     def has_positions(self) -> bool:
-        """Whether the places of tokens were kept."""
+        """Whether token positions are stored."""
 
     def field(self, name: str | None = None) -> StoredField:
         """Return a field, for reading."""
@@ -110,15 +122,16 @@ class Askable(Protocol):
 
 @dataclass(frozen=True)
 class Question:
-    """A query made ready: what each field is asked for, and who may be an answer.
+    """A query made ready: the terms of each field, and which items may be answers.
 
-    wanted : field → analysed term → weight;  members : which items the query describes,
-    shape (items,), or None where its words say it all;  choice : the model and its
-    parameters;  weights, prior : as ``Searcher.search`` takes them.
+    term_weights : field → analysed term → weight;  members : which items the query
+    describes, shape (items,), or None where all that have its words are described;
+    choice : the model and its parameters;  weights, prior : as ``Searcher.search``
+    takes them.
     """
 
     searcher: Searcher
-    wanted: Wanted
+    term_weights: TermWeights
     members: Bools | None
     choice: Choice
     weights: Weights = None
@@ -127,10 +140,10 @@ class Question:
     def answer(self, k: int = 10) -> list[Hit]:
         """Return the best ``k`` documents, best first; ties by document number."""
         model, parameters = self.choice
-        asked = list(self.wanted.values())
-        if self.members is None and all(each == asked[0] for each in asked):
+        queries = list(self.term_weights.values())
+        if self.members is None and all(each == queries[0] for each in queries):
             return self.searcher.search(
-                asked[0],
+                queries[0],
                 k,
                 model,
                 fields=self.weights,
@@ -140,65 +153,70 @@ class Question:
         return self.searcher.hits(*self._within(k))
 
     def terms(self) -> list[str]:
-        """Return all terms that are asked for, in any field."""
-        return list(dict.fromkeys(t for each in self.wanted.values() for t in each))
+        """Return all terms of the query, in any field."""
+        return list(
+            dict.fromkeys(t for each in self.term_weights.values() for t in each)
+        )
 
     def explain(self, item: int) -> Explanation:
         """Take the score of a document apart: each term's part, field by field."""
-        own = 0.0 if self.prior is None else float(self.prior.parts[item])
-        score, found = own, False
+        document_part = 0.0 if self.prior is None else float(self.prior.parts[item])
+        score, matched = document_part, False
         parts: list[Part] = []
         for name, _, weight in weighted_fields(self.searcher.fields, self.weights):
-            one = self.searcher.explain(
-                self.wanted[name],
+            explanation = self.searcher.explain(
+                self.term_weights[name],
                 item,
                 self.choice[0],
                 fields={name: weight},
                 prior=None,
                 **self.choice[1],
             )
-            parts += one.parts
-            score, own, found = score + one.score, own + one.own, found or one.found
-        return Explanation(score, tuple(parts), own, found)
+            parts += explanation.parts
+            score += explanation.score
+            document_part += explanation.own
+            matched = matched or explanation.found
+        return Explanation(score, tuple(parts), document_part, matched)
 
     def with_feedback(self, feedback: Feedback) -> Question:
-        """Return the question that its first answers make longer."""
+        """Return the question expanded by terms of its best documents."""
         hits = self.answer(feedback.documents)
-        found = Found(
+        top = TopDocuments(
             np.array([hit.number for hit in hits], np.int64),
             np.array([hit.score for hit in hits]),
             self.choice[0],
         )
-        field, asked = main_field(self.searcher.fields), in_any(self.wanted)
-        longer = expand(field, asked, found, feedback)
-        return replace(self, wanted=lengthened(self.wanted, longer))
+        field, query = main_field(self.searcher.fields), in_any(self.term_weights)
+        longer = expand(field, query, top, feedback)
+        return replace(self, term_weights=lengthened(self.term_weights, longer))
 
     def _within(self, k: int) -> tuple[Ints, Floats]:
         """Add every posting of every field, and keep the best of the members."""
+        from classmark.index.kernels_models import Final, Heap
         from classmark.index.kernels_search import accumulate
         from classmark.index.kernels_topk import select_all
 
         if k < 0:
             raise Mistake(f"k is {k}: give 0 or more")
         n_items = self.searcher.n_items
-        own, offset = np.zeros(n_items), 0.0
+        document_parts, offset = np.zeros(n_items), 0.0
         if self.prior is not None:
-            own += self.prior.parts
+            document_parts += self.prior.parts
         sums = np.full(n_items, -0.0)
         fields = self.searcher.fields
         for name, field, weight in weighted_fields(fields, self.weights):
-            asked = field.ask(self.wanted[name], self.choice, weight)
-            plan = asked.plan
-            accumulate(plan.model.code, plan.world, asked.terms, asked.data, sums)
-            offset += asked.offset
+            field_query = field.ask(self.term_weights[name], self.choice, weight)
+            plan = field_query.plan
+            accumulate(field_query.scoring, sums)
+            offset += field_query.offset
             if plan.model.has_document_part:
-                own += asked.scale * plan.extra
+                document_parts += field_query.scale * plan.ready.extra
         alive = next(iter(fields.values())).alive
-        members = alive if self.members is None else self.members
+        members = alive if self.members is None else frozen(self.members, np.bool_)
         size = min(k, n_items)
         items, scores = np.empty(size, np.int64), np.empty(size)
-        rule = (members, own, 1.0, offset)
-        n = select_all(sums, False, rule, items, scores)
+        final = Final(members, document_parts, 1.0, offset)
+        n = select_all(sums, False, final, Heap(items, scores))
         return items[:n], scores[:n]
 
 
@@ -215,13 +233,13 @@ def ask(
     if model == BOOLEAN:
         if options:
             raise Mistake(f"boolean takes no {', '.join(options)}: it does not rank")
-        return _described(index, documents_of(asked_of(index, query), tree), k)
+        return _described(index, documents_of(context_of(index, query), tree), k)
     if isinstance(tree, Belief):
         if model not in (None, INQUERY) or options:
             raise MalformedQuery(
                 query, tree.at, "an #operator ranks by beliefs: name no other model"
             )
-        return search_beliefs(index.searcher, asked_of(index, query), tree, k)
+        return search_beliefs(index.searcher, context_of(index, query), tree, k)
     return question(index, query, model, **options).answer(k)
 
 
@@ -240,59 +258,59 @@ def question(
     fields : the weight of each field;  prior : what is added to each document's score;
     feedback : "rocchio", "rm3" or "information", or one with its parameters.
     """
-    asked, tree = asked_of(index, query), parse(query)
-    wanted, members = wanted_of(asked, tree), None
+    context, tree = context_of(index, query), parse(query)
+    term_weights, members = term_weights_of(context, tree), None
     if tree is not None and not _is_plain(tree):
         members = np.zeros(index.searcher.n_items, np.bool_)
-        members[documents_of(asked, tree)] = True
+        members[documents_of(context, tree)] = True
     choice = (model or "bm25", parameters)
-    made = Question(index.searcher, wanted, members, choice, fields, prior)
+    original = Question(index.searcher, term_weights, members, choice, fields, prior)
     if feedback is None:
-        return made
-    return made.with_feedback(feedback_from(feedback))
+        return original
+    return original.with_feedback(feedback_from(feedback))
 
 
-def wanted_of(asked: Asked, tree: Node | None) -> Wanted:
-    """Return how much each field is asked for each term that is not negated."""
-    wanted: dict[str, dict[str, float]] = {name: {} for name in asked.fields}
-    for leaf in () if tree is None else _positive(asked, tree):
-        for name in asked.within(leaf):
-            for term, _ in asked.terms(leaf):
-                wanted[name][term] = wanted[name].get(term, 0.0) + 1.0
-    return wanted
+def term_weights_of(context: QueryContext, tree: Node | None) -> TermWeights:
+    """Return the weight of each term that is not negated, field by field."""
+    weights: dict[str, dict[str, float]] = {name: {} for name in context.fields}
+    for leaf in () if tree is None else _positive(context, tree):
+        for name in context.within(leaf):
+            for term, _ in context.terms(leaf):
+                weights[name][term] = weights[name].get(term, 0.0) + 1.0
+    return weights
 
 
-def in_any(wanted: Wanted) -> dict[str, float]:
-    """Return how much each term is asked for in any field, at most."""
-    terms = dict.fromkeys(term for each in wanted.values() for term in each)
-    return {t: max(each.get(t, 0.0) for each in wanted.values()) for t in terms}
+def in_any(weights: TermWeights) -> dict[str, float]:
+    """Return the largest weight of each term over all fields."""
+    terms = dict.fromkeys(term for each in weights.values() for term in each)
+    return {t: max(each.get(t, 0.0) for each in weights.values()) for t in terms}
 
 
-def lengthened(wanted: Wanted, longer: Mapping[str, float]) -> Wanted:
-    """Return what is wanted after feedback: new terms are wanted in every field."""
-    asked = in_any(wanted)
+def lengthened(weights: TermWeights, longer: Mapping[str, float]) -> TermWeights:
+    """Return the weights after feedback; new terms get theirs in every field."""
+    original_terms = in_any(weights)
     return {
-        name: {t: w for t, w in longer.items() if t in each or t not in asked}
-        for name, each in wanted.items()
+        name: {t: w for t, w in longer.items() if t in each or t not in original_terms}
+        for name, each in weights.items()
     }
 
 
-def asked_of(index: Askable, query: str) -> Asked:
-    """Return what a query is asked of."""
-    fields = {name: known.field for name, known in index.searcher.fields.items()}
+def context_of(index: Askable, query: str) -> QueryContext:
+    """Return the fields, analyzer and positions that a query is evaluated with."""
+    fields = {name: prepared.field for name, prepared in index.searcher.fields.items()}
     places = None
     if index.has_positions:
 
         def places(name: str, number: int) -> Any:
             return index.field(name).places(number)
 
-    return Asked(query, fields, index.analyzer, places)
+    return QueryContext(query, fields, index.analyzer, places)
 
 
-def _described(index: Askable, found: Documents, k: int) -> list[Hit]:
+def _described(index: Askable, documents: Documents, k: int) -> list[Hit]:
     if k < 0:
         raise Mistake(f"k is {k}: give 0 or more")
-    first = found[:k].astype(np.int64)
+    first = documents[:k].astype(np.int64)
     return index.searcher.hits(first, np.ones(len(first)))
 
 
@@ -304,24 +322,24 @@ def _is_plain(node: Node) -> bool:
 
 
 def _positive(
-    asked: Asked, node: Node, *, wanted: bool = True
+    context: QueryContext, node: Node, *, positive: bool = True
 ) -> Iterator[Word | Phrase]:
     """Yield the words and phrases that are not negated, in order."""
     if isinstance(node, Word | Phrase):
-        if wanted:
+        if positive:
             yield node
     elif isinstance(node, Not):
-        yield from _positive(asked, node.part, wanted=not wanted)
+        yield from _positive(context, node.part, positive=not positive)
     elif isinstance(node, And | Or):
         for part in node.parts:
-            yield from _positive(asked, part, wanted=wanted)
+            yield from _positive(context, part, positive=positive)
     elif isinstance(node, Group):
         for clause in node.clauses:
-            inside = wanted != (clause.sign == "-")
-            yield from _positive(asked, clause.part, wanted=inside)
+            inside = positive != (clause.sign == "-")
+            yield from _positive(context, clause.part, positive=inside)
     else:
         raise MalformedQuery(
-            asked.query,
+            context.query,
             node.at,
             f"#{node.name} stands among other parts: let one #operator hold them all",
         )
@@ -423,8 +441,8 @@ class Answering(ABC):
         """Return what ``search`` does for each of many queries."""
         if model == "boolean" or len(self.fields) > 1 or "prior" in options:
             return [self.search(query, k, model, **options) for query in queries]
-        asked = [self.terms(query) for query in queries]
-        return self.searcher.search_many(asked, k, model, **options)
+        terms_by_query = [self.terms(query) for query in queries]
+        return self.searcher.search_many(terms_by_query, k, model, **options)
 
     def search_vector(
         self, weights: Mapping[str, float], k: int = 10, *, every: bool = False

@@ -1,13 +1,13 @@
 """Which documents does a query describe? Exact sets, and Inquery's beliefs.
 
 A word stands for the documents that have all its terms (most words have one) in one of
-the fields asked for; a phrase for those that have its words side by side, stop words
+the fields searched; a phrase for those that have its words side by side, stop words
 counting as any word. A list of parts: the documents in all that must be there, else in
 any that may, less those that must not. Words that are no terms say nothing.
 
 A term's belief in an item is 0.4 + 0.6 · tf/(tf + 0.5 + 1.5 length/average) · ln((N +
 ½)/df)/ln(N + 1), and 0.4 where it does not occur [TurtleCroft91]; a word's is the mean
-over its terms and the fields it is asked of. Operators join the beliefs p of their n
+over its terms and the fields searched. Operators join the beliefs p of their n
 parts: #not 1 − p, #and Π p, #or 1 − Π (1 − p), #sum the mean, #wsum the weighted mean,
 #max the largest, #combine (Π p)^(1/n). Exhaustive.
 """
@@ -65,8 +65,8 @@ class Placed(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A query and what it is asked of: fields by name, and how words become terms.
+class QueryContext:
+    """A query, the fields it is evaluated on by name, and how words become terms.
 
     places : the positions of a term, by field and the term's number; None: not kept.
     """
@@ -77,16 +77,16 @@ class Asked:
     places: Callable[[str, int], Placed] | None = None
 
     def within(self, node: Word | Phrase) -> Mapping[str, Field]:
-        """Return the fields that a word or phrase is asked of."""
+        """Return the fields in which a word or phrase is looked up."""
         if not node.field:
             self._require_more(node)
             return self.fields
         if node.field not in self.fields:
-            known = ", ".join(self.fields)
+            names = ", ".join(self.fields)
             raise MalformedQuery(
                 self.query,
                 node.at,
-                f"there is no field {node.field!r}: use {known}, or put the text in "
+                f"there is no field {node.field!r}: use {names}, or put the text in "
                 "quotation marks",
             )
         return {node.field: self.fields[node.field]}
@@ -104,8 +104,8 @@ class Asked:
 
     def terms(self, node: Word | Phrase) -> list[tuple[str, int]]:
         """Return the terms of a word or phrase, each with its place in it."""
-        found = self.analyzer.terms(words(node.text))
-        return [(term, place) for place, term in enumerate(found) if term]
+        terms = self.analyzer.terms(words(node.text))
+        return [(term, place) for place, term in enumerate(terms) if term]
 
     def living(self) -> Documents:
         """Return all documents that are not deleted."""
@@ -115,51 +115,53 @@ class Asked:
         return np.flatnonzero(field.alive).astype(np.uint32)
 
 
-def documents_of(asked: Asked, tree: Node | None) -> Documents:
+def documents_of(context: QueryContext, tree: Node | None) -> Documents:
     """Return the documents a query describes, in order; none where it says nothing."""
-    found = None if tree is None else _set(asked, tree)
-    return np.empty(0, np.uint32) if found is None else found
+    documents = None if tree is None else _set(context, tree)
+    return np.empty(0, np.uint32) if documents is None else documents
 
 
-def _set(asked: Asked, node: Node) -> Documents | None:
+def _set(context: QueryContext, node: Node) -> Documents | None:
     """Return a node's documents; None where it says nothing."""
     if isinstance(node, Word):
-        return _of_word(asked, node)
+        return _of_word(context, node)
     if isinstance(node, Phrase):
-        return _of_phrase(asked, node)
+        return _of_phrase(context, node)
     if isinstance(node, Not):
-        inner = _set(asked, node.part)
-        return None if inner is None else _without(asked.living(), inner)
+        inner = _set(context, node.part)
+        return None if inner is None else _without(context.living(), inner)
     if isinstance(node, Group):
-        return _of_group(asked, node.clauses)
+        return _of_group(context, node.clauses)
     if isinstance(node, Belief):
         raise MalformedQuery(
-            asked.query,
+            context.query,
             node.at,
             f"#{node.name} does not make a set: let one #operator hold the whole query",
         )
-    return _joined(asked, node.parts, _both if isinstance(node, And) else _either)
+    return _joined(context, node.parts, _both if isinstance(node, And) else _either)
 
 
-def _of_group(asked: Asked, clauses: tuple[Clause, ...]) -> Documents | None:
+def _of_group(context: QueryContext, clauses: tuple[Clause, ...]) -> Documents | None:
     parts: dict[str, list[Node]] = {"+": [], "": [], "-": []}
     for clause in clauses:
         parts[clause.sign].append(clause.part)
-    found = _joined(asked, parts["+"], _both)
-    if found is None:
-        found = _joined(asked, parts[""], _either)
-    gone = _joined(asked, parts["-"], _either)
+    documents = _joined(context, parts["+"], _both)
+    if documents is None:
+        documents = _joined(context, parts[""], _either)
+    gone = _joined(context, parts["-"], _either)
     if gone is None:
-        return found
-    return _without(asked.living() if found is None else found, gone)
+        return documents
+    return _without(context.living() if documents is None else documents, gone)
 
 
 def _joined(
-    asked: Asked,
+    context: QueryContext,
     parts: Iterable[Node],
     join: Callable[[Documents, Documents], Documents],
 ) -> Documents | None:
-    sets = [found for part in parts if (found := _set(asked, part)) is not None]
+    sets = [
+        documents for part in parts if (documents := _set(context, part)) is not None
+    ]
     if not sets:
         return None
     if join is _both:
@@ -167,9 +169,9 @@ def _joined(
     return reduce(join, sets)
 
 
-def _of_word(asked: Asked, node: Word) -> Documents | None:
-    within = asked.within(node)
-    terms = [term for term, _ in asked.terms(node)]
+def _of_word(context: QueryContext, node: Word) -> Documents | None:
+    within = context.within(node)
+    terms = [term for term, _ in context.terms(node)]
     if not terms:
         return None
     return reduce(_either, [_with_all(field, terms) for field in within.values()])
@@ -178,42 +180,44 @@ def _of_word(asked: Asked, node: Word) -> Documents | None:
 def _with_all(field: Field, terms: list[str]) -> Documents:
     """Return the living documents that have all the terms in a field."""
     numbers = [field.number(term) for term in dict.fromkeys(terms)]
-    known = [number for number in numbers if number is not None]
-    if len(known) < len(numbers):
+    term_numbers = [number for number in numbers if number is not None]
+    if len(term_numbers) < len(numbers):
         return np.empty(0, np.uint32)
-    lists = field.lists(np.array(known, np.int64))
+    lists = field.lists(np.array(term_numbers, np.int64))
     bounds = zip(lists.begins.tolist(), lists.ends.tolist(), strict=True)
     sets = sorted((lists.items[low:high] for low, high in bounds), key=len)
-    found = reduce(_both, sets)
-    return found if field.alive is None else found[field.alive[found]]
+    documents = reduce(_both, sets)
+    return documents if field.alive is None else documents[field.alive[documents]]
 
 
-def _of_phrase(asked: Asked, node: Phrase) -> Documents | None:
-    within = asked.within(node)
-    terms = asked.terms(node)
+def _of_phrase(context: QueryContext, node: Phrase) -> Documents | None:
+    within = context.within(node)
+    terms = context.terms(node)
     if not terms:
         return None
-    if len(terms) > 1 and asked.places is None:
+    if len(terms) > 1 and context.places is None:
         raise MalformedQuery(
-            asked.query,
+            context.query,
             node.at,
             "a phrase needs the places of words, which this index was built without: "
             "build it with positions (classmark index --positions), or leave the "
             "quotation marks out",
         )
-    found = [_side_by_side(asked, name, terms) for name in within]
-    return reduce(_either, found)
+    sets = [_side_by_side(context, name, terms) for name in within]
+    return reduce(_either, sets)
 
 
-def _side_by_side(asked: Asked, name: str, terms: list[tuple[str, int]]) -> Documents:
-    """Return the documents with a place from which all terms stand as asked."""
-    field = asked.fields[name]
+def _side_by_side(
+    context: QueryContext, name: str, terms: list[tuple[str, int]]
+) -> Documents:
+    """Return the documents in which all terms stand at their offsets from one place."""
+    field = context.fields[name]
     candidates = _with_all(field, [term for term, _ in terms])
-    if len(terms) == 1 or not len(candidates) or asked.places is None:
+    if len(terms) == 1 or not len(candidates) or context.places is None:
         return candidates
     furthest = terms[-1][1]
     starts = [
-        _starts(asked.places(name, number), furthest - offset)
+        _starts(context.places(name, number), furthest - offset)
         for term, offset in terms
         if (number := field.number(term)) is not None
     ]
@@ -253,51 +257,53 @@ DEFAULT = 0.4
 
 
 def search_beliefs(
-    searcher: Searcher, asked: Asked, tree: Belief, k: int = 10
+    searcher: Searcher, context: QueryContext, tree: Belief, k: int = 10
 ) -> list[Hit]:
     """Return the best ``k`` items that have any of the tree's words, by belief."""
+    from classmark.index.kernels_models import Final, Heap
     from classmark.index.kernels_topk import select_all
 
     if k < 0:
         raise Mistake(f"k is {k}: give 0 or more")
-    found = np.zeros(searcher.n_items, np.bool_)
-    beliefs = _believe(searcher, asked, tree, found)
+    matched = np.zeros(searcher.n_items, np.bool_)
+    beliefs = _believe(searcher, context, tree, matched)
     if beliefs is None:
         return []
     size = min(k, searcher.n_items)
     items, best = np.empty(size, np.int64), np.empty(size)
     alive = next(iter(searcher.fields.values())).alive
-    rule = (alive, np.empty(0), 1.0, 0.0)
-    n = select_all(np.where(found, beliefs, -0.0), False, rule, items, best)
+    final, heap = Final(alive, np.empty(0), 1.0, 0.0), Heap(items, best)
+    n = select_all(np.where(matched, beliefs, -0.0), False, final, heap)
     return searcher.hits(items[:n], best[:n])
 
 
 def _believe(
-    searcher: Searcher, asked: Asked, node: Node, found: Bools
+    searcher: Searcher, context: QueryContext, node: Node, matched: Bools
 ) -> Floats | None:
-    """Return every item's belief, None where nothing is said; note where words are."""
+    """Return every item's belief, None without terms; mark the items that have them."""
     if isinstance(node, Word):
-        fields = [searcher.fields[name] for name in asked.within(node)]
-        terms = [term for term, _ in asked.terms(node)]
-        parts = [_of_term(field, term, found) for field in fields for term in terms]
+        fields = [searcher.fields[name] for name in context.within(node)]
+        terms = [term for term, _ in context.terms(node)]
+        parts = [_of_term(field, term, matched) for field in fields for term in terms]
         return reduce(np.add, parts) / len(parts) if parts else None
     if not isinstance(node, Belief):
         raise Mistake(f"{node} cannot stand within an operator: give words")
     weights = node.weights or (1.0,) * len(node.parts)
-    said = [_believe(searcher, asked, part, found) for part in node.parts]
-    pairs = [(w, p) for w, p in zip(weights, said, strict=True) if p is not None]
-    kept = [w for w, _ in pairs]
-    return _combined(node.name, [p for _, p in pairs], kept) if sum(kept) else None
+    beliefs = [_believe(searcher, context, part, matched) for part in node.parts]
+    pairs = [(w, p) for w, p in zip(weights, beliefs, strict=True) if p is not None]
+    part_weights = [w for w, _ in pairs]
+    if not sum(part_weights):
+        return None
+    return _combined(node.name, [p for _, p in pairs], part_weights)
 
 
-def _of_term(field: Prepared, term: str, found: Bools) -> Floats:
-    from classmark.index.kernels_models import INQUERY
+def _of_term(field: Prepared, term: str, matched: Bools) -> Floats:
     from classmark.index.kernels_search import accumulate
 
-    asked = field.ask([term], ("inquery", {}))
+    field_query = field.ask([term], ("inquery", {}))
     gained = np.full(field.field.n_items, -0.0)
-    accumulate(INQUERY, asked.plan.world, asked.terms, asked.data, gained)
-    found |= ~np.signbit(gained)
+    accumulate(field_query.scoring, gained)
+    matched |= ~np.signbit(gained)
     return gained + DEFAULT
 
 

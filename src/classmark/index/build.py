@@ -6,7 +6,6 @@ are merged in the end [Manning08]. Within a block the sort is a counting sort.
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
@@ -92,13 +91,13 @@ def _parts(document: Given, row: int) -> tuple[Any, Mapping[str, Any]]:
 def batches(stream: Iterable[Entry], size: int) -> Iterator[list[Entry]]:
     """Group documents so that each group has about so many characters."""
     batch: list[Entry] = []
-    held = 0
+    characters = 0
     for entry in stream:
         batch.append(entry)
-        held += entry.size() + 64
-        if held >= size:
+        characters += entry.size() + 64
+        if characters >= size:
             yield batch
-            batch, held = [], 0
+            batch, characters = [], 0
     if batch:
         yield batch
 
@@ -179,21 +178,21 @@ def _inverted(
             ends,
             postings,
         )
-    found = Inverted(terms.blob, postings, begins, ends)
+    inverted = Inverted(terms.blob, postings, begins, ends)
     if positions:
-        return _placed(chunks, terms, found), lengths
+        return _placed(chunks, terms, inverted), lengths
     chunks.clear()
-    return found, lengths
+    return inverted, lengths
 
 
 def _placed(
-    chunks: list[tuple[int, Chunk]], terms: _Terms, found: Inverted
+    chunks: list[tuple[int, Chunk]], terms: _Terms, inverted: Inverted
 ) -> Inverted:
     """Add the places, of which there are as many as entries."""
     from classmark.index.kernels_postings import scatter_places
 
-    bounds = found.begins
-    gaps = zeros(len(found.postings), np.uint32)
+    bounds = inverted.begins
+    gaps = zeros(len(inverted.postings), np.uint32)
     ends = bounds.copy()
     seen = np.full((terms.width, 2), -1, np.int64)
     for first, chunk in chunks:
@@ -201,7 +200,7 @@ def _placed(
             chunk.starts, chunk.columns, terms.of_token, first, seen, ends, gaps
         )
     chunks.clear()
-    return found._replace(gaps=gaps, gap_begins=bounds, gap_ends=ends)
+    return inverted._replace(gaps=gaps, gap_begins=bounds, gap_ends=ends)
 
 
 class Block:
@@ -229,8 +228,8 @@ class Block:
 
     def memory(self) -> int:
         """Return about how many bytes the block takes at its peak, when inverted."""
-        held = sum(field.memory() for field in self._fields.values())
-        return held + _PER_DOCUMENT * len(self._ids)
+        field_bytes = sum(field.memory() for field in self._fields.values())
+        return field_bytes + _PER_DOCUMENT * len(self._ids)
 
     def write(self, folder: Path) -> None:
         """Invert the block and write it as a segment."""
@@ -262,28 +261,6 @@ class Block:
 _BESIDE = 14 << 20
 _LEAST = 32 << 20
 _LARGEST_BATCH = 8 << 20
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", re.IGNORECASE)
-
-
-def bytes_of(memory: str | int) -> int:
-    """Read an amount of memory.
-
-    >>> bytes_of("64MB"), bytes_of("0.5 GiB"), bytes_of(100_000_000)
-    (64000000, 536870912, 100000000)
-    """
-    if isinstance(memory, int) and not isinstance(memory, bool):
-        size = memory
-    else:
-        match = _SIZE.fullmatch(memory) if isinstance(memory, str) else None
-        if match is None:
-            raise Mistake(f"memory is {memory!r}: give for instance '512MB' or '2GB'")
-        unit = _UNITS[match[2].upper()]
-        binary = 1024 ** list(_UNITS).index(match[2].upper())
-        size = int(float(match[1]) * (binary if match[3] else unit))
-    if size < 0:
-        raise Mistake(f"memory is {memory!r}: give for instance '512MB' or '2GB'")
-    return size
 
 
 @dataclass(frozen=True, slots=True)

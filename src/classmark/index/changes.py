@@ -29,13 +29,14 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from classmark.arrays import Bools
-from classmark.index.build import Entry, Given, Setup, build_segment, bytes_of, entries
+from classmark.index.build import Entry, Given, Setup, build_segment, entries
 from classmark.index.merge import Part, merge_segments
 from classmark.index.segment import Segment
 from classmark.index.snapshot import Lock, Snapshot, commit, new_segment, open_snapshot
 from classmark.problems import Mistake
 from classmark.storage import Generations
 from classmark.text.analyzer import Analyzer
+from classmark.validation import byte_size
 
 FANOUT = 8
 #: Texts wait in memory until they take this share of what there is.
@@ -86,11 +87,11 @@ class Changes:
 
     def delete(self, ids: Iterable[str]) -> None:
         """Delete documents; an unknown id is refused before anything is done."""
-        wanted = list(dict.fromkeys(ids))
-        for name in wanted:
+        unique_ids = list(dict.fromkeys(ids))
+        for name in unique_ids:
             if name not in self.waiting and self._find(name) is None:
                 raise Mistake(f"document {name!r} is not there: nothing was deleted")
-        for name in wanted:
+        for name in unique_ids:
             self._remove(name)
 
     def merge(self) -> None:
@@ -110,8 +111,8 @@ class Changes:
         if tidy is not None:
             self.parts = tidy(self.parts)
         self.parts = [part for part in self.parts if part.kept()]
-        while tidy is None and (found := to_merge(self.parts)) is not None:
-            self._merge(found)
+        while tidy is None and (span := to_merge(self.parts)) is not None:
+            self._merge(span)
         snapshot = commit(self.path, self.parts, self.base.settings)
         self.discard()
         return snapshot
@@ -139,10 +140,10 @@ class Changes:
         """Delete a document if it is there."""
         if self.waiting.pop(name, None) is not None:
             return
-        found = self._find(name)
-        if found is None:
+        place = self._find(name)
+        if place is None:
             return
-        at, number = found
+        at, number = place
         segment, alive = self.parts[at]
         if alive is None:
             alive = np.ones(segment.n_items, np.bool_)
@@ -220,11 +221,11 @@ class MergingFailed(Mistake):
 
 
 class _Stopped(Exception):
-    """The merging is not wanted any more."""
+    """The merging was cancelled."""
 
 
 class Merged(NamedTuple):
-    """A segment made of others: those, as they were; and the lock of its folder."""
+    """A merged segment, its sources as they were, and the lock of its folder."""
 
     sources: tuple[Part, ...]
     segment: Segment
@@ -235,11 +236,11 @@ class Merged(NamedTuple):
 
         Some may be missing: a commit leaves segments out that are deleted altogether.
         """
-        wanted = {id(part.segment) for part in self.sources}
-        found = [at for at, part in enumerate(parts) if id(part.segment) in wanted]
-        if not found or found[-1] - found[0] >= len(found):
+        sources = {id(part.segment) for part in self.sources}
+        places = [at for at, part in enumerate(parts) if id(part.segment) in sources]
+        if not places or places[-1] - places[0] >= len(places):
             return None
-        return slice(found[0], found[-1] + 1)
+        return slice(places[0], places[-1] + 1)
 
     def marked(self, now: Sequence[Part]) -> Part:
         """Return it with the documents marked that its sources have lost since."""
@@ -307,7 +308,7 @@ class Merger:
             ) from problem
 
     def publish(self) -> None:
-        """Put what is merged in service, if nobody has changes under way."""
+        """Put the merged segment in service, if nobody has changes under way."""
         with self.mutex:
             if self._merged is None or not self.may_publish:
                 return
@@ -328,7 +329,7 @@ class Merger:
                 lock.free()
 
     def taken_up(self, parts: list[Part]) -> list[Part]:
-        """Return segments with what was merged in the place of its sources."""
+        """Return the segments with the merged one in the place of its sources."""
         merged = self._merged
         at = None if merged is None else merged.place_in(parts)
         if merged is None or at is None:
@@ -349,13 +350,13 @@ class Merger:
             self._problem, self._is_busy = problem, False
 
     def _next(self) -> tuple[Part, ...]:
-        """Return what to merge; where there is nothing, the thread has ended."""
+        """Return the segments to merge; if there are none, the thread has ended."""
         with self.mutex:
-            found = to_merge(self.newest.parts)
-            if found is None or self._merged is not None:
+            span = to_merge(self.newest.parts)
+            if span is None or self._merged is not None:
                 self._is_busy = False
                 return ()
-            return self.newest.parts[found]
+            return self.newest.parts[span]
 
     def _merge(self, sources: tuple[Part, ...]) -> None:
         with self.mutex:
@@ -386,7 +387,7 @@ class Merger:
             raise _Stopped
 
     def _forget(self) -> None:
-        """Throw away what was merged."""
+        """Discard the merged segment."""
         if self._merged is not None:
             shutil.rmtree(self._merged.segment.folder)
             self._merged.lock.free()
@@ -430,7 +431,7 @@ class Changeable(ABC):
         if merging not in MERGING:
             raise Mistake(f"merging is {merging!r}: use one of {', '.join(MERGING)}")
         self.path, self.merging, self._memory = path, merging, memory
-        self._room = max(memory, bytes_of("64MB"))
+        self._room = max(memory, byte_size("64MB"))
         self._changes: Changes | None = None
         self._merger = Merger(path, snapshot, self._room // 4)
         self._is_closed = False

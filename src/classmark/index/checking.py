@@ -1,4 +1,4 @@
-"""Is an index on disk what it should be, to the last byte?"""
+"""Check an index on disk, to the last byte."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REMEDY = "restore the index from a backup, or build it again"
 
 
 class Checked(NamedTuple):
-    """What was read, and found in order."""
+    """How much was read, all of it intact."""
 
     documents: int
     segments: int
@@ -40,10 +40,10 @@ def check(path: Path) -> Checked:
     postings = 0
     for part, lost in zip(snapshot.parts, snapshot.lost, strict=True):
         postings += _check_segment(part.segment)
-        found = lost_by(part)
-        for name in found:
+        recomputed = lost_by(part)
+        for name in recomputed:
             for key, was, now in zip(
-                found[name]._fields, lost[name], found[name], strict=True
+                recomputed[name]._fields, lost[name], recomputed[name], strict=True
             ):
                 _require(
                     np.array_equal(was, now), part.segment, f"lost {key} of {name}"
@@ -52,8 +52,8 @@ def check(path: Path) -> Checked:
     folders = [path / f"{snapshot.number:06d}"]
     folders += [part.segment.folder for part in snapshot.parts]
     size = sum(f.stat().st_size for folder in folders for f in folder.iterdir())
-    kept = sum(part.kept() for part in snapshot.parts)
-    return Checked(kept, len(snapshot.parts), postings, size)
+    n_alive = sum(part.kept() for part in snapshot.parts)
+    return Checked(n_alive, len(snapshot.parts), postings, size)
 
 
 def _check_segment(segment: Segment) -> int:
@@ -133,6 +133,6 @@ def living_ids(part: Part) -> list[str]:
     return [part.segment.ids[int(number)] for number in np.flatnonzero(alive)]
 
 
-def _require(holds: bool, segment: Segment, what: str) -> None:
+def _require(holds: bool, segment: Segment, subject: str) -> None:
     if not holds:
-        raise DamagedFolder(f"{segment.folder}: {what} do not agree: {_REMEDY}")
+        raise DamagedFolder(f"{segment.folder}: {subject} do not agree: {_REMEDY}")

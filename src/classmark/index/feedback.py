@@ -43,22 +43,22 @@ def terms_of(field: Field, items: Sequence[int] | NDArray[np.integer]) -> Postin
     """
     from classmark.index.kernels_postings import gather
 
-    wanted = np.unique(np.asarray(items, np.int64))
-    if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < field.n_items:
+    distinct = np.unique(np.asarray(items, np.int64))
+    if len(distinct) and not 0 <= distinct[0] <= distinct[-1] < field.n_items:
         raise Mistake(f"items: give numbers from 0 to {field.n_items - 1}")
     slots = np.zeros(field.n_items, np.uint32)
-    slots[wanted] = np.arange(1, len(wanted) + 1)
-    room = int(np.asarray(field.lengths)[wanted].sum(dtype=np.int64))
+    slots[distinct] = np.arange(1, len(distinct) + 1)
+    room = int(np.asarray(field.lengths)[distinct].sum(dtype=np.int64))
     out, n = np.empty((room, 3), np.int64), 0
-    sorted_items = frozen(wanted.astype(np.uint32), np.uint32)
+    sorted_items = frozen(distinct.astype(np.uint32), np.uint32)
     for first in range(0, field.n_terms, STRIDE):
         last = min(first + STRIDE, field.n_terms)
         lists = frozen_lists(field.lists(np.arange(first, last, dtype=np.int64)))
         n = gather(first, *lists, sorted_items, frozen(slots, np.uint32), out, n)
-    found = out[:n]
-    order = np.lexsort((found[:, 1], found[:, 0]))
-    slot, terms, counts = found[order].T
-    return Postings(wanted[slot], terms, counts)
+    rows = out[:n]
+    order = np.lexsort((rows[:, 1], rows[:, 0]))
+    slot, terms, counts = rows[order].T
+    return Postings(distinct[slot], terms, counts)
 
 
 Weights = dict[int, float]
@@ -66,7 +66,7 @@ LIKELIHOODS = ("jm", "dirichlet", "kl")  # models whose scores are logarithms
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TopDocuments:
     """The first documents of a query: their numbers and scores, best first."""
 
     items: Ints
@@ -91,14 +91,14 @@ class Rocchio:
         _check(self)
 
     def expand(
-        self, field: Prepared, query: Mapping[int, float], found: Found
+        self, field: Prepared, query: Mapping[int, float], top: TopDocuments
     ) -> Weights:
         """Return the weights of the longer query, by term number."""
-        postings = terms_of(field.field, found.items)
+        postings = terms_of(field.field, top.items)
         idf = field.idf
         parts = postings.counts * idf[postings.terms]
         parts *= field.inverse_norms[postings.items]
-        mean = _summed(postings.terms, parts / len(found.items))
+        mean = _summed(postings.terms, parts / len(top.items))
         old = {term: weight * idf[term] for term, weight in query.items()}
         norm = np.sqrt(sum(weight * weight for weight in old.values()))
         longer = {term: self.alpha * old[term] / norm for term in old}
@@ -126,17 +126,17 @@ class RM3:
             raise Mistake(f"original of rm3 is {self.original}: give 0 to 1")
 
     def expand(
-        self, field: Prepared, query: Mapping[int, float], found: Found
+        self, field: Prepared, query: Mapping[int, float], top: TopDocuments
     ) -> Weights:
         """Return the weights of the longer query, by term number."""
-        postings = terms_of(field.field, found.items)
+        postings = terms_of(field.field, top.items)
         shares = postings.counts / field.lengths[postings.items]
-        chance = dict(zip(found.items.tolist(), _likely(found, query), strict=True))
+        chance = dict(zip(top.items.tolist(), _likely(top, query), strict=True))
         shares = shares * np.array([chance[item] for item in postings.items.tolist()])
-        kept = _best(_summed(postings.terms, shares), self.terms, {})
-        mass, total = sum(share for _, share in kept), sum(query.values())
+        best = _best(_summed(postings.terms, shares), self.terms, {})
+        mass, total = sum(share for _, share in best), sum(query.values())
         longer = {t: self.original * weight / total for t, weight in query.items()}
-        for term, share in kept:
+        for term, share in best:
             longer[term] = longer.get(term, 0.0) + (1 - self.original) * share / mass
         return longer
 
@@ -161,25 +161,25 @@ class Information:
             raise Mistake(f"model of information is {self.model!r}: give 'lgd', 'spl'")
 
     def expand(
-        self, field: Prepared, query: Mapping[int, float], found: Found
+        self, field: Prepared, query: Mapping[int, float], top: TopDocuments
     ) -> Weights:
         """Return the weights of the longer query, by term number."""
         from classmark.index.kernels_postings import inform
 
-        postings = terms_of(field.field, found.items)
+        postings = terms_of(field.field, top.items)
         numbers, places = np.unique(postings.terms, return_inverse=True)
         names = [field.field.term(number) for number in numbers.tolist()]
-        asked = field.ask(dict.fromkeys(names, 1.0), (self.model, {"c": self.c}))
-        order = np.argsort(asked.query.numbers)  # a short query has its own
-        a, b = (values[order] for values in asked.terms[1:])
-        given, x, parts = asked.plan, asked.data[2], np.zeros(len(numbers))
+        field_query = field.ask(dict.fromkeys(names, 1.0), (self.model, {"c": self.c}))
+        order = np.argsort(field_query.query.numbers)  # a short query has its own
+        code, world, x, *_, a, b = field_query.scoring
         where = (postings.items, places.astype(np.int64), postings.counts)
-        inform(given.model.code, given.world, *where, x, a, b, parts)
-        mean = dict(zip(numbers.tolist(), parts / len(found.items), strict=True))
-        kept = _best(mean, self.terms, query)
-        most, highest = max(query.values()), max((v for _, v in kept), default=1.0)
+        parts = np.zeros(len(numbers))
+        inform(code, world, *where, x, a[order], b[order], parts)
+        mean = dict(zip(numbers.tolist(), parts / len(top.items), strict=True))
+        best = _best(mean, self.terms, query)
+        most, highest = max(query.values()), max((v for _, v in best), default=1.0)
         longer = {term: weight / most for term, weight in query.items()}
-        for term, weight in kept:
+        for term, weight in best:
             longer[term] = longer.get(term, 0.0) + self.beta * weight / highest
         return longer
 
@@ -203,31 +203,33 @@ def feedback_from(
     if not isinstance(name, str):
         return name
     if name not in FEEDBACK:
-        known = ", ".join(map(repr, FEEDBACK))
-        raise Mistake(f"feedback is {name!r}: choose one of {known}")
-    made = FEEDBACK[name]
-    given, known_ = dict(parameters or {}), [f.name for f in fields(made)]  # type: ignore[arg-type]
-    for key in given:
-        if key not in known_:
+        names = ", ".join(map(repr, FEEDBACK))
+        raise Mistake(f"feedback is {name!r}: choose one of {names}")
+    method = FEEDBACK[name]
+    options, allowed = dict(parameters or {}), [f.name for f in fields(method)]  # type: ignore[arg-type]
+    for key in options:
+        if key not in allowed:
             raise Mistake(
                 f"feedback {name} has no parameter {key!r}: it takes "
-                f"{', '.join(known_)}"
+                f"{', '.join(allowed)}"
             )
-    return made(**given)
+    return method(**options)
 
 
 def expand(
-    field: Prepared, query: Mapping[str, float], found: Found, feedback: Feedback
+    field: Prepared, query: Mapping[str, float], top: TopDocuments, feedback: Feedback
 ) -> dict[str, float]:
-    """Return the longer query; the same one where nothing was found.
+    """Return the expanded query; the same one where there are no documents.
 
-    query : analysed terms with their weights;  found : the documents to learn from.
+    query : analysed terms with their weights;  top : the documents to learn from.
     """
-    asked = field.query(query)
-    known = dict(zip(asked.numbers.tolist(), asked.weights.tolist(), strict=True))
-    if not len(found.items) or not known:
+    numbered = field.query(query)
+    weights = dict(
+        zip(numbered.numbers.tolist(), numbered.weights.tolist(), strict=True)
+    )
+    if not len(top.items) or not weights:
         return dict(query)
-    longer = feedback.expand(field, known, found)
+    longer = feedback.expand(field, weights, top)
     named = {field.field.term(number): float(w) for number, w in longer.items() if w}
     missing = {term: w for term, w in query.items() if field.numbers[term] < 0}
     return named | missing
@@ -254,11 +256,11 @@ def _best(
     return [e for e in ordered if e[0] in always] + fresh[:many]
 
 
-def _likely(found: Found, query: Mapping[int, float]) -> list[float]:
+def _likely(top: TopDocuments, query: Mapping[int, float]) -> list[float]:
     """Return P(q|d) of each document, up to a factor."""
-    scores = found.scores
-    if found.model in LIKELIHOODS:
-        steep = sum(query.values()) if found.model == "kl" else 1.0
+    scores = top.scores
+    if top.model in LIKELIHOODS:
+        steep = sum(query.values()) if top.model == "kl" else 1.0
         return [float(v) for v in np.exp(steep * (scores - scores.max()))]
     if scores.min() <= 0.0:
         return [1.0] * len(scores)

@@ -74,8 +74,8 @@ class StoredField:
 
     def number(self, term: str) -> int | None:
         """Return the number of an analysed term, or None."""
-        found = self.words.find(term.encode(errors="surrogatepass"))
-        return None if found is None or not self.df[found] else found
+        number = self.words.find(term.encode(errors="surrogatepass"))
+        return None if number is None or not self.df[number] else number
 
     def term(self, number: int) -> str:
         """Return the analysed term of a number."""
@@ -110,14 +110,14 @@ class StoredField:
             here = stretch.place(term)
             if here == len(stretch) or stretch.term(here) != term:
                 continue
-            one = np.array([here], np.int64)
-            found, gaps = stretch.lists(one), stretch.gaps(one)
+            chosen = np.array([here], np.int64)
+            lists, gaps = stretch.lists(chosen), stretch.gaps(chosen)
             spread = np.empty_like(gaps)
-            places_of(found.counts, gaps, spread)
-            kept = _kept(found.items, source.renumbered)
-            items.append(found.items[kept] + np.uint32(source.shift))
-            counts.append(found.counts[kept])
-            places.append(spread[np.repeat(kept, found.counts)])
+            places_of(lists.counts, gaps, spread)
+            alive = _alive_mask(lists.items, source.renumbered)
+            items.append(lists.items[alive] + np.uint32(source.shift))
+            counts.append(lists.counts[alive])
+            places.append(spread[np.repeat(alive, lists.counts)])
         return Places(
             np.concatenate([np.empty(0, np.uint32), *items]),
             np.concatenate([np.empty(0, np.uint32), *places]),
@@ -139,17 +139,17 @@ class StoredField:
             self.words = Words(np.empty(0, np.uint8))
             self.whole = _split(np.empty(0, np.uint64), nothing, nothing)
         else:
-            found = join(self.sources, runs, places=False)
-            self.words = Words(found.terms)
-            self.whole = _split(found.postings, found.begins, found.ends)
+            inverted = join(self.sources, runs, places=False)
+            self.words = Words(inverted.terms)
+            self.whole = _split(inverted.postings, inverted.begins, inverted.ends)
         lists = self.whole
         self.df = (lists.ends - lists.begins).astype(np.uint32)
         before = bounds_of(lists.counts)
         self.cf = before[lists.ends] - before[lists.begins]
 
     def _refer(self, having: Sequence[tuple[SegmentField, Lost | None]]) -> None:
-        """Find out where the list of each term is in each segment that is read."""
-        vocabulary, number = order_terms([one.terms.tobytes() for one, _ in having])
+        """Locate the list of each term in each segment that is read; sum df and cf."""
+        vocabulary, number = order_terms([field.terms.tobytes() for field, _ in having])
         sizes = [field.n_terms for field, _ in having]
         self.words = Words(vocabulary.blob)
         df, cf = np.zeros(self.n_terms, np.int64), np.zeros(self.n_terms, np.int64)
@@ -157,13 +157,13 @@ class StoredField:
         read = [source.stretch.field for source in self.sources]
         numbers = np.split(number, np.cumsum(sizes)[:-1])
         for (field, gone), mine in zip(having, numbers, strict=True):
-            known = field.whole.df
-            if any(field is one for one in read):
+            segment_df = field.whole.df
+            if any(field is other for other in read):
                 here = np.full(self.n_terms, -1, np.int64)
                 here[mine] = np.arange(len(mine))
                 self._places.append(here)
-                self._stored[mine] += known
-            df[mine] += known
+                self._stored[mine] += segment_df
+            df[mine] += segment_df
             cf[mine] += field.cf
             if gone is not None:
                 df[mine[gone.terms]] -= gone.df
@@ -228,11 +228,12 @@ def _lengths(parts: Sequence[Part], name: str) -> NDArray[np.uint32]:
     return np.concatenate([np.empty(0, np.uint32), *pieces])
 
 
-def _kept(items: NDArray[np.uint32], renumbered: NDArray[np.uint32]) -> Bools:
+def _alive_mask(items: NDArray[np.uint32], renumbered: NDArray[np.uint32]) -> Bools:
+    """Say which items are not deleted."""
     if not len(renumbered):
         return np.ones(len(items), np.bool_)
-    kept: Bools = renumbered[items] == items
-    return kept
+    alive: Bools = renumbered[items] == items
+    return alive
 
 
 def _split(postings: NDArray[np.uint64], begins: Ints, ends: Ints) -> Lists:

@@ -74,12 +74,12 @@ class Words:
         """The slots, the words and their bounds, as ``find_words`` takes them."""
         from classmark.index.kernels_postings import enter_words, hash_words
 
-        held = np.frombuffer(self._blob, np.uint8)
+        word_bytes = np.frombuffer(self._blob, np.uint8)
         hashes, bounds = np.empty(len(self), np.uint64), self._bounds.copy()
-        hash_words(held, hashes, bounds)
+        hash_words(word_bytes, hashes, bounds)
         slots = np.zeros(1 << (2 * len(self)).bit_length(), np.uint32)
         enter_words(hashes, slots)
-        return slots, held, self._bounds
+        return slots, word_bytes, self._bounds
 
 
 def joined_words(words: Collection[str]) -> NDArray[np.uint8]:

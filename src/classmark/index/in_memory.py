@@ -57,8 +57,8 @@ class CountedField:
         """Tokens in all items that are alive."""
         if self.world is not None:
             return self.world[1]
-        kept = self.lengths if self.alive is None else self.lengths[self.alive]
-        return int(kept.sum(dtype=np.int64))
+        lengths = self.lengths if self.alive is None else self.lengths[self.alive]
+        return int(lengths.sum(dtype=np.int64))
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
@@ -109,16 +109,16 @@ def field_of(
             f"terms has {len(terms)} names for {counts.width} columns: give one each"
         )
     living = None if alive is None else np.asarray(alive, bool)
-    kept = counts if living is None else take(counts, living)
+    alive_counts = counts if living is None else take(counts, living)
     lists = transpose(counts)
     owner = np.repeat(np.arange(len(counts)), np.diff(counts.starts))
     lengths = np.bincount(owner, counts.values, minlength=len(counts))
-    cf = np.bincount(kept.columns, kept.values, minlength=counts.width)
+    cf = np.bincount(alive_counts.columns, alive_counts.values, minlength=counts.width)
     return CountedField(
         terms,
         lengths.astype(np.uint32),
         living,
-        np.bincount(kept.columns, minlength=counts.width).astype(np.uint32),
+        np.bincount(alive_counts.columns, minlength=counts.width).astype(np.uint32),
         cf.astype(np.int64),
         Lists(
             lists.columns,
@@ -151,16 +151,17 @@ class InvertedFile:
         rows = rows_from(W, name="W")
         if thresholds is None:
             return cls(rows, None)
-        taken = np.asarray(thresholds, np.float64)
-        if taken.shape != (rows.width,):
+        values = np.asarray(thresholds, np.float64)
+        if values.shape != (rows.width,):
             raise Mistake(
-                f"thresholds has shape {taken.shape}: give one for each of the "
+                f"thresholds has shape {values.shape}: give one for each of the "
                 f"{rows.width} categories"
             )
-        return cls(rows, taken)
+        return cls(rows, values)
 
     def rank(self, X: Any, top: int) -> Ranking:
         """Return the best ``top`` categories of each row of X, ties by number."""
+        from classmark.index.kernels_models import Final, Heap
         from classmark.index.kernels_vectors import find_vector
 
         rows = rows_from(X)
@@ -171,23 +172,20 @@ class InvertedFile:
             raise Mistake(f"top is {top}: give 0 or more")
         acc = np.full(self.weights.width, -0.0)
         items, scores = np.empty((len(rows), k), np.int64), np.empty((len(rows), k))
-        everywhere, begins = np.empty(0, bool), self.weights.starts
+        begins = self.weights.starts
+        lists = (self.weights.columns, self._values, begins[:-1], begins[1:])
+        final = Final(np.empty(0, bool), self.thresholds, 1.0, 0.0)
         for i in range(len(rows)):
             columns, values = rows.row(i)
             find_vector(
                 values.astype(np.float64),
                 columns.astype(np.int64),
-                self.weights.columns,
-                self._values,
-                begins[:-1],
-                begins[1:],
+                lists,
                 np.empty(0),
-                everywhere,
-                self.thresholds,
+                final,
                 True,
                 acc,
-                items[i],
-                scores[i],
+                Heap(items[i], scores[i]),
             )
         queries = np.repeat(np.arange(len(rows)), k)
         return Ranking(queries, items.ravel(), scores.ravel())

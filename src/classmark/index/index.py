@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.index.asking import Answering, QueryTerms
-from classmark.index.build import TEXT, Given, Setup, bytes_of, entries
+from classmark.index.build import TEXT, Given, Setup, entries
 from classmark.index.changes import Changeable, clear
 from classmark.index.checking import Checked, check, living_ids
 from classmark.index.field import StoredField
@@ -19,6 +19,7 @@ from classmark.index.sharding import build_segments
 from classmark.index.snapshot import Snapshot, commit, locked, open_snapshot, sweep
 from classmark.problems import Mistake
 from classmark.text.analyzer import Analyzer
+from classmark.validation import byte_size
 from classmark.weighting.vectorizer import analyzer_from
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Index(Changeable, Answering):
             analyzer_from(analyzer),
             None if fields is None else tuple(fields),
             positions,
-            bytes_of(memory),
+            byte_size(memory),
         )
         stream = entries(documents, setup.fields)
         snapshot = fill_index(
@@ -117,7 +118,7 @@ class Index(Changeable, Answering):
             until ``merge`` is called, on "demand". The answers are the same.
         """
         folder = Path(path)
-        return cls(folder, open_snapshot(folder), bytes_of(memory), merging)
+        return cls(folder, open_snapshot(folder), byte_size(memory), merging)
 
     def __len__(self) -> int:
         return sum(part.kept() for part in self._snapshot.parts)
@@ -145,7 +146,7 @@ class Index(Changeable, Answering):
 
     @property
     def has_positions(self) -> bool:
-        """Whether the places of tokens were kept."""
+        """Whether token positions are stored."""
         return bool(self._snapshot.settings["positions"])
 
     def ids(self) -> Iterator[str]:
@@ -161,9 +162,9 @@ class Index(Changeable, Answering):
     def number(self, name: str) -> int | None:
         """Return the number of a document by its id; None: it is not there."""
         for base, part in zip(self._bases.tolist(), self._snapshot.parts, strict=True):
-            found = part.segment.ids.find(name)
-            if found is not None and (part.alive is None or part.alive[found]):
-                return int(base) + found
+            number = part.segment.ids.find(name)
+            if number is not None and (part.alive is None or part.alive[number]):
+                return int(base) + number
         return None
 
     def field(self, name: str | None = None) -> StoredField:
@@ -174,8 +175,8 @@ class Index(Changeable, Answering):
                 raise Mistake(f"the index has fields {', '.join(names)}: name one")
             name = names[0] if names else TEXT
         elif name not in names and names:
-            known = ", ".join(names) or "none"
-            raise Mistake(f"field {name!r} is not in the index: it has {known}")
+            available = ", ".join(names) or "none"
+            raise Mistake(f"field {name!r} is not in the index: it has {available}")
         if name not in self._fields:
             self._fields[name] = StoredField(self._snapshot, name, self._memory)
         return self._fields[name]
@@ -218,7 +219,7 @@ class Index(Changeable, Answering):
         return check(self.path)
 
     def names(self) -> Callable[[int], str]:
-        """Return a quick way from number to id: a list, unless it were too long."""
+        """Return a fast map from number to id: a list, unless it were too long."""
         if _PER_ID * self._snapshot.n_items > self._memory // 4:
             return self.id
         ids = [part.segment.ids for part in self._snapshot.parts]

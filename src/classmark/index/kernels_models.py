@@ -8,7 +8,7 @@ of the document (``feature``). ``world`` is N, Σcf, mean length, then the param
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from classmark.compiled import compiled
 from classmark.index.formulas import (
@@ -36,6 +36,42 @@ from classmark.index.formulas import (
 LUCENE, ROBERTSON, ATIRE, PLUS, BM25L, BIM, JM, DIRICHLET, KL = range(9)
 PL2, INL2, DPH, LGD, SPL, COSINE, TF, IDF, TFIDF, INQUERY = range(9, 19)
 N, TOKENS, MEAN, FIRST, SECOND, THIRD = range(6)
+
+
+class Scoring(NamedTuple):
+    """What the sum of the parts of a query's terms is made of.
+
+    code, world : the model and its parameters;  x : one number per item;  items, counts
+    : postings;  spans, a, b : where each term's list is in them, and its constants.
+    """
+
+    code: int
+    world: Any
+    x: Any
+    items: Any
+    counts: Any
+    spans: Any
+    a: Any
+    b: Any
+
+
+class Final(NamedTuple):
+    """What makes a score of a sum of parts: sum + scale · extra + offset.
+
+    alive, extra : empty, or one entry per item; items that are not alive have no score.
+    """
+
+    alive: Any
+    extra: Any
+    scale: float
+    offset: float
+
+
+class Heap(NamedTuple):
+    """The best items so far and their scores, the worst on top."""
+
+    items: Any
+    scores: Any
 
 
 @compiled
@@ -174,6 +210,28 @@ def part(code: int, tf: float, x: float, a: float, b: float, world: Any) -> floa
     else:
         y = 1.0 if code in (BIM, IDF) else tf * x
     return a * y
+
+
+@compiled
+def part_at(scoring: Any, t: int, j: int) -> float:
+    """Return the part of term ``t`` at posting ``j``; a zero is not −0.0."""
+    code, a, b, x = scoring.code, scoring.a[t], scoring.b[t], scoring.x
+    tf, d = float(scoring.counts[j]), scoring.items[j]
+    return part(code, tf, x[d], a, b, scoring.world) + 0.0
+
+
+@compiled
+def final_score(final: Any, d: int, total: float) -> float:
+    """Return the score of item ``d`` whose parts add up to ``total``."""
+    if len(final.extra):
+        total += final.scale * final.extra[d]
+    return float(total + final.offset)
+
+
+@compiled
+def is_dead(final: Any, d: int) -> bool:
+    """Say whether item ``d`` was deleted."""
+    return len(final.alive) > 0 and not final.alive[d]
 
 
 @compiled

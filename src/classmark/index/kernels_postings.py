@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from classmark.arrays import Array, Bools, Ints
 from classmark.compiled import compiled
 from classmark.index.kernels_models import part
-from classmark.index.kernels_topk import seek
+from classmark.index.kernels_topk import gallop
 
 NEWLINE = 10
 _BASIS, _PRIME = np.uint64(2166136261), np.uint64(16777619)
@@ -517,7 +517,7 @@ def gather(
 def _look_up(term: int, items: Any, counts: Any, wanted: Any, out: Any, n: int) -> int:
     at = 0
     for slot in range(len(wanted)):
-        at = seek(items, at, wanted[slot])
+        at = gallop(items, at, len(items), wanted[slot])
         if at == len(items):
             break
         if items[at] == wanted[slot]:

@@ -6,9 +6,6 @@ k-th score together are only looked up for items that the others brought near it
 MaxScore over block-max bounds [TurtleFlood95], [DingSuel11]. An item that may enter is
 scored anew, its parts summed in the query's order: every bit equals the accumulators'.
 
-``query`` is (spans, a, b) of its terms, ``data`` is (items, counts, x), ``rule`` is
-(alive, extra, scale, offset), ``heap`` is (items, scores), as in ``finding``.
-
 When the k-th best sum of the rarer terms is above all that the remaining ones can add
 together, no new item can enter; and of the known ones only those within that reach need
 the remaining terms at all. [TurtleFlood95]
@@ -17,14 +14,22 @@ the remaining terms at all. [TurtleFlood95]
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.index.kernels_models import PLUS, feature, part
+from classmark.index.kernels_models import (
+    PLUS,
+    feature,
+    final_score,
+    is_dead,
+    part,
+    part_at,
+)
 from classmark.index.kernels_topk import (
     UNTOUCHED,
+    bar_of,
     gallop,
     is_untouched,
     list_parts,
@@ -64,30 +69,54 @@ def block_statistics(
                 min_lengths[at] = min(min_lengths[at], length)
 
 
+class Blocks(NamedTuple):
+    """Per block of 128 postings the largest count and the shortest document.
+
+    firsts : the number of each list's first block.
+    """
+
+    firsts: Any
+    max_counts: Any
+    min_lengths: Any
+
+
+class Window(NamedTuple):
+    """Where the terms of a query stand in a window of items.
+
+    cursors : the next posting of each term;  order : the terms by what they can add,
+    least first;  below : what those before each one add together;  parts : room for the
+    parts of one item.
+    """
+
+    cursors: Any
+    order: Any
+    below: Any
+    parts: Any
+
+
 @compiled
-def _bound_blocks(
-    code: int, world: Any, query: Any, places: Any, blocks: Any, heads: Any
-) -> Any:
+def _bound_blocks(scoring: Any, places: Any, blocks: Any, heads: Any) -> Any:
     """Return the largest part in each block of each term; ``heads``: the first ones."""
-    spans, a, b = query
-    firsts, max_counts, min_lengths = blocks
+    code, world, spans = scoring.code, scoring.world, scoring.spans
     heads[0] = 0
     for t in range(len(places)):
         heads[t + 1] = heads[t] + (spans[t, 1] - spans[t, 0] + BLOCK - 1) // BLOCK
     bounds = np.empty(heads[len(places)])
     for t in range(len(places)):
+        a, b = scoring.a[t], scoring.b[t]
         for i in range(heads[t], heads[t + 1]):
-            at = firsts[places[t]] + i - heads[t]
-            x = feature(code, float(min_lengths[at]), world)
-            bounds[i] = part(code, float(max_counts[at]), x, a[t], b[t], world)
+            at = blocks.firsts[places[t]] + i - heads[t]
+            x = feature(code, float(blocks.min_lengths[at]), world)
+            bounds[i] = part(code, float(blocks.max_counts[at]), x, a, b, world)
     return bounds
 
 
 @compiled
 def _bound_window(
-    hi: int, items: Any, spans: Any, heads: Any, bounds: Any, passed: Any, most: Any
+    scoring: Any, hi: int, heads: Any, bounds: Any, passed: Any, most: Any
 ) -> None:
     """Fill in the most each term can add below ``hi``, from the blocks not passed."""
+    items, spans = scoring.items, scoring.spans
     for t in range(len(most)):
         most[t] = 0.0
         i = passed[t]
@@ -116,46 +145,35 @@ def _order_terms(most: Any, order: Any, below: Any) -> float:
 
 
 @compiled
-def _look_up(
-    code: int, world: Any, query: Any, data: Any, t: int, d: int, cursors: Any
-) -> float:
+def _look_up(scoring: Any, t: int, d: int, cursors: Any) -> float:
     """Return the part of term ``t`` in item ``d``, which is not before its cursor."""
-    spans, a, b = query
-    items, counts, x = data
-    j = gallop(items, cursors[t], spans[t, 1], d)
-    if j < spans[t, 1] and items[j] == d:
-        return part(code, float(counts[j]), x[d], a[t], b[t], world) + 0.0
+    end = scoring.spans[t, 1]
+    j = gallop(scoring.items, cursors[t], end, d)
+    if j < end and scoring.items[j] == d:
+        return part_at(scoring, t, j)
     return UNTOUCHED
 
 
 @compiled
 def _score_exactly(
-    code: int,
-    world: Any,
-    query: Any,
-    data: Any,
-    d: int,
-    partial: float,
-    limit: float,
-    rest: int,
-    state: Any,
+    scoring: Any, window: Any, d: int, partial: float, limit: float, rest: int
 ) -> float:
     """Return Σ parts of item ``d`` in the query's order, or −∞ once it cannot enter.
 
     partial : what was accumulated;  rest : how many terms, first in order, were not.
     """
-    cursors, order, below, parts = state
+    cursors, order, parts = window.cursors, window.order, window.parts
     for i in range(rest - 1, -1, -1):
-        if partial + below[i + 1] <= limit:
+        if partial + window.below[i + 1] <= limit:
             return -math.inf
         t = order[i]
-        parts[t] = _look_up(code, world, query, data, t, d, cursors)
+        parts[t] = _look_up(scoring, t, d, cursors)
         partial += parts[t]
     if partial <= limit:
         return -math.inf
     for i in range(rest, len(order)):
         t = order[i]
-        parts[t] = _look_up(code, world, query, data, t, d, cursors)
+        parts[t] = _look_up(scoring, t, d, cursors)
     score = UNTOUCHED
     for t in range(len(parts)):
         score += parts[t]
@@ -179,71 +197,50 @@ def _choose_rest(limit: float, order: Any, below: Any, sizes: Any) -> int:
 
 
 @compiled
-def _add_window(
-    code: int,
-    world: Any,
-    query: Any,
-    data: Any,
-    cursors: Any,
-    sizes: Any,
-    acc: Any,
-    touched: Any,
-) -> int:
+def _add_window(scoring: Any, cursors: Any, sizes: Any, acc: Any, touched: Any) -> int:
     """Add so many parts of each term, in the query's order; return how many items."""
-    items, counts, x = data
     n = 0
     for t in range(len(sizes)):
-        a, b, first, last = query[1][t], query[2][t], cursors[t], cursors[t] + sizes[t]
-        n = list_parts(
-            code, a, b, world, items, counts, x, acc, first, last, touched, n
-        )
+        first, last = cursors[t], cursors[t] + sizes[t]
+        n = list_parts(scoring, t, first, last, acc, touched, n)
     return n
 
 
 @compiled
 def _keep_window(
-    code: int,
-    world: Any,
-    query: Any,
-    data: Any,
-    rule: Any,
+    scoring: Any,
+    window: Any,
+    final: Any,
     slack: float,
     rest: int,
     acc: Any,
     touched: Any,
-    n: int,
-    state: Any,
     size: int,
     heap: Any,
 ) -> int:
     """Push the touched items that may enter, exactly scored; wipe the accumulators."""
-    alive, extra, scale, offset = rule
-    best, scores = heap
-    for i in range(n):
+    for i in range(len(touched)):
         d = touched[i]
         s = acc[d]
         if is_untouched(s):
             continue
         acc[d] = UNTOUCHED
-        own = scale * extra[d] if len(extra) else 0.0
-        limit = (scores[0] if size == len(best) else -math.inf) - slack
-        limit -= own + offset
-        if s + state[2][rest] <= limit or (len(alive) and not alive[d]):
+        own = final.scale * final.extra[d] if len(final.extra) else 0.0
+        limit = bar_of(heap, size) - slack
+        limit -= own + final.offset
+        if s + window.below[rest] <= limit or is_dead(final, d):
             continue
         if rest > 0:
-            s = _score_exactly(code, world, query, data, d, s, limit, rest, state)
+            s = _score_exactly(scoring, window, d, s, limit, rest)
         if s > -math.inf:
-            size = push(best, scores, size, d, s + own + offset)
+            size = push(heap, size, d, s + own + final.offset)
     return size
 
 
 @compiled
 def find_pruned(
-    code: int,
-    world: Any,
-    query: Any,
-    data: Any,
-    rule: Any,
+    scoring: Any,
+    final: Any,
     places: Any,
     blocks: Any,
     most_own: float,
@@ -254,115 +251,97 @@ def find_pruned(
 
     most_own : the largest scale · extra + offset of any item.  Returns how many.
     """
-    m, k, size = len(places), len(heap[0]), 0
+    m, size, spans = len(places), 0, scoring.spans
     heads, passed = np.zeros(m + 1, np.int64), np.zeros(m, np.int64)
-    cursors, order = query[0][:, 0].copy(), np.zeros(m, np.int64)
+    cursors, order = spans[:, 0].copy(), np.zeros(m, np.int64)
     most, below, parts = np.zeros(m), np.zeros(m + 1), np.zeros(m)
-    bounds = _bound_blocks(code, world, query, places, blocks, heads)
+    bounds = _bound_blocks(scoring, places, blocks, heads)
     touched = np.empty(min(len(bounds) * BLOCK, m * WINDOW) + 1, np.uint32)
-    sizes, state = np.zeros(m, np.int64), (cursors, order, below, parts)
+    sizes, window = np.zeros(m, np.int64), Window(cursors, order, below, parts)
     for lo in range(0, len(acc), WINDOW):
         hi = min(lo + WINDOW, len(acc))
-        _bound_window(hi, data[0], query[0], heads, bounds, passed, most)
+        _bound_window(scoring, hi, heads, bounds, passed, most)
         total = _order_terms(most, order, below)
-        slack = SLACK * (total + abs(most_own) + abs(rule[3]))
-        limit = (heap[1][0] if size == k else -math.inf) - slack - most_own
+        slack = SLACK * (total + abs(most_own) + abs(final.offset))
+        limit = bar_of(heap, size) - slack - most_own
         if total <= limit:
             continue
         for t in range(m):
-            end = query[0][t, 1]
-            cursors[t] = gallop(data[0], cursors[t], end, lo)
-            sizes[t] = gallop(data[0], cursors[t], end, hi) - cursors[t]
+            cursors[t] = gallop(scoring.items, cursors[t], spans[t, 1], lo)
+            last = gallop(scoring.items, cursors[t], spans[t, 1], hi)
+            sizes[t] = last - cursors[t]
         rest = _choose_rest(limit, order, below, sizes)
-        sizes[order[:rest]] = 0
-        n = _add_window(code, world, query, data, cursors, sizes, acc, touched)
+        for i in range(rest):
+            sizes[order[i]] = 0
+        n = _add_window(scoring, cursors, sizes, acc, touched)
         size = _keep_window(
-            code,
-            world,
-            query,
-            data,
-            rule,
-            slack,
-            rest,
-            acc,
-            touched,
-            n,
-            state,
-            size,
-            heap,
+            scoring, window, final, slack, rest, acc, touched[:n], size, heap
         )
-    sort_heap(heap[0], heap[1], size)
+    sort_heap(heap, size)
     return size
 
 
 @compiled
-def peak(code: int, world: Any, b: float, data: Any, begin: int, end: int) -> float:
-    """Return the largest part in a list for a = 1, or 0 if that is larger.
+def peak(scoring: Any, t: int) -> float:
+    """Return the largest part in a term's list for a = 1, or 0 if that is larger.
 
     Of a model whose parts are a · y + b, the largest y.
     """
-    items, counts, x = data
-    second = 0.0 if code == PLUS else b
+    code, world, x = scoring.code, scoring.world, scoring.x
+    second = 0.0 if code == PLUS else scoring.b[t]
     most = 0.0
-    for j in range(begin, end):
-        y = part(code, float(counts[j]), x[items[j]], 1.0, second, world)
-        most = max(most, y)
+    for j in range(scoring.spans[t, 0], scoring.spans[t, 1]):
+        tf = float(scoring.counts[j])
+        most = max(most, part(code, tf, x[scoring.items[j]], 1.0, second, world))
     return most
 
 
 @compiled
-def bound_rest(
-    code: int, world: Any, query: Any, data: Any, terms: Any, peaks: Any, rest: Any
-) -> None:
+def bound_rest(scoring: Any, terms: Any, peaks: Any, rest: Any) -> None:
     """Fill in what the terms from each one on can add together; all parts ≥ 0.
 
     terms : the terms' numbers;  peaks : per number its list's peak, or NaN where it is
     not known yet: it is then found and noted;  rest : shape (m + 1,).
     """
-    spans, a, b = query
     rest[len(terms)] = 0.0
-    for i in range(len(terms) - 1, -1, -1):
-        if math.isnan(peaks[terms[i]]):
-            peaks[terms[i]] = peak(code, world, b[i], data, spans[i, 0], spans[i, 1])
-        most = a[i] * peaks[terms[i]]
-        rest[i] = rest[i + 1] + (most + b[i] if code == PLUS else most)
+    for t in range(len(terms) - 1, -1, -1):
+        if math.isnan(peaks[terms[t]]):
+            peaks[terms[t]] = peak(scoring, t)
+        most = scoring.a[t] * peaks[terms[t]]
+        rest[t] = rest[t + 1] + (most + scoring.b[t] if scoring.code == PLUS else most)
 
 
 @compiled
 def find_bar(
-    touched: Any, n: int, acc: Any, rule: Any, heap: Any, most: float, most_own: float
+    touched: Any, acc: Any, final: Any, heap: Any, most: float, most_own: float
 ) -> float:
     """Return a score that the k-th best surely exceeds, or −∞ where a new item may.
 
     most : what the remaining terms can add;  most_own : the largest own part of an
     item, offset included.  The heap is only a place to work.
     """
-    alive, extra, scale, offset = rule
-    slack = SLACK * (most + abs(most_own) + abs(offset))
-    size, k = 0, len(heap[0])
+    slack = SLACK * (most + abs(most_own) + abs(final.offset))
+    size, k = 0, len(heap.items)
     bar = most + most_own + slack
-    for i in range(n):
+    for i in range(len(touched)):
         d = touched[i]
-        s = acc[d]
-        if len(extra):
-            s += scale * extra[d]
-        s += offset
-        if s <= bar or (len(alive) and not alive[d]):
+        s = final_score(final, d, acc[d])
+        if s <= bar or is_dead(final, d):
             continue
-        size = push(heap[0], heap[1], size, d, s)
+        size = push(heap, size, d, s)
         if size == k:
-            bar = heap[1][0]
+            bar = heap.scores[0]
     return bar - slack - SLACK * abs(bar) if size == k else -math.inf
 
 
 @compiled
-def keep_near(touched: Any, n: int, acc: Any, rule: Any, reach: float) -> int:
+def keep_near(touched: Any, n: int, acc: Any, final: Any, reach: float) -> int:
     """Keep the touched items whose score exceeds ``reach``; wipe the others.
 
     Returns how many: those first in ``touched``, their sums above 0.
     """
-    alive, extra, scale, offset = rule
-    kept = 0
+    alive, extra, scale, offset = final
+    near_items = 0
     for i in range(n):
         d = touched[i]
         s = acc[d]
@@ -371,60 +350,44 @@ def keep_near(touched: Any, n: int, acc: Any, rule: Any, reach: float) -> int:
         if len(alive):
             near &= alive[d]
         acc[d] = s if near else UNTOUCHED
-        touched[kept] = d
-        kept += near
-    return kept
+        touched[near_items] = d
+        near_items += near
+    return near_items
 
 
 @compiled
-def add_known(
-    code: int, world: Any, a: float, b: float, data: Any, span: Any, acc: Any
-) -> None:
+def add_known(scoring: Any, t: int, acc: Any) -> None:
     """Add the parts of one term to the items whose sums are not 0, by reading its list.
 
     The places are gathered first, block by block, without a branch.
     """
-    items, counts, x = data
-    found = np.empty(BLOCK + 1, np.int64)
-    for first in range(span[0], span[1], BLOCK):
+    items, end = scoring.items, scoring.spans[t, 1]
+    places = np.empty(BLOCK + 1, np.int64)
+    for first in range(scoring.spans[t, 0], end, BLOCK):
         n = 0
-        for j in range(first, min(first + BLOCK, span[1])):
-            found[n] = j
+        for j in range(first, min(first + BLOCK, end)):
+            places[n] = j
             n += acc[items[j]] != 0.0
         for i in range(n):
-            j = found[i]
-            d = items[j]
-            acc[d] += part(code, float(counts[j]), x[d], a, b, world) + 0.0
+            j = places[i]
+            acc[items[j]] += part_at(scoring, t, j)
 
 
 @compiled
-def look_up(
-    code: int,
-    world: Any,
-    a: float,
-    b: float,
-    data: Any,
-    span: Any,
-    acc: Any,
-    touched: Any,
-    n: int,
-) -> None:
-    """Do as ``add_known``, by looking each of the ``n`` known items up."""
-    items, counts, x = data
-    for i in range(n):
+def look_up(scoring: Any, t: int, acc: Any, touched: Any) -> None:
+    """Do as ``add_known``, by looking each of the known items up."""
+    items, begin, end = scoring.items, scoring.spans[t, 0], scoring.spans[t, 1]
+    for i in range(len(touched)):
         d = touched[i]
-        j = gallop(items, span[0], span[1], d)
-        if j < span[1] and items[j] == d:
-            acc[d] += part(code, float(counts[j]), x[d], a, b, world) + 0.0
+        j = gallop(items, begin, end, d)
+        if j < end and items[j] == d:
+            acc[d] += part_at(scoring, t, j)
 
 
 @compiled
 def finish_known(
-    code: int,
-    world: Any,
-    query: Any,
-    data: Any,
-    rule: Any,
+    scoring: Any,
+    final: Any,
     rest: Any,
     first: int,
     bar: float,
@@ -438,23 +401,18 @@ def finish_known(
     rest : as ``bound_rest`` fills it in.  Items up to ``bar`` are not among the best,
     and those known are alive.  Returns the heap's size.
     """
-    spans, a, b = query
-    _, extra, scale, offset = rule
-    for i in range(first, len(a)):
-        if i > first:
-            n = keep_near(touched, n, acc, rule, bar - rest[i])
-        if spans[i, 1] - spans[i, 0] > LOOK_UP * n:
-            look_up(code, world, a[i], b[i], data, spans[i], acc, touched, n)
+    for t in range(first, len(scoring.a)):
+        if t > first:
+            n = keep_near(touched, n, acc, final, bar - rest[t])
+        if scoring.spans[t, 1] - scoring.spans[t, 0] > LOOK_UP * n:
+            look_up(scoring, t, acc, touched[:n])
         else:
-            add_known(code, world, a[i], b[i], data, spans[i], acc)
+            add_known(scoring, t, acc)
     size = 0
     for i in range(n):
         d = touched[i]
-        s = acc[d]
+        s = final_score(final, d, acc[d])
         acc[d] = UNTOUCHED
-        if len(extra):
-            s += scale * extra[d]
-        s += offset
         if s > bar:
-            size = push(heap[0], heap[1], size, d, s)
+            size = push(heap, size, d, s)
     return size

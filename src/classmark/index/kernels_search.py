@@ -1,20 +1,23 @@
-"""One query in one call: constants, then the cheaper of two exact ways to the best k.
-
-Inside, ``query`` is (spans, a, b): where its terms' lists are, and their constants;
-``data`` is (items, counts, x): the postings, and one number per item.
-"""
+"""One query in one call: constants, then the cheaper of two ways to the best k."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from classmark.compiled import compiled
-from classmark.index.kernels_models import constants, part
+from classmark.compiled import compiled, unchecked
+from classmark.index.kernels_models import (
+    Final,
+    Heap,
+    Scoring,
+    constants,
+    part_at,
+)
 from classmark.index.kernels_pruning import (
     LOOK_UP,
+    Blocks,
     bound_rest,
     find_bar,
     find_pruned,
@@ -36,6 +39,45 @@ SPARSE = 2  # touched items are listed below one posting for so many items
 WORTH = 1  # a bar is looked for while so many postings are left for an item touched
 SORTED = 64  # terms are put in order up to so many
 LEAST, MOST_TERMS, MANY = 1 << 14, 8, 1 << 18  # postings, terms, items: to prune
+
+
+class Postings(NamedTuple):
+    """The lists of a field, or of a query's terms alone.
+
+    items, counts : the postings;  table : per term the begin and end of its list, df,
+    cf and the number of its first block;  max_counts, min_lengths : of each block of
+    128 postings;  alive : empty, or whether each item is there.
+    """
+
+    items: Any
+    counts: Any
+    table: Any
+    max_counts: Any
+    min_lengths: Any
+    alive: Any
+
+
+class Scratch(NamedTuple):
+    """Accumulators, all −0.0 between queries, and room for a list of items."""
+
+    acc: Any
+    touched: Any
+
+
+class Ready(NamedTuple):
+    """A model with its parameters, made ready for one field.
+
+    extra : the items' own parts, or empty, and the largest;  peaks : as ``bound_rest``
+    takes them;  strategy : 0 accumulators, 1 windows, 2 whichever is cheaper.
+    """
+
+    code: int
+    world: Any
+    x: Any
+    extra: Any
+    most_extra: float
+    peaks: Any
+    strategy: int
 
 
 @compiled
@@ -72,23 +114,17 @@ def prepare(
     return scale, offset, postings
 
 
-@compiled
-def accumulate(code: int, world: Any, query: Any, data: Any, acc: Any) -> None:
+@unchecked
+def accumulate(scoring: Any, acc: Any) -> None:
     """Add all parts of all terms of a query."""
-    spans, a, b = query
-    items, counts, x = data
-    for i in range(len(a)):
-        low, high = spans[i]
-        add_parts(code, a[i], b[i], world, items, counts, x, acc, low, high)
+    for t in range(len(scoring.a)):
+        add_parts(scoring, t, scoring.spans[t, 0], scoring.spans[t, 1], acc)
 
 
 @compiled
 def _find_listed(
-    code: int,
-    world: Any,
-    query: Any,
-    data: Any,
-    rule: Any,
+    scoring: Any,
+    final: Any,
     rest: Any,
     most_own: float,
     acc: Any,
@@ -99,26 +135,21 @@ def _find_listed(
 
     rest : what the terms from each one on can add, or empty where that has no bound.
     """
-    spans, a, b = query
-    items, counts, x = data
-    n, last, left = 0, len(a) - 1, (spans[:, 1] - spans[:, 0]).sum()
-    for i in range(last):
-        low, high = spans[i]
-        n = list_parts(
-            code, a[i], b[i], world, items, counts, x, acc, low, high, touched, n
-        )
-        left -= high - low
-        if not len(rest) or not n >= len(heap[0]) > 0 or left < WORTH * n:
+    spans = scoring.spans
+    n, last, left = 0, len(spans) - 1, (spans[:, 1] - spans[:, 0]).sum()
+    for t in range(last):
+        n = list_parts(scoring, t, spans[t, 0], spans[t, 1], acc, touched, n)
+        left -= spans[t, 1] - spans[t, 0]
+        if not len(rest) or not n >= len(heap.items) > 0 or left < WORTH * n:
             continue
-        if rest[0] > 2.0 * rest[i + 1]:
-            bar = find_bar(touched, n, acc, rule, heap, rest[i + 1], most_own)
+        if rest[0] > 2.0 * rest[t + 1]:
+            bar = find_bar(touched[:n], acc, final, heap, rest[t + 1], most_own)
             if bar > -math.inf:
-                n = keep_near(touched, n, acc, rule, bar - rest[i + 1])
-                state = (rest, i + 1, bar, acc, touched, n, heap)
-                return finish_known(code, world, query, data, rule, *state)
-    rest_of = (acc, spans[last, 0], spans[last, 1], rule, 0, heap)
-    size = finish_parts(code, a[last], b[last], world, items, counts, x, *rest_of)
-    return select_listed(acc, touched, n, rule, size, heap)
+                n = keep_near(touched, n, acc, final, bar - rest[t + 1])
+                known = (acc, touched, n, heap)
+                return finish_known(scoring, final, rest, t + 1, bar, *known)
+    size = finish_parts(scoring, last, acc, final, 0, heap)
+    return select_listed(acc, touched, n, final, size, heap)
 
 
 @compiled
@@ -136,125 +167,71 @@ def _pruning_pays(a: Any, postings: int, last: int, k: int, n: int) -> bool:
 
 
 @compiled
-def find_one(
-    code: int,
-    asked: Any,
-    items: Any,
-    counts: Any,
-    table: Any,
-    world: Any,
-    x: Any,
-    max_counts: Any,
-    min_lengths: Any,
-    alive: Any,
-    extra: Any,
-    most_extra: float,
-    peaks: Any,
-    way: int,
-    acc: Any,
-    touched: Any,
-    out_items: Any,
-    out_scores: Any,
-) -> int:
+def find_one(query: Any, postings: Any, model: Any, scratch: Any, heap: Any) -> int:
     """Find the best items of one query; return how many.
 
-    asked : the terms' rows of ``table``, then their weights;  peaks : as ``bound_rest``
-    keeps them;  way : 0 accumulators, 1 windows, 2 whichever is cheaper.
+    query : the terms' rows of the table, then their weights;  scratch : accumulators,
+    and room for a list of items.
     """
-    m, n, k = len(asked) // 2, len(acc), len(out_items)
+    acc, touched = scratch.acc, scratch.touched
+    m, n, k = len(query) // 2, len(acc), len(heap.items)
     if m == 0:
         return 0
-    query = (np.empty((m, 2), np.int64), np.empty(m), np.empty(m))
-    places, order = asked[:m].astype(np.int64), np.zeros(m, np.int64)
-    scale, offset, postings = prepare(
-        code, places, asked[m:], table, world, order, query
+    spans, a, b = np.empty((m, 2), np.int64), np.empty(m), np.empty(m)
+    places, order = query[:m].astype(np.int64), np.zeros(m, np.int64)
+    scale, offset, total = prepare(
+        model.code, places, query[m:], postings.table, model.world, order, (spans, a, b)
     )
-    data, rule = (items, counts, x), (alive, extra, scale, offset)
-    own, heap = scale * most_extra + offset, (out_items, out_scores)
-    last = query[0][m - 1, 1] - query[0][m - 1, 0]
-    if way == 1 or (way == 2 and _pruning_pays(query[1], postings, last, k, n)):
-        blocks = (table[:, FIRST_BLOCK], max_counts, min_lengths)
-        return find_pruned(
-            code, world, query, data, rule, places[order], blocks, own, acc, heap
-        )
-    bounded = way == 2 and query[1].min() >= 0.0
-    if bounded or (postings - last) * SPARSE < n:
+    items, counts = postings.items, postings.counts
+    scoring = Scoring(model.code, model.world, model.x, items, counts, spans, a, b)
+    final = Final(postings.alive, model.extra, scale, offset)
+    own = scale * model.most_extra + offset
+    last = spans[m - 1, 1] - spans[m - 1, 0]
+    if model.strategy == 1 or (
+        model.strategy == 2 and _pruning_pays(a, total, last, k, n)
+    ):
+        firsts = postings.table[:, FIRST_BLOCK]
+        blocks = Blocks(firsts, postings.max_counts, postings.min_lengths)
+        return find_pruned(scoring, final, places[order], blocks, own, acc, heap)
+    bounded = model.strategy == 2 and a.min() >= 0.0
+    if bounded or (total - last) * SPARSE < n:
         rest = np.empty(m + 1 if bounded else 0)
         if bounded:
-            bound_rest(code, world, query, data, places[order], peaks, rest)
-        state = (acc, touched, heap)
-        size = _find_listed(code, world, query, data, rule, rest, own, *state)
-        sort_heap(out_items, out_scores, size)
+            bound_rest(scoring, places[order], model.peaks, rest)
+        size = _find_listed(scoring, final, rest, own, acc, touched, heap)
+        sort_heap(heap, size)
         return size
-    accumulate(code, world, query, data, acc)
-    return select_all(acc, False, rule, out_items, out_scores)
+    accumulate(scoring, acc)
+    return select_all(acc, False, final, heap)
 
 
-@compiled
+@unchecked
 def find(
-    code: int,
-    asked: Any,
-    sizes: Any,
-    items: Any,
-    counts: Any,
-    table: Any,
-    world: Any,
-    x: Any,
-    max_counts: Any,
-    min_lengths: Any,
-    alive: Any,
-    extra: Any,
-    most_extra: float,
-    peaks: Any,
-    way: int,
-    acc: Any,
-    touched: Any,
-    out_items: Any,
-    out_scores: Any,
+    queries: Any, sizes: Any, postings: Any, model: Any, scratch: Any, heap: Any
 ) -> int:
     """Find the best k items of each query; return how many the last query has.
 
-    asked : the queries as ``find_one`` takes them, one after another;  sizes : how many
-    numbers of ``asked`` are each query's, then how many items it has;  out_items,
-    out_scores : k for each query.
+    queries : as ``find_one`` takes them, one after another;  sizes : how many numbers
+    of ``queries`` are each query's, then how many items it has;  heap : k items and
+    scores for each query.
     """
-    begin, k, n = 0, len(out_items) // max(1, len(sizes)), 0
+    begin, k, n = 0, len(heap.items) // max(1, len(sizes)), 0
     for q in range(len(sizes)):
         end, low, high = begin + sizes[q], q * k, (q + 1) * k
-        n = find_one(
-            code,
-            asked[begin:end],
-            items,
-            counts,
-            table,
-            world,
-            x,
-            max_counts,
-            min_lengths,
-            alive,
-            extra,
-            most_extra,
-            peaks,
-            way,
-            acc,
-            touched,
-            out_items[low:high],
-            out_scores[low:high],
-        )
+        best = Heap(heap.items[low:high], heap.scores[low:high])
+        n = find_one(queries[begin:end], postings, model, scratch, best)
         begin, sizes[q] = end, n
     return n
 
 
 @compiled
-def parts_of(code: int, world: Any, query: Any, data: Any, d: int, out: Any) -> bool:
+def parts_of(scoring: Any, d: int, out: Any) -> bool:
     """Fill in each term's part in the score of item ``d``; say whether any occurs."""
-    spans, a, b = query
-    items, counts, x = data
     any_occurs = False
-    for i in range(len(a)):
-        out[i] = 0.0
-        j = gallop(items, spans[i, 0], spans[i, 1], d)
-        if j < spans[i, 1] and items[j] == d:
-            out[i] = part(code, float(counts[j]), x[d], a[i], b[i], world)
+    for t in range(len(scoring.a)):
+        out[t] = 0.0
+        j = gallop(scoring.items, scoring.spans[t, 0], scoring.spans[t, 1], d)
+        if j < scoring.spans[t, 1] and scoring.items[j] == d:
+            out[t] = part_at(scoring, t, j)
             any_occurs = True
     return any_occurs

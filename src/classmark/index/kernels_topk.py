@@ -10,8 +10,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from classmark.compiled import compiled
-from classmark.index.kernels_models import ATIRE, INQUERY, part
+from classmark.compiled import compiled, unchecked
+from classmark.index.kernels_models import (
+    ATIRE,
+    INQUERY,
+    final_score,
+    is_dead,
+    part_at,
+)
 
 
 @compiled
@@ -41,8 +47,17 @@ def _sink(items: Any, scores: Any, at: int, size: int) -> None:
 
 
 @compiled
-def push(items: Any, scores: Any, size: int, d: int, s: float) -> int:
-    """Put an item into a heap of the best ``len(items)``; return its new size."""
+def bar_of(heap: Any, size: int) -> float:
+    """Return the score below which nothing enters a heap of this size."""
+    if len(heap.items) == 0:
+        return math.inf
+    return heap.scores[0] if size == len(heap.items) else -math.inf
+
+
+@compiled
+def push(heap: Any, size: int, d: int, s: float) -> int:
+    """Put an item into a heap of the best ``len(heap.items)``; return its new size."""
+    items, scores = heap.items, heap.scores
     if size < len(items):
         at = size
         while at > 0:
@@ -60,8 +75,9 @@ def push(items: Any, scores: Any, size: int, d: int, s: float) -> int:
 
 
 @compiled
-def sort_heap(items: Any, scores: Any, size: int) -> None:
+def sort_heap(heap: Any, size: int) -> None:
     """Turn a heap into a list, best first."""
+    items, scores = heap.items, heap.scores
     for last in range(size - 1, 0, -1):
         items[0], items[last] = items[last], items[0]
         scores[0], scores[last] = scores[last], scores[0]
@@ -72,15 +88,15 @@ FEW = 8  # a list so many times shorter is looked up in the other, not merged wi
 
 
 @compiled
-def seek(values: Any, low: int, target: int) -> int:
-    """Return the first place from ``low`` whose value is at least the target.
+def gallop(values: Any, low: int, end: int, target: int) -> int:
+    """Return the first place from ``low`` to ``end`` with the target or more.
 
     Steps of 1, 2, 4, … and then halving: log of the distance [BentleyYao76].
     """
     step, high = 1, low
-    while high < len(values) and values[high] < target:
+    while high < end and values[high] < target:
         low, high, step = high + 1, high + step, 2 * step
-    high = min(high, len(values))
+    high = min(high, end)
     while low < high:
         middle = (low + high) // 2
         if values[middle] < target:
@@ -112,7 +128,7 @@ def intersect(a: Any, b: Any, out: Any) -> int:
         return _merged(a, b, out)
     n, at = 0, 0
     for i in range(len(a)):
-        at = seek(b, at, a[i])
+        at = gallop(b, at, len(b), a[i])
         if at == len(b):
             break
         if b[at] == a[i]:
@@ -145,7 +161,7 @@ def subtract(a: Any, b: Any, out: Any) -> int:
     """Write what is in the first and not in the second; return how many."""
     n, at = 0, 0
     for i in range(len(a)):
-        at = seek(b, at, a[i])
+        at = gallop(b, at, len(b), a[i])
         if at == len(b) or b[at] != a[i]:
             out[n] = a[i]
             n += 1
@@ -162,54 +178,29 @@ def is_untouched(value: float) -> bool:
 
 
 @compiled
-def gallop(items: Any, at: int, end: int, d: int) -> int:
-    """Return the first place from ``at`` on with item ``d`` or a later one."""
-    step = 1
-    low = at
-    while at < end and items[at] < d:
-        low = at + 1
-        at += step
-        step *= 2
-    high = min(at, end)
-    while low < high:
-        middle = (low + high) // 2
-        if items[middle] < d:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def is_ratio(scoring: Any, t: int) -> bool:
+    """Say whether the parts of a term are a · tf/(tf + x_d), a > 0: BM25's loop."""
+    ratio = scoring.code <= ATIRE or scoring.code == INQUERY
+    return bool(ratio and scoring.a[t] > 0.0)
 
 
 @compiled
-def add_ratio(
-    a: float, items: Any, counts: Any, x: Any, acc: Any, begin: int, end: int
-) -> None:
+def add_ratio(scoring: Any, t: int, begin: int, end: int, acc: Any) -> None:
     """Add a · tf/(tf + x_d) for each posting: the inner loop of BM25."""
+    a, x, items, counts = scoring.a[t], scoring.x, scoring.items, scoring.counts
     for j in range(begin, end):
         tf = float(counts[j])
         acc[items[j]] += a * (tf / (tf + x[items[j]]))
 
 
 @compiled
-def add_parts(
-    code: int,
-    a: float,
-    b: float,
-    world: Any,
-    items: Any,
-    counts: Any,
-    x: Any,
-    acc: Any,
-    begin: int,
-    end: int,
-) -> None:
+def add_parts(scoring: Any, t: int, begin: int, end: int, acc: Any) -> None:
     """Add the parts of one term, for any model."""
-    if a > 0.0 and (code <= ATIRE or code == INQUERY):
-        add_ratio(a, items, counts, x, acc, begin, end)
+    if is_ratio(scoring, t):
+        add_ratio(scoring, t, begin, end, acc)
         return
     for j in range(begin, end):
-        d = items[j]
-        acc[d] += part(code, float(counts[j]), x[d], a, b, world) + 0.0
+        acc[scoring.items[j]] += part_at(scoring, t, j)
 
 
 @compiled
@@ -223,17 +214,10 @@ def add_products(
 
 @compiled
 def list_ratio(
-    a: float,
-    items: Any,
-    counts: Any,
-    x: Any,
-    acc: Any,
-    begin: int,
-    end: int,
-    touched: Any,
-    n: int,
+    scoring: Any, t: int, begin: int, end: int, acc: Any, touched: Any, n: int
 ) -> int:
     """Do as ``add_ratio``, noting items not touched before; return how many by now."""
+    a, x, items, counts = scoring.a[t], scoring.x, scoring.items, scoring.counts
     for j in range(begin, end):
         d = items[j]
         tf = float(counts[j])
@@ -246,156 +230,100 @@ def list_ratio(
 
 @compiled
 def list_parts(
-    code: int,
-    a: float,
-    b: float,
-    world: Any,
-    items: Any,
-    counts: Any,
-    x: Any,
-    acc: Any,
-    begin: int,
-    end: int,
-    touched: Any,
-    n: int,
+    scoring: Any, t: int, begin: int, end: int, acc: Any, touched: Any, n: int
 ) -> int:
     """Do as ``add_parts``, noting items not touched before; return how many by now."""
-    if a > 0.0 and (code <= ATIRE or code == INQUERY):
-        return list_ratio(a, items, counts, x, acc, begin, end, touched, n)
+    if is_ratio(scoring, t):
+        return list_ratio(scoring, t, begin, end, acc, touched, n)
     for j in range(begin, end):
-        d = items[j]
+        d = scoring.items[j]
         before = acc[d]
         touched[n] = d
         n += is_untouched(before)
-        acc[d] = before + (part(code, float(counts[j]), x[d], a, b, world) + 0.0)
+        acc[d] = before + part_at(scoring, t, j)
     return n
 
 
 @compiled
 def finish_ratio(
-    a: float,
-    items: Any,
-    counts: Any,
-    x: Any,
-    acc: Any,
-    begin: int,
-    end: int,
-    rule: Any,
-    size: int,
-    heap: Any,
+    scoring: Any, t: int, acc: Any, final: Any, size: int, heap: Any
 ) -> int:
     """Add the last term's a · tf/(tf + x_d) and keep the best, in one go; wipe.
 
-    rule : (alive, extra, scale, offset), the first two empty or one entry per item; a
-    score is the accumulated sum + scale · extra + offset.  Returns the heap's size.
+    Returns the heap's size.
     """
-    alive, extra, scale, offset = rule
-    bar = math.inf if len(heap[0]) == 0 else -math.inf
-    for j in range(begin, end):
+    a, x, items, counts = scoring.a[t], scoring.x, scoring.items, scoring.counts
+    bar = bar_of(heap, size)
+    for j in range(scoring.spans[t, 0], scoring.spans[t, 1]):
         d = items[j]
         tf = float(counts[j])
-        s = acc[d] + a * (tf / (tf + x[d]))
+        s = final_score(final, d, acc[d] + a * (tf / (tf + x[d])))
         acc[d] = UNTOUCHED
-        if len(extra):
-            s += scale * extra[d]
-        s += offset
-        if s < bar or (len(alive) and not alive[d]):
+        if s < bar or is_dead(final, d):
             continue
-        size = push(heap[0], heap[1], size, d, s)
-        if size == len(heap[0]):
-            bar = heap[1][0]
+        size = push(heap, size, d, s)
+        bar = bar_of(heap, size)
     return size
 
 
 @compiled
 def finish_parts(
-    code: int,
-    a: float,
-    b: float,
-    world: Any,
-    items: Any,
-    counts: Any,
-    x: Any,
-    acc: Any,
-    begin: int,
-    end: int,
-    rule: Any,
-    size: int,
-    heap: Any,
+    scoring: Any, t: int, acc: Any, final: Any, size: int, heap: Any
 ) -> int:
     """Do as ``finish_ratio``, for any model."""
-    if a > 0.0 and (code <= ATIRE or code == INQUERY):
-        return finish_ratio(a, items, counts, x, acc, begin, end, rule, size, heap)
-    alive, extra, scale, offset = rule
-    bar = math.inf if len(heap[0]) == 0 else -math.inf
-    for j in range(begin, end):
-        d = items[j]
-        s = acc[d] + (part(code, float(counts[j]), x[d], a, b, world) + 0.0)
+    if is_ratio(scoring, t):
+        return finish_ratio(scoring, t, acc, final, size, heap)
+    bar = bar_of(heap, size)
+    for j in range(scoring.spans[t, 0], scoring.spans[t, 1]):
+        d = scoring.items[j]
+        s = final_score(final, d, acc[d] + part_at(scoring, t, j))
         acc[d] = UNTOUCHED
-        if len(extra):
-            s += scale * extra[d]
-        s += offset
-        if s < bar or (len(alive) and not alive[d]):
+        if s < bar or is_dead(final, d):
             continue
-        size = push(heap[0], heap[1], size, d, s)
-        if size == len(heap[0]):
-            bar = heap[1][0]
+        size = push(heap, size, d, s)
+        bar = bar_of(heap, size)
     return size
 
 
 @compiled
 def select_listed(
-    acc: Any, touched: Any, n: int, rule: Any, size: int, heap: Any
+    acc: Any, touched: Any, n: int, final: Any, size: int, heap: Any
 ) -> int:
     """Keep the best of the touched items, and wipe their accumulators.
 
     Items that are wiped already are passed over.  Returns the heap's size.
     """
-    alive, extra, scale, offset = rule
-    k = len(heap[0])
-    bar = heap[1][0] if size == k > 0 else (-math.inf if k else math.inf)
+    bar = bar_of(heap, size)
     for i in range(n):
         d = touched[i]
-        added = acc[d]
+        total = acc[d]
         acc[d] = UNTOUCHED
-        s = added + offset
-        if len(extra):
-            s = added + scale * extra[d] + offset
-        if s < bar or is_untouched(added) or (len(alive) and not alive[d]):
+        s = final_score(final, d, total)
+        if s < bar or is_untouched(total) or is_dead(final, d):
             continue
-        size = push(heap[0], heap[1], size, d, s)
-        if size == k:
-            bar = heap[1][0]
+        size = push(heap, size, d, s)
+        bar = bar_of(heap, size)
     return size
 
 
-@compiled
-def select_all(
-    acc: Any,
-    every: bool,
-    rule: Any,
-    out_items: Any,
-    out_scores: Any,
-) -> int:
-    """Keep the best items by looking at each one; ``every``: untouched ones as well."""
-    alive, extra, scale, offset = rule
-    size, k = 0, len(out_items)
+@unchecked
+def select_all(acc: Any, every: bool, final: Any, heap: Any) -> int:
+    """Keep the best items by looking at each one; ``every``: untouched ones as well.
+
+    Wipes the accumulators, puts the best first, and returns how many they are.
+    """
+    size, k = 0, len(heap.items)
     full = k == 0
-    bar = math.inf if full else -math.inf
+    bar = bar_of(heap, size)
     for d in range(len(acc)):
-        s = acc[d]
-        untouched = is_untouched(s)
-        if len(extra):
-            s += scale * extra[d]
-        s += offset
+        s = final_score(final, d, acc[d])
         if full and s <= bar:
             continue
-        if (untouched and not every) or (len(alive) and not alive[d]):
+        if (is_untouched(acc[d]) and not every) or is_dead(final, d):
             continue
-        size = push(out_items, out_scores, size, d, s + 0.0)
-        if size == k:
-            full, bar = True, out_scores[0]
+        size = push(heap, size, d, s + 0.0)
+        full, bar = size == k, bar_of(heap, size)
     for d in range(len(acc)):
         acc[d] = UNTOUCHED
-    sort_heap(out_items, out_scores, size)
+    sort_heap(heap, size)
     return size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from classmark.compiled import compiled
 from classmark.index.kernels_topk import (
     UNTOUCHED,
     add_products,
+    bar_of,
     is_untouched,
     push,
     select_all,
@@ -27,28 +27,24 @@ DIGITS = 1 << 11
 def find_vector(
     weights: Any,
     places: Any,
-    items: Any,
-    values: Any,
-    begins: Any,
-    ends: Any,
+    lists: Any,
     x: Any,
-    alive: Any,
-    extra: Any,
+    final: Any,
     every: bool,
     acc: Any,
-    out_items: Any,
-    out_scores: Any,
+    heap: Any,
 ) -> int:
     """Find the largest x_d Σ weight · value + extra_d; return how many were found.
 
-    x, extra : empty, or one entry per item, x ≥ 0.
+    lists : (items, values, begins, ends);  x : empty, or one entry per item, x ≥ 0;
     every : items that share no term with the query are ranked too, with score 0.
     """
+    items, values, begins, ends = lists
     for i in range(len(places)):
         add_products(weights[i], items, values, acc, begins[places[i]], ends[places[i]])
     for d in range(len(x)):
         acc[d] *= x[d]
-    return select_all(acc, every, (alive, extra, 1.0, 0.0), out_items, out_scores)
+    return select_all(acc, every, final, heap)
 
 
 @compiled
@@ -141,13 +137,10 @@ def add_runs(
 
 
 @compiled
-def _keep_best(
-    acc: Any, first: int, rule: Any, size: int, out_items: Any, out_scores: Any
-) -> int:
+def _keep_best(acc: Any, first: int, rule: Any, size: int, heap: Any) -> int:
     """Put the best of some items into a heap and wipe; return the heap's size."""
     x, alive, every = rule
-    k = len(out_items)
-    bar = out_scores[0] if size == k > 0 else (-math.inf if k else math.inf)
+    bar = bar_of(heap, size)
     for i in range(len(acc)):
         added, d = acc[i], first + i
         acc[i] = UNTOUCHED
@@ -156,9 +149,8 @@ def _keep_best(
             continue
         if len(alive) and not alive[d]:
             continue
-        size = push(out_items, out_scores, size, d, s + 0.0)
-        if size == k:
-            bar = out_scores[0]
+        size = push(heap, size, d, s + 0.0)
+        bar = bar_of(heap, size)
     return size
 
 
@@ -204,8 +196,7 @@ def find_in_runs(
     edges: Any,
     rule: Any,
     acc: Any,
-    out_items: Any,
-    out_scores: Any,
+    heap: Any,
 ) -> int:
     """Find the largest x_d Σ weight · count; return how many were found.
 
@@ -223,6 +214,6 @@ def find_in_runs(
             at[i, 0], at[i, 1] = add_runs(
                 weights[i], slots, runs, first // SPAN, part, at[i, 0], at[i, 1], end
             )
-        size = _keep_best(part, first, rule, size, out_items, out_scores)
-    sort_heap(out_items, out_scores, size)
+        size = _keep_best(part, first, rule, size, heap)
+    sort_heap(heap, size)
     return size

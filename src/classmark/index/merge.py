@@ -130,9 +130,9 @@ def _copy_ids(part: Part, writer: SegmentWriter) -> None:
         size = int(sizes.sum())
         names, at = packed[at : at + size], at + size
         if part.alive is not None:
-            kept = part.alive[done : done + len(sizes)]
+            alive = part.alive[done : done + len(sizes)]
             done += len(sizes)
-            names, sizes = names[np.repeat(kept, sizes)], sizes[kept]
+            names, sizes = names[np.repeat(alive, sizes)], sizes[alive]
         writer.ids(names.tobytes(), sizes)
 
 
@@ -212,22 +212,22 @@ def join(sources: Sequence[Source], runs: Sequence[slice], *, places: bool) -> I
         append_lists(
             tuple(lists), mine, source.shift, source.renumbered, ends, postings
         )
-    found = Inverted(vocabulary.blob, postings, begins, ends)
+    inverted = Inverted(vocabulary.blob, postings, begins, ends)
     if places:
-        found = _with_places(sources, runs, numbers, found)
-    return _without_empty(found)
+        inverted = _with_places(sources, runs, numbers, inverted)
+    return _without_empty(inverted)
 
 
 def _with_places(
     sources: Sequence[Source],
     runs: Sequence[slice],
     numbers: list[Ints],
-    found: Inverted,
+    inverted: Inverted,
 ) -> Inverted:
     """Join the places of the same runs."""
     from classmark.index.kernels_postings import append_places
 
-    room = np.zeros(len(found.begins), np.int64)
+    room = np.zeros(len(inverted.begins), np.int64)
     for source, run, mine in zip(sources, runs, numbers, strict=True):
         room[mine] += source.stretch.cf[run]
     bounds = bounds_of(room)
@@ -236,21 +236,21 @@ def _with_places(
     for source, run, mine in zip(sources, runs, numbers, strict=True):
         lists, places = source.stretch.lists(run), source.stretch.gaps(run)
         append_places(tuple(lists), mine, source.renumbered, places, ends, gaps)
-    return found._replace(gaps=gaps, gap_begins=begins, gap_ends=ends)
+    return inverted._replace(gaps=gaps, gap_begins=begins, gap_ends=ends)
 
 
-def _without_empty(found: Inverted) -> Inverted:
+def _without_empty(inverted: Inverted) -> Inverted:
     """Leave the terms out that only deleted documents had."""
-    kept = found.ends > found.begins
-    if kept.all():
-        return found
-    closing = np.flatnonzero(found.terms == ord("\n"))
+    nonempty = inverted.ends > inverted.begins
+    if nonempty.all():
+        return inverted
+    closing = np.flatnonzero(inverted.terms == ord("\n"))
     sizes = np.diff(closing, prepend=-1)
-    begins, ends = found.gap_begins, found.gap_ends
-    return found._replace(
-        terms=found.terms[np.repeat(kept, sizes)],
-        begins=found.begins[kept],
-        ends=found.ends[kept],
-        gap_begins=None if begins is None else begins[kept],
-        gap_ends=None if ends is None else ends[kept],
+    begins, ends = inverted.gap_begins, inverted.gap_ends
+    return inverted._replace(
+        terms=inverted.terms[np.repeat(nonempty, sizes)],
+        begins=inverted.begins[nonempty],
+        ends=inverted.ends[nonempty],
+        gap_begins=None if begins is None else begins[nonempty],
+        gap_ends=None if ends is None else ends[nonempty],
     )

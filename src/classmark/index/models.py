@@ -1,4 +1,4 @@
-"""Which models there are, with what parameters, and what may be assumed of each."""
+"""The retrieval models, their parameters, and the properties of each."""
 
 from __future__ import annotations
 
@@ -95,26 +95,26 @@ def resolve(
     >>> resolve("bm25", {"variant": "bm25l"})[0].name
     'bm25l'
     """
-    given = {key.rstrip("_"): value for key, value in parameters.items()}
-    if name == "bm25" and "variant" in given:
-        variant = given.pop("variant")
+    overrides = {key.rstrip("_"): value for key, value in parameters.items()}
+    if name == "bm25" and "variant" in overrides:
+        variant = overrides.pop("variant")
         if variant not in VARIANTS:
             raise Mistake(f"variant is {variant!r}: choose one of {_names(VARIANTS)}")
         name = VARIANTS[str(variant)]
     if name not in MODELS:
         raise Mistake(f"model is {name!r}: choose one of {_names(MODELS)}")
     model = MODELS[name]
-    for key, value in given.items():
+    for key, value in overrides.items():
         if key not in model.parameters:
-            known = _names(model.parameters) or "none"
-            raise Mistake(f"{name} has no parameter {key!r}: it takes {known}")
+            allowed = _names(model.parameters) or "none"
+            raise Mistake(f"{name} has no parameter {key!r}: it takes {allowed}")
         if value not in model.parameters[key]:
             raise Mistake(
                 f"{key} of {name} is {value!r}: give a number {model.parameters[key]}"
             )
-    values = {key: p.default for key, p in model.parameters.items()} | given
+    values = {key: p.default for key, p in model.parameters.items()} | overrides
     return model, tuple(float(values[key]) for key in model.parameters)
 
 
-def _names(known: Mapping[str, object]) -> str:
-    return ", ".join(map(repr, known))
+def _names(choices: Mapping[str, object]) -> str:
+    return ", ".join(map(repr, choices))

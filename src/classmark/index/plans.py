@@ -1,4 +1,4 @@
-"""What is computed once per field, or once per model and parameters."""
+"""Values computed once per field, or once per model and parameters."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
+from classmark.index.kernels_models import Scoring
+from classmark.index.kernels_pruning import Blocks
+from classmark.index.kernels_search import Postings, Ready
 from classmark.index.models import Model, resolve
 from classmark.index.postings import Field, Lists
 from classmark.problems import Mistake
@@ -27,13 +30,15 @@ class Numbers(dict[str, int]):
     def __missing__(self, word: str) -> int:
         if len(self) >= MEMO:
             self.clear()
-        found = self._field.number(word)
-        number = -1 if found is None or not self._df[found] else int(found)
+        term_number = self._field.number(word)
+        number = (
+            -1 if term_number is None or not self._df[term_number] else int(term_number)
+        )
         self[word] = number
         return number
 
 
-KEPT = 16  # plans kept at most: a sweep over parameters does not fill the memory
+KEPT = 16  # plans cached at most: a sweep over parameters does not fill the memory
 BLOCK = 128
 STRIDE = 1 << 14  # terms decoded together where the lists are not all in memory
 
@@ -41,51 +46,31 @@ _FLOAT = np.dtype(np.float64)
 
 Terms = Iterable[str] | Mapping[str, float]
 Choice = tuple[str, Mapping[str, float | str]]
-Located = tuple[Array, Array, Array, Array]
 
 
 class Query(NamedTuple):
-    """The terms of a query that occur in a field, and how much each is asked for."""
+    """The terms of a query that occur in a field, and their weights."""
 
     numbers: Ints
     weights: Floats
 
 
-class Blocks(NamedTuple):
-    """Per block of 128 postings: the largest count and the shortest document."""
-
-    firsts: Ints
-    max_counts: NDArray[np.uint32]
-    min_lengths: NDArray[np.uint32]
-
-
 class Plan(NamedTuple):
-    """A model with its parameters, made ready for one field.
-
-    world : N, Σcf, mean length and the parameters;  x : one number per item;  extra :
-    the items' own parts, or empty, and the largest;  peaks, way : as ``find`` has them.
-    """
+    """A model, and what it is with its parameters for one field."""
 
     model: Model
-    world: Floats
-    x: Floats
-    extra: Floats
-    most_extra: float
-    peaks: Floats
-    way: int
+    ready: Ready
 
 
-class Asked(NamedTuple):
-    """A query made ready for one field: constants in, where the lists are.
+class FieldQuery(NamedTuple):
+    """A query made ready for one field: its constants, and where its lists are.
 
-    terms : (spans, a, b), as the kernels take them;  data : (items, counts, x);  scale,
-    offset : of the items' own parts.
+    scale, offset : of the items' own parts.
     """
 
     plan: Plan
     query: Query
-    terms: tuple[Ints, Floats, Floats]
-    data: tuple[NDArray[np.uint32], NDArray[np.uint32], Floats]
+    scoring: Scoring
     scale: float
     offset: float
 
@@ -135,57 +120,67 @@ class Prepared:
         if isinstance(terms, Mapping):
             numbers = np.array(list(map(self.numbers.__getitem__, terms)), np.int64)
             weights = np.array(list(terms.values()), np.float64)
-            kept = (numbers >= 0) & (weights != 0.0)
-            return Query(numbers[kept], weights[kept])
-        wanted = self.tally(terms)
-        return Query(np.array(list(wanted), np.int64), np.array(list(wanted.values())))
+            mask = (numbers >= 0) & (weights != 0.0)
+            return Query(numbers[mask], weights[mask])
+        counts = self.tally(terms)
+        return Query(np.array(list(counts), np.int64), np.array(list(counts.values())))
 
     def tally(self, tokens: Iterable[str]) -> dict[int, float]:
         """Count the tokens by their terms' numbers, in order of appearance."""
-        wanted: dict[int, float] = {}
+        counts: dict[int, float] = {}
         numbers = self.numbers
         for token in tokens:
             number = numbers[token]
-            wanted[number] = wanted.get(number, 0.0) + 1.0
-        wanted.pop(-1, None)
-        return wanted
+            counts[number] = counts.get(number, 0.0) + 1.0
+        counts.pop(-1, None)
+        return counts
 
-    def asked(self, terms: Terms) -> Floats:
-        """Make a query one array, as ``find`` takes it: numbers, then weights."""
+    def packed_query(self, terms: Terms) -> Floats:
+        """Pack a query into one array, as ``find`` takes it: numbers, then weights."""
         if type(terms) is not list and isinstance(terms, Mapping):
             return np.concatenate(self.query(terms))
-        wanted = self.tally(terms)
-        return np.array([*wanted, *wanted.values()], _FLOAT)
+        counts = self.tally(terms)
+        return np.array([*counts, *counts.values()], _FLOAT)
 
     def queries(self, queries: Sequence[Terms]) -> tuple[Ints, Floats]:
-        """Make many queries one array; return how many numbers each has, and it."""
-        ends, asked = [0], list[float]()
+        """Pack many queries into one array; return each one's length, and the array."""
+        ends, packed = [0], list[float]()
         for terms in queries:
             if type(terms) is not list and isinstance(terms, Mapping):
-                asked.extend(self.asked(terms).tolist())
+                packed.extend(self.packed_query(terms).tolist())
             else:
-                wanted = self.tally(terms)
-                asked.extend(wanted)
-                asked.extend(wanted.values())
-            ends.append(len(asked))
-        return np.diff(ends), np.array(asked, np.float64)
+                counts = self.tally(terms)
+                packed.extend(counts)
+                packed.extend(counts.values())
+            ends.append(len(packed))
+        return np.diff(ends), np.array(packed, np.float64)
 
     def lists(self, query: Query) -> tuple[Lists, Ints]:
-        """Return decoded lists and, for each term of the query, which is its own."""
+        """Return decoded lists and, for each query term, the number of its list."""
         if self.whole is not None:
             return self.whole, query.numbers
         lists = frozen_lists(self.field.lists(query.numbers))
         return lists, np.arange(len(query.numbers), dtype=np.int64)
 
-    def located(self, terms: Terms) -> Located:
-        """Return a query, items, counts and the table, as ``find`` takes them."""
-        whole = self.whole
-        if whole is not None:
-            return self.asked(terms), whole.items, whole.counts, self.table
+    def located(self, terms: Terms) -> tuple[Floats, Postings]:
+        """Return a query and the lists it is about, as ``find`` takes them."""
+        if self.whole is not None:
+            return self.packed_query(terms), self.postings
         query = self.query(terms)
         lists, places = self.lists(query)
-        asked = np.concatenate((places, query.weights))
-        return asked, lists.items, lists.counts, self.table_of(query, lists)
+        packed = np.concatenate((places, query.weights), dtype=np.float64)
+        return packed, self._postings(lists, self.table_of(query, lists))
+
+    @cached_property
+    def postings(self) -> Postings:
+        """The postings of all terms, where they are all in memory."""
+        if self.whole is None:
+            raise Mistake("the lists are not all in memory: open with more of it")
+        return self._postings(self.whole, self.table)
+
+    def _postings(self, lists: Lists, table: Ints) -> Postings:
+        bounds = self.blocks.max_counts, self.blocks.min_lengths
+        return Postings(lists.items, lists.counts, table, *bounds, self.alive)
 
     def table_of(self, query: Query, lists: Lists) -> Ints:
         """Return the rows that ``prepare`` needs, one for each of these lists."""
@@ -194,7 +189,7 @@ class Prepared:
         df, cf = self.df[query.numbers], self.cf[query.numbers]
         return np.column_stack((lists.begins, lists.ends, df, cf, np.zeros_like(cf)))
 
-    def ask(self, terms: Terms, choice: Choice, weight: float = 1.0) -> Asked:
+    def ask(self, terms: Terms, choice: Choice, weight: float = 1.0) -> FieldQuery:
         """Make a query ready, all its parts times ``weight``."""
         from classmark.index.kernels_models import PLUS
         from classmark.index.kernels_search import prepare
@@ -202,27 +197,27 @@ class Prepared:
         plan, query = self.plan(*choice), self.query(terms)
         lists, places = self.lists(query)
         m, table = len(places), self.table_of(query, lists)
-        query_terms = np.empty((m, 2), np.int64), np.empty(m), np.empty(m)
+        spans, a, b = np.empty((m, 2), np.int64), np.empty(m), np.empty(m)
         order = np.zeros(m, np.int64)
         scale, offset, _ = prepare(
             plan.model.code,
             places,
             query.weights,
             table,
-            plan.world,
+            plan.ready.world,
             order,
-            query_terms,
+            (spans, a, b),
         )
-        _, a, b = query_terms
         a *= weight
         if plan.model.code == PLUS:
             b *= weight
         query = Query(query.numbers[order], query.weights[order])
-        data = (lists.items, lists.counts, plan.x)
-        return Asked(plan, query, query_terms, data, scale * weight, offset * weight)
+        model = plan.ready[:3]
+        scoring = Scoring(*model, lists.items, lists.counts, spans, a, b)
+        return FieldQuery(plan, query, scoring, scale * weight, offset * weight)
 
     def plan(self, model: str, parameters: Mapping[str, float | str]) -> Plan:
-        """Return the plan of a model, kept from the last time where possible."""
+        """Return the plan of a model, from the cache where possible."""
         key = (model, *parameters.items()) if parameters else (model,)
         try:
             return self.plans[key]
@@ -249,10 +244,11 @@ class Prepared:
         if model.has_document_part:
             extra = np.empty(self.field.n_items)
             document_parts(model.code, self.lengths, world, extra)
-        way = 2 if model.grows and self.whole is not None else 0
+        strategy = 2 if model.grows and self.whole is not None else 0
         largest = float(extra.max()) if len(extra) else 0.0
-        peaks = np.full(self.field.n_terms if way else 0, np.nan)
-        return Plan(model, world, x, extra, largest, peaks, way)
+        peaks = np.full(self.field.n_terms if strategy else 0, np.nan)
+        ready = Ready(model.code, world, x, extra, largest, peaks, strategy)
+        return Plan(model, ready)
 
     @cached_property
     def idf(self) -> Floats:

@@ -101,7 +101,7 @@ class Field(Protocol):
         ...
 
     def lists(self, numbers: Ints) -> Lists:
-        """Decode the lists of some terms, in the order asked for."""
+        """Decode the lists of some terms, in the order given."""
         ...
 
 
@@ -257,8 +257,8 @@ class ColumnReader:
 
 def column_of(content: NDArray[np.uint8], length: int) -> NDArray[np.uint64]:
     """Unpack a column of known length."""
-    one = np.zeros(1, np.int64)
-    return unpack_values(content, one, np.array([length], np.int64), np.uint64)
+    starts = np.zeros(1, np.int64)
+    return unpack_values(content, starts, np.array([length], np.int64), np.uint64)
 
 
 def _parts(lengths: Ints) -> Iterator[slice]:

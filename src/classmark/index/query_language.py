@@ -149,8 +149,8 @@ class Belief:
 
     def __post_init__(self) -> None:
         if self.name not in OPERATORS:
-            known = ", ".join(f"#{name}" for name in OPERATORS)
-            raise Mistake(f"operator #{self.name} is not known: use one of {known}")
+            operators = ", ".join(f"#{name}" for name in OPERATORS)
+            raise Mistake(f"operator #{self.name} is not known: use one of {operators}")
         if not self.parts or (self.name == "not" and len(self.parts) > 1):
             need = "one part" if self.name == "not" else "at least one part"
             raise Mistake(f"operator #{self.name} needs {need}")
@@ -261,9 +261,9 @@ class _Parser:
         return self.tokens[self.place]
 
     def take(self) -> Token:
-        taken = self.next
+        token = self.next
         self.place += 1
-        return taken
+        return token
 
     def refuse(self, problem: str, at: int | None = None) -> NoReturn:
         raise MalformedQuery(self.query, self.next.at if at is None else at, problem)
@@ -322,19 +322,19 @@ class _Parser:
         return part
 
     def atom(self) -> Node:
-        found = self.next
-        if found.kind == "(":
+        token = self.next
+        if token.kind == "(":
             return self.parenthesis()
-        if found.kind == "belief":
+        if token.kind == "belief":
             return self.belief()
-        if found.kind not in ("word", "phrase"):
+        if token.kind not in ("word", "phrase"):
             self.refuse(self.lack())
         self.take()
-        kind = Word if found.kind == "word" else Phrase
-        return kind(found.text, found.field, found.at)
+        kind = Word if token.kind == "word" else Phrase
+        return kind(token.text, token.field, token.at)
 
     def lack(self) -> str:
-        """Say what is missing here, and what to do."""
+        """Return a message: the missing part, and how to mend the query."""
         token = self.tokens[self.place - 1].kind if self.place else ""
         if self.next.kind == ")" and not token:
             return _CLOSES_NOTHING
@@ -377,30 +377,30 @@ class _Parser:
             raise MalformedQuery(self.query, opened.at, str(problem)) from problem
 
     def weight(self) -> float:
-        found = self.next
-        if found.kind != "word" or found.field or not _NUMBER.fullmatch(found.text):
+        token = self.next
+        if token.kind != "word" or token.field or not _NUMBER.fullmatch(token.text):
             self.refuse("a weight (a number) is expected before each part of #wsum")
         self.take()
-        return float(found.text)
+        return float(token.text)
 
     def believed(self, name: str) -> Node:
-        found = self.next
-        if found.kind == "belief":
+        token = self.next
+        if token.kind == "belief":
             return self.belief()
-        if found.kind != "word":
+        if token.kind != "word":
             self.refuse(f"a word or an operator is expected within #{name}( … )")
         self.take()
-        return Word(found.text, found.field, found.at)
+        return Word(token.text, token.field, token.at)
 
 
 def _tokens(query: str) -> list[Token]:
-    found: list[Token] = []
+    tokens: list[Token] = []
     at = 0
     while at < len(query):
         token, at = _token(query, at)
         if token is not None:
-            found.append(token)
-    return [*found, Token("end", "", "", len(query))]
+            tokens.append(token)
+    return [*tokens, Token("end", "", "", len(query))]
 
 
 def _token(query: str, at: int) -> tuple[Token | None, int]:
@@ -411,9 +411,9 @@ def _token(query: str, at: int) -> tuple[Token | None, int]:
         return Token(query[at], query[at], "", at), at + 1
     if belief := _BELIEF.match(query, at):
         if belief[1] not in OPERATORS:
-            known = ", ".join(f"#{name}" for name in OPERATORS)
+            operators = ", ".join(f"#{name}" for name in OPERATORS)
             raise MalformedQuery(
-                query, at, f"#{belief[1]} is not known: use one of {known}"
+                query, at, f"#{belief[1]} is not known: use one of {operators}"
             )
         return Token("belief", belief[1], "", at), belief.end()
     if query[at] in "+-#:":

@@ -16,12 +16,14 @@ from itertools import pairwise, repeat
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
-from classmark.index.feedback import Feedback, Found, expand, main_field
+from classmark.index.feedback import Feedback, TopDocuments, expand, main_field
+from classmark.index.kernels_models import Heap
+from classmark.index.kernels_search import Ready, Scratch
 from classmark.index.plans import Choice, Plan, Prepared, Query, Terms
-from classmark.index.postings import Field, Lists
+from classmark.index.postings import Field
 from classmark.index.vectors import Products, WeightedQuery
 from classmark.problems import Mistake
 from classmark.ranking import Ranking
@@ -40,45 +42,47 @@ def log_prior(probabilities: ArrayLike, weight: float = 1.0) -> Prior:
     >>> round(log_prior([0.5, 0.25], 2.0).most, 6)
     -1.386294
     """
-    given = np.asarray(probabilities, np.float64)
-    if given.ndim != 1:
-        raise Mistake(f"prior has {given.ndim} dimensions: give one number per item")
-    bad = np.flatnonzero(~((given > 0.0) & np.isfinite(given)))
+    values = np.asarray(probabilities, np.float64)
+    if values.ndim != 1:
+        raise Mistake(f"prior has {values.ndim} dimensions: give one number per item")
+    bad = np.flatnonzero(~((values > 0.0) & np.isfinite(values)))
     if len(bad):
-        raise Mistake(f"prior of item {bad[0]} is {given[bad[0]]}: give one above 0")
+        raise Mistake(f"prior of item {bad[0]} is {values[bad[0]]}: give one above 0")
     if not np.isfinite(weight):
         raise Mistake(f"weight of the prior is {weight!r}: give a number")
-    parts = np.log(given) * weight
+    parts = np.log(values) * weight
     return Prior(parts, float(parts.max(initial=-np.inf)))
 
 
-def with_prior(plan: Plan, prior: Prior, query: Query) -> tuple[Floats, float]:
+def with_prior(plan: Plan, prior: Prior, query: Query) -> Ready:
     """Join the prior to the items' own parts, which the model scales by the query."""
-    if len(prior.parts) != len(plan.x):
-        raise Mistake(
-            f"prior has {len(prior.parts)} items: the index has {len(plan.x)}"
-        )
+    ready, n = plan.ready, len(plan.ready.x)
+    if len(prior.parts) != n:
+        raise Mistake(f"prior has {len(prior.parts)} items: the index has {n}")
     if not plan.model.has_document_part:
-        return prior.parts, prior.most
+        return ready._replace(extra=prior.parts, most_extra=prior.most)
     scale = float(query.weights.sum()) if plan.model.name == "dirichlet" else 1.0
-    joined = plan.extra + prior.parts / scale if scale else prior.parts
-    return joined, float(joined.max(initial=-np.inf))
+    joined = ready.extra + prior.parts / scale if scale else prior.parts
+    most = float(joined.max(initial=-np.inf))
+    return ready._replace(extra=joined, most_extra=most)
 
 
 Weights = Mapping[str, float] | None
 
 
 def weighted_fields(
-    known: Mapping[str, Prepared], weights: Weights
+    fields: Mapping[str, Prepared], weights: Weights
 ) -> list[tuple[str, Prepared, float]]:
-    """Return the fields asked for with their weights; refuse unknown and negative."""
-    wanted = dict.fromkeys(known, 1.0) if weights is None else weights
-    for name, weight in wanted.items():
-        if name not in known:
-            raise Mistake(f"field {name!r} is not there: there is {', '.join(known)}")
+    """Return the fields with their weights; refuse unknown and negative ones."""
+    field_weights = dict.fromkeys(fields, 1.0) if weights is None else weights
+    for name, weight in field_weights.items():
+        if name not in fields:
+            raise Mistake(f"field {name!r} is not there: there is {', '.join(fields)}")
         if not 0.0 <= weight < np.inf:
             raise Mistake(f"weight of field {name!r} is {weight!r}: give 0 or more")
-    return [(name, known[name], float(weight)) for name, weight in wanted.items()]
+    return [
+        (name, fields[name], float(weight)) for name, weight in field_weights.items()
+    ]
 
 
 def find_in_fields(
@@ -89,27 +93,27 @@ def find_in_fields(
     extras: tuple[Weights, Prior | None],
 ) -> tuple[Ints, Floats]:
     """Return the best items and their scores over weighted fields and a prior."""
+    from classmark.index.kernels_models import Final, Heap
     from classmark.index.kernels_search import accumulate
     from classmark.index.kernels_topk import select_all
 
     weights, prior = extras
     fields = weighted_fields(searcher.fields, weights)
-    own, offset = np.zeros(searcher.n_items), 0.0
+    document_parts, offset = np.zeros(searcher.n_items), 0.0
     if prior is not None:
-        own += prior.parts
+        document_parts += prior.parts
     scratch = searcher.scratch()
     for _, field, weight in fields:
-        asked = field.ask(terms, choice, weight)
-        code, world = asked.plan.model.code, asked.plan.world
-        accumulate(code, world, asked.terms, asked.data, scratch.acc)
-        offset += asked.offset
-        if asked.plan.model.has_document_part:
-            own += asked.scale * asked.plan.extra
+        field_query = field.ask(terms, choice, weight)
+        accumulate(field_query.scoring, scratch.acc)
+        offset += field_query.offset
+        if field_query.plan.model.has_document_part:
+            document_parts += field_query.scale * field_query.plan.ready.extra
     k = min(k, searcher.n_items)
     items, scores = np.empty(k, np.int64), np.empty(k)
     alive = next(iter(searcher.fields.values())).alive
-    rule = (alive, own, 1.0, offset)
-    n = select_all(scratch.acc, False, rule, items, scores)
+    final = Final(alive, document_parts, 1.0, offset)
+    n = select_all(scratch.acc, False, final, Heap(items, scores))
     searcher.release(scratch)
     return items[:n], scores[:n]
 
@@ -151,19 +155,22 @@ def explain(
         raise Mistake(f"item {item} is not there: give 0 to {searcher.n_items - 1}")
     weights, prior = extras
     parts: list[Part] = []
-    own, score, found = 0.0 if prior is None else float(prior.parts[item]), 0.0, False
+    document_part = 0.0 if prior is None else float(prior.parts[item])
+    score, matched = 0.0, False
     for name, field, weight in weighted_fields(searcher.fields, weights):
-        asked = field.ask(terms, choice, weight)
-        out = np.empty(len(asked.query.numbers))
-        code, world = asked.plan.model.code, asked.plan.world
-        found |= parts_of(code, world, asked.terms, asked.data, item, out)
-        rows = zip(*(a.tolist() for a in (*asked.query, out)), strict=True)
+        field_query = field.ask(terms, choice, weight)
+        out = np.empty(len(field_query.query.numbers))
+        matched |= parts_of(field_query.scoring, item, out)
+        rows = zip(*(a.tolist() for a in (*field_query.query, out)), strict=True)
         parts += [Part(name, field.field.term(t), w, value) for t, w, value in rows]
         score += float(sum(out.tolist()))
-        own += asked.offset
-        if asked.plan.model.has_document_part:
-            own += asked.scale * float(asked.plan.extra[item])
-    return Explanation(score + own, tuple(parts), own, bool(found))
+        document_part += field_query.offset
+        if field_query.plan.model.has_document_part:
+            extra = field_query.plan.ready.extra[item]
+            document_part += field_query.scale * float(extra)
+    return Explanation(
+        score + document_part, tuple(parts), document_part, bool(matched)
+    )
 
 
 _NONE = np.empty(0)
@@ -172,18 +179,11 @@ _new = tuple.__new__  # a third of the time of Hit(...): ten a query
 
 
 class Hit(NamedTuple):
-    """An item that was found: its id, its score, its number."""
+    """An item of an answer: its id, its score, its number."""
 
     id: str
     score: float
     number: int
-
-
-class Scratch(NamedTuple):
-    """Accumulators, all −0.0 between queries, and room for a list of items."""
-
-    acc: Floats
-    touched: NDArray[np.uint32]
 
 
 class Searcher:
@@ -208,16 +208,18 @@ class Searcher:
         *,
         names: Callable[[int], str] = str,
     ) -> None:
-        from classmark.index import kernels_search as kernels
+        from classmark.index.kernels_search import find
 
-        given = fields if isinstance(fields, Mapping) else {"text": fields}
-        if len({field.n_items for field in given.values()}) != 1:
+        fields_by_name = fields if isinstance(fields, Mapping) else {"text": fields}
+        if len({field.n_items for field in fields_by_name.values()}) != 1:
             raise Mistake("fields differ in their number of items: give one index's")
-        self.fields = {name: Prepared(field) for name, field in given.items()}
+        self.fields = {name: Prepared(field) for name, field in fields_by_name.items()}
         self.names = names
-        self.n_items = next(iter(given.values())).n_items
-        self._only = next(iter(self.fields.values())) if len(given) == 1 else None
-        self._kernels = kernels
+        self.n_items = next(iter(fields_by_name.values())).n_items
+        self._only = (
+            next(iter(self.fields.values())) if len(fields_by_name) == 1 else None
+        )
+        self._find_kernel = find
         self._scratch: list[Scratch] = []
 
     def search(
@@ -236,10 +238,10 @@ class Searcher:
         """
         _require_size(k)
         if self._only is not None and fields is None:
-            found = self._find(self._only, terms, k, (model, parameters), prior)
+            best = self._find(self._only, terms, k, (model, parameters), prior)
         else:
-            found = find_in_fields(self, terms, k, (model, parameters), (fields, prior))
-        return self.hits(*found)
+            best = find_in_fields(self, terms, k, (model, parameters), (fields, prior))
+        return self.hits(*best)
 
     def rank(
         self,
@@ -253,15 +255,14 @@ class Searcher:
         field = self.one_field("rank")
         plan = field.plan(model, parameters)
         k = min(k, self.n_items)
-        whole = field.whole
-        if whole is None:
+        if field.whole is None:
             choice = (model, parameters)
-            found = [self._find(field, terms, k, choice, None) for terms in queries]
-            sizes = np.array([len(items) for items, _ in found], np.int64)
-            items = np.concatenate([np.empty(0, np.int64), *(i for i, _ in found)])
-            scores = np.concatenate([_NONE, *(s for _, s in found)])
+            answers = [self._find(field, terms, k, choice, None) for terms in queries]
+            sizes = np.array([len(items) for items, _ in answers], np.int64)
+            items = np.concatenate([np.empty(0, np.int64), *(i for i, _ in answers)])
+            scores = np.concatenate([_NONE, *(s for _, s in answers)])
             return Ranking(np.repeat(np.arange(len(queries)), sizes), items, scores)
-        return self._rank_whole(field, whole, plan, queries, k)
+        return self._rank_whole(field, plan, queries, k)
 
     def search_many(
         self,
@@ -271,9 +272,9 @@ class Searcher:
         **parameters: float | str,
     ) -> list[list[Hit]]:
         """Return what ``search`` does for each of many queries."""
-        found = self.rank(queries, k, model, **parameters)
-        ends = np.searchsorted(found.queries, np.arange(1, len(queries) + 1)).tolist()
-        hits = self.hits(found.items, found.scores)
+        ranking = self.rank(queries, k, model, **parameters)
+        ends = np.searchsorted(ranking.queries, np.arange(1, len(queries) + 1)).tolist()
+        hits = self.hits(ranking.items, ranking.scores)
         return [hits[a:b] for a, b in pairwise([0, *ends])]
 
     def search_vector(
@@ -293,12 +294,12 @@ class Searcher:
         _require_size(k)
         query = self.weigh(weights) if isinstance(weights, Mapping) else weights
         scratch = self.scratch()
-        found = self.products.find(query, k, every, scratch.acc)
+        best = self.products.find(query, k, every, scratch.acc)
         self.release(scratch)
-        return self.hits(*found)
+        return self.hits(*best)
 
     def weigh(self, weights: Mapping[str, float]) -> WeightedQuery:
-        """Make a vector ready for ``search_vector``, to be asked more than once."""
+        """Prepare a vector for ``search_vector``, to be used more than once."""
         return self.products.weigh(weights)
 
     @cached_property
@@ -322,22 +323,22 @@ class Searcher:
     def lengthen(
         self,
         queries: Sequence[Mapping[str, float]],
-        found: Sequence[Found],
+        top_documents: Sequence[TopDocuments],
         feedback: Feedback,
     ) -> list[dict[str, float]]:
-        """Return each query made longer by the first documents found for it."""
-        field, pairs = main_field(self.fields), zip(queries, found, strict=True)
+        """Return each query expanded by terms of its best documents."""
+        field, pairs = main_field(self.fields), zip(queries, top_documents, strict=True)
         return [expand(field, terms, best, feedback) for terms, best in pairs]
 
     def one_field(self, act: str) -> Prepared:
         """Return the only field, or say that there are several."""
         if self._only is None:
-            known = ", ".join(map(repr, self.fields))
-            raise Mistake(f"{act} needs an index of one field; this one has {known}")
+            names = ", ".join(map(repr, self.fields))
+            raise Mistake(f"{act} needs an index of one field; this one has {names}")
         return self._only
 
     def hits(self, items: Ints, scores: Floats) -> list[Hit]:
-        """Name items that were found."""
+        """Return hits with the ids of items."""
         return named_hits(self.names, items, scores)
 
     def scratch(self) -> Scratch:
@@ -361,31 +362,14 @@ class Searcher:
         prior: Prior | None,
     ) -> tuple[Ints, Floats]:
         plan, k = field.plan(*choice), min(k, self.n_items)
-        extra, most = plan.extra, plan.most_extra
+        model = plan.ready
         if prior is not None:
-            extra, most = with_prior(plan, prior, field.query(terms))
+            model = with_prior(plan, prior, field.query(terms))
+        query, postings = field.located(terms)
         items, scores = np.empty(k, _INT), np.empty(k)
-        asked, postings, counts, table = field.located(terms)
-        scratch = self.scratch()
-        n = self._kernels.find(
-            plan.model.code,
-            asked,
-            np.array([len(asked)]),
-            postings,
-            counts,
-            table,
-            plan.world,
-            plan.x,
-            field.blocks.max_counts,
-            field.blocks.min_lengths,
-            field.alive,
-            extra,
-            most,
-            plan.peaks,
-            plan.way,
-            *scratch,
-            items,
-            scores,
+        sizes, scratch = np.array([len(query)]), self.scratch()
+        n = self._find_kernel(
+            query, sizes, postings, model, scratch, Heap(items, scores)
         )
         self._scratch.append(scratch)
         return (items, scores) if n == k else (items[:n], scores[:n])
@@ -393,44 +377,24 @@ class Searcher:
     def _rank_whole(
         self,
         field: Prepared,
-        whole: Lists,
         plan: Plan,
         queries: Sequence[Terms],
         k: int,
     ) -> Ranking:
-        n, (sizes, asked) = len(queries), field.queries(queries)
+        n, (sizes, packed) = len(queries), field.queries(queries)
         items, scores = np.empty((n, k), np.int64), np.empty((n, k))
-        scratch = self.scratch()
-        self._kernels.find(
-            plan.model.code,
-            asked,
-            sizes,
-            whole.items,
-            whole.counts,
-            field.table,
-            plan.world,
-            plan.x,
-            field.blocks.max_counts,
-            field.blocks.min_lengths,
-            field.alive,
-            plan.extra,
-            plan.most_extra,
-            plan.peaks,
-            plan.way,
-            *scratch,
-            items.reshape(-1),
-            scores.reshape(-1),
-        )
+        scratch, best = self.scratch(), Heap(items.reshape(-1), scores.reshape(-1))
+        self._find_kernel(packed, sizes, field.postings, plan.ready, scratch, best)
         self._scratch.append(scratch)
-        kept = np.arange(k) < sizes[:, np.newaxis]
-        return Ranking(np.repeat(np.arange(n), sizes), items[kept], scores[kept])
+        filled = np.arange(k) < sizes[:, np.newaxis]
+        return Ranking(np.repeat(np.arange(n), sizes), items[filled], scores[filled])
 
 
 def named_hits(names: Callable[[int], str], items: Ints, scores: Floats) -> list[Hit]:
-    """Make hits of items that were found; names : from number to id."""
+    """Make hits of items and scores; names : from number to id."""
     numbers = items.tolist()
-    found = zip(map(names, numbers), scores.tolist(), numbers, strict=True)
-    return list(map(_new, repeat(Hit), found))
+    entries = zip(map(names, numbers), scores.tolist(), numbers, strict=True)
+    return list(map(_new, repeat(Hit), entries))
 
 
 def _require_size(k: int) -> None:

@@ -183,7 +183,7 @@ class SegmentField:
 
     @property
     def has_places(self) -> bool:
-        """Whether token positions were kept."""
+        """Whether token positions are stored."""
         return f"{self._number}-places" in self._arrays
 
     @cached_property
@@ -201,16 +201,16 @@ class SegmentField:
 
     def term_ends(self, start: int, n: int) -> Ints:
         """Return where the next ``n`` terms end, from a byte on."""
-        found: list[Ints] = []
+        pieces: list[Ints] = []
         while n:
             part = self.terms[start : start + 16 * n]
             ends = np.flatnonzero(part == ord("\n"))[:n] + 1
             if not len(part):
                 raise DamagedFolder("terms end too soon: build the index again")
-            found.append(start + ends)
+            pieces.append(start + ends)
             start = start + int(ends[-1]) if len(ends) else start + len(part)
             n -= len(ends)
-        return np.concatenate([np.empty(0, np.int64), *found])
+        return np.concatenate([np.empty(0, np.int64), *pieces])
 
 
 class Segment:

@@ -30,7 +30,7 @@ class Piece(NamedTuple):
 
 
 def require_shards(shards: int | None) -> int:
-    """Return how many segments are wanted: one, if nothing is said."""
+    """Return the number of segments to make: one by default."""
     if shards is None:
         return 1
     if shards < 1:
@@ -103,16 +103,16 @@ def build_segments(
     stream: Iterable[Entry], setup: Setup, folder: Path, shards: int | None = None
 ) -> list[Segment]:
     """Index a stream of documents as the segments of a folder: one, or ``shards``."""
-    wanted = require_shards(shards)
-    if wanted == 1:
+    n_shards = require_shards(shards)
+    if n_shards == 1:
         return [build_segment(stream, setup, lambda: new_segment(folder))]
     aside = folder / f"{PARTS}here"
     shutil.rmtree(aside, ignore_errors=True)
     whole = build_segment(stream, setup, lambda: new_segment(aside))
-    found = []
-    for pieces in shard_pieces([(whole.folder, whole.n_items)], wanted):
+    segments = []
+    for pieces in shard_pieces([(whole.folder, whole.n_items)], n_shards):
         place = new_segment(folder)
         merge_pieces(pieces, place, setup, list(whole.fields))
-        found.append(Segment(place))
+        segments.append(Segment(place))
     shutil.rmtree(aside)
-    return found
+    return segments

@@ -1,7 +1,7 @@
 """A side of the documents: one field, or several read as one, scored item by item.
 
-Retrieval finds the best of all items; here some items are given, and any model says
-what each of them scores. Statistics are those of the items that are alive.
+Retrieval finds the best of all items; here some items are given, and any model scores
+each of them. Statistics are those of the items that are alive.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ COSINE = "cosine"
 
 
 class Matches(NamedTuple):
-    """The terms of a query that occur on a side, and how often in each item asked for.
+    """The terms of a query that occur on a side, and how often in each item.
 
-    terms : analysed, each once;  weights : how much each is asked for;  df, cf : their
+    terms : analysed, each once;  weights : those of the query;  df, cf : their
     statistics, each shape (terms,);  tf : shape (terms, items).
     """
 
@@ -41,8 +41,8 @@ class Side:
     >>> from classmark.sparse import rows_from
     >>> field = field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"])
     >>> side, items = Side([Prepared(field)]), np.array([1, 0])
-    >>> found = side.matches({"ant": 1.0, "cat": 1.0}, items)
-    >>> found.tf.tolist(), side.scores(found, items, ("tf", {})).tolist()
+    >>> matches = side.matches({"ant": 1.0, "cat": 1.0}, items)
+    >>> matches.tf.tolist(), side.scores(matches, items, ("tf", {})).tolist()
     ([[1.0, 2.0]], [1.0, 2.0])
     """
 
@@ -62,19 +62,19 @@ class Side:
     def matches(self, query: Mapping[str, float], items: Ints) -> Matches:
         """Look the terms of a query up, and count them in some items."""
         names: list[str] = []
-        found: list[tuple[float, int, int]] = []
+        rows: list[tuple[float, int, int]] = []
         counted: list[Floats] = []
         for term, weight in query.items():
             df, cf, tf = self._looked_up(term, items)
             if df and weight:
                 names.append(term)
-                found.append((weight, df, cf))
+                rows.append((weight, df, cf))
                 counted.append(tf)
-        known = np.array(found, np.float64).reshape(-1, 3)
+        table = np.array(rows, np.float64).reshape(-1, 3)
         tf = np.array(counted).reshape(len(names), len(items))
-        return Matches(tuple(names), known[:, 0], known[:, 1], known[:, 2], tf)
+        return Matches(tuple(names), table[:, 0], table[:, 1], table[:, 2], tf)
 
-    def scores(self, found: Matches, items: Ints, choice: Choice) -> Floats:
+    def scores(self, matches: Matches, items: Ints, choice: Choice) -> Floats:
         """Return the score of each item under a model, as ``Searcher`` gives it."""
         from classmark.index import kernels_models as kernels
 
@@ -87,15 +87,15 @@ class Side:
             x = self._one(COSINE).inverse_norms[items]
         else:
             kernels.features(model.code, lengths, world, x)
-        a, b = np.empty(len(found.terms)), np.empty(len(found.terms))
-        terms = (found.weights, found.df, found.cf)
+        a, b = np.empty(len(matches.terms)), np.empty(len(matches.terms))
+        terms = (matches.weights, matches.df, matches.cf)
         scale, offset = kernels.constants(model.code, *terms, world, a, b)
         out = np.empty(len(items))
-        kernels.score_items(model.code, world, (a, b), found.tf, x, out)
+        kernels.score_items(model.code, world, (a, b), matches.tf, x, out)
         if model.has_document_part:
-            own = np.empty(len(items))
-            kernels.document_parts(model.code, lengths, world, own)
-            out += scale * own
+            document_parts = np.empty(len(items))
+            kernels.document_parts(model.code, lengths, world, document_parts)
+            out += scale * document_parts
         return np.asarray(out + offset)
 
     def _one(self, model: str) -> Prepared:
@@ -104,7 +104,7 @@ class Side:
         return self.fields[0]
 
     def _looked_up(self, term: str, items: Ints) -> tuple[int, int, Floats]:
-        """Return df, cf, and how often a term occurs in each item asked for."""
+        """Return df, cf, and how often a term occurs in each item."""
         df, cf, tf, lists = 0, 0, np.zeros(len(items)), []
         for each in self.fields:
             number = each.numbers[term]

@@ -58,13 +58,13 @@ class Snapshot:
 
     def fields(self) -> list[str]:
         """Return the names of all fields, in order of appearance."""
-        given = self.settings["fields"] or []
-        found = [name for part in self.parts for name in part.segment.fields]
-        return list(dict.fromkeys([*given, *found]))
+        declared = self.settings["fields"] or []
+        stored = [name for part in self.parts for name in part.segment.fields]
+        return list(dict.fromkeys([*declared, *stored]))
 
 
 def lost_by(part: Part) -> dict[str, Lost]:
-    """Scan a segment for what its deleted documents take from each field."""
+    """Count what a segment's deleted documents take from each field's statistics."""
     if part.alive is None:
         return {}
     gone = ~part.alive
@@ -79,10 +79,10 @@ def _lost(field: SegmentField, gone: Bools) -> Lost:
         n = run.stop - run.start
         df, cf = np.zeros(n, np.int64), np.zeros(n, np.int64)
         tally_gone(tuple(stretch.lists(run)), gone, df, cf)
-        found = np.flatnonzero(df)
-        terms.append(found + first)
-        dfs.append(df[found])
-        cfs.append(cf[found])
+        affected = np.flatnonzero(df)
+        terms.append(affected + first)
+        dfs.append(df[affected])
+        cfs.append(cf[affected])
         first += n
     none = np.empty(0, np.int64)
     return Lost(*(np.concatenate([none, *pieces]) for pieces in (terms, dfs, cfs)))
@@ -167,11 +167,11 @@ def commit(path: Path, parts: list[Part], settings: dict[str, Any]) -> Snapshot:
     """Write the next generation, put it in service and remove what it replaces."""
     lost = [lost_by(part) for part in parts]
     arrays: dict[str, Array] = {}
-    for number, (part, taken) in enumerate(zip(parts, lost, strict=True)):
+    for number, (part, lost_fields) in enumerate(zip(parts, lost, strict=True)):
         if part.alive is not None:
             arrays[f"{number}-alive"] = np.packbits(part.alive)
-        for at, one in enumerate(taken.values()):
-            for key, values in one._asdict().items():
+        for at, statistics in enumerate(lost_fields.values()):
+            for key, values in statistics._asdict().items():
                 arrays[f"{number}-{at}-lost-{key}"] = values
     generations = Generations(path)
     folder = generations.next()
@@ -184,8 +184,8 @@ def commit(path: Path, parts: list[Part], settings: dict[str, Any]) -> Snapshot:
 
 def new_segment(path: Path) -> Path:
     """Return where the next segment goes."""
-    found = [p.name.lstrip(".")[len(_PREFIX) :][:6] for p in _segments(path)]
-    return path / f"{_PREFIX}{max(map(int, found), default=0) + 1:06d}"
+    numbers = [p.name.lstrip(".")[len(_PREFIX) :][:6] for p in _segments(path)]
+    return path / f"{_PREFIX}{max(map(int, numbers), default=0) + 1:06d}"
 
 
 def sweep(path: Path, aside: str = "") -> None:

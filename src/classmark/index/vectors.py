@@ -67,17 +67,21 @@ def vectors_of(field: Prepared, items: Sequence[int] | NDArray[np.integer]) -> R
     >>> vectors_of(field, [1]).to_scipy().toarray().tolist()
     [[1.0, 0.0]]
     """
-    wanted = np.asarray(items, np.int64)
-    found = terms_of(field.field, wanted)
-    values = found.counts * field.idf[found.terms] * field.inverse_norms[found.items]
-    distinct, slots = np.unique(wanted, return_inverse=True)
-    ends = np.searchsorted(found.items, distinct, side="right")
-    begins = np.searchsorted(found.items, distinct, side="left")
+    documents = np.asarray(items, np.int64)
+    postings = terms_of(field.field, documents)
+    values = (
+        postings.counts
+        * field.idf[postings.terms]
+        * field.inverse_norms[postings.items]
+    )
+    distinct, slots = np.unique(documents, return_inverse=True)
+    ends = np.searchsorted(postings.items, distinct, side="right")
+    begins = np.searchsorted(postings.items, distinct, side="left")
     spans = [np.arange(begins[slot], ends[slot]) for slot in slots]
     starts = np.cumsum([0, *map(len, spans)])
-    taken = np.concatenate(spans) if spans else np.empty(0, np.int64)
-    columns = found.terms[taken].astype(np.uint32)
-    return Rows(starts, columns, values[taken], field.field.n_terms)
+    entries = np.concatenate(spans) if spans else np.empty(0, np.int64)
+    columns = postings.terms[entries].astype(np.uint32)
+    return Rows(starts, columns, values[entries], field.field.n_terms)
 
 
 def mean_vector(field: Prepared) -> Floats:
@@ -99,9 +103,9 @@ def mean_vector(field: Prepared) -> Floats:
         chosen = np.arange(first, min(first + STRIDE, field.field.n_terms))
         lists = frozen_lists(field.field.lists(chosen))
         sizes = lists.ends - lists.begins
-        taken = np.repeat(lists.begins - (np.cumsum(sizes) - sizes), sizes)
-        taken += np.arange(len(taken))
-        parts = lists.counts[taken] * each[lists.items[taken]]
+        entries = np.repeat(lists.begins - (np.cumsum(sizes) - sizes), sizes)
+        entries += np.arange(len(entries))
+        parts = lists.counts[entries] * each[lists.items[entries]]
         owner = np.repeat(np.arange(len(chosen)), sizes)
         total[chosen] = np.bincount(owner, parts, minlength=len(chosen))
     return np.asarray(total * field.idf / max(field.field.n_alive, 1))
@@ -124,17 +128,19 @@ def unit_rows(field: Prepared, first: int, last: int) -> Rows:
         chosen = np.arange(begin, min(begin + STRIDE, field.field.n_terms))
         lists = frozen_lists(field.field.lists(chosen))
         lengths = lists.ends - lists.begins
-        taken = np.repeat(lists.begins - (np.cumsum(lengths) - lengths), lengths)
-        taken += np.arange(len(taken))
+        entries = np.repeat(lists.begins - (np.cumsum(lengths) - lengths), lengths)
+        entries += np.arange(len(entries))
         term = np.repeat(chosen, lengths)
-        here = lists.items[taken]
+        here = lists.items[entries]
         inside = (here >= first) & (here < last)
         if field.field.alive is not None:
             inside &= field.field.alive[here]
-        term, here, taken = term[inside], here[inside], taken[inside]
+        term, here, entries = term[inside], here[inside], entries[inside]
         sizes.append(np.bincount(term - begin, minlength=len(chosen)))
         items.append((here - first).astype(np.uint32))
-        values.append(lists.counts[taken] * field.idf[term] * field.inverse_norms[here])
+        values.append(
+            lists.counts[entries] * field.idf[term] * field.inverse_norms[here]
+        )
     starts = np.cumsum(np.concatenate(sizes))
     columns = np.concatenate([np.empty(0, np.uint32), *items])
     weights = np.concatenate([np.empty(0), *values])
@@ -203,20 +209,21 @@ class Products:
         """Find the terms of a vector; those that no item alive has drop out."""
         from classmark.index.kernels_vectors import arrange
 
-        asked = np.fromiter(weights.values(), np.float64, len(weights))
-        if not np.all(np.isfinite(asked)):
+        values = np.fromiter(weights.values(), np.float64, len(weights))
+        if not np.all(np.isfinite(values)):
             raise Mistake("weights: a weight is not finite: give numbers")
-        found, m = self._words.numbers(weights.keys()), len(weights)
-        keys, kept = np.empty((2, m), np.uint32), np.empty((2, m), np.int64)
-        n = arrange(found, asked, self._n_alive, keys, kept)
+        numbers, m = self._words.numbers(weights.keys()), len(weights)
+        keys, positions = np.empty((2, m), np.uint32), np.empty((2, m), np.int64)
+        n = arrange(numbers, values, self._n_alive, keys, positions)
         places = keys[0, :n]
-        return WeightedQuery(self, places, asked[kept[0, :n]] * self._idf[places])
+        return WeightedQuery(self, places, values[positions[0, :n]] * self._idf[places])
 
     def find(
         self, query: WeightedQuery, k: int, every: bool, acc: Floats
     ) -> tuple[Ints, Floats]:
         """Return the best ``k`` items and their products; ties by number."""
         from classmark.index import kernels_vectors as kernels
+        from classmark.index.kernels_models import Final, Heap
 
         if query.products is not self:
             raise Mistake("weights were made ready for another index: weigh them anew")
@@ -229,8 +236,7 @@ class Products:
                 *self.runs,
                 (field.inverse_norms, field.alive, every),
                 acc,
-                items,
-                scores,
+                Heap(items, scores),
             )
             return items[:n], scores[:n]
         numbers = self.order[query.places]
@@ -238,13 +244,11 @@ class Products:
         n = kernels.find_vector(
             query.coefficients,
             places,
-            *lists,
+            tuple(lists),
             field.inverse_norms,
-            field.alive,
-            _NONE,
+            Final(field.alive, _NONE, 1.0, 0.0),
             every,
             acc,
-            items,
-            scores,
+            Heap(items, scores),
         )
         return items[:n], scores[:n]

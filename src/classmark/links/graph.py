@@ -71,18 +71,18 @@ def graph_of_edges(
 
 
 def anchors(links: Iterable[tuple[str, str]]) -> dict[str, str]:
-    r"""Target → what the links to it say, one below the other, to be indexed with it.
+    r"""Target → the anchor texts of its links, a line each, to be indexed with it.
 
     links : (target id, anchor text) pairs, such as the ``links`` of all records.
 
     >>> anchors([("bees", "honey makers"), ("tea", ""), ("bees", "hives")])
     {'bees': 'honey makers\nhives'}
     """
-    said: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for target, anchor in links:
         if words := anchor.strip():
-            said.setdefault(target, []).append(words)
-    return {target: "\n".join(words) for target, words in said.items()}
+            texts.setdefault(target, []).append(words)
+    return {target: "\n".join(words) for target, words in texts.items()}
 
 
 def _array(numbers: array[int]) -> Ints:

@@ -125,12 +125,12 @@ def _dominant(step: Any, v: Floats, near: float) -> Floats:
         return np.asarray(vectors[:, np.argmax(values.real)].real)
     operator: Any = LinearOperator((n, n), matvec=step, dtype=np.float64)
     try:
-        _, found = eigs(operator, k=1, which="LM", v0=v, tol=near)
+        _, eigenvectors = eigs(operator, k=1, which="LM", v0=v, tol=near)
     except ArpackError as error:
         raise Mistake(
             f"method='eigen' found no eigenvector ({error}): use 'power'"
         ) from error
-    return np.asarray(found[:, 0].real)
+    return np.asarray(eigenvectors[:, 0].real)
 
 
 def _passes(damping: float, tol: float) -> range:
@@ -160,13 +160,13 @@ def _require(damping: float, method: str, tol: float) -> None:
 def _distribution(teleport: ArrayLike | None, n: int) -> Floats:
     if teleport is None:
         return np.full(n, 1.0 / n)
-    given = np.asarray(teleport)
-    if given.shape != (n,) or given.dtype.kind not in "biuf":
+    probabilities = np.asarray(teleport)
+    if probabilities.shape != (n,) or probabilities.dtype.kind not in "biuf":
         raise Mistake(
-            f"teleport has the shape {given.shape} and holds {given.dtype}: give a "
-            f"number for each of the {n} pages"
+            f"teleport has the shape {probabilities.shape} and holds "
+            f"{probabilities.dtype}: give a number for each of the {n} pages"
         )
-    v = given.astype(np.float64)
+    v = probabilities.astype(np.float64)
     bad = np.flatnonzero(~(v >= 0) | np.isinf(v))
     if len(bad):
         raise Mistake(f"teleport[{bad[0]}] is {v[bad[0]]}: give probabilities")

@@ -1,4 +1,4 @@
-"""What is known of a query and a document together: numbers a ranker learns from.
+"""Features of (query, document) pairs, which a ranker learns from.
 
 Sides are the index's fields and, where there are several, "all": their texts as one.
 On each side there are the features of the list f1 … f6, with |C| its tokens, and for f2
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.index.feedback import Found, expand, feedback_from, main_field
+from classmark.index.feedback import TopDocuments, expand, feedback_from, main_field
 from classmark.index.models import MODELS, resolve
 from classmark.index.search import Searcher
 from classmark.index.sides import COSINE, Matches, Side
@@ -54,7 +54,7 @@ class Recipe(NamedTuple):
 
 
 class PairFeatures:
-    """Makes the features of (query, document) pairs over one index.
+    """Computes the features of (query, document) pairs over one index.
 
     index : an Index, or a Searcher;  pagerank : of each item by its number, where the
     recipe asks for it.
@@ -89,12 +89,12 @@ class PairFeatures:
         """
         columns: list[Floats] = []
         for side in self.sides.values():
-            found = side.matches(query, items)
+            matches = side.matches(query, items)
             lengths = side.lengths(items).astype(np.float64)
-            columns += counted(found, lengths, (side.n_alive, side.tokens))
-            columns += [lengths, (found.tf > 0).sum(axis=0).astype(np.float64)]
+            columns += counted(matches, lengths, (side.n_alive, side.tokens))
+            columns += [lengths, (matches.tf > 0).sum(axis=0).astype(np.float64)]
             columns += [
-                side.scores(found, items, (model, self.recipe.models[model]))
+                side.scores(matches, items, (model, self.recipe.models[model]))
                 for model in self._models(side)
             ]
         columns += self._longer(query, items)
@@ -126,13 +126,15 @@ class PairFeatures:
             )
             numbers = np.array([hit.number for hit in hits], np.int64)
             scores = np.array([hit.score for hit in hits])
-            longer = expand(field, query, Found(numbers, scores, model), feedback)
+            longer = expand(
+                field, query, TopDocuments(numbers, scores, model), feedback
+            )
             columns.append(side.scores(side.matches(longer, items), items, choice))
         return columns
 
 
 def counted(
-    found: Matches, lengths: Floats, collection: tuple[int, int]
+    matches: Matches, lengths: Floats, collection: tuple[int, int]
 ) -> list[Floats]:
     """Return f1 … f6 of some items, then f2 and f5 by length [Cao06].
 
@@ -145,11 +147,11 @@ def counted(
     collection : documents N and tokens S.
     """
     n, tokens = collection
-    tf, here = found.tf, found.tf > 0
-    idf = np.log(n / found.df)[:, np.newaxis]
-    rare = (tokens / found.cf)[:, np.newaxis]
+    tf, here = matches.tf, matches.tf > 0
+    idf = np.log(n / matches.df)[:, np.newaxis]
+    rare = (tokens / matches.cf)[:, np.newaxis]
     share = tf / max(tokens, 1)
-    own = tf / np.maximum(lengths, 1.0)
+    by_length = tf / np.maximum(lengths, 1.0)
     parts = (
         np.log(np.where(here, tf, 1.0)),
         np.log1p(share),
@@ -157,8 +159,8 @@ def counted(
         np.where(here, np.log(rare), 0.0),
         np.log1p(share * idf),
         np.log1p(share * rare),
-        np.log1p(own),
-        np.log1p(own * idf),
+        np.log1p(by_length),
+        np.log1p(by_length * idf),
     )
     return [part.sum(axis=0) for part in parts]
 
@@ -173,8 +175,10 @@ def features_of(
 
     documents : ids, or numbers in the index.
     """
-    made = PairFeatures(index, recipe)
-    return made.names, made.of(tally(index.terms(query)), _numbers(index, documents))
+    features = PairFeatures(index, recipe)
+    return features.names, features.of(
+        tally(index.terms(query)), _numbers(index, documents)
+    )
 
 
 def minmax(X: Floats) -> Floats:
@@ -203,8 +207,8 @@ def tally(terms: Sequence[str]) -> dict[str, float]:
 def _numbers(index: Index, documents: Sequence[str] | Ints) -> Ints:
     if isinstance(documents, np.ndarray):
         return documents.astype(np.int64)
-    found = [index.number(name) for name in documents]
-    for name, number in zip(documents, found, strict=True):
+    numbers = [index.number(name) for name in documents]
+    for name, number in zip(documents, numbers, strict=True):
         if number is None:
             raise Mistake(f"document {name!r} is not in the index: give an id it has")
-    return np.array(found, np.int64)
+    return np.array(numbers, np.int64)

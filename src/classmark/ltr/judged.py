@@ -21,7 +21,7 @@ from classmark.sparse import Rows, rows_from, take
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a ranker learns from, in an order of its own.
+    """Judged rows that a ranker learns from, sorted by query and grade.
 
     rows : (n, features);  grades, counts : (n,);  queries : (n,), numbered 0 … q − 1;
     starts : (q + 1,), bounds of the queries;  runs : bounds of query and grade;
@@ -73,35 +73,39 @@ def query_numbers(qid: Any, n: int) -> Ints:
     names: Iterable[Any] = qid.tolist() if isinstance(qid, np.ndarray) else qid
     seen: dict[Any, int] = {}
     try:
-        found = np.array([seen.setdefault(name, len(seen)) for name in names], np.int64)
+        numbers = np.array(
+            [seen.setdefault(name, len(seen)) for name in names], np.int64
+        )
     except TypeError as problem:
         raise Mistake(
             "qid: give one hashable name of a query for each row"
         ) from problem
-    if len(found) != n:
-        raise Mistake(f"qid names {len(found)} rows, X has {n}: give one for each row")
-    return found
+    if len(numbers) != n:
+        raise Mistake(
+            f"qid names {len(numbers)} rows, X has {n}: give one for each row"
+        )
+    return numbers
 
 
 def numbers(values: ArrayLike, n: int, name: str) -> Floats:
     """Take in one finite number for each of n rows."""
-    found = np.asarray(values)
-    if found.dtype.kind not in "biuf":
-        raise Mistake(f"{name} holds {found.dtype}: give one number for each row")
-    if found.shape != (n,):
-        raise Mistake(f"{name} has shape {found.shape}: give one number for {n} rows")
-    if not np.isfinite(found).all():
-        at = int(np.argmin(np.isfinite(found)))
-        raise Mistake(f"{name}, row {at}: {found[at]} is not finite: leave the row out")
-    return found.astype(np.float64)
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise Mistake(f"{name} holds {array.dtype}: give one number for each row")
+    if array.shape != (n,):
+        raise Mistake(f"{name} has shape {array.shape}: give one number for {n} rows")
+    if not np.isfinite(array).all():
+        at = int(np.argmin(np.isfinite(array)))
+        raise Mistake(f"{name}, row {at}: {array[at]} is not finite: leave the row out")
+    return array.astype(np.float64)
 
 
 def _weights(weights: ArrayLike, n: int) -> Floats:
-    found = numbers(weights, n, "weights")
-    if (found < 0.0).any():
-        at = int(np.argmax(found < 0.0))
-        raise Mistake(f"weights, row {at}: {found[at]} is below 0: give 0 or more")
-    return found
+    values = numbers(weights, n, "weights")
+    if (values < 0.0).any():
+        at = int(np.argmax(values < 0.0))
+        raise Mistake(f"weights, row {at}: {values[at]} is below 0: give 0 or more")
+    return values
 
 
 def require_pairs(count: int) -> None:
@@ -128,10 +132,10 @@ def order_measured(
     grades = np.maximum(numbers(grades, len(grades), "y"), 0.0)
     query = query_numbers(qid, len(grades))
     rows = np.arange(len(grades))
-    found = rank(query, rows, scores)
+    ranked = rank(query, rows, scores)
     ideal = rank(query, rows, grades)
     names = tuple(map(str, range(int(query.max(initial=-1)) + 1)))
-    run = JudgedRun(names, found, grades[found.items], ideal, grades[ideal.items])
+    run = JudgedRun(names, ranked, grades[ranked.items], ideal, grades[ideal.items])
     return {
         str(name): COMPUTED[measure.name](run, measure.cutoff)
         for name, measure in zip(measures, parsed, strict=True)
@@ -162,13 +166,13 @@ def normalise_per_query(
     order = np.argsort(numbers, kind="stable")
     starts = np.searchsorted(numbers[order], np.arange(numbers.max() + 1))
     sizes = np.bincount(numbers)[:, np.newaxis]
-    held = table[order]
+    ordered = table[order]
     if how == "minmax":
-        low = np.minimum.reduceat(held, starts)
-        wide = np.maximum.reduceat(held, starts) - low
+        low = np.minimum.reduceat(ordered, starts)
+        wide = np.maximum.reduceat(ordered, starts) - low
     else:
-        low = np.add.reduceat(held, starts) / sizes
-        apart = held - np.repeat(low, sizes[:, 0], axis=0)
+        low = np.add.reduceat(ordered, starts) / sizes
+        apart = ordered - np.repeat(low, sizes[:, 0], axis=0)
         wide = np.sqrt(np.add.reduceat(apart**2, starts) / sizes)
     varies = wide > 1e-12 * np.maximum(1.0, np.abs(low))
     scale = np.divide(1.0, wide, out=np.zeros_like(wide), where=varies)
@@ -212,7 +216,7 @@ class LinearQueryRanker(QueryRanker):
         return np.asarray(rows.to_scipy() @ self.coef_, np.float64)
 
 
-def require_width(given: int, learned: int) -> None:
+def require_width(width: int, learned: int) -> None:
     """Refuse rows of other features than were learned."""
-    if given != learned:
-        raise Mistake(f"X has {given} features, {learned} were learned: give the same")
+    if width != learned:
+        raise Mistake(f"X has {width} features, {learned} were learned: give the same")

@@ -80,16 +80,16 @@ class LambdaMART(QueryRanker):
         (n,), what a row counts.
         """
         lightgbm = _lightgbm()
-        given = judged(X, y, qid, weights)
-        whole = given.distinct == np.floor(given.distinct)
-        if not (whole & (given.distinct >= 0) & (given.distinct < GRADES)).all():
+        training = judged(X, y, qid, weights)
+        whole = training.distinct == np.floor(training.distinct)
+        if not (whole & (training.distinct >= 0) & (training.distinct < GRADES)).all():
             raise Mistake(f"y: LambdaMART needs whole grades from 0 to {GRADES - 1}")
         chosen = USUAL | self.parameters
         table = lightgbm.Dataset(
-            given.rows.to_scipy(),
-            given.grades,
-            group=np.diff(given.starts),
-            weight=None if weights is None else given.counts,
+            training.rows.to_scipy(),
+            training.grades,
+            group=np.diff(training.starts),
+            weight=None if weights is None else training.counts,
             params={"verbose": -1},
         )
         rounds = int(chosen.pop("n_estimators"))

@@ -8,13 +8,39 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats
-from classmark.losses.listwise import top_one
+from classmark.arrays import Floats, Ints
 from classmark.ltr.judged import LinearQueryRanker, judged, require_pairs
 from classmark.solvers.cutting_planes import linear
 from classmark.solvers.pairs import GradedPairs
 from classmark.solvers.smooth import Objective, Solution, minimise
 from classmark.sparse import Rows
+
+
+def top_one(
+    scores: Floats, grades: Floats, starts: Ints, counts: Floats
+) -> tuple[float, Floats]:
+    """Cross entropy of who stands first, and −∂/∂score, (n,) [Cao07].
+
+    −Σ_i count_i P_i ln Q_i, P and Q being e^grade and e^score of the rows of one list
+    divided by their sums; list q holds the rows starts[q] … starts[q + 1] − 1, at least
+    one.
+
+    >>> loss, pull = top_one(*np.zeros((2, 2)), np.array([0, 2]), np.ones(2))
+    >>> round(loss, 4), pull.tolist()
+    (0.6931, [0.0, 0.0])
+    """
+    targets = np.exp(_log_shares(grades, starts)) * counts
+    logs = _log_shares(scores, starts)
+    mass = np.repeat(np.add.reduceat(targets, starts[:-1]), np.diff(starts))
+    return float(-(targets @ logs)), targets - mass * np.exp(logs)
+
+
+def _log_shares(values: Floats, starts: Ints) -> Floats:
+    sizes = np.diff(starts)
+    down = values - np.repeat(np.maximum.reduceat(values, starts[:-1]), sizes)
+    sums = np.log(np.add.reduceat(np.exp(down), starts[:-1]))
+    return np.asarray(down - np.repeat(sums, sizes), np.float64)
+
 
 Loss = Callable[[Floats], tuple[float, Floats]]
 
@@ -62,13 +88,13 @@ class ListNet(LinearQueryRanker):
 
         qid : any hashables, in any order;  weights : (n,), what a row's P counts.
         """
-        given = judged(X, y, qid, weights)
-        require_pairs(int((np.diff(given.runs.queries) == 0).sum()))
-        held = given.grades, given.starts, given.counts
-        found = descend(
-            given.rows, lambda scores: top_one(scores, *held), self.C, self.tol
+        training = judged(X, y, qid, weights)
+        require_pairs(int((np.diff(training.runs.queries) == 0).sum()))
+        lists = training.grades, training.starts, training.counts
+        solution = descend(
+            training.rows, lambda scores: top_one(scores, *lists), self.C, self.tol
         )
-        self.coef_, self.objective_ = found.weights[:, 0], found.objective
+        self.coef_, self.objective_ = solution.weights[:, 0], solution.objective
         return self
 
 
@@ -99,16 +125,16 @@ class PairwiseLogistic(LinearQueryRanker):
         """
         from classmark.solvers.kernels_pairs import log_linear
 
-        given = judged(X, y, qid, weights)
-        shares = np.ones(len(given.starts) - 1)
-        pairs = GradedPairs(given.runs, given.counts, shares)
+        training = judged(X, y, qid, weights)
+        shares = np.ones(len(training.starts) - 1)
+        pairs = GradedPairs(training.runs, training.counts, shares)
         require_pairs(len(pairs))
 
         def loss(scores: Floats) -> tuple[float, Floats]:
             pull = np.empty(len(scores))
-            held = pairs.joins, pairs.prices, pairs.counts
-            return log_linear(scores, *held, pull), pull
+            arrays = pairs.joins, pairs.prices, pairs.counts
+            return log_linear(scores, *arrays, pull), pull
 
-        found = descend(given.rows, loss, self.C, self.tol)
-        self.coef_, self.objective_ = found.weights[:, 0], found.objective
+        solution = descend(training.rows, loss, self.C, self.tol)
+        self.coef_, self.objective_ = solution.weights[:, 0], solution.objective
         return self

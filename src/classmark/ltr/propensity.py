@@ -85,7 +85,7 @@ def _ratios(
     places: Ints, moved: Bools, hits: Floats
 ) -> dict[tuple[int, int], tuple[float, float]]:
     """Pair of positions → log θ_b / θ_a, and how much it weighs."""
-    found: dict[tuple[int, int], tuple[float, float]] = {}
+    ratios: dict[tuple[int, int], tuple[float, float]] = {}
     pairs, which = np.unique(places, axis=0, return_inverse=True)
     which = which.reshape(-1)
     for number, (a, b) in enumerate(pairs.tolist()):
@@ -105,8 +105,8 @@ def _ratios(
                 f"positions {a} and {b}: one of them was never clicked in a trial: "
                 "collect more"
             )
-        found[a, b] = float(np.log(at_b / at_a)), float(1 / (1 / clicks).sum())
-    return found
+        ratios[a, b] = float(np.log(at_b / at_a)), float(1 / (1 / clicks).sum())
+    return ratios
 
 
 def _reconciled(

@@ -1,4 +1,4 @@
-"""Reranker: what was learned of features, ready to order the answers of an index.
+"""Reranker: a learned order of features, ready to sort the answers of an index.
 
 It knows which features it was taught with, in which order, over which fields, and which
 first stage brings it its candidates; another index is refused.
@@ -73,14 +73,14 @@ class Reranker:
             )
 
     def features(self, index: Index, pagerank: Floats | None = None) -> PairFeatures:
-        """Return what makes this ranker's features over an index."""
-        made = PairFeatures(index, self.recipe, pagerank=pagerank)
-        if made.names != self.names:
+        """Return the computation of this ranker's features over an index."""
+        features = PairFeatures(index, self.recipe, pagerank=pagerank)
+        if features.names != self.names:
             raise Mistake(
                 "the features of this version are not those the ranker was taught with:"
                 " train one again with classmark rank train"
             )
-        return made
+        return features
 
     def decision_function(self, rows: Floats) -> Floats:
         """Return the scores of one query's candidates, features scaled to 0 … 1."""
@@ -147,27 +147,27 @@ def save_reranker(ranker: Reranker, folder: Path) -> None:
 def open_reranker(folder: Path) -> Reranker:
     """Open what ``save_reranker`` wrote; damage is refused."""
     saved = open_folder(folder, FORMAT, VERSION)
-    told = saved.settings
+    settings = saved.settings
     weights = np.array(saved.arrays["weights"])
     trees = saved.arrays["trees"].tobytes().decode()
-    if not trees and len(weights) != len(told["names"]):
+    if not trees and len(weights) != len(settings["names"]):
         raise DamagedFolder(
-            f"{folder} has {len(weights)} weights for {len(told['names'])} features: "
-            "restore it from a backup, or train one again"
+            f"{folder} has {len(weights)} weights for {len(settings['names'])} "
+            "features: restore it from a backup, or train one again"
         )
     return Reranker(
-        told["learner"],
-        tuple(told["names"]),
+        settings["learner"],
+        tuple(settings["names"]),
         weights,
         Recipe(
-            dict(told["models"]),
-            tuple((model, kind, each) for model, kind, each in told["feedback"]),
-            told["pagerank"],
+            dict(settings["models"]),
+            tuple((model, kind, each) for model, kind, each in settings["feedback"]),
+            settings["pagerank"],
         ),
-        (told["first"][0], told["first"][1]),
-        told["depth"],
-        tuple(told["fields"]),
-        told["analyzer"],
+        (settings["first"][0], settings["first"][1]),
+        settings["depth"],
+        tuple(settings["fields"]),
+        settings["analyzer"],
         trees,
-        json.loads(told["facts"]),
+        json.loads(settings["facts"]),
     )

@@ -15,9 +15,9 @@ from classmark.corpus.splits import folds as parted
 from classmark.ltr.judged import QueryRanker, numbers, order_measured, query_numbers
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.randomness import Seed, generator
 from classmark.sparse import Rows, rows_from, take
 from classmark.spreading import spread
+from classmark.validation import Seed, generator
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,9 @@ def select_over_queries(
     jobs = [(fold, at) for fold in split for at in range(len(tried))]
     fresh = type(ranker)(**ranker.get_params(deep=False))
     shared = (fresh, tried, (rows, grades, queries), measure)
-    found = spread(_asked, jobs, shared, "cross-validating")
-    for (_, at), (asked, own) in zip(jobs, found, strict=True):
-        values[at, asked] = own
+    results = spread(_fold_measured, jobs, shared, "cross-validating")
+    for (_, at), (tested, measured) in zip(jobs, results, strict=True):
+        values[at, tested] = measured
     means = values.mean(axis=1)
     errors = values.std(axis=1, ddof=1) / np.sqrt(count)
     best = int(np.argmax(means))
@@ -81,22 +81,22 @@ def select_over_queries(
     return Selected(tried[best], tried, means, errors, values)
 
 
-def _asked(
+def _fold_measured(
     job: tuple[tuple[Ints, Ints], int],
     ranker: QueryRanker,
     tried: Sequence[dict[str, Any]],
     judged: tuple[Rows, Floats, Ints],
     measure: str,
 ) -> tuple[Ints, Floats]:
-    """Learn from some queries and ask the others: their numbers, and the measure."""
+    """Learn from some queries and rank the others: their numbers, and the measure."""
     (learn, ask), at = job
     rows, grades, queries = judged
     mine, theirs = (np.flatnonzero(np.isin(queries, part)) for part in (learn, ask))
     fitted = type(ranker)(**ranker.get_params(deep=False)).set_params(**tried[at])
     fitted.fit(take(rows, mine), grades[mine], queries[mine])
     scores = fitted.decision_function(take(rows, theirs))
-    found = order_measured(scores, grades[theirs], queries[theirs], [measure])
-    return queries[theirs][np.sort(_first(queries[theirs]))], found[measure]
+    values = order_measured(scores, grades[theirs], queries[theirs], [measure])
+    return queries[theirs][np.sort(_first(queries[theirs]))], values[measure]
 
 
 def _first(values: Ints) -> Ints:

@@ -23,7 +23,7 @@ from classmark.sparse import Rows, rows_from, with_constant
 CUTOFF = 10
 
 
-def drops(given: Judged, cutoff: int = CUTOFF) -> Floats:
+def drops(training: Judged, cutoff: int = CUTOFF) -> Floats:
     """τ, (grades, grades): how much nDCG falls when two of the grades change places.
 
     In each query's ideal order one document of the higher grade and one of the lower,
@@ -34,44 +34,44 @@ def drops(given: Judged, cutoff: int = CUTOFF) -> Floats:
     is averaged over the queries that have both grades [Cao06]. The discount of rank r
     is 1/log2(1 + r), 0 beyond the cutoff; a grade below 0 gains nothing.
     """
-    size = len(given.distinct)
+    size = len(training.distinct)
     total, seen = np.zeros((size, size)), np.zeros((size, size))
-    gains = np.exp2(np.maximum(given.distinct, 0.0)) - 1.0
-    bounds, levels = given.runs.bounds, given.runs.levels
-    for first, last in _runs_of_queries(given):
+    gains = np.exp2(np.maximum(training.distinct, 0.0)) - 1.0
+    bounds, levels = training.runs.bounds, training.runs.levels
+    for first, last in _runs_of_queries(training):
         lengths = np.diff(bounds[first : last + 1])[::-1]
         ends = np.concatenate([[0], np.cumsum(lengths)])
         ranks = np.arange(1, ends[-1] + 1)
         discounts = np.where(ranks <= cutoff, 1.0 / np.log2(1.0 + ranks), 0.0)
         mean = np.add.reduceat(discounts, ends[:-1]) / lengths
-        own = levels[first:last][::-1]
-        ideal = float((gains[own] * lengths) @ mean)
+        grades = levels[first:last][::-1]
+        ideal = float((gains[grades] * lengths) @ mean)
         if ideal > 0.0:
-            fall = np.subtract.outer(gains[own], gains[own])
+            fall = np.subtract.outer(gains[grades], gains[grades])
             fall *= np.subtract.outer(mean, mean) / ideal
-            total[np.ix_(own, own)] += fall
-            seen[np.ix_(own, own)] += 1.0
+            total[np.ix_(grades, grades)] += fall
+            seen[np.ix_(grades, grades)] += 1.0
     return np.divide(total, seen, out=np.zeros_like(total), where=seen > 0.0)
 
 
-def query_shares(given: Judged) -> Floats:
+def query_shares(training: Judged) -> Floats:
     """μ, (queries,): the most pairs a query has, divided by its own number [Cao06].
 
     A query without pairs has 0.
     """
-    pairs = np.zeros(len(given.starts) - 1)
-    lengths = np.diff(given.runs.bounds).astype(np.float64)
-    for first, last in _runs_of_queries(given):
-        own = lengths[first:last]
-        query = given.runs.queries[first]
-        pairs[query] = 0.5 * (own.sum() ** 2 - (own**2).sum())
+    pairs = np.zeros(len(training.starts) - 1)
+    lengths = np.diff(training.runs.bounds).astype(np.float64)
+    for first, last in _runs_of_queries(training):
+        sizes = lengths[first:last]
+        query = training.runs.queries[first]
+        pairs[query] = 0.5 * (sizes.sum() ** 2 - (sizes**2).sum())
     shares = np.zeros_like(pairs)
     np.divide(pairs.max(initial=0.0), pairs, out=shares, where=pairs > 0.0)
     return shares
 
 
-def _runs_of_queries(given: Judged) -> list[tuple[int, int]]:
-    first = np.searchsorted(given.runs.queries, np.arange(len(given.starts)))
+def _runs_of_queries(training: Judged) -> list[tuple[int, int]]:
+    first = np.searchsorted(training.runs.queries, np.arange(len(training.starts)))
     return list(zip(first[:-1].tolist(), first[1:].tolist(), strict=True))
 
 
@@ -113,10 +113,10 @@ class RankingSVM(LinearQueryRanker):
         qid : any hashables, in any order;  weights : (n,), what a pair counts that the
         row should win.
         """
-        given = judged(X, y, qid, weights)
-        pairs = self._pairs(given)
+        training = judged(X, y, qid, weights)
+        pairs = self._pairs(training)
         require_pairs(len(pairs))
-        return self._learn(given.rows, pairs, float(pairs.prices.max()))
+        return self._learn(training.rows, pairs, float(pairs.prices.max()))
 
     def fit_preferences(
         self,
@@ -147,23 +147,23 @@ class RankingSVM(LinearQueryRanker):
         top = float(counts.max(initial=0.0))
         return self._learn(rows, ListedPairs(above, below, counts), top)
 
-    def _pairs(self, given: Judged) -> GradedPairs:
+    def _pairs(self, training: Judged) -> GradedPairs:
         if self.weighting not in WEIGHTINGS:
             raise Mistake(
                 f"weighting {self.weighting!r} is not known: use None or 'ir'"
             )
         if self.weighting is None:
-            shares = np.ones(len(given.starts) - 1)
-            return GradedPairs(given.runs, given.counts, shares)
-        shares = query_shares(given)
-        return GradedPairs(given.runs, given.counts, shares, drops(given))
+            shares = np.ones(len(training.starts) - 1)
+            return GradedPairs(training.runs, training.counts, shares)
+        shares = query_shares(training)
+        return GradedPairs(training.runs, training.counts, shares, drops(training))
 
     def _learn(self, rows: Rows, pairs: Pairs, most: float) -> Self:
         if not most > 0.0:
             raise Mistake("weights: no preference counts anything: give one above 0")
-        found = hinges_of_pairs(rows, pairs, float(self.C), tol=self.tol)
-        self.coef_, self.objective_ = found.weights, found.objective
-        self.gap_, self.steps_ = found.gap, found.steps
+        solution = hinges_of_pairs(rows, pairs, float(self.C), tol=self.tol)
+        self.coef_, self.objective_ = solution.weights, solution.objective
+        self.gap_, self.steps_ = solution.gap, solution.steps
         return self
 
 
@@ -217,24 +217,24 @@ class PointwiseSVM(LinearQueryRanker):
         """
         if not 0.0 < self.C < np.inf:
             raise Mistake(f"C is {self.C}: give a number over 0")
-        given = judged(X, y, qid, weights)
-        good = given.grades > 0.0
+        training = judged(X, y, qid, weights)
+        good = training.grades > 0.0
         if good.all() or not good.any():
             raise Mistake(
                 "y: all rows are relevant, or none is: there is no difference"
             )
-        one = np.ones(len(good))
+        margins = np.ones(len(good))
         share = np.where(good, good.mean(), 1.0 - good.mean())
-        boxes = 0.5 * given.counts / share if self.balanced else given.counts
+        boxes = 0.5 * training.counts / share if self.balanced else training.counts
         hinges = Hinges(
             np.arange(len(good), dtype=np.uint32),
             np.where(good, 1.0, -1.0),
             self.C * boxes,
-            one,
+            margins,
         )
-        found = ascend([with_constant(given.rows, 1.0)], hinges, tol=self.tol)
-        self.coef_, self.intercept_ = found.weights[:-1], float(found.weights[-1])
-        self.objective_, self.gap_ = found.objective, found.gap
+        solution = ascend([with_constant(training.rows, 1.0)], hinges, tol=self.tol)
+        self.coef_, self.intercept_ = solution.weights[:-1], float(solution.weights[-1])
+        self.objective_, self.gap_ = solution.objective, solution.gap
         return self
 
     def decision_function(self, X: Any) -> Floats:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import uuid4
 
-from classmark.machines.portion import Held
+from classmark.machines.portion import RemoteObjects
 from classmark.problems import MissingExtra, Mistake
 
 if TYPE_CHECKING:
@@ -73,15 +73,15 @@ def connected(on: str) -> Client:
 
 
 def _certified(on: str) -> Security:
-    """Refuse TLS without certificates before Dask does: it waits for itself then."""
+    """Refuse TLS without certificates before Dask does: it would deadlock."""
     from distributed.security import Security
 
-    security, found, why = Security(), None, "none are"
+    security, context, why = Security(), None, "none are"
     try:
-        found = security.get_connection_args("client").get("ssl_context")
+        context = security.get_connection_args("client").get("ssl_context")
     except OSError as problem:
         why = str(problem)
-    if found is None:
+    if context is None:
         raise Mistake(
             f"{on} needs certificates that Dask's configuration names (docs, Machines, "
             f"TLS): {why}"
@@ -170,14 +170,14 @@ MANNERS = {
 
 
 class Machines:
-    """Workers that do what they are told, wherever they are.
+    """The workers of a Dask cluster, local or remote.
 
     ``Machines.local(2)`` starts two processes here; ``Machines.at("dask://host:8786")``
     uses a cluster that is there. Both end with ``close``, or a ``with``.
 
     workers : how many there are;  memory : the least that a worker may take, in bytes,
-    0 where Dask sets no limit;  dashboard : where that of a cluster started here is, if
-    it was asked for.
+    0 where Dask sets no limit;  dashboard : the address of the dashboard of a cluster
+    started here with one, else None.
     """
 
     dashboard: str | None = None
@@ -201,10 +201,10 @@ class Machines:
             undone.callback(ended, cluster)
             client = Client(cluster, set_as_default=False, direct_to_workers=True)
             undone.callback(client.close)
-            found = cls(client, cluster)
+            machines = cls(client, cluster)
             undone.pop_all()
-        found.dashboard = cluster.dashboard_link if dashboard else None
-        return found
+        machines.dashboard = cluster.dashboard_link if dashboard else None
+        return machines
 
     @classmethod
     def at(cls, address: str) -> Self:
@@ -237,31 +237,34 @@ class Machines:
                     left.remove(number)
                     yield number, result
 
-    def hold(self, make: Callable[..., Any], tasks: Sequence[Any]) -> Held:
-        """Let workers make ``make(task)`` for each task, and keep it in their memory.
+    def hold(self, make: Callable[..., Any], tasks: Sequence[Any]) -> RemoteObjects:
+        """Make ``make(task)`` for each task on a worker, which keeps it in memory.
 
-        It never travels: what is lost with a worker, or wanted by another, is made
-        again from the task. So describe it by names and numbers, not by data.
+        The object is never sent: if its worker is lost, another makes it again from
+        the task. So describe it by names and numbers, not by data.
         """
         with self._telling(final=True):
-            return Held(self._client, make, tasks)
+            return RemoteObjects(self._client, make, tasks)
 
     def ask(
         self,
         work: Callable[..., T],
-        held: Held,
+        objects: RemoteObjects,
         shared: Sequence[Any] = (),
-        own: Sequence[Any] | None = None,
+        arguments: Sequence[Any] | None = None,
     ) -> list[T]:
-        """One round: ``work(thing, *shared)`` for each thing held, in their order.
+        """One round: ``work(object, *shared)`` for each object, in their order.
 
-        own : one more argument for each thing, after it.
+        arguments : one more argument for each object, right after it.
         """
         for attempt in range(TRIES):
             with self._telling(final=attempt == TRIES - 1):
                 common = self._sent(shared)
-                mine = [() if own is None else (own[at],) for at in range(len(held))]
-                return held.answers(work, [(*each, *common) for each in mine])
+                mine = [
+                    () if arguments is None else (arguments[at],)
+                    for at in range(len(objects))
+                ]
+                return objects.answers(work, [(*each, *common) for each in mine])
         raise AssertionError
 
     def require_folder(self, folder: Path) -> None:
@@ -272,7 +275,7 @@ class Machines:
             seen = self._client.run(_sees, str(mark.absolute()))
         finally:
             mark.unlink()
-        if blind := [worker for worker, found in seen.items() if not found]:
+        if blind := [worker for worker, visible in seen.items() if not visible]:
             raise Mistake(
                 f"{folder} is not seen by {blind[0]}: give a folder that all machines "
                 "have under the same name"
@@ -315,15 +318,15 @@ class Machines:
             self._client.cancel(futures, force=True)
 
     def _sent(self, shared: Sequence[Any]) -> list[Any]:
-        """What all tasks share, as tasks of their own: the scheduler can repeat them.
+        """Submit the shared arguments as tasks, which the scheduler can repeat.
 
-        Data that are only scattered are lost with the workers that have them.
+        Scattered data would be lost with the workers that have them.
         """
         return [self._client.submit(_same, each, pure=False) for each in shared]
 
     def _workers(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
-        return found
+        workers: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
+        return workers
 
     def _wait(self) -> None:
         from distributed import TimeoutError as LateError
@@ -338,7 +341,7 @@ class Machines:
 
     @contextmanager
     def _telling(self, *, final: bool) -> Iterator[None]:
-        """Say what was lost; data that were lost with their workers are sent again."""
+        """Report lost workers; data lost with them are sent again, unless final."""
         from dask import config
         from distributed.client import FutureCancelledError
         from distributed.comm.core import CommClosedError
@@ -370,8 +373,8 @@ class Machines:
 def _numbered(
     task: tuple[int, Any], work: Callable[..., T], common: Sequence[Any]
 ) -> tuple[int, T]:
-    number, given = task
-    return number, work(given, *common)
+    number, argument = task
+    return number, work(argument, *common)
 
 
 def _same(thing: T) -> T:

@@ -1,4 +1,4 @@
-"""Query by examples over an index that machines share: every document teaches."""
+"""Query by examples over an index on several machines, learned from all documents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classmark.arrays import Ints
-from classmark.examples.online import Found
+from classmark.examples.online import OnlineResult
 from classmark.examples.query import ExampleQuery
 from classmark.machines.portion import of_index
 from classmark.machines.rows import SpreadRows
@@ -51,8 +51,11 @@ class Offline:
         method: str = "auto",
         C: float | None = None,
         terms: int | None = None,
-    ) -> Found:
-        """The best ``k`` documents that are not given; of the query so many terms."""
+    ) -> OnlineResult:
+        """The best ``k`` documents besides the examples and the rejected ones.
+
+        terms : how many terms of the learned query are used; None: all.
+        """
         yes, no = self._numbers(examples), self._numbers(rejected)
         query = ExampleQuery(method, C=C).fit(
             self.rows.take(yes),
@@ -67,26 +70,26 @@ class Offline:
             for at in np.flatnonzero(query.coef_)
         }
         ids = [self.index.id(int(self._living[row])) for row in best]
-        return Found(ids, scores.tolist(), weights)
+        return OnlineResult(ids, scores.tolist(), weights)
 
-    def reasons(self, found: Found, n: int) -> list[dict[str, float]]:
-        """For each document found, its ``n`` greatest parts: term → weight · value."""
-        rows = self.rows.take(self._numbers(found.ids))
-        told = []
+    def reasons(self, answer: OnlineResult, n: int) -> list[dict[str, float]]:
+        """The ``n`` greatest parts of each document's score: term → weight · value."""
+        rows = self.rows.take(self._numbers(answer.ids))
+        reasons = []
         for i in range(len(rows)):
             columns, values = rows.row(i)
             terms = [self.field.term(int(column)) for column in columns]
-            parts = [found.weights.get(term, 0.0) for term in terms] * values
+            parts = [answer.weights.get(term, 0.0) for term in terms] * values
             best = [at for at in top(parts, n) if parts[at] > 0.0]
-            told.append({terms[at]: float(parts[at]) for at in best})
-        return told
+            reasons.append({terms[at]: float(parts[at]) for at in best})
+        return reasons
 
     def _numbers(self, ids: Sequence[str]) -> Ints:
         """The rows of documents."""
-        found = [self.index.number(name) for name in ids]
-        for name, number in zip(ids, found, strict=True):
+        numbers = [self.index.number(name) for name in ids]
+        for name, number in zip(ids, numbers, strict=True):
             if number is None:
                 raise Mistake(
                     f"document {name!r} is not in the index: give an id it has"
                 )
-        return np.searchsorted(self._living, np.array(found, np.int64))
+        return np.searchsorted(self._living, np.array(numbers, np.int64))

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from classmark.formats.records import Record
 
 
-class Found(NamedTuple):
-    """A file (or a folder that is read as one): where, how large, and as of when.
+class FileInfo(NamedTuple):
+    """Address and size of a file, or of a folder that is read as one.
 
-    stamp : something that is another as soon as the contents are.
+    stamp : a text that changes whenever the contents do.
     """
 
     address: str
@@ -49,7 +49,7 @@ class Found(NamedTuple):
 
 
 def is_remote(address: str) -> bool:
-    """Say whether an address is fsspec's business.
+    """Whether fsspec opens an address.
 
     >>> is_remote("s3://shelf/a.jsonl"), is_remote("shelf/a.jsonl")
     (True, False)
@@ -58,34 +58,34 @@ def is_remote(address: str) -> bool:
 
 
 def files_at(address: str) -> list[str]:
-    """Return the files that a pattern or a folder has, by name; else the address."""
+    """The files of a pattern or a folder, sorted by name; else the address itself."""
     return _remote_files(address) if is_remote(address) else _local_files(address)
 
 
-def facts_of(address: str) -> Found:
-    """Look at a file, or a folder that is read as a whole."""
+def facts_of(address: str) -> FileInfo:
+    """The size and stamp of a file, or of a folder that is read as a whole."""
     if is_remote(address):
         system, there = _system(address)
         with _telling(address):
             size, stamp = system.info(there)["size"], system.ukey(there)
         if size is None:
             raise Mistake(f"{address}: its size is not told there: copy it here first")
-        return Found(address, int(size), stamp)
+        return FileInfo(address, int(size), stamp)
     path = Path(address)
     if not path.is_dir():
         seen = existing(path).stat()
-        return Found(address, seen.st_size, _stamp(seen))
+        return FileInfo(address, seen.st_size, _stamp(seen))
     size, digest = 0, blake2b(digest_size=16)
     for file in sorted(each for each in path.rglob("*") if each.is_file()):
         seen = file.stat()
         size += seen.st_size
         name = os.fsencode(file.relative_to(path))
         digest.update(b"%b\0%d\0%b\0" % (name, seen.st_size, _stamp(seen).encode()))
-    return Found(address, size, digest.hexdigest())
+    return FileInfo(address, size, digest.hexdigest())
 
 
 def _stamp(seen: os.stat_result) -> str:
-    """When a file was written; who copies one may set that, but not the other time."""
+    """Modification and change time: copying may set the first, but not the second."""
     return f"{seen.st_mtime_ns} {seen.st_ctime_ns}"
 
 
@@ -124,19 +124,19 @@ def _remote_files(address: str) -> list[str]:
     system, path = _system(address)
     with _telling(address):
         if has_magic(path):
-            found = system.glob(path)
+            paths = system.glob(path)
         elif system.isdir(path):
-            found = system.ls(path, detail=False)
+            paths = system.ls(path, detail=False)
         else:
             return [address]
-        plain = sorted(each for each in found if not system.isdir(each))
+        plain = sorted(each for each in paths if not system.isdir(each))
     return _require(address, [system.unstrip_protocol(each) for each in plain])
 
 
-def _require(address: str, found: list[str]) -> list[str]:
-    if not found:
+def _require(address: str, files: list[str]) -> list[str]:
+    if not files:
         raise Mistake(f"{address}: there is no such file: give the path of some")
-    return found
+    return files
 
 
 def _system(address: str) -> tuple[Any, str]:
@@ -228,11 +228,11 @@ class LinesWithin:
 def lines_before(file: BinaryIO, place: int) -> int:
     """Count the lines that end before a byte."""
     file.seek(0)
-    found = 0
+    count = 0
     while place > 0 and (chunk := file.read(min(1 << 20, place))):
-        found += chunk.count(b"\n")
+        count += chunk.count(b"\n")
         place -= len(chunk)
-    return found
+    return count
 
 
 def _line_from(file: BinaryIO, begin: int) -> int:
@@ -249,7 +249,7 @@ def _line_from(file: BinaryIO, begin: int) -> int:
     return at
 
 
-Given = Path | str | Sequence[Path | str]
+Paths = Path | str | Sequence[Path | str]
 CUT = ("jsonl", "parquet")
 
 
@@ -267,18 +267,18 @@ class Partition:
 class Files:
     """Files to be read one after the other, each with its format."""
 
-    found: tuple[Found, ...]
+    entries: tuple[FileInfo, ...]
     formats: tuple[str, ...]
 
     @property
     def total(self) -> int:
         """Bytes of all of them."""
-        return sum(each.size for each in self.found)
+        return sum(each.size for each in self.entries)
 
     @property
     def fingerprint(self) -> str:
-        """Something that is another as soon as any contents or their order are."""
-        facts = json.dumps([self.found, self.formats])
+        """A digest that changes whenever any contents or their order do."""
+        facts = json.dumps([self.entries, self.formats])
         return blake2b(facts.encode(), digest_size=16).hexdigest()
 
     def cut(self, size: int) -> list[tuple[Partition, ...]]:
@@ -295,7 +295,9 @@ class Files:
         return pieces
 
     def _cut(self, size: int) -> Iterator[tuple[Partition, int]]:
-        for (address, total, _), format_ in zip(self.found, self.formats, strict=True):
+        for (address, total, _), format_ in zip(
+            self.entries, self.formats, strict=True
+        ):
             if format_ == "parquet":
                 yield from _row_groups(address, size)
             elif format_ == "jsonl" and not _is_compressed(address):
@@ -307,26 +309,26 @@ class Files:
                 yield Partition(address, format_, 0, total), total
 
 
-def files_of(given: Given, format_: str | None = None) -> Files:
-    """Find the files that were named: paths, folders, patterns, addresses, in order.
+def files_of(paths: Paths, format_: str | None = None) -> Files:
+    """Find the files of paths, folders, patterns and addresses, in order.
 
     A folder of JSONL or Parquet files is all of them, by name; folders that a format
     reads as a whole (``READERS``) are one.
     """
     if format_ is not None and format_ not in READERS:
-        known = ", ".join(READERS)
-        raise Mistake(f"format={format_!r} is not known: use one of {known}")
-    several = [given] if isinstance(given, str | Path) else list(given)
-    found = [pair for each in several for pair in _files(str(each), format_)]
-    facts = tuple(facts_of(address) for address, _ in found)
-    return Files(facts, tuple(name for _, name in found))
+        names = ", ".join(READERS)
+        raise Mistake(f"format={format_!r} is not known: use one of {names}")
+    several = [paths] if isinstance(paths, str | Path) else list(paths)
+    pairs = [pair for each in several for pair in _files(str(each), format_)]
+    facts = tuple(facts_of(address) for address, _ in pairs)
+    return Files(facts, tuple(name for _, name in pairs))
 
 
 def partitions_of(
-    given: Given, size: int, format_: str | None = None
+    paths: Paths, size: int, format_: str | None = None
 ) -> list[Partition]:
     """Cut files into partitions of about ``size`` bytes, in the documents' order."""
-    cut = files_of(given, format_).cut(size)
+    cut = files_of(paths, format_).cut(size)
     return [partition for piece in cut for partition in piece]
 
 
@@ -372,20 +374,20 @@ def _lines_before(partition: Partition) -> int:
         return lines_before(raw, within.first)
 
 
-def read_files(given: Given, format_: str | None = None) -> Iterator[Record]:
+def read_files(paths: Paths, format_: str | None = None) -> Iterator[Record]:
     """Yield the records of files, one after the other, here."""
-    for piece in files_of(given, format_).cut(1 << 62):
+    for piece in files_of(paths, format_).cut(1 << 62):
         for partition in piece:
             yield from read_partition(partition)
 
 
-def is_one(given: Given, format_: str | None = None) -> bool:
-    """Say whether a reader takes what is given as it is: a file here, or its folder."""
-    if not isinstance(given, str | Path) or is_remote(str(given)):
+def is_one(paths: Paths, format_: str | None = None) -> bool:
+    """Whether ``paths`` is one local file, or one folder that is read as a whole."""
+    if not isinstance(paths, str | Path) or is_remote(str(paths)):
         return False
-    path = Path(given)
+    path = Path(paths)
     if not path.is_dir():
-        return path.exists() or not has_magic(str(given))
+        return path.exists() or not has_magic(str(paths))
     if format_ is not None:
         return format_ not in CUT
     try:
@@ -394,21 +396,21 @@ def is_one(given: Given, format_: str | None = None) -> bool:
         return False
 
 
-def _files(given: str, format_: str | None) -> Iterable[tuple[str, str]]:
+def _files(address: str, format_: str | None) -> Iterable[tuple[str, str]]:
     """Return the address and the format of each file."""
-    if is_one(given, format_):
-        return [(str(Path(given).absolute()), format_ or guess_format(given))]
-    found = files_at(given)
-    if is_remote(given) or not Path(given).is_dir():
-        return [(each, _format(each, format_)) for each in found]
+    if is_one(address, format_):
+        return [(str(Path(address).absolute()), format_ or guess_format(address))]
+    addresses = files_at(address)
+    if is_remote(address) or not Path(address).is_dir():
+        return [(each, _format(each, format_)) for each in addresses]
     cut = [
         (each, name)
-        for each in found
+        for each in addresses
         if (name := _by_name(each)) is not None and format_ in {None, name}
     ]
     if not cut:
         raise Mistake(
-            f"{given}: the folder has no {format_ or 'JSONL or Parquet'} files: name "
+            f"{address}: the folder has no {format_ or 'JSONL or Parquet'} files: name "
             "another, or its format (--format, format=)"
         )
     return cut
@@ -427,7 +429,7 @@ def _format(address: str, format_: str | None) -> str:
 
 
 def _by_name(address: str) -> str | None:
-    """Tell what may be cut by its name."""
+    """The format of a file that may be cut into partitions, by its name; else None."""
     path = PurePosixPath(address)
     plain = path.stem if path.suffix in COMPRESSIONS else path.name
     for name in CUT:
@@ -441,7 +443,7 @@ def _is_compressed(address: str) -> bool:
 
 
 def _row_groups(address: str, size: int) -> Iterator[tuple[Partition, int]]:
-    """Put row groups together until they are large enough."""
+    """Join consecutive row groups into partitions of about ``size`` bytes."""
     from classmark.formats.tables import parquet_file
 
     with opened(address) as raw, parquet_file(raw, address) as file:
@@ -450,10 +452,10 @@ def _row_groups(address: str, size: int) -> Iterator[tuple[Partition, int]]:
             facts.row_group(n).total_byte_size for n in range(facts.num_row_groups)
         ]
     begin = weight = 0
-    for number, one in enumerate(sizes):
-        if weight and weight + one > size:
+    for number, group_size in enumerate(sizes):
+        if weight and weight + group_size > size:
             yield Partition(address, "parquet", begin, number), weight
             begin, weight = number, 0
-        weight += one
+        weight += group_size
     if sizes:
         yield Partition(address, "parquet", begin, len(sizes)), weight

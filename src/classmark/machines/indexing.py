@@ -54,8 +54,8 @@ Digest = Callable[[Document], int]
 class Job(NamedTuple):
     """What all parts share: the working folder, how to index, how to read a source.
 
-    read : yields the records of a source, with what links say of them;
-    digest : what is to be noted of each document, by which it is known again.
+    read : yields the records of a source, with the anchor texts of links to them;
+    digest : a checksum of a document, stored to see whether it has changed.
     """
 
     folder: Path
@@ -81,7 +81,7 @@ class Merge(NamedTuple):
 
 
 class Built(NamedTuple):
-    """What a part is; mark : another as soon as any byte of it is."""
+    """Facts of a built part; mark : a digest that changes with any byte of it."""
 
     documents: int
     fields: tuple[str, ...]
@@ -90,9 +90,10 @@ class Built(NamedTuple):
 
 @dataclass
 class Notes:
-    """What is to be known of a part's documents beside their index.
+    """Facts of a part's documents that are not in their index.
 
-    said : target → what their links say of it;  digests : of each, by id, if wanted.
+    said : target → the anchor texts of their links to it;  digests : document id →
+    digest, where the job has a ``digest`` function.
     """
 
     said: dict[str, str] = field(default_factory=dict)
@@ -109,19 +110,19 @@ class Notes:
         write_whole(folder / NOTES, text)
 
 
-def build_part(task: Task, job: Job, said: Mapping[str, str]) -> Built:
+def build_part(task: Task, job: Job, anchor_texts: Mapping[str, str]) -> Built:
     """Index the documents of some sources, unless that is done."""
     folder = job.folder / task.name
-    if not _is_whole(folder, SEGMENT) or not _is_as_noted(task, job, said):
+    if not _is_whole(folder, SEGMENT) or not _is_as_noted(task, job, anchor_texts):
         with _making(folder) as beside:
-            made = _built(task, job, said, beside)
-            if folder.exists() and not _is_as_noted(task, job, said):
+            part = _built(task, job, anchor_texts, beside)
+            if folder.exists() and not _is_as_noted(task, job, anchor_texts):
                 shutil.rmtree(folder)
-            _put(made, folder)
-    found = Segment(folder / SEGMENT)
-    manifest = (found.folder / MANIFEST).read_bytes()
+            _put(part, folder)
+    segment = Segment(folder / SEGMENT)
+    manifest = (segment.folder / MANIFEST).read_bytes()
     mark = blake2b(manifest, digest_size=16).hexdigest()
-    return Built(found.n_items, tuple(found.fields), mark)
+    return Built(segment.n_items, tuple(segment.fields), mark)
 
 
 def count_part(task: Task, job: Job) -> int:
@@ -157,12 +158,12 @@ def write_whole(path: Path, text: str) -> None:
     sync_folder(path.parent)
 
 
-def _built(task: Task, job: Job, said: Mapping[str, str], beside: Path) -> Path:
+def _built(task: Task, job: Job, anchor_texts: Mapping[str, str], beside: Path) -> Path:
     """Build a part beside its place."""
     notes, links = Notes(), list[tuple[str, str]]()
 
     def documents() -> Iterator[Document]:
-        for record in _records(task, job, said):
+        for record in _records(task, job, anchor_texts):
             links.extend(record.links)
             if job.digest is not None:
                 notes.digests[record.id] = job.digest(record.document)
@@ -181,29 +182,31 @@ def _built(task: Task, job: Job, said: Mapping[str, str], beside: Path) -> Path:
         problem.part = task.number
         raise
     notes.said = anchors(links)
-    made = beside / "made"
-    made.mkdir()
-    segment.move(made / SEGMENT)
-    notes.write(made)
-    return made
+    part = beside / "made"
+    part.mkdir()
+    segment.move(part / SEGMENT)
+    notes.write(part)
+    return part
 
 
-def _is_as_noted(task: Task, job: Job, said: Mapping[str, str]) -> bool:
-    """Say whether the documents are what they were, if that was noted."""
+def _is_as_noted(task: Task, job: Job, anchor_texts: Mapping[str, str]) -> bool:
+    """Whether the documents still have the digests in the notes; True without any."""
     if job.digest is None:
         return True
     if not (job.folder / task.name / NOTES).exists():
         return False
-    digests = {r.id: job.digest(r.document) for r in _records(task, job, said)}
+    digests = {r.id: job.digest(r.document) for r in _records(task, job, anchor_texts)}
     return digests == Notes.read(job.folder / task.name).digests
 
 
-def _records(task: Task, job: Job, said: Mapping[str, str]) -> Iterator[Record]:
-    return (record for source in task.sources for record in job.read(source, said))
+def _records(task: Task, job: Job, anchor_texts: Mapping[str, str]) -> Iterator[Record]:
+    return (
+        record for source in task.sources for record in job.read(source, anchor_texts)
+    )
 
 
 def _is_whole(folder: Path, within: str = "") -> bool:
-    """Say whether a part is there and sound; one that is damaged is removed."""
+    """Whether a part exists and is sound; a damaged one is removed."""
     if not folder.exists():
         return False
     try:
@@ -216,7 +219,7 @@ def _is_whole(folder: Path, within: str = "") -> bool:
 
 @contextmanager
 def _making(folder: Path) -> Iterator[Path]:
-    """Give a folder of one's own beside a part, which is gone in the end."""
+    """A temporary folder beside a part, removed in the end."""
     beside = folder.with_name(f".{folder.name}.{uuid4().hex}.writing")
     beside.mkdir()
     try:
@@ -225,10 +228,10 @@ def _making(folder: Path) -> Iterator[Path]:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _put(made: Path, folder: Path) -> None:
-    """Put what was made in its place, unless another was there first."""
+def _put(part: Path, folder: Path) -> None:
+    """Move a finished part to its folder, unless another worker was first."""
     try:
-        made.rename(folder)
+        part.rename(folder)
     except OSError:
         if not folder.is_dir():
             raise
@@ -243,9 +246,9 @@ SIZE, SAID = "size.json", "said.json"
 
 
 class Inputs(Protocol):
-    """What is to be indexed; it can be cut into sources of about so many bytes.
+    """The documents to be indexed, which can be cut into sources of about equal size.
 
-    fingerprint : another as soon as the documents, or where they are cut, may be.
+    fingerprint : changes whenever the documents, or where they are cut, may change.
     """
 
     @property
@@ -300,23 +303,28 @@ class Building:
     digests: dict[str, int] = field(default_factory=dict, init=False)
 
     def build(
-        self, shards: int | None = None, said: Mapping[str, str] | None = None
+        self, shards: int | None = None, anchor_texts: Mapping[str, str] | None = None
     ) -> Snapshot:
         """Build it, and put it in service; ``shards`` segments, or one.
 
-        said : what links say of documents; None: it is found in their records.
+        anchor_texts : document id → the text of links to it; None: collected from the
+        links of the records.
         """
-        wanted = require_shards(shards)
+        n_shards = require_shards(shards)
         to = self.to.absolute()
 
         def fill() -> list[Segment]:
             self.machines.require_folder(to)
             self.job.folder.mkdir(exist_ok=True)
             _tidy(self.job.folder)
-            built = self._built() if said is None else self._parts("plain", said)
+            built = (
+                self._built()
+                if anchor_texts is None
+                else self._parts("plain", anchor_texts)
+            )
             for folder, _ in built:
                 self.digests |= Notes.read(folder).digests
-            return self._placed(self._merged(built, wanted), to)
+            return self._placed(self._merged(built, n_shards), to)
 
         return fill_index(to, self.setup, fill, self.job.folder.name)
 
@@ -333,7 +341,7 @@ class Building:
 
     @cached_property
     def _sources(self) -> Sequence[Sequence[Any]]:
-        """What the parts are made of: cut as before, where some are there."""
+        """The sources of each part; cut as before if a build was interrupted."""
         file = self.job.folder / SIZE
         if file.exists():
             return self.inputs.cut(int(json.loads(file.read_text(encoding="utf-8"))))
@@ -343,37 +351,39 @@ class Building:
         return self.inputs.cut(size)
 
     def _built(self) -> list[tuple[Path, Built]]:
-        """Build all parts; where links say something, once more with that."""
+        """Build all parts; where links have anchor texts, build again with those."""
         file = self.job.folder / SAID
         if not file.exists():
-            found = self._parts("plain", {})
-            said = _joined(Notes.read(folder) for folder, _ in found)
-            if not said:
-                return found
-            write_whole(file, json.dumps(said))
-            for folder, _ in found:
+            parts = self._parts("plain", {})
+            anchor_texts = _joined(Notes.read(folder) for folder, _ in parts)
+            if not anchor_texts:
+                return parts
+            write_whole(file, json.dumps(anchor_texts))
+            for folder, _ in parts:
                 shutil.rmtree(folder)
         return self._parts("said", json.loads(file.read_text(encoding="utf-8")))
 
-    def _parts(self, name: str, said: Mapping[str, str]) -> list[tuple[Path, Built]]:
+    def _parts(
+        self, name: str, anchor_texts: Mapping[str, str]
+    ) -> list[tuple[Path, Built]]:
         tasks = [
             Task(number, f"{name}-{number:06d}", sources)
             for number, sources in enumerate(self._sources)
         ]
         try:
-            found = dict(self._spread(build_part, tasks, [self.job, said]))
+            built = dict(self._spread(build_part, tasks, [self.job, anchor_texts]))
         except TwinIds as problem:
             counted = self._spread(count_part, tasks[: problem.part], [self.job])
             raise _twins(problem, sum(n for _, n in counted)) from problem
-        return [(self.job.folder / t.name, found[t.number]) for t in tasks]
+        return [(self.job.folder / t.name, built[t.number]) for t in tasks]
 
     def _merged(self, built: list[tuple[Path, Built]], shards: int) -> list[Path]:
-        """Merge the parts to the segments that are wanted."""
-        full = [(at / SEGMENT, one.documents) for at, one in built if one.documents]
+        """Merge the parts to ``shards`` segments."""
+        full = [(at / SEGMENT, part.documents) for at, part in built if part.documents]
         if len(full) <= 1 == shards or not full:
             return [folder for folder, _ in full]
-        fields = list(dict.fromkeys(f for _, one in built for f in one.fields))
-        marks = "".join(one.mark for _, one in built)
+        fields = list(dict.fromkeys(f for _, part in built for f in part.fields))
+        marks = "".join(part.mark for _, part in built)
         mark = blake2b(marks.encode(), digest_size=8).hexdigest()
         tasks = [
             Merge(f"shard-{mark}-{shards:06d}-{number:06d}", pieces, fields)
@@ -385,7 +395,9 @@ class Building:
             for _ in self._spread(merge_part, tasks, [self.job]):
                 pass
         except TwinIds as problem:
-            raise self._twin(problem, [one.documents for _, one in built]) from problem
+            raise self._twin(
+                problem, [part.documents for _, part in built]
+            ) from problem
         return [self.job.folder / task.name for task in tasks]
 
     def _spread(
@@ -395,22 +407,22 @@ class Building:
         return iter(track(done, "parts of the index", len(tasks)))
 
     def _placed(self, folders: Sequence[Path], to: Path) -> list[Segment]:
-        found = []
+        segments = []
         for folder in folders:
             segment = Segment(folder)
             segment.move(new_segment(to))
-            found.append(segment)
-        return found
+            segments.append(segment)
+        return segments
 
     def _twin(self, problem: TwinIds, sizes: list[int]) -> Mistake:
-        """Say where the second document with an id is, as who reads its file does."""
+        """An error that names the file and line of the second document with an id."""
         first, second = (
             self._place(number, sizes) for number in (problem.before, problem.number)
         )
         if first is None or second is None or first[0] != second[0]:
             return problem
-        told = f"id {problem.name!r} is there a second time: make ids unique"
-        return UnreadableFile(*second, told)
+        message = f"id {problem.name!r} is there a second time: make ids unique"
+        return UnreadableFile(*second, message)
 
     def _place(self, number: int, sizes: list[int]) -> tuple[str, int | None] | None:
         """Return the file of a document, and its line; None: it is of no file."""
@@ -422,12 +434,12 @@ class Building:
 
 
 def _joined(notes: Iterable[Notes]) -> dict[str, str]:
-    """Join what the links of all parts say."""
-    said: dict[str, list[str]] = {}
+    """Join the anchor texts of all parts, by target."""
+    anchor_texts: dict[str, list[str]] = {}
     for each in notes:
         for target, words in each.said.items():
-            said.setdefault(target, []).append(words)
-    return {target: "\n".join(words) for target, words in said.items()}
+            anchor_texts.setdefault(target, []).append(words)
+    return {target: "\n".join(words) for target, words in anchor_texts.items()}
 
 
 def _twins(problem: TwinIds, before: int) -> TwinIds:

@@ -19,10 +19,10 @@ from classmark.preferences.levels import levels_from, relevant
 from classmark.problems import DamagedFolder, Mistake
 from classmark.rankers.preference import PreferenceRanker
 from classmark.solvers.ascent import TINY
-from classmark.solvers.preference_sparse import bytes_in
 from classmark.sparse import Rows, keep_columns, rows_from
 from classmark.spreading import spread, spread_by, spreader
 from classmark.storage import Saved, make_folder, open_folder, save, sync_folder
+from classmark.validation import byte_size
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -86,11 +86,11 @@ def is_learned(span: Span, folder: str) -> bool:
 
 def opened(spans: Sequence[Span], folder: str) -> list[Learned]:
     """The blocks, compared with their checksums, and mapped."""
-    found = []
+    blocks = []
     for span in spans:
         saved = open_folder(_place(folder, span), BLOCK, VERSION)
-        found.append(Learned(**saved.arrays, facts=saved.settings))
-    return found
+        blocks.append(Learned(**saved.arrays, facts=saved.settings))
+    return blocks
 
 
 def together_dense(blocks: Sequence[Learned]) -> Array:
@@ -148,10 +148,10 @@ def _rows_of(saved: Saved, name: str) -> Rows:
 def _share(levels: Rows, span: Span) -> float:
     """By how much "balanced" over all labels is dearer than over those of a block."""
     size = np.bincount(relevant(levels).columns, minlength=levels.width)
-    own = size[slice(*span)]
-    if not own.any():
+    block_sizes = size[slice(*span)]
+    if not block_sizes.any():
         return 1.0
-    return float(size[size > 0].mean() / own[own > 0].mean())
+    return float(size[size > 0].mean() / block_sizes[block_sizes > 0].mean())
 
 
 def _sparse(ranker: PreferenceRanker) -> tuple[Array, ...]:
@@ -163,9 +163,9 @@ def _sparse(ranker: PreferenceRanker) -> tuple[Array, ...]:
     lengths, columns, values = [], [], []
     for start in range(0, len(weights), step):
         some = weights[start : start + step]
-        kept = np.abs(some) > least
-        places = np.flatnonzero(kept)
-        lengths.append(kept.sum(axis=1))
+        mask = np.abs(some) > least
+        places = np.flatnonzero(mask)
+        lengths.append(mask.sum(axis=1))
         columns.append((places % weights.shape[1]).astype(np.uint32))
         values.append(some.reshape(-1)[places])
     starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
@@ -297,7 +297,7 @@ def block_size(
     """
     item, width = rows.values.itemsize, rows.width + 1
     most = min(LARGEST, max(SMALLEST, -(-labels // PARTS)))
-    most = min(most, int(bytes_in(ranker.memory) // (width * item)))
+    most = min(most, int(byte_size(ranker.memory) // (width * item)))
     memory = 0 if machines is None else machines.memory
     if memory:
         each = width * (2 * item + 4) + 1.2 * len(rows) * (item + 4)
@@ -354,8 +354,8 @@ def _fingerprint(
         for array in (each.starts, each.columns, each.values):
             digest.update(str(array.dtype).encode())
             digest.update(np.ascontiguousarray(array).data)
-    said = sorted(parameters.items())
-    digest.update(repr((rows.width, levels.width, size, said)).encode())
+    settings = sorted(parameters.items())
+    digest.update(repr((rows.width, levels.width, size, settings)).encode())
     return f"labels-{digest.hexdigest()}"
 
 
@@ -365,7 +365,7 @@ def _settled(
     """Put what the blocks have learned into the ranker, as ``fit`` leaves it."""
     blocks = opened(spans, working)
     width, kind = len(blocks[0].starts) - 1, blocks[0].values.dtype
-    dense = width * spans[-1][1] * kind.itemsize <= bytes_in(ranker.memory)
+    dense = width * spans[-1][1] * kind.itemsize <= byte_size(ranker.memory)
     weights: Any = together_dense(blocks) if dense else together_sparse(blocks)
     ranker.weights_ = weights
     ranker.store_ = "dense" if dense else "sparse"

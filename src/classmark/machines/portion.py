@@ -96,8 +96,8 @@ class Thing:
         return Thing, (self._make, self._task)
 
 
-class Held:
-    """Things by number, and the worker that has each."""
+class RemoteObjects:
+    """Objects in the memory of workers, by number, and the worker that has each."""
 
     def __init__(
         self, client: Client, make: Callable[[Any], Any], tasks: Sequence[Any]
@@ -111,7 +111,7 @@ class Held:
         return len(self._tasks)
 
     def settle(self) -> list[int]:
-        """Put what no worker has on one, evenly; return the numbers of these things."""
+        """Make lost objects anew, spread evenly; return their numbers."""
         workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
         lost = [n for n in range(len(self)) if self._places.get(n) not in workers]
         if not workers:
@@ -132,7 +132,7 @@ class Held:
     def use(
         self, number: int, work: Callable[..., Any], arguments: Sequence[Any]
     ) -> Future[Any]:
-        """Let the worker that has a thing do some work with it."""
+        """Submit work on an object to the worker that has it."""
         return self._client.submit(
             _used, self._things[number], work, *arguments,
             workers=[self._places[number]], pure=False,
@@ -141,19 +141,19 @@ class Held:
     def answers(
         self, work: Callable[..., T], arguments: Sequence[Sequence[Any]]
     ) -> list[T]:
-        """One round: what ``work(thing, *arguments[number])`` gives for each thing."""
-        asked = [self.use(n, work, arguments[n]) for n in range(len(self))]
-        found: list[T] = []
-        while len(found) < len(self):
-            future = asked[len(found)]
+        """One round: ``work(object, *arguments[number])`` for each object."""
+        futures = [self.use(n, work, arguments[n]) for n in range(len(self))]
+        answers: list[T] = []
+        while len(answers) < len(self):
+            future = futures[len(answers)]
             try:
-                found.append(future.result(timeout=SECONDS))
+                answers.append(future.result(timeout=SECONDS))
             except TimeoutError:
                 if future.status == "error":
                     raise
                 for number in self.settle():
-                    asked[number] = self.use(number, work, arguments[number])
-        return found
+                    futures[number] = self.use(number, work, arguments[number])
+        return answers
 
 
 def _used(thing: Thing, work: Callable[..., T], *arguments: Any) -> T:
@@ -318,20 +318,20 @@ def best(mine: Portion, hidden: Ints, weights: Floats, k: int) -> tuple[Ints, Fl
     """The best rows that are not hidden, ties by number, and their scores."""
     scores = score(mine, weights)
     scores[hidden] = -np.inf
-    found = top(scores, min(k, len(scores)))
-    found = found[scores[found] > -np.inf]
-    return found, scores[found]
+    rows = top(scores, min(k, len(scores)))
+    rows = rows[scores[rows] > -np.inf]
+    return rows, scores[rows]
 
 
 def step(
-    mine: Portion, own: tuple[Packed, Alike], few: Few, weights: Floats, aim: Aim
+    mine: Portion, state: tuple[Packed, Alike], few: Few, weights: Floats, aim: Aim
 ) -> Moved:
     """Survey the portion, then climb with it alone."""
-    duals, alike = own
+    duals, alike = state
     before = unpacked(duals, alike.box)
-    found = improve(mine.rows, alike, before, few, weights, aim)
-    if found.duals is None or found.change is None:
-        return Moved(found.cost, found.gap)
-    change = rows_from(found.change[np.newaxis])
-    after = packed(found.duals, alike.box)
-    return Moved(found.cost, found.gap, after, change, found.worth)
+    improved = improve(mine.rows, alike, before, few, weights, aim)
+    if improved.duals is None or improved.change is None:
+        return Moved(improved.cost, improved.gap)
+    change = rows_from(improved.change[np.newaxis])
+    after = packed(improved.duals, alike.box)
+    return Moved(improved.cost, improved.gap, after, change, improved.worth)

@@ -109,12 +109,12 @@ def ascended(
     ascent.join([], tol)
     for _ in track(range(ROUNDS), "rounds over all machines"):
         before, value = ascent.gap, ascent.value
-        found = ascent.round(tol)
+        moves = ascent.round(tol)
         if ascent.gap <= tol * max(TINY, ascent.objective):
             break
         if ascent.value <= value and ascent.gap >= before:
             break  # rounding allows no more
-        ascent.join(found, tol)
+        ascent.join(moves, tol)
     else:
         ascent.round(tol)  # objective and gap are of the last weights
     return ascent.solution(hinges)
@@ -138,14 +138,14 @@ class _Ascent:
         self.objective, self.gap, self.value = 0.0, np.inf, -np.inf
         self.target, self.rounds = ROUGH, 0
 
-    def join(self, found: Sequence[Moved], tol: float) -> None:
-        """The best step along all that was proposed, the few moving with it."""
-        split, moved = self.split, [one for one in found if one.change is not None]
+    def join(self, moves: Sequence[Moved], tol: float) -> None:
+        """The best step along all proposed moves, together with the few rows."""
+        split, moved = self.split, [move for move in moves if move.change is not None]
         n, k = len(self.near), len(moved)
         rows = np.arange(len(split.few), len(split.few) + k, dtype=np.uint32)
-        steps, worth = np.ones(k), np.array([one.worth for one in moved])
+        steps, worth = np.ones(k), np.array([move.worth for move in moved])
         hinges = joined(split.hinges, Hinges(rows, steps, steps, worth))
-        parts = [split.few, stack([one.change for one in moved if one.change])]
+        parts = [split.few, stack([move.change for move in moved if move.change])]
         solved = ascend(
             parts if k else parts[:1], hinges, center=self.pull,
             duals=np.concatenate([self.near, steps]), tol=INNER * tol, passes=MASTER,
@@ -154,7 +154,7 @@ class _Ascent:
         self.weights = solved.weights
         if k:
             self.pull = self.pull + linear(parts[1:]).back(steps)
-            self._step(found, steps)
+            self._step(moves, steps)
 
     def round(self, tol: float) -> list[Moved]:
         """Every worker surveys its rows and climbs: the exact objective and gap."""
@@ -164,20 +164,20 @@ class _Ascent:
         enough = ENOUGH * tol * self.objective / parts
         aim = Aim(base, parts, enough, self.target * tol, PASSES)
         shared = [Few(split.few, split.hinges, self.near), self.weights, aim]
-        own = [
+        states = [
             (packed(self.duals[first:last], box), self._alike(first, last))
             for first, last in pairwise(ends)
         ]
-        found = self.over.step(shared, own)
-        self.objective = base + sum(one.cost for one in found)
-        self.gap = gap + sum(one.gap for one in found)
+        moves = self.over.step(shared, states)
+        self.objective = base + sum(move.cost for move in moves)
+        self.gap = gap + sum(move.gap for move in moves)
         self.value = self.objective - self.gap
         self.target *= FINER
         self.rounds += 1
-        return found
+        return moves
 
     def solution(self, hinges: Hinges) -> Solution:
-        """What has been found."""
+        """The solution reached so far."""
         duals = np.empty(len(hinges.rows))
         duals[self.split.at], duals[self.split.block] = self.near, self.duals
         return Solution(
@@ -193,14 +193,14 @@ class _Ascent:
         half = 0.5 * float(np.einsum("i,i", self.weights, self.weights))
         return half + float(losses.sum()), float(gap)
 
-    def _step(self, found: Sequence[Moved], steps: Floats) -> None:
-        """Move the duals of each part that proposed something."""
+    def _step(self, moves: Sequence[Moved], steps: Floats) -> None:
+        """Move the duals of each part that proposed a move."""
         box, left = self.split.alike.box, iter(steps)
         duals = self.duals.copy()
-        for one, (first, last) in zip(found, pairwise(self.over.ends), strict=True):
-            if one.duals is None:
+        for move, (first, last) in zip(moves, pairwise(self.over.ends), strict=True):
+            if move.duals is None:
                 continue
-            step, new = next(left), unpacked(one.duals, box)
+            step, new = next(left), unpacked(move.duals, box)
             old = duals[first:last]
             duals[first:last] = new if step == 1.0 else old + step * (new - old)
         self.duals = duals
@@ -223,8 +223,8 @@ class _Ascent:
         full[alike.out] = True
         if not full.all():
             return rows.back(self.duals * alike.sign)
-        known = linear([rows.take(alike.out)]).back(np.ones(len(alike.out)))
-        return np.asarray(alike.sign * alike.box * (len(rows) * rows.mean - known))
+        excluded = linear([rows.take(alike.out)]).back(np.ones(len(alike.out)))
+        return np.asarray(alike.sign * alike.box * (len(rows) * rows.mean - excluded))
 
 
 def _split(rows: Collection, few: Rows, hinges: Hinges) -> Split | None:
@@ -239,13 +239,15 @@ def _split(rows: Collection, few: Rows, hinges: Hinges) -> Split | None:
         if len(hinges.rows) and hinges.rows.max() >= first:
             raise Mistake("hinges: give each spread row one, in order, or none")
         return None
-    own = picked(hinges, at)
-    more = np.unique(own.rows[own.rows >= first])
+    few_hinges = picked(hinges, at)
+    more = np.unique(few_hinges.rows[few_hinges.rows >= first])
     together = stack([few, rows.take(more - first)]) if len(more) else few
-    moved = own.rows.copy()
+    moved = few_hinges.rows.copy()
     mine = moved >= first
-    moved[mine] = first + np.searchsorted(more, own.rows[mine])
-    return Split(together, own._replace(rows=moved), at, block, _alike(hinges, block))
+    moved[mine] = first + np.searchsorted(more, few_hinges.rows[mine])
+    return Split(
+        together, few_hinges._replace(rows=moved), at, block, _alike(hinges, block)
+    )
 
 
 def _alike(hinges: Hinges, block: slice) -> Alike:
@@ -270,7 +272,7 @@ class SpreadRows(Collection):
 
     sources : what each part is read or made from (``machines.sources``), one part a
     worker being best. Workers read it now, and keep it until this object is gone.
-    rounds : how often all parts were asked something.
+    rounds : the number of rounds over all parts so far.
     """
 
     def __init__(self, machines: Machines, sources: Sequence[work.Source]) -> None:
@@ -278,17 +280,17 @@ class SpreadRows(Collection):
             raise Mistake("sources: none given: give at least one part of a collection")
         _require_room(machines, sources)
         self._machines, self.rounds = machines, 0
-        self._held = machines.hold(work.portion, sources)
-        found = self._ask(work.extent)
-        widths = {width for _, width, _ in found}
+        self._portions = machines.hold(work.portion, sources)
+        extents = self._ask(work.extent)
+        widths = {width for _, width, _ in extents}
         if len(widths) > 1:
             raise Mistake(
                 f"the parts have {', '.join(map(str, sorted(widths)))} columns: make "
                 "all with the same vectorizer"
             )
         (self._width,) = widths
-        self.sizes = [size for size, _, _ in found]
-        self.nnz = sum(values for _, _, values in found)
+        self.sizes = [size for size, _, _ in extents]
+        self.nnz = sum(values for _, _, values in extents)
         self._ends = np.cumsum([0, *self.sizes])
 
     def __len__(self) -> int:
@@ -307,28 +309,28 @@ class SpreadRows(Collection):
 
     def product(self, weights: Floats) -> Floats:
         """The scores of all rows, (rows,): bit for bit those of rows at hand."""
-        taken = self._weights(weights)
-        return np.concatenate(self._ask(work.score, [taken]))
+        vector = self._weights(weights)
+        return np.concatenate(self._ask(work.score, [vector]))
 
     def back(self, coefficients: Floats) -> Floats:
         """Σ coefficient · x, (features,)."""
-        given = np.asarray(coefficients, np.float64)
-        if given.shape != (len(self),):
+        vector = np.asarray(coefficients, np.float64)
+        if vector.shape != (len(self),):
             raise Mistake(f"coefficients: give {len(self)} numbers, one a row")
-        own = self._parted(given)
-        return np.asarray(sum(self._ask(work.combine, (), own)))
+        parts = self._parted(vector)
+        return np.asarray(sum(self._ask(work.combine, (), parts)))
 
     def take(self, rows: ArrayLike) -> Rows:
         """A few rows, brought here, in the order given."""
-        wanted = np.asarray(rows, np.int64)
-        if not len(wanted):
+        numbers = np.asarray(rows, np.int64)
+        if not len(numbers):
             nothing = np.empty(0, np.float32)
             return Rows(
                 np.zeros(1, np.int64), np.empty(0, np.uint32), nothing, self.width
             )
-        distinct, places = np.unique(wanted, return_inverse=True)
-        own = self._within(distinct, "rows")
-        return take(stack(self._ask(work.fetch, (), own)), places)
+        distinct, places = np.unique(numbers, return_inverse=True)
+        parts = self._within(distinct, "rows")
+        return take(stack(self._ask(work.fetch, (), parts)), places)
 
     def top(
         self, weights: Floats, k: int, hidden: ArrayLike = ()
@@ -336,12 +338,12 @@ class SpreadRows(Collection):
         """The best ``k`` rows that are not hidden, ties by number, and their scores."""
         if k < 1:
             raise Mistake(f"k is {k}: ask for at least one row")
-        own = self._within(np.unique(np.asarray(hidden, np.int64)), "hidden")
+        hidden_parts = self._within(np.unique(np.asarray(hidden, np.int64)), "hidden")
         shared = [self._weights(weights), k]
-        found = self._ask(work.best, shared, own)
-        pairs = zip(found, self._ends, strict=False)
+        best = self._ask(work.best, shared, hidden_parts)
+        pairs = zip(best, self._ends, strict=False)
         items = np.concatenate([numbers + first for (numbers, _), first in pairs])
-        scores = np.concatenate([each for _, each in found])
+        scores = np.concatenate([each for _, each in best])
         merged = rank(np.zeros(len(items), np.int64), items, scores)
         return merged.items[:k], merged.scores[:k]
 
@@ -360,19 +362,19 @@ class SpreadRows(Collection):
 
     def _ask(
         self,
-        what: Callable[..., T],
+        function: Callable[..., T],
         shared: Sequence[Any] = (),
-        own: Sequence[Any] | None = None,
+        arguments: Sequence[Any] | None = None,
     ) -> list[T]:
         """One round over all parts."""
         self.rounds += 1
-        return self._machines.ask(what, self._held, shared, own)
+        return self._machines.ask(function, self._portions, shared, arguments)
 
     def _weights(self, weights: Floats) -> Floats:
-        given = np.asarray(weights, np.float64)
-        if given.shape != (self.width,):
+        vector = np.asarray(weights, np.float64)
+        if vector.shape != (self.width,):
             raise Mistake(f"weights: give {self.width} numbers, one a feature")
-        return given
+        return vector
 
     def _parted(self, each: Floats) -> list[Floats]:
         return np.split(each, self._ends[1:-1])

@@ -18,36 +18,37 @@ from classmark.index.asking import (
     BOOLEAN,
     Answering,
     QueryTerms,
-    Wanted,
+    TermWeights,
     in_any,
     lengthened,
-    wanted_of,
+    term_weights_of,
 )
-from classmark.index.boolean import Asked
-from classmark.index.build import TEXT, bytes_of
-from classmark.index.feedback import Feedback, Found, feedback_from
+from classmark.index.boolean import QueryContext
+from classmark.index.build import TEXT
+from classmark.index.feedback import Feedback, TopDocuments, feedback_from
 from classmark.index.index import Index
 from classmark.index.query_language import Belief, parse
 from classmark.index.search import Hit, Prior, named_hits
 from classmark.index.snapshot import Snapshot, open_snapshot
 from classmark.machines import shards
 from classmark.machines.shards import (
-    Asking,
     Batch,
+    Message,
     Place,
-    Said,
+    QueryRequest,
     Shard,
     lengthened_by,
     numbers_of,
 )
 from classmark.problems import Mistake
 from classmark.ranking import Ranking, rank
+from classmark.validation import byte_size
 
 if TYPE_CHECKING:
     from classmark.index.plans import Terms
     from classmark.index.search import Explanation, Weights
     from classmark.machines.cluster import Machines
-    from classmark.machines.portion import Held
+    from classmark.machines.portion import RemoteObjects
     from classmark.text.analyzer import Analyzer
 
 
@@ -70,8 +71,8 @@ class SpreadSearcher:
     ) -> None:
         self.fields, self.names = list(fields), names
         self._machines = machines
-        self._held: Held | None = machines.hold(Shard, places)
-        self._extents = machines.ask(shards.extent, self._held)
+        self._shards: RemoteObjects | None = machines.hold(Shard, places)
+        self._extents = machines.ask(shards.extent, self._shards)
         self.n_items = self._extents[-1][1]
 
     def search(
@@ -87,8 +88,8 @@ class SpreadSearcher:
         """Return the best ``k`` items, best first."""
         if not isinstance(terms, Mapping):
             terms = list(terms)
-        asked = (terms, k, (model, parameters), fields)
-        return self._best(shards.search, self._parted(prior), asked, k)
+        arguments = (terms, k, (model, parameters), fields)
+        return self._best(shards.search, self._parted(prior), arguments, k)
 
     def rank(
         self,
@@ -99,16 +100,20 @@ class SpreadSearcher:
     ) -> Ranking:
         """Answer many queries of a one-field index, as a ``Ranking``."""
         size = max(1, ROUND // max(k, 1))
-        found = []
+        rankings = []
         for first in range(0, max(len(queries), 1), size):
             some = [*queries[first : first + size]]
             batch = Batch(some, k, (model, parameters))
-            one = _merged(self._machines.ask(shards.rank, self._opened(), [batch]), k)
-            found.append(Ranking(one.queries + first, one.items, one.scores))
+            merged = _merged(
+                self._machines.ask(shards.rank, self._opened(), [batch]), k
+            )
+            rankings.append(
+                Ranking(merged.queries + first, merged.items, merged.scores)
+            )
         return Ranking(
-            np.concatenate([each.queries for each in found]),
-            np.concatenate([each.items for each in found]),
-            np.concatenate([each.scores for each in found]),
+            np.concatenate([each.queries for each in rankings]),
+            np.concatenate([each.items for each in rankings]),
+            np.concatenate([each.scores for each in rankings]),
         )
 
     def search_many(
@@ -119,17 +124,17 @@ class SpreadSearcher:
         **parameters: float | str,
     ) -> list[list[Hit]]:
         """Return what ``search`` does for each of many queries."""
-        found = self.rank(queries, k, model, **parameters)
-        ends = np.searchsorted(found.queries, np.arange(1, len(queries) + 1)).tolist()
-        hits = self.hits(found)
+        ranking = self.rank(queries, k, model, **parameters)
+        ends = np.searchsorted(ranking.queries, np.arange(1, len(queries) + 1)).tolist()
+        hits = self.hits(ranking)
         return [hits[a:b] for a, b in pairwise([0, *ends])]
 
     def search_vector(
         self, weights: Mapping[str, float], k: int = 10, *, every: bool = False
     ) -> list[Hit]:
         """Return the items with the largest dot product with ``weights``."""
-        own = self._parted(None)
-        return self._best(shards.multiply, own, (dict(weights), k, every), k)
+        priors = self._parted(None)
+        return self._best(shards.multiply, priors, (dict(weights), k, every), k)
 
     def explain(
         self,
@@ -144,60 +149,63 @@ class SpreadSearcher:
         """Take apart the score that ``search`` gives an item."""
         if not isinstance(terms, Mapping):
             terms = list(terms)
-        asked = (terms, (model, parameters), fields)
-        return self._explained(shards.explain, item, prior, asked)
+        arguments = (terms, (model, parameters), fields)
+        return self._explained(shards.explain, item, prior, arguments)
 
-    def answer(self, asking: Asking, k: int, prior: Prior | None) -> list[Hit]:
+    def answer(self, request: QueryRequest, k: int, prior: Prior | None) -> list[Hit]:
         """Answer a query of the language."""
-        return self._best(shards.answer, self._parted(prior), (asking, k), k)
+        return self._best(shards.answer, self._parted(prior), (request, k), k)
 
     def explain_answer(
-        self, asking: Asking, item: int, prior: Prior | None
+        self, request: QueryRequest, item: int, prior: Prior | None
     ) -> Explanation:
         """Take apart the score that ``answer`` gives an item."""
-        return self._explained(shards.explain_answer, item, prior, (asking,))
+        return self._explained(shards.explain_answer, item, prior, (request,))
 
     def lengthen(
         self,
         queries: Sequence[Mapping[str, float]],
-        found: Sequence[Found],
+        answers: Sequence[TopDocuments],
         feedback: Feedback,
     ) -> list[dict[str, float]]:
-        """Return each query made longer by the first documents found for it."""
-        items = numbers_of(found)
-        own = [items[(a <= items) & (items < b)] - a for a, b in self._extents]
+        """Expand each query by its first documents (pseudo-relevance feedback)."""
+        items = numbers_of(answers)
+        local_items = [items[(a <= items) & (items < b)] - a for a, b in self._extents]
         words = list(dict.fromkeys(term for terms in queries for term in terms))
-        excerpts = self._round(shards.excerpt, own, (words,))
-        return lengthened_by(excerpts, queries, found, feedback)
+        excerpts = self._round(shards.excerpt, local_items, (words,))
+        return lengthened_by(excerpts, queries, answers, feedback)
 
-    def hits(self, found: Ranking) -> list[Hit]:
-        """Name items that were found."""
-        return named_hits(self.names, found.items, found.scores)
+    def hits(self, ranking: Ranking) -> list[Hit]:
+        """Hits with the ids of the documents of a ranking."""
+        return named_hits(self.names, ranking.items, ranking.scores)
 
     def close(self) -> None:
         """Let the workers forget the shards."""
-        self._held = None
+        self._shards = None
 
     def _best(
         self,
         work: Callable[..., Ranking],
-        own: Sequence[Any],
+        per_shard: Sequence[Any],
         shared: tuple[Any, ...],
         k: int,
     ) -> list[Hit]:
-        return self.hits(_merged(self._round(work, own, shared), k))
+        return self.hits(_merged(self._round(work, per_shard, shared), k))
 
     def _round(
-        self, work: Callable[..., Any], own: Sequence[Any], shared: tuple[Any, ...]
+        self,
+        work: Callable[..., Any],
+        per_shard: Sequence[Any],
+        shared: tuple[Any, ...],
     ) -> list[Any]:
-        """One round of short messages."""
-        said = [Said(work, each, shared) for each in own]
-        return self._machines.ask(shards.apply, self._opened(), own=said)
+        """One round: a message to each shard, with its own argument."""
+        messages = [Message(work, each, shared) for each in per_shard]
+        return self._machines.ask(shards.apply, self._opened(), arguments=messages)
 
-    def _opened(self) -> Held:
-        if self._held is None:
+    def _opened(self) -> RemoteObjects:
+        if self._shards is None:
             raise Mistake("the index was closed: open it again to search it")
-        return self._held
+        return self._shards
 
     def _explained(
         self,
@@ -206,19 +214,21 @@ class SpreadSearcher:
         prior: Prior | None,
         shared: tuple[Any, ...],
     ) -> Explanation:
-        """Let the one shard that has the item work."""
+        """Ask the one shard that has the item."""
         if not 0 <= item < self.n_items:
             raise Mistake(f"item {item} is not there: give 0 to {self.n_items - 1}")
-        said = [
-            Said(work, (item - a, part), shared) if a <= item < b else None
+        messages = [
+            Message(work, (item - a, part), shared) if a <= item < b else None
             for (a, b), part in zip(self._extents, self._parted(prior), strict=True)
         ]
-        found: list[Explanation | None]
-        found = self._machines.ask(shards.apply, self._opened(), own=said)
-        return next(each for each in found if each is not None)
+        explanations: list[Explanation | None]
+        explanations = self._machines.ask(
+            shards.apply, self._opened(), arguments=messages
+        )
+        return next(each for each in explanations if each is not None)
 
     def _parted(self, prior: Prior | None) -> list[Prior | None]:
-        """Give each shard its own part of a prior."""
+        """The part of a prior that each shard needs."""
         if prior is None:
             return [None] * len(self._extents)
         if len(prior.parts) != self.n_items:
@@ -230,13 +240,13 @@ class SpreadSearcher:
 
 def _merged(parts: Sequence[Ranking], k: int) -> Ranking:
     """Return the best ``k`` of each query among all shards' best; ties by number."""
-    found = rank(
+    merged = rank(
         np.concatenate([part.queries for part in parts]),
         np.concatenate([part.items for part in parts]),
         np.concatenate([part.scores for part in parts]),
     )
-    kept = found.ranks() <= k
-    return Ranking(found.queries[kept], found.items[kept], found.scores[kept])
+    mask = merged.ranks() <= k
+    return Ranking(merged.queries[mask], merged.items[mask], merged.scores[mask])
 
 
 SHARE = 4  # a field's decoded postings take at most this part of a worker's memory
@@ -256,7 +266,7 @@ class SpreadIndex(Answering):
         self, machines: Machines, path: Path | str, memory: str | int = "1GB"
     ) -> None:
         self.path = Path(path)
-        snapshot, room = open_snapshot(self.path), bytes_of(memory)
+        snapshot, room = open_snapshot(self.path), byte_size(memory)
         self._index = Index(self.path, snapshot, room)
         self._terms = QueryTerms(self._index.analyzer)
         if machines.memory:
@@ -324,23 +334,27 @@ class SpreadIndex(Answering):
         """Answer a query as people type it, as ``Index.ask`` does."""
         model = options.get("model")
         if model == BOOLEAN or isinstance(parse(query), Belief):
-            asking = Asking(query, options)
-            return self._searcher.answer(asking, k, None)
+            request = QueryRequest(query, options)
+            return self._searcher.answer(request, k, None)
         return self.question(query, **options).answer(k)
 
     def question(
         self, query: str, model: str | None = None, **options: Any
     ) -> SpreadQuestion:
-        """Make a query as people type it ready: to be answered, and explained."""
+        """Parse a query as people type it, to be answered and explained."""
         feedback = options.pop("feedback", None)
         prior = options.get("prior")
-        known: dict[str, Any] = dict.fromkeys(self._searcher.fields)
-        wanted = wanted_of(Asked(query, known, self.analyzer), parse(query))
-        said = {**options, "model": model, "prior": None}
-        asked = SpreadQuestion(self._searcher, Asking(query, said), wanted, prior)
+        fields: dict[str, Any] = dict.fromkeys(self._searcher.fields)
+        term_weights = term_weights_of(
+            QueryContext(query, fields, self.analyzer), parse(query)
+        )
+        settings = {**options, "model": model, "prior": None}
+        question = SpreadQuestion(
+            self._searcher, QueryRequest(query, settings), term_weights, prior
+        )
         if feedback is None:
-            return asked
-        return asked.with_feedback(feedback_from(feedback))
+            return question
+        return question.with_feedback(feedback_from(feedback))
 
     def close(self) -> None:
         """Let the workers forget the shards."""
@@ -349,40 +363,44 @@ class SpreadIndex(Answering):
 
 @dataclass(frozen=True)
 class SpreadQuestion:
-    """A query made ready, as ``classmark.index.asking.Question`` is.
+    """A parsed query, as ``classmark.index.asking.Question`` is.
 
-    wanted : field → analysed term → weight;  prior : of all documents.
+    term_weights : field → analysed term → weight;  prior : of all documents.
     """
 
     searcher: SpreadSearcher
-    asking: Asking
-    wanted: Wanted
+    request: QueryRequest
+    term_weights: TermWeights
     prior: Prior | None = None
 
     def answer(self, k: int = 10) -> list[Hit]:
         """Return the best ``k`` documents, best first; ties by document number."""
-        return self.searcher.answer(self.asking, k, self.prior)
+        return self.searcher.answer(self.request, k, self.prior)
 
     def terms(self) -> list[str]:
-        """Return all terms that are asked for, in any field."""
-        return list(in_any(self.wanted))
+        """Return all query terms, of any field."""
+        return list(in_any(self.term_weights))
 
     def explain(self, item: int) -> Explanation:
         """Take the score of a document apart: each term's part, field by field."""
-        return self.searcher.explain_answer(self.asking, item, self.prior)
+        return self.searcher.explain_answer(self.request, item, self.prior)
 
     def with_feedback(self, feedback: Feedback) -> SpreadQuestion:
-        """Return the question that its first answers make longer."""
+        """Return the question expanded by its first answers."""
         hits = self.answer(feedback.documents)
-        found = Found(
+        answers = TopDocuments(
             np.array([hit.number for hit in hits], np.int64),
             np.array([hit.score for hit in hits]),
-            self.asking.options["model"] or "bm25",
+            self.request.options["model"] or "bm25",
         )
-        asked = in_any(self.wanted)
-        (longer,) = self.searcher.lengthen([asked], [found], feedback)
-        wanted = lengthened(self.wanted, longer)
-        return replace(self, asking=self.asking._replace(wanted=wanted), wanted=wanted)
+        terms = in_any(self.term_weights)
+        (longer,) = self.searcher.lengthen([terms], [answers], feedback)
+        term_weights = lengthened(self.term_weights, longer)
+        return replace(
+            self,
+            request=self.request._replace(term_weights=term_weights),
+            term_weights=term_weights,
+        )
 
 
 def _places(path: Path, snapshot: Snapshot, workers: int, memory: int) -> list[Place]:

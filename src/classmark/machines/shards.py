@@ -2,7 +2,8 @@
 
 A shard numbers terms, and weighs them, as the whole index does, so that whatever it
 scores has the score that the whole gives it, bit for bit; its documents are numbered
-from 0. Functions here run on workers: a shard, what is its own, and what is asked.
+from 0. Functions here run on workers; they take a shard, its own argument, and the
+arguments that all shards share.
 """
 
 from __future__ import annotations
@@ -17,9 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Ints
-from classmark.index.asking import Question, Wanted, ask, question
+from classmark.index.asking import Question, TermWeights, ask, question
 from classmark.index.build import TEXT
-from classmark.index.feedback import Feedback, Found, expand, main_field, terms_of
+from classmark.index.feedback import (
+    Feedback,
+    TopDocuments,
+    expand,
+    main_field,
+    terms_of,
+)
 from classmark.index.field import StoredField
 from classmark.index.in_memory import CountedField
 from classmark.index.plans import Choice, Prepared, Terms
@@ -33,37 +40,37 @@ from classmark.text.analyzer import Analyzer
 def lengthened_by(
     excerpts: Sequence[Excerpt],
     queries: Sequence[Mapping[str, float]],
-    found: Sequence[Found],
+    answers: Sequence[TopDocuments],
     feedback: Feedback,
 ) -> list[dict[str, float]]:
-    """Return each query made longer by the documents found for it.
+    """Expand each query by its first documents.
 
-    excerpts : those documents, of each shard in order;  found : the documents by their
-    numbers in the whole index.
+    excerpts : those documents, of each shard in order;  answers : the documents by
+    their numbers in the whole index.
     """
-    items = numbers_of(found)
+    items = numbers_of(answers)
     field = Prepared(_field(excerpts, items))
     return [
         expand(field, terms, _renumbered(best, items), feedback)
-        for terms, best in zip(queries, found, strict=True)
+        for terms, best in zip(queries, answers, strict=True)
     ]
 
 
-def numbers_of(found: Sequence[Found]) -> Ints:
-    """Return the numbers of all documents found, each once, increasing."""
+def numbers_of(answers: Sequence[TopDocuments]) -> Ints:
+    """Return the numbers of all documents in the answers, each once, increasing."""
     none = np.empty(0, np.int64)
-    return np.unique(np.concatenate([none, *(best.items for best in found)]))
+    return np.unique(np.concatenate([none, *(best.items for best in answers)]))
 
 
-def _renumbered(best: Found, items: Ints) -> Found:
-    return Found(np.searchsorted(items, best.items), best.scores, best.model)
+def _renumbered(best: TopDocuments, items: Ints) -> TopDocuments:
+    return TopDocuments(np.searchsorted(items, best.items), best.scores, best.model)
 
 
 def _field(excerpts: Sequence[Excerpt], items: Ints) -> CountedField:
     """Make one field of the documents; terms in the order of the whole index."""
-    known = {n: entry for each in excerpts for n, entry in each.known.items()}
-    numbers = np.array(sorted(known), np.int64)
-    entries = [known[number] for number in numbers.tolist()]
+    vocabulary = {n: entry for each in excerpts for n, entry in each.vocabulary.items()}
+    numbers = np.array(sorted(vocabulary), np.int64)
+    entries = [vocabulary[number] for number in numbers.tolist()]
     terms = np.concatenate([each.terms for each in excerpts])
     order = np.argsort(terms, kind="stable")  # within a term by document
     owners = np.concatenate([each.items for each in excerpts])[order]
@@ -85,14 +92,14 @@ def _field(excerpts: Sequence[Excerpt], items: Ints) -> CountedField:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A message to one shard: a function, what is the shard's own, what is asked.
+class Message:
+    """A message to one shard: a function, the shard's argument, the shared arguments.
 
-    Dask looks for its own things within tuples and lists, but not within this.
+    Dask searches tuples and lists for its futures, but not objects of this class.
     """
 
     work: Callable[..., Any]
-    own: Any
+    argument: Any
     shared: tuple[Any, ...]
 
 
@@ -118,31 +125,31 @@ class Place(NamedTuple):
     memory: int
 
 
-class Asking(NamedTuple):
+class QueryRequest(NamedTuple):
     """A query of the language, and how it is to be answered.
 
-    options : as ``classmark.index.asking.ask`` takes them, without feedback;  wanted :
-    what the fields are asked for in place of the query's own words.
+    options : as ``classmark.index.asking.ask`` takes them, without feedback;
+    term_weights : field → term → weight, used in place of the query's own words.
     """
 
     query: str
     options: Mapping[str, Any]
-    wanted: Wanted | None = None
+    term_weights: TermWeights | None = None
 
 
 class Excerpt(NamedTuple):
     """Some documents of the field with most tokens, as feedback reads them.
 
     items, terms, counts : the postings, by document, then by term;  lengths : of each
-    document asked for;  known : by number the term, its df, its cf, of all terms of
-    the documents and of the queries;  world : the documents and the tokens there are.
+    document;  vocabulary : term number → (term, df, cf), of all terms of the documents
+    and of the queries;  world : the number of documents and of tokens in the index.
     """
 
     items: Ints
     terms: Ints
     counts: Ints
     lengths: NDArray[np.uint32]
-    known: dict[int, tuple[str, int, int]]
+    vocabulary: dict[int, tuple[str, int, int]]
     world: tuple[int, int]
 
 
@@ -182,11 +189,11 @@ def extent(shard: Shard) -> tuple[int, int]:
     return shard.base, shard.base + shard.searcher.n_items
 
 
-def apply(shard: Shard, said: Said | None) -> Any:
-    """Do what a message says; None: this shard has nothing to do."""
-    if said is None:
+def apply(shard: Shard, message: Message | None) -> Any:
+    """Run the function of a message on a shard; None: nothing to do."""
+    if message is None:
         return None
-    return said.work(shard, said.own, *said.shared)
+    return message.work(shard, message.argument, *message.shared)
 
 
 def search(
@@ -206,12 +213,12 @@ def search(
 def rank(shard: Shard, batch: Batch) -> Ranking:
     """Return the best documents for each of many queries of a one-field index."""
     model, parameters = batch.choice
-    found = shard.searcher.rank(batch.queries, batch.k, model, **parameters)
-    return Ranking(found.queries, found.items + shard.base, found.scores)
+    ranking = shard.searcher.rank(batch.queries, batch.k, model, **parameters)
+    return Ranking(ranking.queries, ranking.items + shard.base, ranking.scores)
 
 
 def multiply(
-    shard: Shard, _own: None, weights: Mapping[str, float], k: int, every: bool
+    shard: Shard, _argument: None, weights: Mapping[str, float], k: int, every: bool
 ) -> Ranking:
     """Return the documents with the largest products with a vector."""
     return shard.mine(shard.searcher.search_vector(weights, k, every=every))
@@ -219,41 +226,45 @@ def multiply(
 
 def explain(
     shard: Shard,
-    own: tuple[int, Prior | None],
+    target: tuple[int, Prior | None],
     terms: Terms,
     choice: Choice,
     weights: Weights,
 ) -> Explanation:
-    """Take the score of a document apart; own : its number here, and the prior."""
+    """Explain the score of a document; target : its number here, and the prior."""
     model, parameters = choice
-    item, prior = own
+    item, prior = target
     take_apart = shard.searcher.explain
     return take_apart(terms, item, model, fields=weights, prior=prior, **parameters)
 
 
-def answer(shard: Shard, prior: Prior | None, asking: Asking, k: int) -> Ranking:
+def answer(shard: Shard, prior: Prior | None, request: QueryRequest, k: int) -> Ranking:
     """Answer a query of the language; prior : of the shard's documents."""
-    if asking.wanted is None:
-        return shard.mine(ask(shard, asking.query, k, **_options(asking, prior)))
-    return shard.mine(_question(shard, prior, asking).answer(k))
+    if request.term_weights is None:
+        return shard.mine(ask(shard, request.query, k, **_options(request, prior)))
+    return shard.mine(_question(shard, prior, request).answer(k))
 
 
 def explain_answer(
-    shard: Shard, own: tuple[int, Prior | None], asking: Asking
+    shard: Shard, target: tuple[int, Prior | None], request: QueryRequest
 ) -> Explanation:
-    """Take the score of a document under a query of the language apart."""
-    item, prior = own
-    return _question(shard, prior, asking).explain(item)
+    """Explain the score of a document under a query of the language."""
+    item, prior = target
+    return _question(shard, prior, request).explain(item)
 
 
-def _question(shard: Shard, prior: Prior | None, asking: Asking) -> Question:
-    made = question(shard, asking.query, **_options(asking, prior))
-    return made if asking.wanted is None else replace(made, wanted=asking.wanted)
+def _question(shard: Shard, prior: Prior | None, request: QueryRequest) -> Question:
+    parsed = question(shard, request.query, **_options(request, prior))
+    return (
+        parsed
+        if request.term_weights is None
+        else replace(parsed, term_weights=request.term_weights)
+    )
 
 
-def _options(asking: Asking, prior: Prior | None) -> dict[str, Any]:
-    given = dict(asking.options)
-    return given | {"prior": prior} if "prior" in given else given
+def _options(request: QueryRequest, prior: Prior | None) -> dict[str, Any]:
+    options = dict(request.options)
+    return options | {"prior": prior} if "prior" in options else options
 
 
 def excerpt(shard: Shard, items: Ints, words: Sequence[str]) -> Excerpt:
@@ -262,18 +273,20 @@ def excerpt(shard: Shard, items: Ints, words: Sequence[str]) -> Excerpt:
     items : their numbers here, increasing;  words : the terms of the queries.
     """
     field = main_field(shard.searcher.fields)
-    found = terms_of(field.field, items)
-    asked = [number for word in words if (number := field.numbers[word]) >= 0]
-    numbers = np.unique(np.concatenate([found.terms, np.array(asked, np.int64)]))
-    known = {
+    postings = terms_of(field.field, items)
+    query_terms = [number for word in words if (number := field.numbers[word]) >= 0]
+    numbers = np.unique(
+        np.concatenate([postings.terms, np.array(query_terms, np.int64)])
+    )
+    vocabulary = {
         number: (field.field.term(number), int(field.df[number]), int(field.cf[number]))
         for number in numbers.tolist()
     }
     return Excerpt(
-        found.items + shard.base,
-        found.terms,
-        found.counts,
+        postings.items + shard.base,
+        postings.terms,
+        postings.counts,
         np.array(field.lengths[items]),
-        known,
+        vocabulary,
         (field.field.n_alive, field.field.total_length),
     )

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Floats
-from classmark.randomness import generator
 from classmark.sparse import Rows, stack
+from classmark.validation import generator
 
 BLOCK = 1 << 15  # rows made in one go
 SKEW = 3.0  # column = width · uᔆᵏᵉʷ, u uniform: few columns have most of the values
@@ -17,7 +17,7 @@ TOPIC = 200  # columns that a topic prefers
 PREFERRED = 0.3  # of the values of a relevant row are of the topic
 
 
-class Made(NamedTuple):
+class SyntheticRows(NamedTuple):
     """Rows that are made, not read: what to make them of.
 
     seed : of these rows;  size : how many;  width : columns;  length : values a row,
@@ -37,28 +37,28 @@ class Made(NamedTuple):
 
     def open(self) -> Rows:
         """Make them."""
-        return made_rows(self)
+        return synthetic_rows(self)
 
 
-def made_rows(made: Made) -> Rows:
+def synthetic_rows(source: SyntheticRows) -> Rows:
     """Unit rows, float32, of a power law; the first ones share a topic.
 
-    >>> made_rows(Made(seed=1, size=3, width=100, length=5)).shape
+    >>> synthetic_rows(SyntheticRows(seed=1, size=3, width=100, length=5)).shape
     (3, 100)
     """
-    random = generator(made.seed)
-    topic = _columns(generator(0), (TOPIC,), made.width)
+    random = generator(source.seed)
+    topic = _columns(generator(0), (TOPIC,), source.width)
     blocks = []
-    for first in range(0, made.size, BLOCK):
-        shape = min(BLOCK, made.size - first), made.length
-        columns = _columns(random, shape, made.width)
+    for first in range(0, source.size, BLOCK):
+        shape = min(BLOCK, source.size - first), source.length
+        columns = _columns(random, shape, source.width)
         hits = random.random(shape) < PREFERRED
-        hits[max(0, made.relevant - first) :] = False
+        hits[max(0, source.relevant - first) :] = False
         columns[hits] = random.choice(topic, int(hits.sum()))
         counts = random.geometric(0.7, shape)
-        blocks.append(_unit(columns, 1.0 + np.log(counts), made.width))
-    none = np.zeros((0, made.length), np.uint32)
-    return stack(blocks or [_unit(none, np.zeros(none.shape), made.width)])
+        blocks.append(_unit(columns, 1.0 + np.log(counts), source.width))
+    none = np.zeros((0, source.length), np.uint32)
+    return stack(blocks or [_unit(none, np.zeros(none.shape), source.width)])
 
 
 def _columns(

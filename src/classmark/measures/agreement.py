@@ -40,8 +40,8 @@ def masi_distance(a: AbstractSet[Any], b: AbstractSet[Any]) -> float:
     """
     if a == b:
         return 0.0
-    kept = 2 / 3 if len(a & b) == min(len(a), len(b)) else 1 / 3
-    return 1 - (1 - jaccard_distance(a, b)) * kept
+    monotonicity = 2 / 3 if len(a & b) == min(len(a), len(b)) else 1 / 3
+    return 1 - (1 - jaccard_distance(a, b)) * monotonicity
 
 
 class Distances(Protocol):
@@ -55,7 +55,7 @@ class Distances(Protocol):
 
 
 class Nominal:
-    """The same, or not."""
+    """Distance 0 between equal decisions, 1 between different ones."""
 
     def between(self, first: Ints, second: Ints) -> Floats:
         """1 where they differ."""
@@ -66,8 +66,8 @@ class Nominal:
         return float(counts.sum() ** 2 - (counts**2).sum())
 
 
-class Given:
-    """As a function of two decisions says."""
+class DistanceTable:
+    """A table of the distances that a function of two decisions gives."""
 
     def __init__(
         self, kinds: Sequence[Any], distance: Callable[[Any, Any], float]
@@ -75,11 +75,11 @@ class Given:
         self._table = np.array([[distance(a, b) for b in kinds] for a in kinds], float)
 
     def between(self, first: Ints, second: Ints) -> Floats:
-        """Looked up."""
+        """Look the distances up in the table."""
         return np.asarray(self._table[first, second])
 
     def all_pairs(self, counts: Floats) -> float:
-        """Of the whole table."""
+        """Σ of n_c · n_k · distance over the whole table."""
         return float(counts @ self._table @ counts)
 
 
@@ -89,16 +89,18 @@ class Sets:
     def __init__(self, sets: Sequence[Any], distance: str) -> None:
         from scipy.sparse import csr_array
 
-        for what in sets:
-            if not isinstance(what, AbstractSet):
+        for decision in sets:
+            if not isinstance(decision, AbstractSet):
                 raise Mistake(
-                    f"decisions: {what!r} is no set: give sets of labels, or use the "
-                    "distance nominal"
+                    f"decisions: {decision!r} is no set: give sets of labels, or use "
+                    "the distance nominal"
                 )
         numbered: dict[Any, int] = {}
-        columns = [numbered.setdefault(x, len(numbered)) for one in sets for x in one]
+        columns = [
+            numbered.setdefault(x, len(numbered)) for labels in sets for x in labels
+        ]
         self._masi = distance == "masi"
-        self._sizes = np.array([len(one) for one in sets])
+        self._sizes = np.array([len(labels) for labels in sets])
         starts = np.concatenate([[0], np.cumsum(self._sizes)])
         shape = (len(sets), max(1, len(numbered)))
         self._holds = csr_array((np.ones(len(columns)), columns, starts), shape=shape)
@@ -115,16 +117,16 @@ class Sets:
         first, second = (np.asarray(axis, dtype=np.int64) for axis in shared.coords)
         alike = self._alike(np.asarray(shared.data, np.float64), first, second)
         empty = counts[self._sizes == 0].sum()
-        kept = (counts[first] * counts[second] * alike).sum() + empty**2
-        return float(counts.sum() ** 2 - kept)
+        similarity = (counts[first] * counts[second] * alike).sum() + empty**2
+        return float(counts.sum() ** 2 - similarity)
 
     def _alike(self, shared: Floats, first: Ints, second: Ints) -> Floats:
         a, b = self._sizes[first], self._sizes[second]
         union = a + b - shared
         alike = np.divide(shared, union, out=np.ones(len(union)), where=union > 0)
         if self._masi:
-            held = np.where(shared == np.minimum(a, b), 2 / 3, 1 / 3)
-            alike = alike * np.where(union == shared, 1.0, held)
+            monotonicity = np.where(shared == np.minimum(a, b), 2 / 3, 1 / 3)
+            alike = alike * np.where(union == shared, 1.0, monotonicity)
         return np.asarray(alike)
 
 
@@ -133,7 +135,7 @@ def distances(
 ) -> Distances:
     """The distances between kinds of decisions, by name or by a function."""
     if callable(distance):
-        return Given(kinds, distance)
+        return DistanceTable(kinds, distance)
     if distance == NOMINAL:
         return Nominal()
     if distance not in SETS:
@@ -226,10 +228,10 @@ def _observed(codes: Ints, apart: Distances) -> float:
     """The mean distance of two decisions on one item, an item as often as decided."""
     many = (codes >= 0).sum(axis=0)
     total = 0.0
-    for one in range(len(codes)):
-        for other in range(one):
-            both = (codes[one] >= 0) & (codes[other] >= 0)
-            far = apart.between(codes[one, both], codes[other, both])
+    for person in range(len(codes)):
+        for other in range(person):
+            both = (codes[person] >= 0) & (codes[other] >= 0)
+            far = apart.between(codes[person, both], codes[other, both])
             total += float((2 * far / (many[both] - 1)).sum())
     return total / float(many.sum())
 
@@ -246,8 +248,10 @@ def _coded(decisions: Sequence[Decisions], *, name: str) -> tuple[Ints, list[Any
     codes = np.array(
         [
             [
-                -1 if what != what else numbered.setdefault(what, len(numbered) - 1)  # noqa: PLR0124  only NaN differs from itself
-                for what in person
+                -1
+                if decision != decision  # noqa: PLR0124  only NaN differs from itself
+                else numbered.setdefault(decision, len(numbered) - 1)
+                for decision in person
             ]
             for person in decisions
         ]

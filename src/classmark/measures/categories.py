@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from classmark.arrays import Array, Bools, Floats, Ints
-from classmark.judgments.labels import labels_from
 from classmark.measures.retrieval import Measure, parse_for
+from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.ranking import BLOCK, numbers, order
@@ -80,8 +80,8 @@ def relevant_ranks(
         part = few[first : first + step]
         ranks[part], reached[part] = _by_counting(scores[document[part]], columns[part])
     for i in np.flatnonzero(sizes > FEW):
-        own = slice(starts[i], starts[i + 1])
-        ranks[own], reached[own] = _by_sorting(scores[i], columns[own])
+        span = slice(starts[i], starts[i + 1])
+        ranks[span], reached[span] = _by_sorting(scores[i], columns[span])
     best_first = np.argsort(document * (k + 1) + ranks)
     ranks, reached = ranks[best_first], reached[best_first]
     tied = document * (k + 1) + reached  # the same for labels of one score
@@ -91,9 +91,9 @@ def relevant_ranks(
 
 def _by_counting(scores: Array, labels: NDArray[np.uint32]) -> tuple[Ints, Ints]:
     """Compare one label of each row with all: its rank, and #{j : s_j ≥ s_y}."""
-    own = scores[np.arange(len(scores)), labels][:, np.newaxis]
-    reached = _counted(scores >= own)
-    equal = scores == own
+    label_scores = scores[np.arange(len(scores)), labels][:, np.newaxis]
+    reached = _counted(scores >= label_scores)
+    equal = scores == label_scores
     if np.count_nonzero(equal) == len(scores):
         return reached, reached
     tied = np.flatnonzero(_counted(equal) > 1)
@@ -124,15 +124,15 @@ def relevant(
 ) -> Rows:
     """Read labels of any form and keep those with a grade above 0."""
     labels = labels_from(Y, n_documents, n_labels)
-    kept = labels.values > 0
-    if kept.all():
+    mask = labels.values > 0
+    if mask.all():
         return labels
-    counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
-    columns, values = labels.columns[kept], labels.values[kept]
+    counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
+    columns, values = labels.columns[mask], labels.values[mask]
     return Rows(counted[labels.starts], columns, values, labels.width)
 
 
-def per_document(found: RelevantRanks) -> dict[str, Floats]:
+def per_document(ranked: RelevantRanks) -> dict[str, Floats]:
     """Every measure of every document, NaN where it is left out of the mean.
 
     With Y the relevant labels of k, E = {(r, s) : r ∈ Y, s ∉ Y, score r ≤ score s}:
@@ -143,23 +143,23 @@ def per_document(found: RelevantRanks) -> dict[str, Floats]:
     above all others, Dominated = share of the others not below all of Y
     [DekelManningSinger03]. Each value has shape (n,).
     """
-    some = found.sizes > 0
-    m = found.sizes[some]
+    some = ranked.sizes > 0
+    m = ranked.sizes[some]
     starts = np.cumsum(m) - m
-    place = np.arange(1, len(found.ranks) + 1) - np.repeat(starts, m)
+    place = np.arange(1, len(ranked.ranks) + 1) - np.repeat(starts, m)
     ends = starts + m - 1
-    pairs = _at(some, np.add.reduceat(found.above, starts) if m.size else m, 0.0)
-    others = np.maximum(found.n_labels - m, 1)
-    f1 = 2 * place / (found.ranks + np.repeat(m, m))
+    pairs = _at(some, np.add.reduceat(ranked.above, starts) if m.size else m, 0.0)
+    others = np.maximum(ranked.n_labels - m, 1)
+    f1 = 2 * place / (ranked.ranks + np.repeat(m, m))
     return {
         "Loss1": (pairs > 0).astype(np.float64),
         "Loss2": pairs,
         "Loss3": _at(some, pairs[some] / (m * others)),
-        "Domination": _at(some, _mean(found.above > 0, starts, m)),
-        "Dominated": _at(some, found.above[ends] / others),
-        "OneError": _at(some, found.ranks[starts] > 1, 1.0),
-        "Coverage": _at(some, found.ranks[ends] - 1.0),
-        "AP": _at(some, _mean(place / found.ranks, starts, m)),
+        "Domination": _at(some, _mean(ranked.above > 0, starts, m)),
+        "Dominated": _at(some, ranked.above[ends] / others),
+        "OneError": _at(some, ranked.ranks[starts] > 1, 1.0),
+        "Coverage": _at(some, ranked.ranks[ends] - 1.0),
+        "AP": _at(some, _mean(place / ranked.ranks, starts, m)),
         "MaxF1": _at(some, np.maximum.reduceat(f1, starts) if m.size else f1),
     }
 
@@ -258,7 +258,7 @@ class CategoryTally:
         self.skipped = 0
         self._sums = dict.fromkeys(MEANS, 0.0)
         self._counts = dict.fromkeys(MEANS, 0)
-        self._found = np.zeros(n_labels, np.int64)  # relevant labels by rank
+        self._hits_by_rank = np.zeros(n_labels, np.int64)  # relevant labels by rank
         self._shares = np.zeros(n_labels)  # the same, each worth 1/|Y|
         self._ideal = np.zeros(n_labels, np.int64)  # as if relevant ones came first
 
@@ -266,17 +266,17 @@ class CategoryTally:
         """Count a block of documents: scores (n, k), Y as in ``category_ranking``."""
         self.count(rank_relevant(scores, Y))
 
-    def count(self, found: RelevantRanks) -> None:
+    def count(self, ranked: RelevantRanks) -> None:
         """Count a block of documents by the ranks of their labels."""
-        if found.n_labels != self.n_labels:
+        if ranked.n_labels != self.n_labels:
             raise Mistake(
-                f"scores has {found.n_labels} columns: give one per label, "
+                f"scores has {ranked.n_labels} columns: give one per label, "
                 f"{self.n_labels} in every block"
             )
-        self._add_curves(found)
-        self.documents += len(found)
-        self.skipped += int((found.sizes == 0).sum())
-        for name, values in per_document(found).items():
+        self._add_curves(ranked)
+        self.documents += len(ranked)
+        self.skipped += int((ranked.sizes == 0).sum())
+        for name, values in per_document(ranked).items():
             defined = values[~np.isnan(values)]
             self._sums[name] += float(defined.sum())
             self._counts[name] += len(defined)
@@ -297,20 +297,20 @@ class CategoryTally:
         self._require_labels()
         ranks = np.arange(1, self.n_labels + 1)
         scale = np.cumsum(self._ideal) if normalized else ranks * self.documents
-        return np.asarray(np.cumsum(self._found) / scale)
+        return np.asarray(np.cumsum(self._hits_by_rank) / scale)
 
     def recall_at_rank(self) -> Floats:
         """Return the recall within the first 1..k labels, averaged over documents."""
         self._require_labels()
         return np.cumsum(self._shares) / (self.documents - self.skipped)
 
-    def _add_curves(self, found: RelevantRanks) -> None:
-        k, sizes = self.n_labels, found.sizes
+    def _add_curves(self, ranked: RelevantRanks) -> None:
+        k, sizes = self.n_labels, ranked.sizes
         weights = np.repeat(1 / np.maximum(sizes, 1), sizes)
-        self._found += np.bincount(found.ranks - 1, minlength=k)
-        self._shares += np.bincount(found.ranks - 1, weights, minlength=k)
+        self._hits_by_rank += np.bincount(ranked.ranks - 1, minlength=k)
+        self._shares += np.bincount(ranked.ranks - 1, weights, minlength=k)
         by_size = np.bincount(sizes, minlength=k + 1)
-        self._ideal += len(found) - np.cumsum(by_size[:-1])
+        self._ideal += len(ranked) - np.cumsum(by_size[:-1])
 
     def _value(self, measure: Measure) -> float:
         self._require_labels()
@@ -323,8 +323,8 @@ class CategoryTally:
             return float(self.recall_at_rank()[place])
         if measure.name == "nP":
             return float(self.precision_at_rank()[place])
-        found = float(self._found[: place + 1].sum())
-        return found / self.documents / (measure.cutoff or self.n_labels)
+        hits = float(self._hits_by_rank[: place + 1].sum())
+        return hits / self.documents / (measure.cutoff or self.n_labels)
 
     def _require_labels(self) -> None:
         if self.documents == self.skipped:

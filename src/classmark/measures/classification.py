@@ -65,22 +65,23 @@ def contingency(truth: Any, predicted: Any, n_labels: int | None = None) -> Cont
     >>> contingency([0, 1, 1], [0, 1, 0]).right.tolist()
     [1, 1]
     """
-    wanted, assigned = label_pairs(truth), label_pairs(predicted)
-    if wanted.documents != assigned.documents:
+    true_pairs, assigned = label_pairs(truth), label_pairs(predicted)
+    if true_pairs.documents != assigned.documents:
         raise Mistake(
-            f"predicted has {assigned.documents} documents, truth {wanted.documents}: "
-            "give the same documents in the same order"
+            f"predicted has {assigned.documents} documents, truth "
+            f"{true_pairs.documents}: give the same documents in the same order"
         )
-    k = max(wanted.n_labels, assigned.n_labels, n_labels or 0)
-    right = np.intersect1d(wanted.keys(k), assigned.keys(k), assume_unique=True)
+    k = max(true_pairs.n_labels, assigned.n_labels, n_labels or 0)
+    right = np.intersect1d(true_pairs.keys(k), assigned.keys(k), assume_unique=True)
     document, label = np.divmod(right, max(1, k))
-    hits, n = np.bincount(document, minlength=wanted.documents), wanted.documents
-    size = np.bincount(wanted.document, minlength=n)
+    n = true_pairs.documents
+    hits = np.bincount(document, minlength=n)
+    size = np.bincount(true_pairs.document, minlength=n)
     exact = (hits == size) & (hits == np.bincount(assigned.document, minlength=n))
     return Contingency(
         np.bincount(label, minlength=k),
         np.bincount(assigned.label, minlength=k),
-        np.bincount(wanted.label, minlength=k),
+        np.bincount(true_pairs.label, minlength=k),
         exact,
     )
 
@@ -200,12 +201,12 @@ def tree_induced_error(truth: ArrayLike, predicted: ArrayLike, ancestors: Any) -
     1.5
     """
     above = relevant(ancestors)
-    wanted, assigned = _nodes(truth, above), _nodes(predicted, above)
-    n = _same_documents(wanted, assigned)
+    true_nodes, assigned = _nodes(truth, above), _nodes(predicted, above)
+    n = _same_documents(true_nodes, assigned)
     if len(np.ravel(truth)) != n or len(np.ravel(predicted)) != n:
         raise Mistake("truth and predicted: give one label index a document")
-    shared = len(_common(wanted, assigned))
-    return (len(wanted.label) + len(assigned.label) - 2 * shared) / n
+    shared = len(_common(true_nodes, assigned))
+    return (len(true_nodes.label) + len(assigned.label) - 2 * shared) / n
 
 
 def hierarchical_f(truth: Any, predicted: Any, ancestors: Any) -> dict[str, float]:
@@ -221,10 +222,10 @@ def hierarchical_f(truth: Any, predicted: Any, ancestors: Any) -> dict[str, floa
     {'precision': 0.75, 'recall': 0.75, 'f1': 0.75}
     """
     above = relevant(ancestors)
-    wanted, assigned = _nodes(truth, above), _nodes(predicted, above)
-    _same_documents(wanted, assigned)
-    shared = len(_common(wanted, assigned))
-    sizes = len(assigned.label), len(wanted.label)
+    true_nodes, assigned = _nodes(truth, above), _nodes(predicted, above)
+    _same_documents(true_nodes, assigned)
+    shared = len(_common(true_nodes, assigned))
+    sizes = len(assigned.label), len(true_nodes.label)
     return {
         "precision": shared / max(1, sizes[0]),
         "recall": shared / max(1, sizes[1]),

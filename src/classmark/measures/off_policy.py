@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from classmark.arrays import Floats
 from classmark.measures.significance import sign_test
 from classmark.problems import Mistake
-from classmark.randomness import Seed, generator
+from classmark.validation import Seed, generator
 
 CLIP = 100.0
 
@@ -105,7 +105,7 @@ def _weighted(
     rewards: ArrayLike, wanted: ArrayLike, logged: ArrayLike
 ) -> tuple[Floats, Floats]:
     r, target, chance = (
-        np.asarray(given, np.float64) for given in (rewards, wanted, logged)
+        np.asarray(values, np.float64) for values in (rewards, wanted, logged)
     )
     if not r.shape == target.shape == chance.shape or r.ndim != 1 or len(r) < 2:
         raise Mistake(
@@ -260,12 +260,12 @@ def interleaving_test(credits_: Iterable[int]) -> Preferred:
     >>> interleaving_test([1, 1, 1, 1, 1, 0])
     Preferred(wins=5, losses=0, ties=1, preference=0.4166666666666667, p_value=0.0625)
     """
-    given = [_sign(credit) for credit in credits_]
-    if not given:
+    signs = [_sign(credit) for credit in credits_]
+    if not signs:
         raise Mistake("there is no credit: give one for each list that was shown")
-    wins, losses, ties = (given.count(value) for value in (1, -1, 0))
-    p_value = sign_test(given, [0] * len(given)).p_value
-    return Preferred(wins, losses, ties, (wins - losses) / (2 * len(given)), p_value)
+    wins, losses, ties = (signs.count(value) for value in (1, -1, 0))
+    p_value = sign_test(signs, [0] * len(signs)).p_value
+    return Preferred(wins, losses, ties, (wins - losses) / (2 * len(signs)), p_value)
 
 
 def _sign(number: int) -> int:

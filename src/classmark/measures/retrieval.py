@@ -68,7 +68,7 @@ class Measure:
 
     @property
     def declaration(self) -> Declaration:
-        """What is declared of it."""
+        """The declaration of this measure."""
         if self.name not in MEASURES:
             raise _unknown(self.name)
         return MEASURES[self.name]
@@ -88,11 +88,11 @@ def parse(name: str | Measure) -> Measure:
     if isinstance(name, Measure):
         return name
     form = _FORM.fullmatch(name.strip())
-    known = _SPELLINGS.get(form[1].lower()) if form else None
-    if form is None or known is None:
+    canonical = _SPELLINGS.get(form[1].lower()) if form else None
+    if form is None or canonical is None:
         raise _unknown(name)
     average = form[2].lower() if form[2] else None
-    return Measure(known, int(form[3]) if form[3] else None, average)
+    return Measure(canonical, int(form[3]) if form[3] else None, average)
 
 
 def parse_for(names: Sequence[str | Measure], computed: Sequence[str]) -> list[Measure]:
@@ -168,20 +168,20 @@ Table = Mapping[str, Mapping[str, float]]
 class JudgedRun:
     """Grades of the retrieved documents in their order, and of the best order possible.
 
-    ``found`` and ``ideal`` are rankings of the judged queries 0..q−1, whose names are
-    ``queries``; ``found_grades`` and ``ideal_grades`` go along with them. A grade above
-    0 is relevant; what is below counts as 0.
+    ``retrieved`` and ``ideal`` are rankings of the judged queries 0..q−1, whose names
+    are ``queries``; ``retrieved_grades`` and ``ideal_grades`` go along with them. A
+    grade above 0 is relevant; what is below counts as 0.
     """
 
     queries: tuple[str, ...]
-    found: Ranking
-    found_grades: Floats
+    retrieved: Ranking
+    retrieved_grades: Floats
     ideal: Ranking
     ideal_grades: Floats
 
     def total(self, values: Floats) -> Floats:
-        """Sum per query of values that go along with ``found``."""
-        return _summed(self.found.queries, values, len(self.queries))
+        """Sum per query of values that go along with ``retrieved``."""
+        return _summed(self.retrieved.queries, values, len(self.queries))
 
     @property
     def relevant(self) -> Ints:
@@ -191,8 +191,8 @@ class JudgedRun:
 
     def hits(self, cutoff: int | None = None) -> Bools:
         """Which retrieved documents are relevant and within the cutoff."""
-        hit = self.found_grades > 0
-        return hit if cutoff is None else hit & (self.found.ranks() <= cutoff)
+        hit = self.retrieved_grades > 0
+        return hit if cutoff is None else hit & (self.retrieved.ranks() <= cutoff)
 
 
 def judge(run: Table, qrels: Table) -> JudgedRun:
@@ -202,7 +202,7 @@ def judge(run: Table, qrels: Table) -> JudgedRun:
     by document id, the last first: give the run in that order to compare). A query of
     the run without judgments is left out; one without a run has found nothing.
 
-    >>> judge({"q": {"a": 1.0, "b": 2.0}}, {"q": {"a": 3}}).found_grades.tolist()
+    >>> judge({"q": {"a": 1.0, "b": 2.0}}, {"q": {"a": 3}}).retrieved_grades.tolist()
     [0.0, 3.0]
     """
     if not qrels:
@@ -214,12 +214,14 @@ def judge(run: Table, qrels: Table) -> JudgedRun:
         for query, answered in zip(queries, runs, strict=True)
     ]
     scores = _flat(queries, runs, "run")
-    found = rank(_numbered(runs), np.arange(len(scores)), scores)
+    retrieved = rank(_numbered(runs), np.arange(len(scores)), scores)
     grades = _flat(queries, [qrels[query] for query in queries], "qrels")
     ideal = rank(_numbered([*qrels.values()]), np.arange(len(grades)), grades)
     seen = np.maximum(_flat(queries, looked_up, "qrels"), 0.0)
     best = np.maximum(grades, 0.0)
-    return JudgedRun(queries, found, seen[found.items], ideal, best[ideal.items])
+    return JudgedRun(
+        queries, retrieved, seen[retrieved.items], ideal, best[ideal.items]
+    )
 
 
 def retrieval(
@@ -262,7 +264,7 @@ def average_precision(judged: JudgedRun, cutoff: int | None = None) -> Floats:
 
     AP = (1/R) Σ over the relevant documents found of the precision at their rank.
     """
-    ranks, hits = judged.found.ranks(), judged.hits()
+    ranks, hits = judged.retrieved.ranks(), judged.hits()
     counted = np.cumsum(hits)
     before = np.concatenate([[0], counted])[np.arange(len(ranks)) - ranks + 1]
     precision = np.where(judged.hits(cutoff), (counted - before) / ranks, 0.0)
@@ -272,8 +274,8 @@ def average_precision(judged: JudgedRun, cutoff: int | None = None) -> Floats:
 def reciprocal_rank(judged: JudgedRun, cutoff: int | None = None) -> Floats:
     """1 / rank of the first relevant document, 0 if none is found [Voorhees99]."""
     best = np.zeros(len(judged.queries))
-    gain = np.where(judged.hits(cutoff), 1 / judged.found.ranks(), 0.0)
-    np.maximum.at(best, judged.found.queries, gain)
+    gain = np.where(judged.hits(cutoff), 1 / judged.retrieved.ranks(), 0.0)
+    np.maximum.at(best, judged.retrieved.queries, gain)
     return best
 
 
@@ -294,7 +296,7 @@ def winner_takes_all(judged: JudgedRun, _: int | None = None) -> Floats:
 
 def break_even(judged: JudgedRun, _: int | None = None) -> Floats:
     """Precision where it equals recall, at rank R = number relevant [Joachims05]."""
-    within = judged.found.ranks() <= judged.relevant[judged.found.queries]
+    within = judged.retrieved.ranks() <= judged.relevant[judged.retrieved.queries]
     return _share(
         judged.total((judged.hits() & within).astype(np.float64)), judged.relevant
     )
@@ -306,8 +308,8 @@ def ndcg(judged: JudgedRun, cutoff: int | None = None) -> Floats:
     DCG@k = Σ over ranks r ≤ k of (2^grade − 1) / log2(1 + r), gains as in [Burges05].
     """
     size = len(judged.queries)
-    found = _dcg(judged.found, judged.found_grades, cutoff, size)
-    return _share(found, _dcg(judged.ideal, judged.ideal_grades, cutoff, size))
+    dcg = _dcg(judged.retrieved, judged.retrieved_grades, cutoff, size)
+    return _share(dcg, _dcg(judged.ideal, judged.ideal_grades, cutoff, size))
 
 
 COMPUTED: dict[str, Callable[[JudgedRun, int | None], Floats]] = {

@@ -12,7 +12,7 @@ from classmark.arrays import Floats
 from classmark.measures.classification import contingency, label_pairs
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.randomness import Seed, generator
+from classmark.validation import Seed, generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,8 +150,10 @@ def randomisation_test(
         lower += int((sums <= observed + slack).sum())
         upper += int((sums >= observed - slack).sum())
         tried += len(sums)
-    one = 0 if exact else 1
-    low, high = ((one + count) / (one + tried) for count in (lower, upper))
+    pseudo_count = 0 if exact else 1
+    low, high = (
+        (pseudo_count + count) / (pseudo_count + tried) for count in (lower, upper)
+    )
     return Outcome(observed / len(d), _tail(low, high, alternative), len(d))
 
 

@@ -35,12 +35,12 @@ def recall_curve(relevant: ArrayLike) -> Floats:
     >>> recall_curve([1, 0, 1]).tolist()
     [0.0, 0.5, 0.5, 1.0]
     """
-    found = np.asarray(relevant).astype(bool)
-    if found.ndim != 1 or not found.any():
+    hits = np.asarray(relevant).astype(bool)
+    if hits.ndim != 1 or not hits.any():
         raise Mistake(
             "relevant: give one flag a document, in reading order, at least one true"
         )
-    return np.concatenate([[0.0], np.cumsum(found) / found.sum()])
+    return np.concatenate([[0.0], np.cumsum(hits) / hits.sum()])
 
 
 def documents_read(relevant: ArrayLike, recall: float = 0.95) -> int:
@@ -51,10 +51,10 @@ def documents_read(relevant: ArrayLike, recall: float = 0.95) -> int:
     """
     if not 0 < recall <= 1:
         raise Mistake(f"recall is {recall}: give a share above 0 and up to 1")
-    found = np.cumsum(np.asarray(relevant).astype(bool))
+    counts = np.cumsum(np.asarray(relevant).astype(bool))
     recall_curve(relevant)
-    wanted = math.ceil(round(recall * int(found[-1]), 9))
-    return int(np.searchsorted(found, wanted)) + 1
+    target = math.ceil(round(recall * int(counts[-1]), 9))
+    return int(np.searchsorted(counts, target)) + 1
 
 
 def work_saved(relevant: ArrayLike, recall: float = 0.95) -> float:
@@ -78,13 +78,13 @@ _EVERY = 128  # up to here every count has its place in the grid of `remaining`
 class Draws(NamedTuple):
     """Documents drawn at random from all unread ones, in order; each of shape (m,).
 
-    unread, found : how many were right before the draw;  hits : whether it was
-    relevant;  rounds : 0 where nothing is bet, else 1, 2, …: each time the reading of
-    likely documents had run dry, a new round of bets begins.
+    unread, n_found : unread documents, and relevant ones found, before the draw;
+    hits : whether it was relevant;  rounds : 0 where nothing is bet, else 1, 2, …: each
+    time the reading of likely documents had run dry, a new round of bets begins.
     """
 
     unread: Ints
-    found: Ints
+    n_found: Ints
     hits: Bools
     rounds: Ints
 
@@ -98,18 +98,18 @@ class Remaining(NamedTuple):
     level: float
 
 
-def missing_total(found: int, target: float) -> int:
+def missing_total(n_found: int, target: float) -> int:
     """Return the least number of relevant documents that would miss the target.
 
-    The least ρ with found/ρ < target.
+    The least ρ with n_found/ρ < target.
 
     >>> missing_total(19, 0.95), missing_total(20, 0.95), missing_total(0, 0.95)
     (21, 22, 1)
     """
-    return math.floor(found / target + 1e-9) + 1
+    return math.floor(n_found / target + 1e-9) + 1
 
 
-def dry_after(found: int, unread: int, target: float, patience: float) -> float:
+def dry_after(n_found: int, unread: int, target: float, patience: float) -> float:
     """Return after how many likely documents without a find sampling should begin.
 
     patience · n/(ρ − r), ρ the least that would miss the target: in so many random
@@ -119,16 +119,16 @@ def dry_after(found: int, unread: int, target: float, patience: float) -> float:
     >>> dry_after(95, 900, 0.95, patience=1.0)
     150.0
     """
-    return float(_dry_after(np.array(found), np.array(unread), target, patience))
+    return float(_dry_after(np.array(n_found), np.array(unread), target, patience))
 
 
-def _missing(found: Ints, target: float) -> Floats:
+def _missing(n_found: Ints, target: float) -> Floats:
     """How many unread relevant documents, at least, would miss the target."""
-    return np.floor(found / target + 1e-9) + 1 - found
+    return np.floor(n_found / target + 1e-9) + 1 - n_found
 
 
-def _dry_after(found: Ints, unread: Ints, target: float, patience: float) -> Floats:
-    return np.asarray(patience * unread / _missing(found, target), float)
+def _dry_after(n_found: Ints, unread: Ints, target: float, patience: float) -> Floats:
+    return np.asarray(patience * unread / _missing(n_found, target), float)
 
 
 def draws_in(
@@ -144,7 +144,7 @@ def draws_in(
     and whether it was drawn at random;  documents : how many there are in all.
 
     >>> draws = draws_in([1, 0, 0, 1], [0, 0, 1, 1], documents=10, patience=0.1)
-    >>> draws.unread.tolist(), draws.found.tolist(), draws.rounds.tolist()
+    >>> draws.unread.tolist(), draws.n_found.tolist(), draws.rounds.tolist()
     ([8, 7], [1, 1], [1, 1])
     """
     require_share("target", target)
@@ -154,16 +154,16 @@ def draws_in(
             f"relevant and drawn have shapes {hit.shape} and {random.shape}: give one "
             f"flag each for every document read, at most {documents}"
         )
-    found = np.cumsum(hit) - hit
+    n_found = np.cumsum(hit) - hit
     likely = np.cumsum(~random) - ~random
     last = _latest(hit & ~random)
     unread = documents - np.arange(len(hit), dtype=np.int64)
     dry = (likely - np.where(last < 0, 0, likely[last] + 1))[random] >= _dry_after(
-        found[random], unread[random], target, patience
+        n_found[random], unread[random], target, patience
     )
     rounds = np.zeros(int(random.sum()), np.int64)
     rounds[dry] = np.unique(last[random][dry], return_inverse=True)[1] + 1
-    return Draws(unread[random], found[random], hit[random], rounds)
+    return Draws(unread[random], n_found[random], hit[random], rounds)
 
 
 def is_dry(
@@ -214,7 +214,7 @@ def bets(draws: Draws, target: float = 0.95) -> Floats:
     >>> bets(draws).round(3).tolist()
     [0.25, 0.222]
     """
-    chance = np.minimum(_missing(draws.found, target) / draws.unread, 1.0)
+    chance = np.minimum(_missing(draws.n_found, target) / draws.unread, 1.0)
     expected = np.cumsum(chance) - chance
     hits: Ints = np.cumsum(draws.hits) - draws.hits
     opens = np.diff(draws.rounds, prepend=0) != 0
@@ -235,7 +235,7 @@ def evidence(draws: Draws, bets: ArrayLike, total: int) -> float:
     theta = np.asarray(bets, float)
     risked = theta < 1
     theta, hits = theta[risked], draws.hits[risked]
-    chance = np.clip((total - draws.found) / draws.unread, 0.0, 1.0)[risked]
+    chance = np.clip((total - draws.n_found) / draws.unread, 0.0, 1.0)[risked]
     with np.errstate(divide="ignore"):
         missed = np.log1p(-theta * chance) - np.log1p(-chance)
         steps = np.where(hits, np.log(theta), missed)
@@ -243,20 +243,20 @@ def evidence(draws: Draws, bets: ArrayLike, total: int) -> float:
 
 
 def most_relevant(
-    draws: Draws, found: int, unread: int, error: float, target: float
+    draws: Draws, n_found: int, unread: int, error: float, target: float
 ) -> int:
     """Return the greatest number of relevant documents that is not refuted.
 
-    The greatest ρ ≤ found + unread with E(ρ) < 1/error: with chance 1 − error never
-    below the truth, at whatever moment. found/ρ bounds the recall from below.
+    The greatest ρ ≤ n_found + unread with E(ρ) < 1/error: with chance 1 − error never
+    below the truth, at whatever moment. n_found/ρ bounds the recall from below.
 
     >>> draws = draws_in([1] * 19 + [0] * 61, [0] * 30 + [1] * 50, 100, patience=0.1)
-    >>> most_relevant(draws, found=19, unread=20, error=0.05, target=0.95)
+    >>> most_relevant(draws, n_found=19, unread=20, error=0.05, target=0.95)
     21
     """
     theta = bets(draws, target)
     limit = -math.log(error)
-    low, high = found, found + unread
+    low, high = n_found, n_found + unread
     while low < high:
         middle = (low + high + 1) // 2
         if evidence(draws, theta, middle) < limit:
@@ -266,23 +266,23 @@ def most_relevant(
     return low
 
 
-def remaining(draws: Draws, found: int, unread: int, level: float = 0.9) -> Remaining:
+def remaining(draws: Draws, n_found: int, unread: int, level: float = 0.9) -> Remaining:
     """Estimate how many of the unread are relevant, from all draws.
 
     The median and the equal-tailed interval of k under its likelihood
-    Π p^hit (1 − p)^miss, p = (k + found − found before the draw)/unread before it, with
-    weights 1/√(k + ½) [Jeffreys46]. Not for looking until it pleases: the interval is
-    meant for one look.
+    Π p^hit (1 − p)^miss, p = (k + n_found − found before the draw) / unread before
+    it, with weights 1/√(k + ½) [Jeffreys46]. Not for looking until it pleases: the
+    interval is meant for one look.
 
     >>> draws = draws_in([1] * 40 + [0] * 40 + [1] * 5, [0] * 40 + [1] * 45, 1085)
-    >>> remaining(draws, found=45, unread=1000)
+    >>> remaining(draws, n_found=45, unread=1000)
     Remaining(estimate=112, low=50, high=205, level=0.9)
     """
     counts, widths = _grid(unread)
     logs = np.log(widths) - 0.5 * np.log(counts + 0.5)
     for start in range(0, len(draws.hits), _BLOCK):
         part = slice(start, start + _BLOCK)
-        since = (found - draws.found[part])[:, None]
+        since = (n_found - draws.n_found[part])[:, None]
         chance = np.minimum((counts + since) / draws.unread[part, None], 1.0)
         hits = draws.hits[part, None]
         with np.errstate(divide="ignore"):

@@ -5,8 +5,9 @@ How a group is priced is not said here: that is the loss.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
+from classmark.arrays import Floats
 from classmark.preferences.graph import Edge, PreferenceGraph
 from classmark.problems import Mistake
 
@@ -56,11 +57,35 @@ def _listed(
 
 
 def _own(graph: PreferenceGraph, place: int, group: list[Edge]) -> list[Edge]:
-    known = set(graph.each_edge())
+    edges = set(graph.each_edge())
     for edge in group:
-        if edge not in known:
+        if edge not in edges:
             raise Mistake(
                 f"the decomposition's group {place} has the edge {edge}, which is not "
                 "in the graph: return groups of graph.edges()"
             )
     return group
+
+
+def weighted_groups(
+    graph: PreferenceGraph,
+    decompositions: Sequence[Decomposition],
+    shares: Floats,
+) -> tuple[Groups, list[float]]:
+    """The groups of all decompositions, and the mean over each of weight · share.
+
+    shares : (n_labels,), what an edge is worth by its winner; the threshold's is 1.
+
+    >>> import numpy as np
+    >>> graph = PreferenceGraph(3, [(0, 1, 2.0), (0, 2), (1, 2)])
+    >>> weighted_groups(graph, ["domination"], np.ones(3))
+    ([[(0, 1), (0, 2)], [(1, 2)]], [1.5, 1.0])
+    """
+    share = [*shares.tolist(), 1.0]
+    worth = {
+        edge: weight * share[edge[0]]
+        for edge, weight in zip(graph.each_edge(), graph.each_weight(), strict=True)
+    }
+    groups = [group for name in decompositions for group in decompose(graph, name)]
+    means = [sum(worth[e] for e in group) / max(len(group), 1) for group in groups]
+    return groups, means

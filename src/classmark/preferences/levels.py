@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from classmark.arrays import Ints
-from classmark.judgments.labels import labels_from
 from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.sparse import Rows
 
@@ -96,10 +96,10 @@ def relevant(levels: Rows) -> Rows:
     """
     if (levels.values > 0).all():
         return levels
-    kept = levels.values > 0
-    counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
+    mask = levels.values > 0
+    counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
     starts = counted[levels.starts]
-    return Rows(starts, levels.columns[kept], levels.values[kept], levels.width)
+    return Rows(starts, levels.columns[mask], levels.values[mask], levels.width)
 
 
 def _winning(graph: PreferenceGraph) -> Ints:

@@ -9,7 +9,7 @@ import numpy as np
 
 from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.estimator import Estimator
-from classmark.judgments.labels import labels_from
+from classmark.preferences.labels import labels_from
 from classmark.preferences.levels import is_graphs
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
@@ -42,9 +42,9 @@ def isotonic(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     pooled = _violators_pooled(_falling_pooled(_Blocks(at, at, total, size)))
     value = pooled.total / pooled.size
     places = np.column_stack((pooled.first, pooled.last)).ravel()
-    kept = np.ones(len(places), np.bool_)
-    kept[1::2] = pooled.last > pooled.first
-    return places[kept], np.repeat(value, 2)[kept]
+    mask = np.ones(len(places), np.bool_)
+    mask[1::2] = pooled.last > pooled.first
+    return places[mask], np.repeat(value, 2)[mask]
 
 
 def _falling_pooled(blocks: _Blocks) -> _Blocks:
@@ -153,11 +153,11 @@ class Calibrator(Estimator):
         spread = np.sqrt(scores.var(axis=1) + STEADY * self.variance_)
         z = scores - scores.mean(axis=1, keepdims=True)
         z /= np.where(spread > 0, spread, 1.0)[:, np.newaxis]
-        found: Floats = z - RIVAL * _best_other(z)
-        return found
+        standing: Floats = z - RIVAL * _best_other(z)
+        return standing
 
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """What was learned, as an array and settings."""
+        """The fitted curve and the settings, to be saved."""
         self._require_fitted()
         return {"curve": self.curve_}, {
             "method": self.method,
@@ -168,11 +168,11 @@ class Calibrator(Estimator):
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array], settings: dict[str, Any]) -> Self:
         """The calibrator that :meth:`to_arrays` described."""
-        found = cls(settings["method"])
-        found.curve_ = arrays["curve"]
-        found.variance_ = settings["variance"]
-        found.decisions_ = settings["decisions"]
-        return found
+        calibrator = cls(settings["method"])
+        calibrator.curve_ = arrays["curve"]
+        calibrator.variance_ = settings["variance"]
+        calibrator.decisions_ = settings["decisions"]
+        return calibrator
 
 
 def held_out_scores(
@@ -189,22 +189,22 @@ def held_out_scores(
     from classmark.corpus.splits import folds
 
     labels = labels_from(Y, len(rows))
-    parts = some_asked(list(folds(len(rows), n_folds, random_state=0)), labels)
+    parts = sample_tests(list(folds(len(rows), n_folds, random_state=0)), labels)
     fresh = type(ranker)(**ranker.get_params(deep=False))
     taught = lessons if is_graphs(lessons) else labels
     scores = spread(scored_apart, parts, (fresh, rows, taught), "calibrating")
-    asked = np.concatenate([some for _, some in parts])
-    return np.concatenate(scores), take(labels, asked)
+    tested = np.concatenate([some for _, some in parts])
+    return np.concatenate(scores), take(labels, tested)
 
 
-def some_asked(parts: Sequence[Part], labels: Rows) -> list[Part]:
-    """Of the second half of each part the documents with labels; of many, some."""
+def sample_tests(parts: Sequence[Part], labels: Rows) -> list[Part]:
+    """Keep, of the test half of each part, documents with labels; of many, a sample."""
     share = max(10, CELLS // (max(labels.width, 1) * len(parts)))
-    found = []
+    samples = []
     for train, test in parts:
         some = test[np.diff(labels.starts)[test] > 0]
-        found.append((train, some[:: max(1, -(-len(some) // share))]))
-    return found
+        samples.append((train, some[:: max(1, -(-len(some) // share))]))
+    return samples
 
 
 def scored_apart(part: Part, ranker: LinearRanker, rows: Rows, lessons: Any) -> Floats:
@@ -212,20 +212,20 @@ def scored_apart(part: Part, ranker: LinearRanker, rows: Rows, lessons: Any) -> 
 
     lessons : labels as Rows, or a graph per document.
     """
-    train, asked = part
-    own = (
+    train, test = part
+    taught = (
         take(lessons, train)
         if isinstance(lessons, Rows)
         else [lessons[i] for i in train]
     )
-    fresh = type(ranker)(**ranker.get_params(deep=False)).fit(take(rows, train), own)
-    return fresh.decision_function(take(rows, asked))
+    fresh = type(ranker)(**ranker.get_params(deep=False)).fit(take(rows, train), taught)
+    return fresh.decision_function(take(rows, test))
 
 
 def crossed_calibration_error(
     scores: Floats, Y: Any, method: str = "isotonic", n_folds: int = 5
 ) -> float:
-    """ECE [Guo17] of calibrators fitted on some documents and asked about the others.
+    """ECE [Guo17] of calibrators fitted on some documents and applied to the others.
 
     The scores are to be held-out ones.
     """
@@ -233,20 +233,20 @@ def crossed_calibration_error(
     from classmark.measures import calibration_error
 
     labels = labels_from(Y, len(scores), scores.shape[1])
-    found = np.empty(scores.shape)
+    probabilities = np.empty(scores.shape)
     for train, test in folds(len(scores), n_folds, random_state=0):
         calibrator = Calibrator(method).fit(scores[train], take(labels, train))
-        found[test] = calibrator.transform(scores[test])
-    return calibration_error(found, labels.to_scipy().toarray() > 0)
+        probabilities[test] = calibrator.transform(scores[test])
+    return calibration_error(probabilities, labels.to_scipy().toarray() > 0)
 
 
 def _checked(scores: Any) -> Floats:
-    found = np.asarray(scores, np.float64)
-    if found.ndim != 2 or not np.isfinite(found).all():
+    matrix = np.asarray(scores, np.float64)
+    if matrix.ndim != 2 or not np.isfinite(matrix).all():
         raise Mistake(
             "scores is to be a matrix (documents, categories) of finite numbers"
         )
-    return found
+    return matrix
 
 
 def _best_other(z: Floats) -> Floats:
@@ -263,7 +263,7 @@ def _best_other(z: Floats) -> Floats:
 
 
 def _targets(y: Bools) -> tuple[float, float]:
-    """What "not so" and "so" are fitted as [Platt99]."""
+    """The targets of negative and positive examples [Platt99]."""
     so = int(y.sum())
     return 1 / (len(y) - so + 2), (so + 1) / (so + 2)
 
@@ -276,8 +276,8 @@ def _sigmoid(f: Floats) -> Floats:
 def _sigmoid_fit(f: Floats, t: Floats) -> Floats:
     """Slope, not negative, and shift of least cross-entropy."""
     flat = np.array([0.0, np.log(t.mean() / (1 - t.mean()))])
-    found = _newton(flat, f, t)
-    return flat if found[0] < 0 else found
+    fitted = _newton(flat, f, t)
+    return flat if fitted[0] < 0 else fitted
 
 
 def _newton(ab: Floats, f: Floats, t: Floats) -> Floats:

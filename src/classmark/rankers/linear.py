@@ -22,7 +22,7 @@ DENSE_LIMIT = 1 << 29  # weights: 4 GiB in float64
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Which features speak for a category, and which against it.
+    """The features for a category and those against it.
 
     A feature's part is x_j (w_{r,j} − mean_s w_{s,j}): what it adds to the category's
     score beyond what it adds to the average category. The parts sum to the score's
@@ -92,8 +92,8 @@ class LinearRanker(Estimator, ABC):
         rows = self._documents(X)
         scores = rows.to_scipy() @ self.weights_
         dense = scores.toarray() if hasattr(scores, "toarray") else scores
-        found = np.asarray(dense, dtype=np.float64)
-        return found if self.thresholds_ is None else found - self.thresholds_
+        values = np.asarray(dense, dtype=np.float64)
+        return values if self.thresholds_ is None else values - self.thresholds_
 
     def rank(self, X: Any, top: int | None = None) -> Ints:
         """Category numbers, best first, shape (documents, top or all)."""
@@ -114,10 +114,10 @@ class LinearRanker(Estimator, ABC):
         if len(rows) != 1:
             raise Mistake(f"X has {len(rows)} rows: evidence is shown for one document")
         columns, values = rows.row(0)
-        taken: Any = self.weights_[columns.astype(np.int64)]
-        own = taken[:, [category]]
-        own = own.toarray() if hasattr(own, "toarray") else own
-        centred = np.ravel(own) - np.ravel(taken.mean(axis=1))
+        weights: Any = self.weights_[columns.astype(np.int64)]
+        column = weights[:, [category]]
+        column = column.toarray() if hasattr(column, "toarray") else column
+        centred = np.ravel(column) - np.ravel(weights.mean(axis=1))
         return Evidence(columns.astype(np.int64), values.astype(np.float64) * centred)
 
     def _documents(self, X: Any) -> Rows:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from classmark.solvers.preference_live import LiveDual
 
 FORMAT, VERSION = "classmark live text ranker", 1
-Taught = PreferenceGraph | Sequence[int]
+Labelling = PreferenceGraph | Sequence[int]
 
 
 class LiveTextRanker:
@@ -115,18 +115,18 @@ class LiveTextRanker:
         """Rank these categories, and no others, from now on."""
         self.dual.hide(set(range(len(self.categories))) - set(numbers))
 
-    def teach(self, id_: str, text: str, said: Taught | None) -> bool:
-        """Learn what is said of a document now: a graph, label numbers, or nothing.
+    def teach(self, id_: str, text: str, labels: Labelling | None) -> bool:
+        """Learn the present labels of a document: a graph, label numbers, or None.
 
-        What is known already is not learned again: False. A document that is not kept
-        any longer (``keep``) is learned once more.
+        Return whether anything was learned: labels as before are not learned again. A
+        document that is no longer stored (``keep``) is learned once more.
         """
         handle = self.handles.get(id_)
         if handle is not None and self.dual.knows(handle):
-            changed = self._teach_anew(id_, handle, text, said)
-        elif said is not None:
+            changed = self._teach_anew(id_, handle, text, labels)
+        elif labels is not None:
             words = self.vectorizer.learn(text) if handle is None else self._row(text)
-            self.handles[id_] = self.dual.learn(self._lesson(words, said))
+            self.handles[id_] = self.dual.learn(self._lesson(words, labels))
             changed = True
         else:
             changed = False
@@ -134,15 +134,15 @@ class LiveTextRanker:
         return changed
 
     def _teach_anew(
-        self, id_: str, handle: int, text: str, said: Taught | None
+        self, id_: str, handle: int, text: str, labels: Labelling | None
     ) -> bool:
         before = self.dual.lesson(handle)
-        if said is None:
+        if labels is None:
             self.dual.forget(handle)
             self.vectorizer.forget(text, before.columns)
             del self.handles[id_]
             return True
-        lesson = self._lesson((before.columns, before.values), said)
+        lesson = self._lesson((before.columns, before.values), labels)
         if lesson.prefers_as(before):
             return False
         self.dual.replace(handle, lesson)
@@ -151,16 +151,16 @@ class LiveTextRanker:
     def _row(self, text: str) -> Words:
         return self.vectorizer.rows([text]).row(0)
 
-    def _lesson(self, words: Words, said: Taught) -> Lesson:
-        if not isinstance(said, PreferenceGraph):
-            said = PreferenceGraph.multilabel(len(self.categories), said)
-        return lesson_of(words, said, self.ranker.mapping)
+    def _lesson(self, words: Words, labels: Labelling) -> Lesson:
+        if not isinstance(labels, PreferenceGraph):
+            labels = PreferenceGraph.multilabel(len(self.categories), labels)
+        return lesson_of(words, labels, self.ranker.mapping)
 
     def revisit(self, count: int | None = None) -> int:
         """Visit documents again; return how many visits were made."""
-        made = self.ranker.revisit(count)
+        visits = self.ranker.revisit(count)
         self._settle()
-        return made
+        return visits
 
     def merge(self, number: int, into: int) -> None:
         """Let what was learned of one category count for another."""
@@ -169,8 +169,8 @@ class LiveTextRanker:
 
     def move(self, ids: Iterable[str], number: int, to: int) -> None:
         """Let documents of one category have another instead, with what they taught."""
-        known = [self.handles[id_] for id_ in ids if id_ in self.handles]
-        self.dual.move([h for h in known if self.dual.knows(h)], number, to)
+        handles = [self.handles[id_] for id_ in ids if id_ in self.handles]
+        self.dual.move([h for h in handles if self.dual.knows(h)], number, to)
         self._settle()
 
     def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:

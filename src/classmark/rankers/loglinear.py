@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from classmark.losses.loglinear import loss_from
 from classmark.preferences.decompose import Decomposition
+from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
 from classmark.solvers.smooth import (
@@ -70,11 +70,11 @@ class LogLinearRanker(LinearRanker):
         self._require_parameters()
         rows = rows_from(X)
         loss = loss_from(Y, self.decomposition, len(rows))
-        found = self._solved(Documents(rows, loss))
-        self.weights_ = found.weights
-        self.loss_curve_ = found.losses
-        self.n_iter_ = len(found.losses)
-        self.objective_ = found.objective
+        solution = self._solved(Documents(rows, loss))
+        self.weights_ = solution.weights
+        self.loss_curve_ = solution.losses
+        self.n_iter_ = len(solution.losses)
+        self.objective_ = solution.objective
         return self
 
     def _solved(self, documents: Documents) -> Solution:

@@ -8,14 +8,14 @@ from typing import Any, Self
 import numpy as np
 
 from classmark.arrays import Array, Floats, Ints
-from classmark.judgments.labels import labels_from
+from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.randomness import Seed, generator
 from classmark.rankers.linear import DENSE_LIMIT, LinearRanker
-from classmark.scores.similarity import Kernel, Similarity
 from classmark.solvers.online import Prototypes, Supports
+from classmark.solvers.similarity import Kernel, Similarity
 from classmark.sparse import Rows, keep_columns, rows_from, take
+from classmark.validation import Seed, generator
 
 
 class OnlineRanker(LinearRanker):
@@ -76,11 +76,11 @@ class OnlineRanker(LinearRanker):
         rows = rows_from(X)
         if not self.__sklearn_is_fitted__():
             self._model = self._fresh()
-        known = self._model.labels
-        if n_labels is not None and n_labels < known:
+        n_learned = self._model.labels
+        if n_labels is not None and n_labels < n_learned:
             raise Mistake(
-                f"n_labels is {n_labels}, the ranker knows {known} labels: "
-                f"give {known} or more"
+                f"n_labels is {n_labels}, the ranker knows {n_learned} labels: "
+                f"give {n_learned} or more"
             )
         labels = labels_from(Y, len(rows), n_labels)
         self._grows = True
@@ -142,16 +142,16 @@ class OnlineRanker(LinearRanker):
 
     def _documents(self, X: Any) -> Rows:
         self._require_fitted()
-        rows, known = rows_from(X), self._model.features
-        if rows.width != known and not self._grows:
+        rows, width = rows_from(X), self._model.features
+        if rows.width != width and not self._grows:
             raise Mistake(
                 f"X has {rows.width} features, the ranker was fitted with "
-                f"{known}: use the vectorizer it was fitted with, or partial_fit, "
+                f"{width}: use the vectorizer it was fitted with, or partial_fit, "
                 "which takes new features"
             )
-        if rows.width > known:
-            return keep_columns(rows, np.arange(known))
-        return Rows(rows.starts, rows.columns, rows.values, known)
+        if rows.width > width:
+            return keep_columns(rows, np.arange(width))
+        return Rows(rows.starts, rows.columns, rows.values, width)
 
     def _require_learned(self) -> None:
         if not self.__sklearn_is_fitted__():

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
-from classmark.judgments.labels import labels_from
-from classmark.preferences.decompose import Decomposition
+from classmark.preferences.decompose import Decomposition, weighted_groups
 from classmark.preferences.graph import PreferenceGraph
-from classmark.preferences.groups import weighted_groups
+from classmark.preferences.labels import labels_from
 from classmark.preferences.levels import (
     are_layered,
     checked_graphs,
@@ -27,7 +26,6 @@ from classmark.preferences.levels import (
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.rankers.rocchio import Rocchio
-from classmark.scores.similarity import Kernel, Similarity, features_of
 from classmark.solvers.ascent import Solution, ascend
 from classmark.solvers.live_documents import Lesson
 from classmark.solvers.preference import (
@@ -40,6 +38,7 @@ from classmark.solvers.preference import (
 )
 from classmark.solvers.preference_live import LiveDual, from_batch, from_nothing
 from classmark.solvers.preference_sparse import SparseDual, fits
+from classmark.solvers.similarity import Kernel, Similarity, features_of
 from classmark.sparse import Rows, rows_from, take, with_constant
 from classmark.validation import require_numbers
 
@@ -65,7 +64,7 @@ def decompositions(mapping: Mapping) -> Sequence[Decomposition]:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a ranker says of the problem, as ``PreferenceRanker`` explains it.
+    """The parameters of the problem, as ``PreferenceRanker`` explains them.
 
     dense : whether the weights must be dense, whatever memory they take;  prototypes :
     of documents and their labels, shape (features, labels), each of length 1.
@@ -144,9 +143,11 @@ class Terms:
     ) -> ExplicitDual:
         """List the groups: for graphs that are not layered, and for functions."""
         chosen = decompositions(self.mapping)
-        found = [weighted_groups(graph, chosen, shares) for graph in graphs]
-        groups = [document for document, _ in found]
-        caps = self.C * np.array([w for _, weights in found for w in weights], float)
+        decomposed = [weighted_groups(graph, chosen, shares) for graph in graphs]
+        groups = [document for document, _ in decomposed]
+        caps = self.C * np.array(
+            [w for _, weights in decomposed for w in weights], float
+        )
         return ExplicitDual(rows, graphs[0].n_labels, groups, caps, center, W)
 
     def _shares(self, levels: Rows) -> Floats:
@@ -174,13 +175,15 @@ def _sizes(levels: Rows) -> Ints:
 Words = tuple[NDArray[np.uint32], Array]
 
 
-Said = Rows | Sequence[PreferenceGraph]
+Preferences = Rows | Sequence[PreferenceGraph]
 
 
-def said_of(Y: Any, n_documents: int, mapping: Mapping, known: int = 0) -> Said:
+def preferences_from(
+    Y: Any, n_documents: int, mapping: Mapping, n_labels: int = 0
+) -> Preferences:
     """Labels or grades as Rows, graphs as graphs: checked, before any is learned.
 
-    known : labels there are already. A mapping that is a function needs graphs.
+    n_labels : labels there are already. A mapping that is a function needs graphs.
     """
     if is_graphs(Y):
         decompositions(mapping)
@@ -188,29 +191,31 @@ def said_of(Y: Any, n_documents: int, mapping: Mapping, known: int = 0) -> Said:
     labels = labels_from(Y, n_documents)
     if not callable(mapping):
         return labels
-    width = max(labels.width, known)
+    width = max(labels.width, n_labels)
     return graphs_from(Rows(labels.starts, labels.columns, labels.values, width))
 
 
-def width_of(said: Said) -> int:
-    """How many labels are spoken of."""
-    if isinstance(said, Rows):
-        return said.width
-    return said[0].n_labels if len(said) else 0
+def width_of(preferences: Preferences) -> int:
+    """The number of labels."""
+    if isinstance(preferences, Rows):
+        return preferences.width
+    return preferences[0].n_labels if len(preferences) else 0
 
 
-def lessons_from(rows: Rows, said: Said, mapping: Mapping) -> Iterator[Lesson]:
+def lessons_from(
+    rows: Rows, preferences: Preferences, mapping: Mapping
+) -> Iterator[Lesson]:
     """A lesson per document."""
     for i in range(len(rows)):
-        if isinstance(said, Rows):
-            listed, grades = said.row(i)
+        if isinstance(preferences, Rows):
+            listed, grades = preferences.row(i)
             yield Lesson(*rows.row(i), listed, _by_order(grades))
         else:
-            yield lesson_of(rows.row(i), said[i], mapping)
+            yield lesson_of(rows.row(i), preferences[i], mapping)
 
 
 def lesson_of(words: Words, graph: PreferenceGraph, mapping: Mapping) -> Lesson:
-    """What a graph teaches: layers where it has them, else groups of its edges."""
+    """The lesson of a graph: layers where it has them, else groups of its edges."""
     if graph.levels is not None and are_layered([graph]) and not callable(mapping):
         labels = np.flatnonzero(graph.levels).astype(np.uint32)
         return Lesson(*words, labels, graph.levels[labels].astype(np.float32))
@@ -336,11 +341,11 @@ class PreferenceRanker(LinearRanker):
         self._check()
         rows = rows_from(X)
         live = self._started(rows.values.dtype)
-        known = max(live.n_labels, n_labels or 0)
-        said = said_of(Y, len(rows), self.mapping, known)
-        live.grow(rows.width, max(known, width_of(said)))
+        width = max(live.n_labels, n_labels or 0)
+        preferences = preferences_from(Y, len(rows), self.mapping, width)
+        live.grow(rows.width, max(width, width_of(preferences)))
         self.live_, self.revisits_ = live, 0
-        for lesson in lessons_from(rows, said, self.mapping):
+        for lesson in lessons_from(rows, preferences, self.mapping):
             live.learn(lesson)
             self.revisits_ += self.revisit()
         self.show_stream()

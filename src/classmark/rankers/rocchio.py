@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from classmark.judgments.labels import labels_from
+from classmark.preferences.labels import labels_from
 from classmark.rankers.linear import LinearRanker
 from classmark.sparse import rows_from
 

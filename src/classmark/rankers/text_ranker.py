@@ -93,7 +93,7 @@ class TextRanker:
         categories: Sequence[str],
     ) -> TextRanker:
         """Learn from texts and, per text, numbers into ``categories``, or a graph."""
-        from classmark.judgments.labels import labels_from
+        from classmark.preferences.labels import labels_from
         from classmark.preferences.levels import is_graphs
 
         X = vectorizer.fit_transform(texts)
@@ -108,15 +108,13 @@ class TextRanker:
     ) -> TextRanker:
         """Learn probabilities from the texts this was fitted with, by folds.
 
-        lessons : the graphs ``fit`` was given, where it was given graphs.
+        lessons : the graphs that ``fit`` learned from, if it learned from graphs.
         """
-        from classmark.judgments.labels import labels_from
+        from classmark.preferences.labels import labels_from
 
         X = self.vectorizer.transform(texts)
-        wanted = labels_from(labels, X.shape[0], len(self.categories))
-        self.calibrator = Calibrator().fit(
-            *held_out_scores(self.ranker, X, wanted, lessons)
-        )
+        Y = labels_from(labels, X.shape[0], len(self.categories))
+        self.calibrator = Calibrator().fit(*held_out_scores(self.ranker, X, Y, lessons))
         return self
 
     def probabilities(self, scores: Floats) -> Floats | None:
@@ -137,14 +135,14 @@ class TextRanker:
         shown = np.flatnonzero(np.isfinite(scores))
         likely = self.probabilities(scores[None, shown])
         read = self._words_behind(text) if terms else {}
-        found = []
+        suggestions = []
         for place, at in enumerate(best_of(scores[shown], top), start=1):
             category = shown[at]
             favour, against = self._sides(X, int(category), terms, read)
             name, score = self.categories[category], float(scores[category])
             chance = None if likely is None else float(likely[0, at])
-            found.append(Suggestion(name, place, score, favour, against, chance))
-        return found
+            suggestions.append(Suggestion(name, place, score, favour, against, chance))
+        return suggestions
 
     def _sides(
         self, X: Any, category: int, terms: int, read: Mapping[int, str]

@@ -10,7 +10,7 @@ import numpy as np
 
 from classmark.arrays import Array, Floats
 from classmark.progress import track
-from classmark.randomness import Seed, generator
+from classmark.validation import Seed, generator
 
 LINE = 64  # bytes
 

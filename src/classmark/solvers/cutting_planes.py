@@ -21,21 +21,21 @@ class Linear(NamedTuple):
     width: int
 
 
-def dot(one: Floats, other: Floats) -> float:
-    """⟨one, other⟩ in this thread: for vectors like these more threads only wait.
+def dot(first: Floats, second: Floats) -> float:
+    """⟨first, second⟩ in this thread: for vectors like these more threads only wait.
 
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     11.0
     """
-    return float(np.einsum("i,i", one, other))
+    return float(np.einsum("i,i", first, second))
 
 
 def linear(parts: Sequence[Rows]) -> Linear:
     """The two products of some matrices; rows of coefficient 0 cost nothing.
 
     >>> from classmark.sparse import rows_from
-    >>> one = linear([rows_from([[1.0, 2.0]]), rows_from([[0.0, 3.0]])])
-    >>> one.product(np.array([1.0, 1.0])).tolist(), one.back(np.ones(2)).tolist()
+    >>> X = linear([rows_from([[1.0, 2.0]]), rows_from([[0.0, 3.0]])])
+    >>> X.product(np.array([1.0, 1.0])).tolist(), X.back(np.ones(2)).tolist()
     ([3.0, 3.0], [1.0, 5.0])
     """
     from classmark.solvers.kernels_cutting import combine, multiply
@@ -231,7 +231,7 @@ def cutting_planes(
 
 
 class _Search:
-    """Where the search stands: the best point, its value, and the planes."""
+    """The state of the search: the best point, its value, and the planes."""
 
     def __init__(self, X: Linear, oracle: Oracle, C: float, best: Point) -> None:
         self.X, self.oracle, self.C, self.planes = X, oracle, C, 0
@@ -254,7 +254,7 @@ class _Search:
         self.next = (1.0 - MIX) * self.best.scores + MIX * lowest.scores
 
     def solution(self) -> Solution:
-        """What has been found."""
+        """The best weights so far, with objective and gap."""
         c = self.best.coefficients
         gap = max(0.0, self.gap)
         return Solution(self.X.back(c), self.value, gap, self.planes, c)

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.randomness import Seed, generator
 from classmark.sparse import Rows
+from classmark.validation import Seed, generator
 
 TINY = 1e-12  # an objective below counts as this much
 
@@ -58,18 +58,18 @@ def picked(hinges: Hinges, which: Any) -> Hinges:
     return Hinges(rows[which], signs[which], boxes[which], margins[which])
 
 
-def joined(one: Hinges, other: Hinges) -> Hinges:
-    """Hinges, and others after them.
+def joined(first: Hinges, second: Hinges) -> Hinges:
+    """The first hinges, then the second.
 
     >>> both = Hinges(*4 * [np.zeros(1)])
     >>> joined(both, both).signs.tolist()
     [0.0, 0.0]
     """
     return Hinges(
-        np.concatenate([one.rows, other.rows]),
-        np.concatenate([one.signs, other.signs]),
-        np.concatenate([one.boxes, other.boxes]),
-        np.concatenate([one.margins, other.margins]),
+        np.concatenate([first.rows, second.rows]),
+        np.concatenate([first.signs, second.signs]),
+        np.concatenate([first.boxes, second.boxes]),
+        np.concatenate([first.margins, second.margins]),
     )
 
 
@@ -84,21 +84,23 @@ def checked(hinges: Hinges, n_rows: int) -> Hinges:
             f"hinges.rows[{bad}] is {rows[bad]}, but there are {n_rows} rows: number "
             "them from 0, those of the second part after those of the first"
         )
-    taken = Hinges(
+    contiguous = Hinges(
         np.ascontiguousarray(rows, np.uint32),
         *(np.ascontiguousarray(part, np.float64) for part in hinges[1:]),
     )
-    for name, part in zip(Hinges._fields[1:], taken[1:], strict=True):
+    for name, part in zip(Hinges._fields[1:], contiguous[1:], strict=True):
         if part.shape != rows.shape:
             raise Mistake(
                 f"hinges.{name} has shape {part.shape}: give one number for each of "
                 f"the {len(rows)} hinges"
             )
-    _refuse(np.abs(taken.signs) != 1.0, "signs", taken.signs, "give 1 or −1")
-    fit = np.isfinite(taken.boxes) & (taken.boxes >= 0.0)
-    _refuse(~fit, "boxes", taken.boxes, "give a finite number of at least 0")
-    _refuse(~np.isfinite(taken.margins), "margins", taken.margins, "give numbers")
-    return taken
+    _refuse(np.abs(contiguous.signs) != 1.0, "signs", contiguous.signs, "give 1 or −1")
+    fit = np.isfinite(contiguous.boxes) & (contiguous.boxes >= 0.0)
+    _refuse(~fit, "boxes", contiguous.boxes, "give a finite number of at least 0")
+    _refuse(
+        ~np.isfinite(contiguous.margins), "margins", contiguous.margins, "give numbers"
+    )
+    return contiguous
 
 
 def started(duals: ArrayLike | None, boxes: Floats) -> Floats:
@@ -109,10 +111,10 @@ def started(duals: ArrayLike | None, boxes: Floats) -> Floats:
     """
     if duals is None:
         return np.zeros(len(boxes))
-    given = np.asarray(duals, np.float64)
-    if given.shape != boxes.shape or not np.isfinite(given).all():
+    start = np.asarray(duals, np.float64)
+    if start.shape != boxes.shape or not np.isfinite(start).all():
         raise Mistake(f"duals: give {len(boxes)} finite numbers, one for each hinge")
-    return np.clip(given, 0.0, boxes)
+    return np.clip(start, 0.0, boxes)
 
 
 def carried(duals: ArrayLike, before: ArrayLike, boxes: ArrayLike) -> Floats:
@@ -123,8 +125,8 @@ def carried(duals: ArrayLike, before: ArrayLike, boxes: ArrayLike) -> Floats:
     >>> carried([1.0, 2.0, 0.0], [2.0, 2.0, 0.0], [3.0, 3.0, 3.0]).tolist()
     [1.5, 3.0, 0.0]
     """
-    held, old, new = (np.asarray(part, np.float64) for part in (duals, before, boxes))
-    share = np.divide(held, old, out=np.zeros_like(held), where=old > 0.0)
+    values, old, new = (np.asarray(part, np.float64) for part in (duals, before, boxes))
+    share = np.divide(values, old, out=np.zeros_like(values), where=old > 0.0)
     return np.minimum(share, 1.0) * new
 
 
@@ -165,13 +167,16 @@ def ascend(  # noqa: PLR0913 (what a solver is asked)
     passes : the most to be made.
 
     >>> from classmark.sparse import rows_from
-    >>> one = np.ones(2)
-    >>> hinges = Hinges(np.arange(2, dtype=np.uint32), np.array([1.0, -1.0]), one, one)
+    >>> ones = np.ones(2)
+    >>> rows, signs = np.arange(2, dtype=np.uint32), np.array([1.0, -1.0])
+    >>> hinges = Hinges(rows, signs, ones, ones)
     >>> ascend([rows_from([[2.0, 0.0], [0.0, 0.5]])], hinges).weights.tolist()
     [0.5, -0.5]
     """
     ascent = Ascent(parts, hinges, center, duals, generator(random_state))
-    ascent.weights = ascent.combined() if weights is None else ascent.taken(weights)
+    ascent.weights = (
+        ascent.combined() if weights is None else ascent.as_weights(weights)
+    )
     target, allowed = tol, max(0, passes)
     if duals is not None or center is not None or allowed == 0:
         ascent.look()
@@ -190,7 +195,7 @@ def ascend(  # noqa: PLR0913 (what a solver is asked)
 
 
 class Ascent:
-    """Where an ascent stands."""
+    """The state of an ascent: duals, weights, objective and gap."""
 
     def __init__(
         self,
@@ -200,7 +205,7 @@ class Ascent:
         duals: ArrayLike | None,
         random: np.random.Generator,
     ) -> None:
-        self.first, self.second = _two(parts)
+        self.parts = _two(parts)
         self.hinges = checked(hinges, sum(map(len, parts)))
         self.duals = started(duals, self.hinges.boxes)
         self.center = _center(center, max(part.width for part in parts))
@@ -218,15 +223,15 @@ class Ascent:
 
         weights = self.center.copy()
         coefficients = self.hinges.signs * self.duals
-        combine(self.first, self.second, self.hinges.rows, coefficients, weights)
+        combine(self.parts, self.hinges.rows, coefficients, weights)
         return weights
 
-    def taken(self, weights: ArrayLike) -> Floats:
-        """The weights that are given for the duals, as an array of their own."""
-        given = np.array(weights, np.float64)
-        if given.shape != self.center.shape:
+    def as_weights(self, weights: ArrayLike) -> Floats:
+        """A copy of the weights that belong to the duals, checked."""
+        array = np.array(weights, np.float64)
+        if array.shape != self.center.shape:
             raise Mistake(f"weights: give {len(self.center)} numbers, one a feature")
-        return given
+        return array
 
     def look(self) -> None:
         """The exact objective and gap; which duals may have to move.
@@ -237,9 +242,8 @@ class Ascent:
         from classmark.solvers.kernels_hinge import survey
 
         self.objective, self.gap = survey(
-            self.first, self.second, self.hinges, self.duals, self.weights, self.center,
-            self.slopes,
-        )  # fmt: skip
+            self.parts, self.hinges, self.duals, self.weights, self.center, self.slopes
+        )
         self.value = self.objective - self.gap
         g, zero, full = self.slopes, self.duals == 0.0, self.duals == self.hinges.boxes
         may = ~((zero & (g >= 0.0)) | (full & (g <= 0.0)))
@@ -252,20 +256,20 @@ class Ascent:
         """Passes until it is time to look at all; return the dual value's growth."""
         from classmark.solvers.kernels_hinge import climb
 
+        state = (self.duals, self.weights, self.squares)
         total, left = 0.0, len(self.order)
         while left and self.passes < passes:
-            left, made, gained, self.seed = climb(
-                self.first, self.second, self.hinges, self.duals, self.weights,
-                self.squares, self.order[:left], self.limits, tol, self.value,
-                self.seed, min(passes - self.passes, 1 + VISITS // left),
+            left, n_passes, gained, self.seed = climb(
+                self.parts, self.hinges, state, self.order[:left], self.limits, tol,
+                self.value, self.seed, min(passes - self.passes, 1 + VISITS // left),
             )  # fmt: skip
-            self.passes += made
+            self.passes += n_passes
             self.value += gained
             total += gained
         return total
 
     def solution(self) -> Solution:
-        """What has been found."""
+        """The present weights and duals, with objective and gap."""
         return Solution(
             self.weights,
             self.duals,
@@ -310,10 +314,10 @@ def _listed(mask: Bools) -> NDArray[np.uint32]:
 def _center(center: ArrayLike | None, width: int) -> Floats:
     if center is None:
         return np.zeros(width)
-    given = np.asarray(center, np.float64)
-    if given.shape != (width,) or not np.isfinite(given).all():
+    array = np.asarray(center, np.float64)
+    if array.shape != (width,) or not np.isfinite(array).all():
         raise Mistake(f"center: give {width} finite numbers, one for each feature")
-    return given
+    return array
 
 
 class Alike(NamedTuple):
@@ -355,7 +359,7 @@ class Aim(NamedTuple):
 
 
 class Improved(NamedTuple):
-    """What the rows cost and their part of the gap, as they came; what became of them.
+    """The cost of the rows and their part of the gap at the start; their new duals.
 
     duals : (rows,);  change : of the weights, (features,), by these rows alone;  worth
     : Σ margin · change of the dual. None and 0 where nothing moved.
@@ -380,20 +384,20 @@ def improve(
     >>> nothing = Hinges(np.empty(0, np.uint32), *3 * [np.empty(0)])
     >>> few = Few(rows_from(np.empty((0, 2))), nothing, np.empty(0))
     >>> alike = Alike(1.0, 2.0, 1.0, np.empty(0, np.int64))
-    >>> one, aim = rows_from([[2.0, 0.0]]), Aim(0.0, 1.0, 0.0, 0.001, 9)
-    >>> found = improve(one, alike, np.zeros(1), few, np.zeros(2), aim)
-    >>> found.cost, found.change.tolist()
+    >>> rows, aim = rows_from([[2.0, 0.0]]), Aim(0.0, 1.0, 0.0, 0.001, 9)
+    >>> improved = improve(rows, alike, np.zeros(1), few, np.zeros(2), aim)
+    >>> improved.cost, improved.change.tolist()
     (2.0, [0.5, 0.0])
     """
     n = len(few.duals)
-    own = alike.hinges(len(rows))
-    rest = own._replace(rows=own.rows + np.uint32(len(few.rows)))
+    hinges = alike.hinges(len(rows))
+    rest = hinges._replace(rows=hinges.rows + np.uint32(len(few.rows)))
     both = joined(few.hinges, rest)
     start = np.concatenate([few.duals, duals])
     ascent = Ascent([few.rows, rows], both, None, start, generator(0))
     ascent.weights = weights.copy()
     ascent.look()
-    slopes, boxes = ascent.slopes[n:], own.boxes
+    slopes, boxes = ascent.slopes[n:], hinges.boxes
     losses = boxes * np.maximum(0.0, -slopes)
     cost = float(losses.sum())
     gap = float(np.maximum(0.0, losses + duals * slopes).sum())
@@ -411,10 +415,10 @@ def improve(
 
 
 def _change(ascent: Ascent, few: Few, weights: Floats) -> Floats:
-    """What the weights have become by the rows alone, without the few."""
+    """The change of the weights by the rows alone, without the few."""
     from classmark.solvers.kernels_hinge import combine
 
     change = ascent.weights - weights
     back = few.hinges.signs * (few.duals - ascent.duals[: len(few.duals)])
-    combine(ascent.first, ascent.second, few.hinges.rows, back, change)
+    combine(ascent.parts, few.hinges.rows, back, change)
     return change

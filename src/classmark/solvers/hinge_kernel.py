@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from classmark.arrays import Array, Floats, Ints
 from classmark.problems import Mistake
-from classmark.scores.similarity import Kernel
 from classmark.solvers.hinge import Hinges, checked, started
-from classmark.solvers.preference_sparse import bytes_in
+from classmark.solvers.similarity import Kernel
 from classmark.sparse import Rows
+from classmark.validation import byte_size
 
 BLOCK = 64  # rows of the Gram matrix that are computed together
 
@@ -52,33 +52,34 @@ def ascend_gram(  # noqa: PLR0913 (what a solver is asked)
     parts : matrices, seen as one below the other;  duals, tol, passes : as of
     :func:`classmark.solvers.hinge.ascend`.
 
-    >>> one = np.ones(2)
-    >>> hinges = Hinges(np.arange(2, dtype=np.uint32), np.array([1.0, -1.0]), one, one)
-    >>> found = ascend_gram([[[2.0, 0.0], [0.0, 0.5]]], hinges, Kernel("linear"))
-    >>> found.scores.tolist(), found.coefficients.tolist()
+    >>> ones = np.ones(2)
+    >>> rows, signs = np.arange(2, dtype=np.uint32), np.array([1.0, -1.0])
+    >>> hinges = Hinges(rows, signs, ones, ones)
+    >>> solution = ascend_gram([[[2.0, 0.0], [0.0, 0.5]]], hinges, Kernel("linear"))
+    >>> solution.scores.tolist(), solution.coefficients.tolist()
     ([1.0, -0.25], [0.25, -1.0])
     """
     from classmark.solvers.kernels_hinge import climb_gram
 
     gram = _Gram(_joined(parts), kernel, memory)
     hinges = checked(hinges, len(gram.squares))
-    held = started(duals, hinges.boxes)
-    scores = gram.times(_coefficients(hinges, held, len(gram.squares)))
-    value = _dual_value(hinges, held, scores)
-    steps, done, gains = max(0, passes) * len(held), 0, np.zeros(len(held))
+    alpha = started(duals, hinges.boxes)
+    scores = gram.times(_coefficients(hinges, alpha, len(gram.squares)))
+    value = _dual_value(hinges, alpha, scores)
+    steps, done, gains = max(0, passes) * len(alpha), 0, np.zeros(len(alpha))
     while True:
-        made, value, cost, gap, missed = climb_gram(
-            hinges, held, gram.squares, scores, gains, gram.slots, gram.table,
-            gram.used, tol, value, steps - done,
+        n_steps, value, cost, gap, missed = climb_gram(
+            hinges, alpha, gram.squares, scores, gains,
+            (gram.slots, gram.table, gram.used), tol, value, steps - done,
         )  # fmt: skip
-        done += made
+        done += n_steps
         if missed < 0:
             break
-        gram.fetch(_wanted(hinges.rows, gains, gram, missed))
-    coefficients = _coefficients(hinges, held, len(scores))
+        gram.fetch(_rows_to_fetch(hinges.rows, gains, gram, missed))
+    coefficients = _coefficients(hinges, alpha, len(scores))
     objective = 0.5 * float(coefficients @ scores) + cost
-    rounds = -(-done // max(1, len(held)))
-    return Expansion(coefficients, scores, held, objective, float(gap), rounds)
+    rounds = -(-done // max(1, len(alpha)))
+    return Expansion(coefficients, scores, alpha, objective, float(gap), rounds)
 
 
 class _Gram:
@@ -86,7 +87,7 @@ class _Gram:
 
     def __init__(self, matrix: Any, kernel: Kernel, memory: str | float) -> None:
         n = matrix.shape[0]
-        places = min(n, int(bytes_in(memory) // (4 * max(1, n))))
+        places = min(n, int(byte_size(memory) // (4 * max(1, n))))
         if n and not places:
             raise Mistake(
                 f"memory is {memory!r}: a row of the Gram matrix takes {4 * n} bytes: "
@@ -98,8 +99,8 @@ class _Gram:
         self.used = np.zeros(max(1, places), np.int64)
         self.table = np.zeros((max(1, places), n), np.float32)
         blocks = [matrix[i : i + BLOCK] for i in range(0, n, BLOCK)]
-        found = [np.diagonal(kernel(block, block)) for block in blocks]
-        self.squares = np.concatenate([np.empty(0), *found])
+        diagonals = [np.diagonal(kernel(block, block)) for block in blocks]
+        self.squares = np.concatenate([np.empty(0), *diagonals])
         if (self.squares < 0.0).any():
             raise Mistake(
                 "the kernel is not positive semi-definite: k(x, x) is below 0"
@@ -142,7 +143,9 @@ class _Gram:
         return out
 
 
-def _wanted(rows: NDArray[np.uint32], gains: Floats, gram: _Gram, missed: int) -> Ints:
+def _rows_to_fetch(
+    rows: NDArray[np.uint32], gains: Floats, gram: _Gram, missed: int
+) -> Ints:
     """The missed row, and others not kept whose hinges would gain most."""
     away = np.flatnonzero((gains > 0.0) & (gram.slots[rows] < 0))
     best = away[np.argsort(-gains[away], kind="stable")]
@@ -154,12 +157,12 @@ def _joined(parts: Sequence[Any]) -> Any:
     """One matrix, sparse if a part is."""
     if not len(parts):
         raise Mistake("parts: none given: give one matrix or more")
-    given = [part.to_scipy() if isinstance(part, Rows) else part for part in parts]
-    if any(hasattr(part, "tocsr") for part in given):
+    matrices = [part.to_scipy() if isinstance(part, Rows) else part for part in parts]
+    if any(hasattr(part, "tocsr") for part in matrices):
         from scipy import sparse
 
-        return sparse.vstack([sparse.csr_matrix(part) for part in given], "csr")
-    return np.vstack([np.asarray(part, np.float64) for part in given])
+        return sparse.vstack([sparse.csr_matrix(part) for part in matrices], "csr")
+    return np.vstack([np.asarray(part, np.float64) for part in matrices])
 
 
 def _coefficients(hinges: Hinges, duals: Any, n_rows: int) -> Floats:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.scores.kernels import dot, shuffle, square
+from classmark.kernels import dot, shuffle, square
 
 NONE = 1e-300  # a curvature that is none
 
@@ -134,11 +134,10 @@ def _curvature(table: Any, n: int, scale: Any, C: float, of: int) -> Any:
 
 
 @compiled
-def _visit(
-    first: Any, second: Any, scale: Any, C: float, duals: Any, w: Any, squares: Any,
-    table: Any, i: int, limits: Any,
-) -> Any:  # fmt: skip
+def _visit(problem: Any, state: Any, i: int, limits: Any) -> Any:
     """A step on one dual; return its slope, its gap, the gain; and is it at rest."""
+    first, second, scale, C = problem
+    duals, w, squares, table = state
     n = len(first[0]) - 1
     example = i < n
     part, r = (first, i) if example else (second, i - n)
@@ -165,25 +164,23 @@ def _visit(
 
 @compiled
 def climb_product(
-    first: Any, second: Any, scale: Any, C: float, duals: Any, w: Any, squares: Any,
-    table: Any, order: Any, limits: Any, tol: float, value: float, seed: int,
-    passes: int,
+    problem: Any, state: Any, order: Any, limits: Any, tol: float, value: float,
+    seed: int, passes: int,
 ) -> Any:  # fmt: skip
     """Passes over the rows of ``order`` until the gap seen is tol · objective.
 
-    Each row is a hinge whose margin follows the table: (a, b), found examples and
-    others, as the duals have it. squares : ‖x‖² of each row, −1 where not known yet;
-    limits : (2,), slopes beyond which a dual at its bound rests, changed by each pass;
-    value : the dual value. Return the passes made, the dual value, and the next seed.
+    problem : (examples, others, scale, C), both matrices (starts, columns, values);
+    state : (duals, w, squares, table), ‖x‖² of each row, −1 at first, and (a, b), the
+    retrieved examples and others, which the margins follow;  limits : (2,), slopes
+    beyond which a dual at its bound rests, changed by each pass;  value : the dual
+    value. Return the passes made, the dual value, and the next seed.
     """
     n = len(order)
     for done in range(passes):
         seed = shuffle(order, n, seed)
         seen, gained, least, most, k = 0.0, 0.0, 0.0, 0.0, 0
         while k < n:
-            g, gap, gain, rests = _visit(
-                first, second, scale, C, duals, w, squares, table, order[k], limits
-            )
+            g, gap, gain, rests = _visit(problem, state, order[k], limits)
             if rests:
                 n -= 1
                 order[k], order[n] = order[n], order[k]

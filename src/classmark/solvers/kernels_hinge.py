@@ -1,6 +1,7 @@
 """Steps on one dual at a time, over rows that lie in two parts or in a Gram matrix.
 
-A part is (starts, columns, values); row r of the second comes after all of the first.
+``parts`` are two matrices, each (starts, columns, values); the rows of the second come
+after those of the first.
 Hinges are (rows, signs, boxes, margins). A hinge's slope is g = sign · ⟨w, x⟩ − margin:
 the dual value grows by −g for each unit of the dual. Its part in the duality gap is
 box · max(0, −g) + dual · g, never negative.
@@ -13,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.scores.kernels import add, dot, shuffle, square
+from classmark.kernels import add, dot, shuffle, square
 
 
 @compiled
-def _row(first: Any, second: Any, row: Any) -> Any:
+def _row(parts: Any, row: Any) -> Any:
     """Columns and values of a row."""
+    first, second = parts
     r, split = np.int64(row), len(first[0]) - 1
     if r < split:
         span = slice(first[0][r], first[0][r + 1])
@@ -28,17 +30,17 @@ def _row(first: Any, second: Any, row: Any) -> Any:
 
 
 @compiled
-def combine(first: Any, second: Any, rows: Any, coefficients: Any, w: Any) -> None:
+def combine(parts: Any, rows: Any, coefficients: Any, w: Any) -> None:
     """The weights gain Σ coefficient · x_row."""
     for i in range(len(rows)):
         if coefficients[i] != 0.0:
-            columns, values = _row(first, second, rows[i])
+            columns, values = _row(parts, rows[i])
             add(columns, values, coefficients[i], w)
 
 
 @compiled
 def survey(
-    first: Any, second: Any, hinges: Any, duals: Any, w: Any, center: Any, slopes: Any
+    parts: Any, hinges: Any, duals: Any, w: Any, center: Any, slopes: Any
 ) -> Any:
     """Write the slope of every hinge; return the objective and the gap, exactly."""
     rows, signs, boxes, margins = hinges
@@ -49,7 +51,7 @@ def survey(
     for i in range(len(rows)):
         g = 0.0
         if boxes[i] > 0.0:
-            columns, values = _row(first, second, rows[i])
+            columns, values = _row(parts, rows[i])
             g = signs[i] * dot(columns, values, w) - margins[i]
             loss = boxes[i] * max(0.0, -g)
             cost += loss
@@ -68,9 +70,8 @@ def _stepped(dual: float, g: float, q: float, box: float) -> Any:
 
 @compiled
 def _visit_all(
-    first: Any, second: Any, hinges: Any, duals: Any, w: Any, squares: Any, order: Any,
-    n: int, low: float, high: float,
-) -> Any:  # fmt: skip
+    parts: Any, hinges: Any, state: Any, order: Any, n: int, low: float, high: float
+) -> Any:
     """A step on each of order[:n]; those sure of their bound go to the end of order.
 
     Sure is a dual of 0 with a slope over ``high``, and a full one with a slope under
@@ -78,11 +79,12 @@ def _visit_all(
     dual value, and the extreme slopes of duals that could move.
     """
     rows, signs, boxes, margins = hinges
+    duals, w, squares = state
     seen, gained, least, most, k = 0.0, 0.0, 0.0, 0.0, 0
     while k < n:
         i = order[k]
         a, box = duals[i], boxes[i]
-        columns, values = _row(first, second, rows[i])
+        columns, values = _row(parts, rows[i])
         g = signs[i] * dot(columns, values, w) - margins[i]
         if (a == 0.0 and g > high) or (a == box and g < low):
             n -= 1
@@ -105,22 +107,22 @@ def _visit_all(
 
 @compiled
 def climb(
-    first: Any, second: Any, hinges: Any, duals: Any, w: Any, squares: Any, order: Any,
-    limits: Any, tol: float, value: float, seed: int, passes: int,
+    parts: Any, hinges: Any, state: Any, order: Any, limits: Any, tol: float,
+    value: float, seed: int, passes: int,
 ) -> Any:  # fmt: skip
     """Passes over the hinges of ``order`` until the gap seen is tol · objective.
 
-    squares : ‖x‖² of each hinge's row, −1 where not known yet;  limits : (2,), the
-    slopes beyond which a dual is sure of its bound, changed by each pass;  value : the
-    dual value at the start. Return how many hinges of ``order`` are left to visit, 0
-    if it is time to look at all, the passes made, the growth of the dual value, and the
-    next seed. [HsiehEtAl08]
+    state : (duals, w, squares), ‖x‖² of each hinge's row, −1 at first;  limits : (2,),
+    the slopes beyond which a dual is sure of its bound, changed by each pass;  value :
+    the dual value at the start. Return how many hinges of ``order`` are left to visit,
+    0 if it is time to look at all, the passes made, the growth of the dual value, and
+    the next seed. [HsiehEtAl08]
     """
     n, gained, done = len(order), 0.0, 0
     while done < passes and n > 0:
         seed = shuffle(order, n, seed)
         n, seen, more, least, most = _visit_all(
-            first, second, hinges, duals, w, squares, order, n, limits[0], limits[1]
+            parts, hinges, state, order, n, limits[0], limits[1]
         )
         done += 1
         gained += more
@@ -151,18 +153,19 @@ def _look(hinges: Any, duals: Any, squares: Any, scores: Any, gains: Any) -> Any
 
 @compiled
 def climb_gram(
-    hinges: Any, duals: Any, squares: Any, scores: Any, gains: Any, slots: Any,
-    table: Any, used: Any, tol: float, value: float, steps: int,
+    hinges: Any, duals: Any, squares: Any, scores: Any, gains: Any, gram: Any,
+    tol: float, value: float, steps: int,
 ) -> Any:  # fmt: skip
     """Steps on the dual that gains most, until the gap is small or a row is missed.
 
     scores : K · Σ sign · dual of each row;  gains : what a step on each hinge would
-    gain, as seen last;  slots : where in ``table`` a row of K is, −1 where it is not;
-    used : when a place of the table was last of use;  value : the dual value at the
-    start. Return the steps made, the dual value, Σ box · slack, the gap, and the hinge
-    whose row is missed, −1 if none is.
+    gain, as seen last;  gram : (slots, table, used), where in ``table`` a row of K is,
+    −1 where it is not, and when a place of the table was last of use;  value : the dual
+    value at the start. Return the steps made, the dual value, Σ box · slack, the gap,
+    and the hinge whose row is missed, −1 if none is.
     """
     rows, signs, boxes, margins = hinges
+    slots, table, used = gram
     cost, gap, best = _look(hinges, duals, squares, scores, gains)
     done, clock = 0, used.max()
     while done < steps and gains[best] > 0.0 and gap > tol * (value + gap):

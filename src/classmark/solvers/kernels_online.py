@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.scores.kernels import add_to_rows, fill, scores_of, sort_by
+from classmark.kernels import add_to_rows, fill, scores_of, sort_by
 
 PERCEPTRON, ERRORS, ONE, PAIRS = 0, 1, 2, 3  # the rule; of MMP: what divides the counts
 DENSE = 8  # from k / DENSE changed labels on, whole rows are added
@@ -101,15 +101,18 @@ def _find_wrong_signs(f: Any, relevant: Any, counts: Any) -> None:
 
 @compiled
 def online_pass(
-    rule: int, starts: Any, columns: Any, values: Any, label_starts: Any, labels: Any,
-    W: Any, U: Any, k: int, t: int, losses: Any,
-) -> int:  # fmt: skip
+    rule: int, rows: Any, label_lists: Any, W: Any, U: Any, k: int, t: int, losses: Any
+) -> int:
     """Rank each document, then learn from it; return how many prototypes moved in all.
 
-    W : (features, k or more), the rest being padding; losses : (documents, 3).
-    U : sums t · update, so that the mean of the prototypes after each round is
-    W − U / rounds: one more addition per update, none per round; or no rows: not kept.
+    rows : (starts, columns, values);  label_lists : (starts, labels), the relevant
+    labels of each document;  W : (features, k or more), the rest being padding;
+    losses : (documents, 3);  U : sums t · update, so that the mean of the prototypes
+    after each round is W − U / rounds: one more addition per update, none per round;
+    or no rows: not kept.
     """
+    starts, columns, values = rows
+    label_starts, labels = label_lists
     f, tau = np.empty(W.shape[1], W.dtype), np.zeros(W.shape[1], W.dtype)
     late = np.empty_like(tau)
     changed, counts = np.empty(k + 1, np.uint32), np.empty(k, np.int64)
@@ -143,8 +146,8 @@ def _add(columns: Any, values: Any, W: Any, tau: Any, changed: Any, n: int) -> N
 
 @compiled
 def support_pass(
-    rule: int, similar: Any, label_starts: Any, labels: Any, T: Any, rounds: Any,
-    sizes: Any, budget: int, t: int, losses: Any,
+    rule: int, similar: Any, label_lists: Any, T: Any, rounds: Any, sizes: Any,
+    budget: int, t: int, losses: Any,
 ) -> None:  # fmt: skip
     """The same with similarities in place of dot products.
 
@@ -154,6 +157,7 @@ def support_pass(
     where every mistake counts alike. Beyond ``budget`` supports, the one of the
     smallest size is dropped, among equal ones the oldest.
     """
+    label_starts, labels = label_lists
     n, k = len(similar), T.shape[1]
     known = len(T) - n
     f, tau = np.empty(k), np.zeros(k)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.scores.kernels import fill, sort_by
+from classmark.kernels import fill, sort_by
 
 
 @compiled

@@ -76,17 +76,17 @@ class Lesson:
     weights: tuple[float, ...] = ()
 
     def prefers_as(self, other: Lesson) -> bool:
-        """Whether two lessons say the same of the labels."""
+        """Whether two lessons have the same preferences."""
         if self.groups is not None or other.groups is not None:
             return (self.groups, self.weights) == (other.groups, other.weights)
         mine, theirs = (
-            dict(zip(one.labels.tolist(), one.levels.tolist(), strict=True))
-            for one in (self, other)
+            dict(zip(lesson.labels.tolist(), lesson.levels.tolist(), strict=True))
+            for lesson in (self, other)
         )
         return mine == theirs
 
     def reading(self, label: int, other: int) -> Lesson:
-        """The same with one label read as another; what says nothing then is left out.
+        """The same with one label read as another; empty groups are left out.
 
         Of a document that lists both, the higher of the two levels counts.
         """
@@ -98,15 +98,15 @@ class Lesson:
         levels = self.levels.copy()
         both = np.isin(self.labels, (label, other))
         levels[both] = levels[both].max()
-        kept = self.labels != label
-        return replace(self, labels=self.labels[kept], levels=levels[kept])
+        mask = self.labels != label
+        return replace(self, labels=self.labels[mask], levels=levels[mask])
 
 
 def _renamed(lesson: Lesson, label: int, other: int) -> dict[str, Any]:
     def read(item: int) -> int:
         return other if item == label else item
 
-    found = [
+    groups = [
         ([(read(u), read(v)) for u, v in group if read(u) != read(v)], weight)
         for group, weight in zip(lesson.groups or [], lesson.weights, strict=True)
     ]
@@ -114,8 +114,8 @@ def _renamed(lesson: Lesson, label: int, other: int) -> dict[str, Any]:
     return {
         "labels": labels.astype(np.uint32),
         "levels": np.zeros(len(labels), np.float32),
-        "groups": [group for group, _ in found if group],
-        "weights": tuple(weight for group, weight in found if group),
+        "groups": [group for group, _ in groups if group],
+        "weights": tuple(weight for group, weight in groups if group),
     }
 
 
@@ -183,23 +183,20 @@ class Shelf:
 
         problem, pool = self.problem, self.problem.pools[0]
         out = np.zeros(problem.W.shape[1])
-        coefficients(
-            place, problem.codes, problem.levels.starts, problem.levels.columns,
-            problem.slots, pool.label, pool.alpha, out,
-        )  # fmt: skip
+        coefficients(place, problem.layered, problem.duals(pool), out)
         return out
 
-    def held(self, places: Ints) -> Floats:
+    def dual_sums(self, places: Ints) -> Floats:
         """Σα of each place."""
         from classmark.solvers.kernels_groups import sum_of_slots
 
-        problem, found = self.problem, np.zeros(len(places))
+        problem, sums = self.problem, np.zeros(len(places))
         starts = problem.levels.starts
         sum_of_slots(
             starts[places], starts[places + 1], problem.slots, problem.pools[0].alpha,
-            found,
+            sums,
         )  # fmt: skip
-        return found
+        return sums
 
     def lesson(self, place: int) -> Lesson:
         """The document as it was put."""
@@ -227,16 +224,16 @@ class Shelf:
 
     def tidy(self) -> Ints:
         """Close the places of forgotten documents; return which are left, in order."""
-        kept, problem = np.flatnonzero(self.alive), self.problem
+        places, problem = np.flatnonzero(self.alive), self.problem
         levels = problem.levels
         left = np.repeat(self.alive, np.diff(levels.starts))
         slots = problem.slots[:, np.flatnonzero(left)]
-        self._hold(take(problem.rows, kept), take(levels, kept))
+        self._hold(take(problem.rows, places), take(levels, places))
         problem.slots = slots
         for name in ("_naps", "_costs", "_alive"):
-            setattr(self, name, Growing(getattr(self, name).array[kept]))
+            setattr(self, name, Growing(getattr(self, name).array[places]))
         self._refresh()
-        return kept
+        return places
 
     def widen(self, labels: int) -> None:
         """Make room for so many labels."""
@@ -274,8 +271,8 @@ ONE = np.zeros(1, np.int64)
 
 
 @dataclass(slots=True)
-class Held:
-    """A document: its edges (e, 2), all their duals, and the problem of those compared.
+class ListedDocument:
+    """A listed document: its edges (e, 2), their duals, the problem of those compared.
 
     duals : of edges that are not compared, for the others see the problem.
     """
@@ -288,9 +285,9 @@ class Held:
 
     def all_duals(self) -> Floats:
         """The duals of all edges."""
-        found = self.duals.copy()
-        found[self.compared] = self.problem.alpha
-        return found
+        duals = self.duals.copy()
+        duals[self.compared] = self.problem.alpha
+        return duals
 
     def parts(self) -> Floats:
         """What it adds to w_r is parts[r] · x, (labels + 1,); the last: to tau."""
@@ -311,7 +308,7 @@ class Listed:
     def __init__(self, C: float) -> None:
         self.C = C
         self.tau = np.zeros(1)
-        self._documents: dict[int, Held] = {}
+        self._documents: dict[int, ListedDocument] = {}
         self._order: list[int] = []
         self._hidden: frozenset[int] = frozenset()
 
@@ -327,11 +324,11 @@ class Listed:
         return self._order
 
     def lessons(self) -> list[tuple[int, Lesson]]:
-        """Handles and what was learned from each."""
+        """Handles and their lessons."""
         return [(handle, self.lesson(handle)) for handle in self._order]
 
     def lesson(self, handle: int) -> Lesson:
-        """What was learned from a document."""
+        """The lesson of a document."""
         return self._documents[handle].lesson
 
     def duals(self, handle: int) -> Floats:
@@ -347,11 +344,11 @@ class Listed:
     ) -> None:
         """Keep a document and learn it, unless its duals are known."""
         lesson = replace(lesson, values=lesson.values.astype(W.dtype, copy=False))
-        known = np.zeros(_count(lesson)) if duals is None else duals
-        held = self._documents[handle] = self._held(lesson, known, W)
+        start = np.zeros(_count(lesson)) if duals is None else duals
+        document = self._documents[handle] = self._document(lesson, start, W)
         self._order.append(handle)
         if duals is None:
-            held.problem.learn(ONE)
+            document.problem.learn(ONE)
 
     def drop(self, handle: int) -> tuple[Lesson, Floats]:
         """Keep a document no longer; return it and what it has added to w, per label.
@@ -380,25 +377,25 @@ class Listed:
 
     def rename(self, handle: int, label: int, other: int) -> None:
         """Read a label as another, which the document does not name."""
-        held = self._documents[handle]
-        lesson, W = held.lesson.reading(label, other), held.problem.W
-        self._documents[handle] = self._held(lesson, held.all_duals(), W)
+        document = self._documents[handle]
+        lesson, W = document.lesson.reading(label, other), document.problem.W
+        self._documents[handle] = self._document(lesson, document.all_duals(), W)
 
     def hide(self, labels: set[int]) -> None:
         """Compare these labels with no other, and all others again."""
         changed = self._hidden ^ labels
         self._hidden = frozenset(labels)
-        for handle, held in self._documents.items() if changed else ():
-            if not changed.isdisjoint(held.lesson.labels.tolist()):
-                duals, W = held.all_duals(), held.problem.W
-                self._documents[handle] = self._held(held.lesson, duals, W)
+        for handle, document in self._documents.items() if changed else ():
+            if not changed.isdisjoint(document.lesson.labels.tolist()):
+                duals, W = document.all_duals(), document.problem.W
+                self._documents[handle] = self._document(document.lesson, duals, W)
 
     def rebase(self, W: Array) -> None:
         """Go on with larger weights."""
-        for held in self._documents.values():
-            held.problem.rebase(W)
+        for document in self._documents.values():
+            document.problem.rebase(W)
 
-    def _held(self, lesson: Lesson, duals: Floats, W: Array) -> Held:
+    def _document(self, lesson: Lesson, duals: Floats, W: Array) -> ListedDocument:
         groups = lesson.groups or []
         edges = np.array([e for group in groups for e in group], np.int64)
         edges = edges.reshape(-1, 2)
@@ -416,7 +413,7 @@ class Listed:
         rows = Rows(ends, lesson.columns, lesson.values, height)
         problem = ExplicitDual(rows, width, [left], caps, W=W)
         problem.tau, problem.alpha = self.tau, duals[compared]
-        return Held(lesson, edges, duals.copy(), compared, problem)
+        return ListedDocument(lesson, edges, duals.copy(), compared, problem)
 
 
 def _count(lesson: Lesson) -> int:

@@ -25,7 +25,7 @@ def to_arrays(live: LiveDual) -> Arrays:
     shelf, problem = live.shelf, live.shelf.problem
     pool, width = problem.pools[0], live.n_labels
     used = int(pool.used[0])
-    found: Arrays = {
+    arrays: Arrays = {
         "weights": np.ascontiguousarray(live.W),
         "caps": problem.caps[:width],
         "codes": problem.codes,
@@ -47,7 +47,7 @@ def to_arrays(live: LiveDual) -> Arrays:
         "numbers": np.array([live.visits, -1 if live.keep is None else live.keep]),
         "prices": np.array([live.C, live.tau[0]]),
     }
-    return found | _listed_arrays(live)
+    return arrays | _listed_arrays(live)
 
 
 def from_arrays(arrays: Mapping[str, Array], mapping: str) -> LiveDual:
@@ -82,19 +82,21 @@ def _problem(arrays: Mapping[str, Array], mapping: str) -> ImplicitDual:
 
 
 def _listed_arrays(live: LiveDual) -> Arrays:
-    known = live.listed.lessons()
-    groups = [group for _, lesson in known for group in lesson.groups or []]
+    lessons = live.listed.lessons()
+    groups = [group for _, lesson in lessons for group in lesson.groups or []]
     edges = [edge for group in groups for edge in group]
-    duals = [live.listed.duals(handle) for handle, _ in known]
+    duals = [live.listed.duals(handle) for handle, _ in lessons]
     return {
-        "listed_handles": np.array([handle for handle, _ in known], np.int64),
-        "listed_words": _ends([len(lesson.columns) for _, lesson in known]),
-        "listed_columns": _joined([lesson.columns for _, lesson in known], np.uint32),
-        "listed_values": _joined([lesson.values for _, lesson in known], live.W.dtype),
-        "listed_labels": _joined([lesson.labels for _, lesson in known], np.uint32),
-        "listed_named": _ends([len(lesson.labels) for _, lesson in known]),
-        "listed_groups": _ends([len(lesson.groups or []) for _, lesson in known]),
-        "listed_weights": np.array([w for _, o in known for w in o.weights], float),
+        "listed_handles": np.array([handle for handle, _ in lessons], np.int64),
+        "listed_words": _ends([len(lesson.columns) for _, lesson in lessons]),
+        "listed_columns": _joined([lesson.columns for _, lesson in lessons], np.uint32),
+        "listed_values": _joined(
+            [lesson.values for _, lesson in lessons], live.W.dtype
+        ),
+        "listed_labels": _joined([lesson.labels for _, lesson in lessons], np.uint32),
+        "listed_named": _ends([len(lesson.labels) for _, lesson in lessons]),
+        "listed_groups": _ends([len(lesson.groups or []) for _, lesson in lessons]),
+        "listed_weights": np.array([w for _, o in lessons for w in o.weights], float),
         "listed_edges": _ends([len(group) for group in groups]),
         "listed_pairs": np.array(edges, np.int64).reshape(-1, 2),
         "listed_duals": _joined(duals, np.float64),
@@ -106,8 +108,11 @@ def _listed_lessons(arrays: Mapping[str, Array]) -> Any:
         arrays[f"listed_{name}"] for name in ("words", "named", "groups", "edges")
     )
     for i, handle in enumerate(arrays["listed_handles"]):
-        own = range(groups[i], groups[i + 1])
-        pairs = [arrays["listed_pairs"][edges[g] : edges[g + 1]].tolist() for g in own]
+        group_range = range(groups[i], groups[i + 1])
+        pairs = [
+            arrays["listed_pairs"][edges[g] : edges[g + 1]].tolist()
+            for g in group_range
+        ]
         row, own_labels = slice(*words[i : i + 2]), slice(*named[i : i + 2])
         labels = np.array(arrays["listed_labels"][own_labels])
         lesson = Lesson(

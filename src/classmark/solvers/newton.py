@@ -19,7 +19,7 @@ HALVINGS = 30
 
 
 class Weights(NamedTuple):
-    """What was found: weights (features,), bias, objective, length of the gradient."""
+    """The solution: weights (features,), bias, objective, length of the gradient."""
 
     weights: Floats
     bias: float
@@ -46,8 +46,8 @@ def squared_hinges(
     tol : of the gradient, relative to that at 0;  steps : the most to be made.
 
     >>> from classmark.sparse import rows_from
-    >>> found = squared_hinges(rows_from([[1.0], [-1.0]]), [1, -1], [1.0, 1.0])
-    >>> found.weights.round(3).tolist(), round(found.bias, 3)
+    >>> solution = squared_hinges(rows_from([[1.0], [-1.0]]), [1, -1], [1.0, 1.0])
+    >>> solution.weights.round(3).tolist(), round(solution.bias, 3)
     ([0.8], 0.0)
     """
     y, c = np.asarray(signs, float), np.asarray(prices, float)
@@ -60,13 +60,13 @@ def squared_hinges(
     w = np.zeros(rows.width + 1) if start is None else np.array(start, float)
     margins = problem.margins(w)
     limit = tol * float(np.linalg.norm(problem.gradient(0 * w, np.ones(len(y)))))
-    slope, made = problem.gradient(w, margins), 0
-    while (size := float(np.linalg.norm(slope))) > limit and made < steps:
+    slope, n_steps = problem.gradient(w, margins), 0
+    while (size := float(np.linalg.norm(slope))) > limit and n_steps < steps:
         step = conjugate(problem.curved(margins > 0), -slope, 0.1 * size)
         w, margins = problem.along(w, step, margins, slope)
         slope = problem.gradient(w, margins)
-        made += 1
-    return Weights(w[:-1], float(w[-1]), problem.value(w, margins), size, made)
+        n_steps += 1
+    return Weights(w[:-1], float(w[-1]), problem.value(w, margins), size, n_steps)
 
 
 class _Problem:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from classmark.arrays import Array, Floats, Ints
-from classmark.scores.similarity import Kernel
 from classmark.solvers.ascent import LINE, with_room
+from classmark.solvers.similarity import Kernel
 from classmark.sparse import Rows, stack, take
 
 
@@ -25,7 +25,7 @@ class Rounds:
 
     @property
     def losses(self) -> Floats:
-        """What was lost in each round, before learning from it."""
+        """The losses of each round, before learning from it."""
         return self._table[: self._seen]
 
     def extend(self, n: int) -> Floats:
@@ -59,10 +59,10 @@ class Prototypes:
     @classmethod
     def of(cls, weights: Array, *, average: bool = False) -> Prototypes:
         """Prototypes to go on from, shape (features, labels); copied when they move."""
-        known = cls(average=average)
-        known.features, known.labels = weights.shape
-        known._last = weights
-        return known
+        prototypes = cls(average=average)
+        prototypes.features, prototypes.labels = weights.shape
+        prototypes._last = weights
+        return prototypes
 
     def learn(self, rule: int, rows: Rows, labels: Rows) -> None:
         """Rank each document, then learn from it, once and in order."""
@@ -70,20 +70,19 @@ class Prototypes:
 
         self._grow(rows.width, labels.width, rows.values.dtype)
         self._mean, seen = None, len(self.rounds)
+        values = rows.values.astype(self._last.dtype, copy=False)
         online_pass(
-            rule, rows.starts, rows.columns,
-            rows.values.astype(self._last.dtype, copy=False),
-            labels.starts, labels.columns, self._last, self._timed, self.labels, seen,
-            self.rounds.extend(len(rows)),
+            rule, (rows.starts, rows.columns, values), (labels.starts, labels.columns),
+            self._last, self._timed, self.labels, seen, self.rounds.extend(len(rows)),
         )  # fmt: skip
 
     def scores(self, rows: Rows) -> Floats:
         """Scores of all labels, shape (documents, labels); rows of ``features``."""
-        found = _product(rows, self._last[: self.features])
+        scores = _product(rows, self._last[: self.features])
         if self._timed.size:
             timed = _product(rows, self._timed[: self.features])
-            found -= timed / max(len(self.rounds), 1)
-        return found[:, : self.labels]
+            scores -= timed / max(len(self.rounds), 1)
+        return scores[:, : self.labels]
 
     def weights(self) -> Array:
         """Shape (features, labels): the mean, or a view of the last prototypes."""
@@ -190,12 +189,12 @@ class Supports:
         sizes = np.concatenate([self._sizes, np.zeros(len(rows))])
         limit = np.iinfo(np.int64).max if self.budget is None else self.budget
         support_pass(
-            rule, self._similar(rows, both), labels.starts, labels.columns, steps, when,
-            sizes, limit, seen, self.rounds.extend(len(rows)),
+            rule, self._similar(rows, both), (labels.starts, labels.columns), steps,
+            when, sizes, limit, seen, self.rounds.extend(len(rows)),
         )  # fmt: skip
-        kept = when >= 0
-        self.documents = take(both, kept)
-        self.steps, self.when, self._sizes = steps[kept], when[kept], sizes[kept]
+        mask = when >= 0
+        self.documents = take(both, mask)
+        self.steps, self.when, self._sizes = steps[mask], when[mask], sizes[mask]
 
     def scores(self, rows: Rows) -> Floats:
         """Scores (or mean points) of all labels, shape (documents, labels)."""
@@ -224,8 +223,8 @@ class Supports:
         if not len(others):
             return np.empty((len(rows), 0))
         width = max(rows.width, others.width)
-        one, other = _widened(rows, width), _widened(others, width)
-        return self.kernel(one.to_scipy(), other.to_scipy())
+        left, right = _widened(rows, width), _widened(others, width)
+        return self.kernel(left.to_scipy(), right.to_scipy())
 
 
 def _widened(rows: Rows, width: int) -> Rows:

@@ -10,13 +10,13 @@ import numpy as np
 from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.randomness import generator
 from classmark.solvers.cutting_planes import dot, linear
 from classmark.sparse import Rows, take
+from classmark.validation import generator
 
 
 class Priced(NamedTuple):
-    """What scores cost: Σ hinge, Σ smoothed hinge and Σ slope over all pairs.
+    """The cost of scores: Σ hinge, Σ smoothed hinge and Σ slope over all pairs.
 
     coefficients : for each row Σ slope of the pairs it should win, less of those it
     should lose: the derivative of the smoothed loss by its score, with the sign turned.
@@ -89,13 +89,13 @@ class GradedPairs:
         return Sample(winners, losers, float(weights.sum()))
 
     def price(self, scores: Floats, width: float) -> Priced:
-        """What these scores cost, hinges being smooth over ``width``."""
+        """The cost of these scores, hinges being smooth over ``width``."""
         from classmark.solvers.kernels_pairs import arrange, price
 
         out = np.empty(len(scores))
         arrange(scores, self.runs.bounds, self.joins, self.orders)
-        held = self.orders, self.joins, self.prices, self.counts
-        hinge, smooth, slopes = price(scores, *held, width, out)
+        arrays = self.orders, self.joins, self.prices, self.counts
+        hinge, smooth, slopes = price(scores, *arrays, width, out)
         return Priced(hinge, smooth, slopes, out)
 
     def bend(self, scores: Floats, width: float) -> Callable[[Floats], Floats]:
@@ -106,8 +106,8 @@ class GradedPairs:
         orders, out = self.orders.copy(), np.empty(len(scores))
 
         def product(x: Floats) -> Floats:
-            held = orders, self.joins, self.prices, self.counts
-            bend(scores, *held, width, x, out)
+            arrays = orders, self.joins, self.prices, self.counts
+            bend(scores, *arrays, width, x, out)
             return out
 
         return product
@@ -156,15 +156,15 @@ class ListedPairs(NamedTuple):
         return Sample(self.winners[which], self.losers[which], total)
 
     def price(self, scores: Floats, width: float) -> Priced:
-        """What these scores cost, hinges being smooth over ``width``."""
+        """The cost of these scores, hinges being smooth over ``width``."""
         z = 1.0 - scores[self.winners] + scores[self.losers]
         slopes = np.clip(z / width, 0.0, 1.0)
-        held = self.counts * slopes
+        pulls = self.counts * slopes
         return Priced(
             float(self.counts @ np.maximum(z, 0.0)),
-            float(held @ (z - 0.5 * width * slopes)),
-            float(held.sum()),
-            self._spread(held, len(scores)),
+            float(pulls @ (z - 0.5 * width * slopes)),
+            float(pulls.sum()),
+            self._spread(pulls, len(scores)),
         )
 
     def bend(self, scores: Floats, width: float) -> Callable[[Floats], Floats]:
@@ -199,7 +199,7 @@ class Pairs(Protocol):
         """So many pairs at random, each as probable as its price, and Σ price."""
 
     def price(self, scores: Floats, width: float) -> Priced:
-        """What these scores cost, hinges being smooth over ``width``."""
+        """The cost of these scores, hinges being smooth over ``width``."""
 
     def bend(self, scores: Floats, width: float) -> Product:
         """The second derivative by the scores, as a product."""
@@ -243,7 +243,7 @@ def hinges_of_pairs(
 
 
 class _Search:
-    """Where the search stands: weights, scores, prices, the best value and bound."""
+    """The state of the search: weights, scores, prices, the best value and bound."""
 
     def __init__(self, rows: Rows, pairs: Pairs, C: float) -> None:
         self.X, self.pairs, self.C, self.width = linear([rows]), pairs, C, WIDEST
@@ -267,8 +267,8 @@ class _Search:
         self.steps += 1
         self.stuck = not self._move()
         self._look()
-        own = 0.5 * dot(self.slope, self.slope)
-        if (own <= PART * self.gap or self.stuck) and self.width > NARROWEST:
+        smooth_gap = 0.5 * dot(self.slope, self.slope)
+        if (smooth_gap <= PART * self.gap or self.stuck) and self.width > NARROWEST:
             self.width, self.stuck = self.width * NARROWER, False
             self._look()
 
@@ -288,26 +288,26 @@ class _Search:
         near: Product = np.copy
         if self.shape is not None:
             near = self.shape.solver(self.scores, self.width, self.C)
-        way = _solve(
+        direction = _solve(
             lambda v: v + self.C * self.X.back(curve(self.X.product(v))),
             -self.slope,
             near,
         )
-        along = self.X.product(way)
-        length = self._length(way, along)
-        self.w = self.w + length * way
+        along = self.X.product(direction)
+        length = self._length(direction, along)
+        self.w = self.w + length * direction
         self.scores = self.scores + length * along
         return length > 0.0
 
-    def _length(self, way: Floats, along: Floats) -> float:
-        """Where the slope along the way is a small part of what it is at 0.
+    def _length(self, direction: Floats, along: Floats) -> float:
+        """The step length at which the slope is a small part of what it is at 0.
 
         The slope rises with the length, piecewise linearly: between a place before the
         flat one and a place behind it, the line through both is tried, and the middle.
         """
-        straight, curved = dot(self.w, way), dot(way, way)
+        straight, curved = dot(self.w, direction), dot(direction, direction)
         low, high, length = 0.0, np.inf, 1.0
-        start = below = dot(self.slope, way)
+        start = below = dot(self.slope, direction)
         above = np.inf
         if not start < 0.0:
             return 0.0
@@ -333,7 +333,7 @@ class _Search:
 
 
 class _Shape:
-    """What the curvature is like, from some pairs: V diag(λ) Vᵀ, all hinges bent."""
+    """The curvature, estimated from some pairs: V diag(λ) Vᵀ, all hinges bent."""
 
     def __init__(self, rows: Rows, pairs: Pairs) -> None:
         self.sample = pairs.sample(SAMPLE, generator(0))
@@ -355,16 +355,16 @@ def _solve(product: Product, right: Floats, near: Product) -> Floats:
     """Solve A v = right roughly, by conjugate gradients; near : A⁻¹, nearly."""
     v, residual = np.zeros(len(right)), right.copy()
     nearly = near(residual)
-    way, size = nearly, dot(residual, nearly)
+    direction, size = nearly, dot(residual, nearly)
     enough = LOOSE**2 * size
     for _ in range(MOST):
         if size <= enough:
             break
-        curved = product(way)
-        length = size / dot(way, curved)
-        v += length * way
+        curved = product(direction)
+        length = size / dot(direction, curved)
+        v += length * direction
         residual -= length * curved
         nearly = near(residual)
         before, size = size, dot(residual, nearly)
-        way = nearly + size / before * way
+        direction = nearly + size / before * direction
     return v

@@ -46,7 +46,6 @@ from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats
 from classmark.problems import Mistake
-from classmark.randomness import Seed, generator
 from classmark.solvers.cutting_planes import (
     TINY,
     Oracle,
@@ -57,10 +56,11 @@ from classmark.solvers.cutting_planes import (
 )
 from classmark.solvers.hinge import Solution, started
 from classmark.sparse import Rows
+from classmark.validation import Seed, generator
 
 
 class Scale(NamedTuple):
-    """What Δ, the score of a missed example and that of a found other count."""
+    """The weights of Δ, of a missed example's score and of a retrieved other's."""
 
     loss: float
     example: float
@@ -111,8 +111,8 @@ def oracle_of(
             raise Mistake(f"k: {k} given: give a number from 1 to {examples + others}")
         return _at(k, kind == "precision@k", examples, counted)
     if kind not in ORACLES:
-        known = ["one-class", "precision@k", "recall@k", *ORACLES]
-        raise Mistake(f"kind {kind!r} is not known: use {', '.join(known)}")
+        kinds = ["one-class", "precision@k", "recall@k", *ORACLES]
+        raise Mistake(f"kind {kind!r} is not known: use {', '.join(kinds)}")
     return ORACLES[kind](examples, others, counted)
 
 
@@ -128,7 +128,7 @@ def _separate(losses: Floats, counts: Floats) -> Oracle:
 
 
 def _apart(examples: int, others: int, losses: tuple[float, float], s: Scale) -> Oracle:
-    """Δ = the sum of what each missed example and each found other adds to it."""
+    """Δ = the sum of what each missed example and each retrieved other adds to it."""
     both = np.repeat(
         [s.loss * losses[0] / s.example, s.loss * losses[1] / s.other],
         [examples, others],
@@ -145,7 +145,7 @@ def _error(examples: int, others: int, scale: Scale) -> Oracle:
 
 
 def _at(k: int, precision: bool, examples: int, scale: Scale) -> Oracle:
-    """The k highest are found, with a start for others: Δ is linear in a."""
+    """The k highest are retrieved, with a start for others: Δ is linear in a."""
 
     def worst(scores: Floats) -> Plane:
         keys = np.concatenate(
@@ -155,20 +155,20 @@ def _at(k: int, precision: bool, examples: int, scale: Scale) -> Oracle:
             keys[examples:] += scale.loss / k
         else:
             keys[:examples] -= scale.loss / examples
-        rows_found = np.argpartition(-keys, k - 1)[:k]
-        found = np.zeros(len(scores), bool)
-        found[rows_found] = True
-        hits = int(found[:examples].sum())
+        best = np.argpartition(-keys, k - 1)[:k]
+        retrieved = np.zeros(len(scores), bool)
+        retrieved[best] = True
+        hits = int(retrieved[:examples].sum())
         loss = (k - hits) / k if precision else (examples - hits) / examples
-        return Plane(_coefficients(~found[:examples], found[examples:], scale),
+        return Plane(_coefficients(~retrieved[:examples], retrieved[examples:], scale),
                      scale.loss * loss)  # fmt: skip
 
     return worst
 
 
-def _coefficients(missed: Any, found: Any, scale: Scale) -> Floats:
+def _coefficients(missed: Any, retrieved: Any, scale: Scale) -> Floats:
     return np.concatenate(
-        [np.where(missed, scale.example, 0.0), np.where(found, -scale.other, 0.0)]
+        [np.where(missed, scale.example, 0.0), np.where(retrieved, -scale.other, 0.0)]
     )
 
 
@@ -176,27 +176,27 @@ def _precision_recall(examples: int, _: int, scale: Scale) -> Oracle:
     """Linear, and a sort of the few whose label depends on the table.
 
     An example under 0 is always missed, one over 1/l never; an other over 0 is always
-    found, one under what a first more would lower Δ by never (in units of Δ).
+    retrieved, one under what a first more would lower Δ by never (in units of Δ).
     """
     from classmark.solvers.kernels_cutting import product_loss, worst_table
 
     def worst(scores: Floats) -> Plane:
         p = scores[:examples] * (scale.example / scale.loss)
         u = scores[examples:] * (scale.other / scale.loss)
-        missed, found = p < 0.0, u > 0.0
+        missed, retrieved = p < 0.0, u > 0.0
         may_miss = np.flatnonzero(~missed & (p <= 1.0 / examples))
         may_miss = may_miss[np.argsort(p[may_miss])]
         a = examples - int(missed.sum()) - len(may_miss)
-        b = int(found.sum())
+        b = int(retrieved.sum())
         least = 1.0 / (examples + b) - 1.0 / (examples + b + 1)
-        may_find = np.flatnonzero(~found & (u > -examples * least))
+        may_find = np.flatnonzero(~retrieved & (u > -examples * least))
         may_find = may_find[np.argsort(-u[may_find])]
         n_miss, n_find = worst_table(p[may_miss], u[may_find], examples, a, b)
         missed[may_miss[:n_miss]] = True
-        found[may_find[:n_find]] = True
+        retrieved[may_find[:n_find]] = True
         a, b = a + len(may_miss) - n_miss, b + n_find
         loss = float(scale.loss * product_loss(float(a), float(b), examples))
-        return Plane(_coefficients(missed, found, scale), loss)
+        return Plane(_coefficients(missed, retrieved, scale), loss)
 
     return worst
 
@@ -251,7 +251,7 @@ def ascend_precision(
 
 
 class _Ascent:
-    """Where an ascent stands; ``fraction`` is the gap of fractional tables."""
+    """The state of an ascent; ``fraction`` is the gap of fractional tables."""
 
     def __init__(
         self, parts: Sequence[Rows], C: float, scale: Scale, duals: Any, random: Any
@@ -323,25 +323,30 @@ class _Ascent:
         """Passes until it is time to look at all; return the dual value's growth."""
         from classmark.solvers.kernels_cutting import climb_product
 
-        made, value, self.seed = climb_product(
-            self.parts[0], self.parts[1], self.scale, self.C, self.duals,
-            self.weights, self.squares, self.table, self.order, self.limits, tol,
-            self.value, self.seed, PASSES - self.passes,
+        problem = (*self.parts, self.scale, self.C)
+        state = (self.duals, self.weights, self.squares, self.table)
+        n_passes, value, self.seed = climb_product(
+            problem, state, self.order, self.limits, tol, self.value, self.seed,
+            PASSES - self.passes,
         )  # fmt: skip
-        self.passes += made
+        self.passes += n_passes
         return float(value - self.value)
 
     def solution(self) -> Solution:
-        """What has been found."""
+        """The present weights and duals, with objective and gap."""
         return Solution(self.weights, self.duals, self.objective, self.gap, self.passes)
 
     def finished(self, tol: float) -> Solution:
         """The rest by cutting planes, from the average plane that the duals are."""
         start = Plane(self.signs * self.duals / self.C, self.loss)
-        found = cutting_planes(self.X, self.oracle, self.C, tol=tol, start=start)
-        duals = np.clip(self.signs * found.coefficients, 0.0, self.boxes)
+        solution = cutting_planes(self.X, self.oracle, self.C, tol=tol, start=start)
+        duals = np.clip(self.signs * solution.coefficients, 0.0, self.boxes)
         return Solution(
-            found.weights, duals, found.objective, found.gap, self.passes + found.planes
+            solution.weights,
+            duals,
+            solution.objective,
+            solution.gap,
+            self.passes + solution.planes,
         )
 
 

@@ -13,6 +13,8 @@ import numpy as np
 from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.preferences.decompose import Groups
 from classmark.problems import Mistake
+from classmark.solvers.kernels_dual import Layered, Listed, Seen
+from classmark.solvers.kernels_groups import Duals
 from classmark.sparse import Rows
 
 if TYPE_CHECKING:
@@ -168,13 +170,10 @@ class ImplicitDual:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
         from classmark.solvers.kernels_dual import coefficients
 
-        out = np.zeros((self.n_documents, self.levels.width))
+        out, problem = np.zeros((self.n_documents, self.levels.width)), self.layered
         for pool in self.pools:
             for document in pool.documents:
-                coefficients(
-                    document, self.codes, self.levels.starts, self.levels.columns,
-                    self.slots, pool.label, pool.alpha, out[document],
-                )  # fmt: skip
+                coefficients(document, problem, self.duals(pool), out[document])
         return out
 
     def settle(self) -> None:
@@ -191,16 +190,30 @@ class ImplicitDual:
             ]:
                 done.result()
 
+    @property
+    def layered(self) -> Layered:
+        """The documents and what their slacks cost, as the kernels take them."""
+        return Layered(
+            self.codes,
+            self.rows.arrays,
+            *self.levels.arrays,
+            self.caps,
+            self.rest_caps,
+            self.absent,
+            self.widest,
+        )
+
+    def duals(self, pool: Pool) -> Duals:
+        """The duals of a pool, as the kernels take them."""
+        return Duals(self.slots, pool.label, pool.alpha, pool.used)
+
     def _rebuild(self, low: int, high: int) -> None:
         """Add to the weights of some labels what the duals stand for."""
         from classmark.solvers.kernels_dual import rebuild
 
         for pool in self.pools:
-            rebuild(
-                pool.documents, self.codes, self.rows.starts, self.rows.columns,
-                self.rows.values, self.levels.starts, self.levels.columns, self.slots,
-                pool.label, pool.alpha, self.W, low, high,
-            )  # fmt: skip
+            duals = self.duals(pool)
+            rebuild(pool.documents, self.layered, duals, self.W, low, high)
 
     def _pool(self, part: int, threads: int) -> Pool:
         documents = np.arange(part, self.n_documents, threads)
@@ -214,7 +227,7 @@ class ImplicitDual:
         )
 
     def _most(self) -> int:
-        """What the duals of one document can need."""
+        """The most room that the duals of one document can need."""
         k = self.levels.width
         return 2 * len(self.codes) * (1 + self.widest) * (k + k // 4)
 
@@ -265,15 +278,11 @@ class ImplicitDual:
     def _visit(self, pool: Pool, order: Sequence[int] | Any, *, learn: bool) -> None:
         from classmark.solvers.kernels_dual import implicit_pass
 
-        begin = 0
+        begin, problem, seen = 0, self.layered, Seen(self.naps, self.costs)
         while begin < len(order):
             begin = implicit_pass(
-                order, begin, self.codes, self.rows.starts, self.rows.columns,
-                self.rows.values, self.levels.starts, self.levels.columns,
-                self.levels.values, self.caps, self.rest_caps, self.W, self.slots,
-                pool.label, pool.alpha, pool.used, self.naps, self.costs, self.widest,
-                self.absent, learn,
-            )  # fmt: skip
+                order, begin, problem, self.W, self.duals(pool), seen, learn
+            )
             if begin < len(order):
                 self._make_room(pool)
 
@@ -341,8 +350,8 @@ class ExplicitDual:
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
         half, dual = self.center.values(self.W, self.total())
-        own = 0.5 * float(self.tau[0]) ** 2
-        return half + own, dual - own
+        penalty = 0.5 * float(self.tau[0]) ** 2
+        return half + penalty, dual - penalty
 
     def total(self) -> float:
         """Σα."""
@@ -371,11 +380,11 @@ class ExplicitDual:
     def _visit(self, order: Ints, *, learn: bool) -> float:
         from classmark.solvers.kernels_dual import explicit_pass
 
-        explicit_pass(
-            order, self.rows.starts, self.rows.columns, self.rows.values, self.squares,
-            self.group_starts, self.edge_starts, self.winners, self.losers, self.caps,
-            self.alpha, self.W, self.tau, self.costs, learn,
-        )  # fmt: skip
+        edges = (self.edge_starts, self.winners, self.losers)
+        groups = (self.squares, self.group_starts, *edges, self.caps)
+        problem = Listed(self.rows.arrays, *groups)
+        rest = (self.alpha, self.W, self.tau, self.costs)
+        explicit_pass(order, problem, *rest, learn)
         return float(self.costs.sum())
 
 
@@ -434,8 +443,8 @@ class CompositeDual:
         """½‖w − w₀‖², and the dual value."""
         total = self.implicit.total() + self.explicit.total()
         half, dual = self.implicit.center.values(self.W, total)
-        own = 0.5 * float(self.tau[0]) ** 2
-        return half + own, dual - own
+        penalty = 0.5 * float(self.tau[0]) ** 2
+        return half + penalty, dual - penalty
 
     def coefficients(self) -> Floats:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""

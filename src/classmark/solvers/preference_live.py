@@ -41,14 +41,14 @@ def turns(first: int, count: int, total: int) -> Ints:
 def visit_drawn(shelf: Shelf, listed: Listed, first: int, count: int) -> None:
     """Visit kept documents one after the other: layered ones, then those listed."""
     whole = bool(shelf.alive.all())
-    kept = np.empty(0, np.int64) if whole else np.flatnonzero(shelf.alive)
-    places = len(shelf) if whole else len(kept)
+    alive = np.empty(0, np.int64) if whole else np.flatnonzero(shelf.alive)
+    places = len(shelf) if whole else len(alive)
     drawn = turns(first, count, places + len(listed))
     ends = np.flatnonzero(drawn >= places)
     for begin, end in zip([0, *(ends + 1)], [*ends, len(drawn)], strict=True):
         run = drawn[begin:end]
         if len(run):
-            shelf.problem.visit(run if whole else kept[run])
+            shelf.problem.visit(run if whole else alive[run])
         if end < len(drawn):
             listed.visit(int(drawn[end]) - places)
 
@@ -68,8 +68,8 @@ def least_needed(
     drawn = np.unique(turns(SAMPLE * newest, SAMPLE, len(places) + len(handles)))
     sample = places[drawn[drawn < len(places)]]
     others = [handles[d] for d in drawn[drawn >= len(places)] - len(places)]
-    held = [float(listed.duals(handle).sum()) for handle in others]
-    least = int(np.argmin([*shelf.held(sample), *held]))
+    sums = [float(listed.duals(handle).sum()) for handle in others]
+    least = int(np.argmin([*shelf.dual_sums(sample), *sums]))
     if least >= len(sample):
         return others[least - len(sample)], -1
     return int(owner[sample[least]]), int(sample[least])
@@ -119,8 +119,8 @@ def torn_by(shelf: Shelf, label: int, into: int) -> Ints:
     parts.append(_displaced(shelf, label, into))
     if problem.caps[label] != problem.caps[into]:
         parts.append(mine)
-    found = np.unique(np.concatenate(parts).astype(np.int64))
-    return found[shelf.alive[found]]
+    places = np.unique(np.concatenate(parts).astype(np.int64))
+    return places[shelf.alive[places]]
 
 
 def _displaced(shelf: Shelf, label: int, into: int) -> Ints:
@@ -129,18 +129,20 @@ def _displaced(shelf: Shelf, label: int, into: int) -> Ints:
     losers = shelf.problem.pools[0].label[table.at]
     winners, height = levels.columns[table.slot], levels.values[table.slot]
     wrong = np.zeros(len(losers), bool)
-    for one, other in ((label, into), (into, label)):
-        now = _levels_of(shelf, one)[table.place]
-        wrong |= (losers == other) & (winners != one) & ((now < 0) | (now >= height))
+    for first, second in ((label, into), (into, label)):
+        now = _levels_of(shelf, first)[table.place]
+        wrong |= (losers == second) & (winners != first) & ((now < 0) | (now >= height))
     return table.place[wrong]
 
 
 def _levels_of(shelf: Shelf, label: int) -> Floats:
     """The label's level in each document."""
-    levels, found = shelf.problem.levels, np.zeros(len(shelf))
+    levels, by_document = shelf.problem.levels, np.zeros(len(shelf))
     at = np.flatnonzero(levels.columns == label)
-    found[np.searchsorted(levels.starts, at, side="right") - 1] = levels.values[at]
-    return found
+    by_document[np.searchsorted(levels.starts, at, side="right") - 1] = levels.values[
+        at
+    ]
+    return by_document
 
 
 def _overfull(shelf: Shelf, label: int, into: int) -> Ints:
@@ -149,22 +151,22 @@ def _overfull(shelf: Shelf, label: int, into: int) -> Ints:
     pool, starts = problem.pools[0], problem.levels.starts
     losers, winners = pool.label[table.at], problem.levels.columns[table.slot]
     apart = ~np.isin(winners, (label, into))
-    found = [np.empty(0, np.int64)]
+    places = [np.empty(0, np.int64)]
     for part, code in enumerate(problem.codes):
         if code not in (DIS, DME):
             continue
         group = table.slot if code == DIS else table.place
         most = int(group.max(initial=-1)) + 1
         sums = []
-        for one in (label, into):
-            own = apart & (table.part == part) & (losers == one)
-            duals = pool.alpha[table.at[own]].astype(float)
-            sums.append(np.bincount(group[own], duals, most))
+        for loser in (label, into):
+            mask = apart & (table.part == part) & (losers == loser)
+            duals = pool.alpha[table.at[mask]].astype(float)
+            sums.append(np.bincount(group[mask], duals, most))
         both = (sums[0] > 0) & (sums[1] > 0)
         full = np.flatnonzero(both & (sums[0] + sums[1] > problem.caps.min()))
         alone = code == DIS
-        found.append(np.searchsorted(starts, full, "right") - 1 if alone else full)
-    return np.concatenate(found)
+        places.append(np.searchsorted(starts, full, "right") - 1 if alone else full)
+    return np.concatenate(places)
 
 
 def join(shelf: Shelf, label: int, into: int) -> None:
@@ -230,8 +232,10 @@ class LiveDual:
         self.place = Growing(np.where(is_listed, -1, np.cumsum(~is_listed) - 1))
         if listed is not None:
             self.tau[0] = listed.tau[0]
-            found = zip(np.flatnonzero(is_listed), lessons_of(listed, C), strict=True)
-            for handle, (lesson, duals) in found:
+            documents = zip(
+                np.flatnonzero(is_listed), lessons_of(listed, C), strict=True
+            )
+            for handle, (lesson, duals) in documents:
                 self.listed.put(int(handle), lesson, layered.W, duals)
         self._resize(self.n_features, self.n_labels)
 
@@ -251,12 +255,12 @@ class LiveDual:
         return int(self.shelf.alive.sum()) + len(self.listed)
 
     def scores(self, columns: NDArray[np.uint32], values: Any) -> Array:
-        """Scores of one document, (labels,); words never seen say nothing."""
-        from classmark.scores.kernels import scores_of
+        """Scores of one document, (labels,); words never seen add nothing."""
+        from classmark.kernels import scores_of
 
-        known = columns < self.n_features
-        if not known.all():
-            columns, values = columns[known], values[known]
+        mask = columns < self.n_features
+        if not mask.all():
+            columns, values = columns[mask], values[mask]
         weights = self.shelf.problem.W
         out = np.empty(weights.shape[1], weights.dtype)
         scores_of(columns, values.astype(weights.dtype, copy=False), weights, out)
@@ -287,15 +291,17 @@ class LiveDual:
         self._remove(handle, place)
 
     def lesson(self, handle: int) -> Lesson:
-        """What a document that is kept has taught."""
+        """The lesson of a document that is kept."""
         if handle in self.listed:
             return self.listed.lesson(handle)
         return self.shelf.lesson(self._place_of(handle))
 
     def knows(self, handle: int) -> bool:
         """Whether a document is kept, and so can be forgotten or replaced."""
-        known = 0 <= handle < len(self.place)
-        return handle in self.listed or (known and bool(self.place.array[handle] >= 0))
+        in_range = 0 <= handle < len(self.place)
+        return handle in self.listed or (
+            in_range and bool(self.place.array[handle] >= 0)
+        )
 
     def revisit(self, count: int) -> int:
         """Visit kept documents again, spread evenly over all of them; return count."""
@@ -422,8 +428,8 @@ class LiveDual:
 
     def _let_go(self) -> None:
         """Stop keeping a document that is little needed."""
-        kept, newest = self.owner.array, len(self.place) - 1
-        handle, place = least_needed(self.shelf, self.listed, kept, newest)
+        owner, newest = self.owner.array, len(self.place) - 1
+        handle, place = least_needed(self.shelf, self.listed, owner, newest)
         if place < 0:
             self.listed.let_go(handle)
         else:

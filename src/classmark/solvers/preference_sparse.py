@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import logging
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from classmark.arrays import Array, Floats, Ints
 from classmark.problems import Mistake
-from classmark.randomness import Seed, generator
 from classmark.solvers.preference import squares
 from classmark.sparse import Rows
+from classmark.validation import Seed, byte_size, generator
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 
 LOG = logging.getLogger(__name__)
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 class Store:
@@ -49,41 +47,25 @@ class Store:
 
     @property
     def arrays(self) -> tuple[Array, ...]:
-        """What the kernels take."""
+        """The arrays, in the order the kernels take them."""
         return self.first, self.length, self.room, self.label, self.value, self.used
 
 
-def bytes_in(size: str | float) -> float:
-    """A size in bytes: a number, or a number with kB, MB, GB or TB.
-
-    >>> bytes_in("512MB")
-    512000000.0
-    """
-    found = re.fullmatch(r"([\d.]+)\s*([kmgt]?)b?", str(size).strip().lower())
-    try:
-        number = float(found[1]) if found else 0.0
-    except ValueError:
-        number = 0.0
-    if found is None or number <= 0.0:
-        raise Mistake(f"memory is {size!r}: give a size such as '512MB' or '2GB'")
-    return number * UNITS[found[2]]
-
-
 def fits(rows: Rows, n_labels: int, memory: str | float, *, sparse: bool) -> bool:
-    """Whether dense weights take no more than ``memory``; tell where they would.
+    """Whether dense weights take no more than ``memory``; log where they would.
 
     sparse : whether sparse weights can do the work; else that is a mistake.
     """
     size = rows.width * n_labels * rows.values.itemsize
-    if size <= bytes_in(memory):
+    if size <= byte_size(memory):
         return True
-    told = (
+    message = (
         f"{rows.width} features × {n_labels} labels need {size / 1e9:.3g} GB of "
         f"weights, more than memory={memory!r}"
     )
     if not sparse:
-        raise Mistake(f"{told}: use mapping='dom' without kernel, or allow more")
-    LOG.info("%s: they are kept sparse", told)
+        raise Mistake(f"{message}: use mapping='dom' without kernel, or allow more")
+    LOG.info("%s: they are kept sparse", message)
     return False
 
 
@@ -119,7 +101,7 @@ class SparseDual:
         self.n_documents = len(rows)
         nothing = csr_matrix(shape, dtype=kind)
         self.center = nothing if center is None else center
-        self.known = (
+        self.center_arrays = (
             self.center.indptr.astype(np.int64),
             self.center.indices.astype(np.uint32),
             self.center.data.astype(kind),
@@ -159,7 +141,7 @@ class SparseDual:
         from classmark.solvers.kernels_sparse import change_size
 
         square, dot = change_size(
-            self.store.arrays, self.shared, self.known, self.levels.width
+            self.store.arrays, self.shared, self.center_arrays, self.levels.width
         )
         total = float(self.alpha[: self.used[0]].sum())
         return 0.5 * square, total - dot - 0.5 * square
@@ -181,10 +163,10 @@ class SparseDual:
         counts = self.slots[:, 1]
         ends = np.cumsum(counts)
         group = np.repeat(np.arange(len(counts)), counts)
-        held = np.repeat(self.slots[:, 0] - ends + counts, counts) + np.arange(
+        entries = np.repeat(self.slots[:, 0] - ends + counts, counts) + np.arange(
             len(group)
         )
-        loser, dual = self.label[held].astype(np.int64), self.alpha[held]
+        loser, dual = self.label[entries].astype(np.int64), self.alpha[entries]
         single = loser < k
         ahead, fellow = _pairs(starts, owner, lengths, self.levels.values)
         others = k - np.bincount(ahead, minlength=len(counts))
@@ -194,9 +176,11 @@ class SparseDual:
         columns = np.concatenate([winner[group], loser[single], winner[fellow]])
         values = np.concatenate([dual, -dual[single], rest[ahead]])
         documents = np.concatenate([owner[group], owner[group][single], owner[ahead]])
-        found = csr_matrix((values, (documents, columns)), shape=(self.n_documents, k))
+        coefficients = csr_matrix(
+            (values, (documents, columns)), shape=(self.n_documents, k)
+        )
         shared = np.bincount(owner, -rest, self.n_documents).astype(np.float64)
-        return found, shared
+        return coefficients, shared
 
     def learned(self) -> tuple[csr_matrix, Floats]:
         """What the duals stand for: v, and u."""
@@ -229,7 +213,7 @@ class SparseDual:
                 order, begin,
                 (rows.starts, rows.columns, rows.values, self.squares, levels.width),
                 (levels.starts, levels.columns, levels.values, self.caps),
-                self.known, self.store.arrays, self.shared,
+                self.center_arrays, self.store.arrays, self.shared,
                 (self.slots, self.label, self.alpha, self.used), self.naps, self.costs,
                 draws, self.least, learn,
             )  # fmt: skip
@@ -250,5 +234,5 @@ def _pairs(
     first = np.repeat(np.arange(len(owner)), many)
     ends = np.cumsum(many)
     second = np.arange(len(first)) - np.repeat(ends - many - starts[owner], many)
-    kept = (levels[second] >= levels[first]) | (levels[second] < 0)
-    return first[kept], second[kept]
+    mask = (levels[second] >= levels[first]) | (levels[second] < 0)
+    return first[mask], second[mask]

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from classmark.arrays import Floats
-from classmark.losses.layers import Prices
-from classmark.losses.loglinear import LogLinearLoss
+from classmark.preferences.losses import LogLinearLoss, Prices
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows
@@ -172,18 +171,18 @@ class _Memory:
         return q
 
 
-def _searched(objective: Objective, here: Point, way: Floats) -> Point | None:
-    """Find a point on the way with enough fall and a flatter slope, by bisection.
+def _searched(objective: Objective, here: Point, direction: Floats) -> Point | None:
+    """Find a point in the direction with enough fall and a flatter slope, by bisection.
 
     These are Wolfe's conditions; None when rounding leaves no such point.
     """
-    slope = float(np.vdot(here.gradient, way))
+    slope = float(np.vdot(here.gradient, direction))
     low, high, length = 0.0, np.inf, 1.0
     for _ in range(TRIES):
-        there = objective.at(here.W + length * way)
+        there = objective.at(here.W + length * direction)
         if not there.objective <= here.objective + FALL * length * slope:
             high = length
-        elif np.vdot(there.gradient, way) < TURN * slope:
+        elif np.vdot(there.gradient, direction) < TURN * slope:
             low = length
         else:
             return there

@@ -51,14 +51,14 @@ def taxonomy_of(categories: Iterable[Category]) -> Taxonomy:
     ['q.bee']
     """
     listed = list(categories)
-    known: set[str] = set()
+    ids: set[str] = set()
     for category in listed:
-        if category.id in known:
+        if category.id in ids:
             raise Mistake(f"category {category.id!r} is there twice: keep one of them")
-        known.add(category.id)
+        ids.add(category.id)
     for category in listed:
         for parent in category.parents:
-            if parent not in known:
+            if parent not in ids:
                 raise Mistake(
                     f"category {category.id!r} names the parent {parent!r}, which is "
                     "not among the categories: add it or leave the parent empty"
@@ -69,8 +69,8 @@ def taxonomy_of(categories: Iterable[Category]) -> Taxonomy:
 
 def categories_of(taxonomy: Taxonomy) -> list[Category]:
     """Turn the nodes of a taxonomy into bare categories, their ids as text."""
-    found = []
+    categories = []
     for node in taxonomy.nodes:
         parents = tuple(str(parent) for parent in taxonomy.parents(node))
-        found.append(Category(str(node), parents=parents))
-    return found
+        categories.append(Category(str(node), parents=parents))
+    return categories

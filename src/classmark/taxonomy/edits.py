@@ -25,9 +25,9 @@ def prune(taxonomy: Taxonomy, inner: Iterable[Hashable]) -> Taxonomy:
     for node in gone:
         if taxonomy.is_leaf(node):
             raise Mistake(f"{node!r} is a leaf: use remove, prune takes inner nodes")
-    kept = _without(taxonomy, gone)
-    edges = [(up, node) for node in kept for up in _lifted(taxonomy, node, gone)]
-    return Taxonomy(edges, nodes=kept)
+    nodes = _without(taxonomy, gone)
+    edges = [(up, node) for node in nodes for up in _lifted(taxonomy, node, gone)]
+    return Taxonomy(edges, nodes=nodes)
 
 
 def collapse(taxonomy: Taxonomy, inner: Iterable[Hashable]) -> Taxonomy:
@@ -43,8 +43,8 @@ def collapse(taxonomy: Taxonomy, inner: Iterable[Hashable]) -> Taxonomy:
         taxonomy.number(node)
     closed = set(cut)
     edges = [edge for edge in taxonomy.edges if edge[0] not in closed]
-    kept = _reachable(edges, taxonomy.roots)
-    return _restricted(taxonomy, edges, kept)
+    nodes = _reachable(edges, taxonomy.roots)
+    return _restricted(taxonomy, edges, nodes)
 
 
 def move(taxonomy: Taxonomy, node: Hashable, under: Hashable | None) -> Taxonomy:
@@ -135,15 +135,15 @@ def _mapped(taxonomy: Taxonomy, old: Hashable, new: Hashable) -> Taxonomy:
 
 def _lifted(taxonomy: Taxonomy, node: Any, gone: set[Hashable]) -> list[Any]:
     """The nearest parents that stay, over any number of removed ones, in order."""
-    found: dict[Any, None] = {}
+    parents: dict[Any, None] = {}
     waiting = taxonomy.parents(node)[::-1]
     while waiting:
         parent = waiting.pop()
         if parent in gone:
             waiting.extend(taxonomy.parents(parent)[::-1])
         else:
-            found[parent] = None
-    return list(found)
+            parents[parent] = None
+    return list(parents)
 
 
 def _reachable(edges: list[tuple[Any, Any]], roots: list[Any]) -> set[Any]:
@@ -159,7 +159,7 @@ def _reachable(edges: list[tuple[Any, Any]], roots: list[Any]) -> set[Any]:
 
 
 def _restricted(
-    taxonomy: Taxonomy, edges: list[tuple[Any, Any]], kept: set[Any]
+    taxonomy: Taxonomy, edges: list[tuple[Any, Any]], nodes: set[Any]
 ) -> Taxonomy:
-    inside = [edge for edge in edges if edge[0] in kept and edge[1] in kept]
-    return Taxonomy(inside, nodes=[node for node in taxonomy.nodes if node in kept])
+    inside = [edge for edge in edges if edge[0] in nodes and edge[1] in nodes]
+    return Taxonomy(inside, nodes=[node for node in taxonomy.nodes if node in nodes])

@@ -40,8 +40,8 @@ class Lineage:
     @cached_property
     def jumps(self) -> Ints:
         """Ancestors 1, 2, 4, … steps up, shape (rounds, n); past a root: the root."""
-        own = np.arange(len(self), dtype=np.int64)
-        jump = np.where(self.parent < 0, own, self.parent)
+        numbers = np.arange(len(self), dtype=np.int64)
+        jump = np.where(self.parent < 0, numbers, self.parent)
         table = [jump]
         while not np.array_equal(table[-1], table[-1][table[-1]]):
             table.append(table[-1][table[-1]])
@@ -111,8 +111,8 @@ class Graph:
             u = self.number.setdefault(parent, len(self.number))
             pairs[u, self.number.setdefault(child, len(self.number))] = None
         self.nodes: list[Any] = list(self.number)
-        kept = np.array(list(pairs), np.int64).reshape(-1, 2)
-        self.upper, self.lower = kept[:, 0], kept[:, 1]
+        endpoints = np.array(list(pairs), np.int64).reshape(-1, 2)
+        self.upper, self.lower = endpoints[:, 0], endpoints[:, 1]
         self._child = self.lower[np.lexsort((self.lower, self.upper))]
         self._child_start = _starts(self.upper, len(self.nodes))
         self._above = self.upper[np.argsort(self.lower, kind="stable")]
@@ -424,16 +424,16 @@ class Taxonomy:
         return self._named(near[near != v])
 
     def path(self, node: Hashable) -> list[Any]:
-        """The way from the root to the node, along first parents.
+        """The path from the root to the node, along first parents.
 
         >>> Taxonomy([("all", "life"), ("life", "bees")]).path("bees")
         ['all', 'life', 'bees']
         """
-        way, v = [], self.number(node)
+        path, v = [], self.number(node)
         while v >= 0:
-            way.append(self._graph.nodes[v])
+            path.append(self._graph.nodes[v])
             v = int(self.lineage.parent[v])
-        return way[::-1]
+        return path[::-1]
 
     def ancestors(self, node: Hashable) -> list[Any]:
         """Every category above the node, over all parents, nearest first."""
@@ -445,12 +445,12 @@ class Taxonomy:
 
     def _reach(self, node: Hashable, step: Callable[[int], Ints]) -> list[Any]:
         ring = step(self.number(node)).tolist()
-        found: dict[int, None] = {}
+        reached: dict[int, None] = {}
         while ring:
-            found.update(dict.fromkeys(ring))
-            ring = [u for v in ring for u in step(v).tolist() if u not in found]
+            reached.update(dict.fromkeys(ring))
+            ring = [u for v in ring for u in step(v).tolist() if u not in reached]
             ring = list(dict.fromkeys(ring))
-        return self._named(found)
+        return self._named(reached)
 
     def lowest_common_ancestor(self, u: Hashable, v: Hashable) -> Any:
         """The deepest category on both paths, or None under different roots.
@@ -462,7 +462,7 @@ class Taxonomy:
         return self._graph.nodes[common] if common >= 0 else None
 
     def distance(self, u: Hashable, v: Hashable) -> int:
-        """Edges on the way from ``u`` to ``v`` in the tree."""
+        """Edges on the path from ``u`` to ``v`` in the tree."""
         return int(path_distances(self.lineage, self.number(u), self.number(v)))
 
     def with_dummy_leaves(self, inner: Iterable[Hashable] | None = None) -> Taxonomy:

@@ -21,12 +21,12 @@ from classmark.text.tokens import fold_accents, is_number, words
 
 @cache
 def _lists() -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
+    lists: dict[str, frozenset[str]] = {}
     source = files("classmark.text").joinpath("stopwords.csv")
     for row in csv.DictReader(source.read_text(encoding="utf-8").splitlines()):
-        listed = found.get(row["language"], frozenset())
-        found[row["language"]] = listed | set(row["words"].split())
-    return found
+        listed = lists.get(row["language"], frozenset())
+        lists[row["language"]] = listed | set(row["words"].split())
+    return lists
 
 
 def stop_words(language: str) -> frozenset[str]:
@@ -111,17 +111,17 @@ class Analyzer:
         settings: dict[str, Any] = {"stop": False, "stem": False}
         for stage in rest.split("|")[1:]:
             match = _STAGE.fullmatch(stage)
-            found = match and _setting(match[1], match[2], match[3])
-            if not found:
+            setting = match and _setting(match[1], match[2], match[3])
+            if not setting:
                 raise Mistake(
                     f"analyzer {description!r} has an unknown stage {stage!r}: "
                     f"the stages are, in this order, {_STAGES}"
                 )
-            if settings.get("language", found.get("language")) != found.get(
+            if settings.get("language", setting.get("language")) != setting.get(
                 "language", settings.get("language")
             ):
                 raise Mistake(f"analyzer {description!r} names two languages: use one")
-            settings |= found
+            settings |= setting
         analyzer = cls(**settings)
         if str(analyzer) != description:
             raise Mistake(
@@ -170,29 +170,29 @@ class Analyzer:
         >>> Analyzer().terms(["the", "books"])
         ['', 'book']
         """
-        kept = list(tokens)
+        terms = list(tokens)
         if self.min_length > 1:
-            kept = [token if len(token) >= self.min_length else "" for token in kept]
+            terms = [token if len(token) >= self.min_length else "" for token in terms]
         if self.digits != "keep":
             number = NUMBER if self.digits == "token" else ""
-            kept = [number if is_number(token) else token for token in kept]
+            terms = [number if is_number(token) else token for token in terms]
         if self.accents == "fold":
-            kept = [fold_accents(token) for token in kept]
+            terms = [fold_accents(token) for token in terms]
         if self._stopped:
             stopped = self._stopped
-            kept = ["" if token in stopped else token for token in kept]
+            terms = ["" if token in stopped else token for token in terms]
         if self.stem == "lemma":
-            return lemmas(kept, self.language)
+            return lemmas(terms, self.language)
         if self.stem:
-            return stems(kept, self.language, original=self.stem == "porter")
-        return kept
+            return stems(terms, self.language, original=self.stem == "porter")
+        return terms
 
     @property
     def dropped(self) -> list[str]:
         """The stop words: tokens known to have no term before any text is seen."""
         listed = sorted(self._stopped)
-        found = zip(listed, self.terms(listed), strict=True)
-        return [token for token, term in found if not term]
+        pairs = zip(listed, self.terms(listed), strict=True)
+        return [token for token, term in pairs if not term]
 
     @cached_property
     def _stopped(self) -> frozenset[str]:

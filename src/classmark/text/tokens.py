@@ -81,8 +81,8 @@ def kinds() -> NDArray[np.uint8]:
     table = np.zeros(17 * _PLANE, np.uint8)
     for plane in _PLANES_WITH_LETTERS:
         points = range(plane * _PLANE, (plane + 1) * _PLANE)
-        found = map(code.__getitem__, map(category, map(chr, points)))
-        table[points.start : points.stop] = np.fromiter(found, np.uint8, _PLANE)
+        codes = map(code.__getitem__, map(category, map(chr, points)))
+        table[points.start : points.stop] = np.fromiter(codes, np.uint8, _PLANE)
     for first, last in STANDING_ALONE:
         run = table[first : last + 1]
         run[run == WORD] = ALONE
@@ -107,18 +107,18 @@ def one_by_one(text: str) -> list[str]:
     >>> one_by_one("Déjà vu")
     ['déjà', 'vu']
     """
-    found: list[list[str]] = []
+    tokens: list[list[str]] = []
     last = SEPARATOR
     for character in fold(text):
         now = kind(character)
         if now == SEPARATOR:
             last = SEPARATOR
         elif last != SEPARATOR and (now == MARK or now == last == WORD):
-            found[-1].append(character)
+            tokens[-1].append(character)
         else:
-            found.append([character])
+            tokens.append([character])
             last = WORD if now == MARK else now
-    return ["".join(token) for token in found]
+    return ["".join(token) for token in tokens]
 
 
 def is_number(token: str) -> bool:

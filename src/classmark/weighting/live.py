@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Drift(NamedTuple):
-    """How far what was learned is from the weights in force.
+    """How far the learned statistics are from those in force.
 
     documents : how many were learned since the last re-weighting (less those forgotten)
     new_terms : share of the terms that came since, so have no statistics in force
@@ -174,12 +174,12 @@ class LiveVectorizer(Estimator):
             self._tally(restricted(counts, columns, cf - df + 1), -1)
             return
         counts = next(_counted([text], self.analyzer_, self.vocabulary_))
-        known = counts.width == self._filled and self._counter["documents"] > 0
+        is_learned = counts.width == self._filled and self._counter["documents"] > 0
         self._ready()
-        if known:
+        if is_learned:
             times = self._held["collection_frequency"][counts.columns]
-            known = bool((times >= counts.values).all())
-        if not known:
+            is_learned = bool((times >= counts.values).all())
+        if not is_learned:
             raise Mistake(
                 f"text {text[:40]!r} was not learned, or is forgotten already: "
                 "give a text as it was learned"
@@ -191,11 +191,11 @@ class LiveVectorizer(Estimator):
 
         They become those of ``Vectorizer.fit`` on the same texts, column order apart.
         """
-        known = self.statistics_
-        if not known.documents:
+        statistics = self.statistics_
+        if not statistics.documents:
             raise Mistake("nothing was learned: learn a text before re-weighting")
-        self._held["factor"][: self.n_features] = self._factors(known)
-        in_force = known.documents, known.postings, self.n_features
+        self._held["factor"][: self.n_features] = self._factors(statistics)
+        in_force = statistics.documents, statistics.postings, self.n_features
         self._counter.update(zip(_IN_FORCE, in_force, strict=True))
 
     def drift(self) -> Drift:
@@ -206,12 +206,12 @@ class LiveVectorizer(Estimator):
         >>> live.drift()
         Drift(documents=3, new_terms=1.0, shift=0.49...)
         """
-        known, width = self.statistics_, self.n_features
-        change = np.abs(self._factors(known) - self._held["factor"][:width])
+        statistics, width = self.statistics_, self.n_features
+        change = np.abs(self._factors(statistics) - self._held["factor"][:width])
         return Drift(
-            known.documents - self._counter["documents_in_force"],
+            statistics.documents - self._counter["documents_in_force"],
             (width - self._counter["terms_in_force"]) / max(width, 1),
-            float(known.collection_frequency @ change) / max(known.tokens, 1),
+            float(statistics.collection_frequency @ change) / max(statistics.tokens, 1),
         )
 
     def get_feature_names_out(self) -> NDArray[np.object_]:
@@ -220,11 +220,11 @@ class LiveVectorizer(Estimator):
         return np.array(list(self.vocabulary_.number), dtype=object)
 
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Return all that is known as arrays, and the settings, fit for JSON."""
+        """Return the terms and statistics as arrays, and the settings, fit for JSON."""
         width = self.n_features
-        held = {name: array[:width].copy() for name, array in self._held.items()}
+        arrays = {name: array[:width].copy() for name, array in self._held.items()}
         settings = self.get_params() | {"analyzer": str(self.analyzer_)}
-        return self.vocabulary_.to_arrays() | held, settings | self._counter
+        return self.vocabulary_.to_arrays() | arrays, settings | self._counter
 
     @classmethod
     def from_arrays(
@@ -237,7 +237,7 @@ class LiveVectorizer(Estimator):
         return live
 
     def _ready(self) -> None:
-        """Begin, where nothing is known yet; drop terms that were not learned."""
+        """Begin, if not fitted yet; drop terms that were not learned."""
         if not self.__sklearn_is_fitted__():
             self._begin(GrowingVocabulary(), {}, {})
         while len(self.vocabulary_) > self._filled:
@@ -246,7 +246,7 @@ class LiveVectorizer(Estimator):
     def _begin(
         self, vocabulary: GrowingVocabulary, arrays: Any, counters: Mapping[str, Any]
     ) -> None:
-        """Begin with what is known; what is not given is 0."""
+        """Begin with these terms and statistics; missing ones are 0."""
         require_weighting(self.weighting, self.norm, self.slope)
         self.analyzer_, self.vocabulary_ = analyzer_from(self.analyzer), vocabulary
         self._filled = len(vocabulary)
@@ -281,10 +281,12 @@ class LiveVectorizer(Estimator):
         for name, change in zip(_DRIFTING, more, strict=True):
             self._counter[name] += change
 
-    def _factors(self, known: Statistics) -> Floats:
+    def _factors(self, statistics: Statistics) -> Floats:
         """The factor of each term by these statistics, as ``Vectorizer`` has it."""
-        found = column_factor(known, self.weighting)
-        return np.ones(len(known.document_frequency)) if found is None else found
+        factors = column_factor(statistics, self.weighting)
+        return (
+            np.ones(len(statistics.document_frequency)) if factors is None else factors
+        )
 
     def _late_factor(self, n: Ints) -> Any:
         """The factor of terms that came with the n-th document."""
@@ -295,7 +297,7 @@ class LiveVectorizer(Estimator):
         return formulas.smooth_idf(1, n) if "idf" in self.weighting else 1.0
 
     def _weighted(self, counts: Rows) -> Rows:
-        """Weigh counts by what is in force."""
+        """Weigh counts by the statistics in force."""
         n, postings = (self._counter[name] for name in _IN_FORCE[:2])
         average, slope = postings / max(n, 1), self.slope if postings else 0.0
         tf, starts = counts.values.astype(np.float64), counts.starts
@@ -310,12 +312,12 @@ def _counted(
     texts: Iterable[str], analyzer: Analyzer, vocabulary: GrowingVocabulary
 ) -> Iterator[Rows]:
     """Count texts in blocks; a few short ones without compiled code."""
-    held = list(counting.checked(texts))
-    if held and sum(map(len, held)) >= counting.SMALL:
-        yield from counting.count_blocks(held, analyzer, vocabulary)
+    documents = list(counting.checked(texts))
+    if documents and sum(map(len, documents)) >= counting.SMALL:
+        yield from counting.count_blocks(documents, analyzer, vocabulary)
         return
     columns, values = [np.empty(0, np.uint32)], [np.empty(0, np.float32)]
-    for text in held:
+    for text in documents:
         counted = Counter(analyzer(text))
         numbers = vocabulary.numbers(list(counted))
         order = np.argsort(numbers)[np.count_nonzero(numbers < 0) :]

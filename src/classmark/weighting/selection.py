@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
 from classmark.corpus.counting import Statistics
-from classmark.judgments.labels import labels_from
+from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows, rows_from, take, transpose
@@ -92,7 +92,7 @@ def select_chi_squared(X: Any, Y: Any, keep: int) -> Ints:
 
 
 def frequent_terms(
-    known: Statistics,
+    statistics: Statistics,
     *,
     at_least: float = 1,
     at_most: float = np.inf,
@@ -103,14 +103,14 @@ def frequent_terms(
     ``max_features`` keeps those that occur most often in the collection; of two that
     occur as often, the alphabetically first.
     """
-    df = known.document_frequency
-    kept = np.flatnonzero((df >= at_least) & (df <= at_most))
+    df = statistics.document_frequency
+    selected = np.flatnonzero((df >= at_least) & (df <= at_most))
     if max_features is None:
-        return kept
+        return selected
     if max_features < 1:
         raise Mistake(f"max_features is {max_features}: give 1 or more, or None")
-    order = np.argsort(-known.collection_frequency[kept], kind="stable")
-    return np.sort(kept[order[:max_features]])
+    order = np.argsort(-statistics.collection_frequency[selected], kind="stable")
+    return np.sort(selected[order[:max_features]])
 
 
 def _rocchio(rows: Rows, total: Floats, members: NDArray[np.uint32]) -> Floats:

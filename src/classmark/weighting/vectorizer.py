@@ -80,10 +80,10 @@ def weigh(
 
 
 def require_weighting(weighting: str, norm: str | None, slope: float) -> None:
-    """Refuse settings that no formula knows."""
+    """Refuse settings for which there is no formula."""
     if weighting not in WEIGHTINGS:
-        known = ", ".join(map(repr, WEIGHTINGS))
-        raise Mistake(f"weighting is {weighting!r}: choose one of {known}")
+        choices = ", ".join(map(repr, WEIGHTINGS))
+        raise Mistake(f"weighting is {weighting!r}: choose one of {choices}")
     if norm not in NORMS:
         raise Mistake(f"norm is {norm!r}: choose 'l2' or None")
     if not 0.0 <= slope <= 1.0:
@@ -110,7 +110,7 @@ def local_weights(
     slope: float,
     average_unique: float,
 ) -> Floats:
-    """Weigh the counts of a block by what its documents alone tell."""
+    """Weigh the counts of a block by statistics of its documents alone."""
     if weighting == "pivoted":
         unique = np.diff(starts)
         total = _sums(tf, starts)
@@ -233,17 +233,17 @@ class Vectorizer(Estimator):
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return what was learned as arrays, and the settings, fit for JSON."""
         self._require_fitted()
-        known = self.statistics_
+        statistics = self.statistics_
         arrays: dict[str, Array] = {
             **self.vocabulary_.to_arrays(),
-            "document_frequency": known.document_frequency,
-            "collection_frequency": known.collection_frequency,
+            "document_frequency": statistics.document_frequency,
+            "collection_frequency": statistics.collection_frequency,
         }
         settings = self.get_params() | {
             "analyzer": str(self.analyzer_),
-            "documents": known.documents,
-            "tokens": known.tokens,
-            "postings": known.postings,
+            "documents": statistics.documents,
+            "tokens": statistics.tokens,
+            "postings": statistics.postings,
         }
         return arrays, settings
 
@@ -272,24 +272,26 @@ class Vectorizer(Estimator):
         analyzer = analyzer_from(self.analyzer)
         counted = count(texts, analyzer)
         counts, vocabulary = counted.rows, counted.vocabulary
-        known = counted.statistics
+        collection_statistics = counted.statistics
         if not len(counts):
             raise Mistake("texts is empty: give at least one document to fit")
-        kept = frequent_terms(
-            known,
+        selected = frequent_terms(
+            collection_statistics,
             at_least=_documents(self.min_df, len(counts), "min_df"),
             at_most=_documents(self.max_df, len(counts), "max_df"),
             max_features=self.max_features,
         )
-        if not len(kept):
+        if not len(selected):
             raise Mistake(
                 f"none of the {len(vocabulary)} terms of the texts is left: "
                 "lower min_df, raise max_df, or give other texts"
             )
-        if len(kept) < len(vocabulary):
-            counts = keep_columns(counts, kept)
-            vocabulary, known = vocabulary.take(kept.tolist()), statistics(counts)
-        self.analyzer_, self.vocabulary_, self.statistics_ = analyzer, vocabulary, known
+        if len(selected) < len(vocabulary):
+            counts = keep_columns(counts, selected)
+            vocabulary = vocabulary.take(selected.tolist())
+            collection_statistics = statistics(counts)
+        self.analyzer_, self.vocabulary_ = analyzer, vocabulary
+        self.statistics_ = collection_statistics
         return counts
 
     def _weighted(self, counts: Rows) -> Rows:
@@ -319,16 +321,17 @@ def matrix_of(rows: Rows) -> csr_matrix:
     return matrix
 
 
-def analyzer_from(given: Analyzer | str | None) -> Analyzer:
+def analyzer_from(analyzer: Analyzer | str | None) -> Analyzer:
     """Take an analyzer in any of its forms."""
-    if given is None:
+    if analyzer is None:
         return Analyzer()
-    if isinstance(given, str):
-        return Analyzer.parse(given)
-    if isinstance(given, Analyzer):
-        return given
+    if isinstance(analyzer, str):
+        return Analyzer.parse(analyzer)
+    if isinstance(analyzer, Analyzer):
+        return analyzer
     raise Mistake(
-        f"analyzer is {type(given).__name__}: give an Analyzer, a description or None"
+        f"analyzer is {type(analyzer).__name__}: give an Analyzer, a description or "
+        "None"
     )
 
 

@@ -11,7 +11,7 @@ from classmark.taxonomy.category import ACTIVE, Category, taxonomy_of
 from classmark.workbench.supervising import spoken_of, taught, teaches
 
 if TYPE_CHECKING:
-    from classmark.experiments.evaluate import LabelledTexts
+    from classmark.evaluation.evaluate import LabelledTexts
     from classmark.formats.records import Record
     from classmark.rankers.linear import LinearRanker
     from classmark.workbench.judged import Judged
@@ -58,7 +58,7 @@ def collected(
     categories: Sequence[Category] | None = None,
 ) -> LabelledTexts:
     """Texts and label numbers; every leaf is a category, and every label in use."""
-    from classmark.experiments.evaluate import LabelledTexts
+    from classmark.evaluation.evaluate import LabelledTexts
 
     known = project.store.categories() if categories is None else categories
     used = {name for record in records for name in spoken_of(record)}

@@ -13,10 +13,15 @@ import numpy as np
 
 from classmark.arrays import Ints
 from classmark.corpus.splits import folds
-from classmark.experiments.answers import FEW
-from classmark.experiments.answers import RARE as RECALL
-from classmark.experiments.evaluate import Evaluation, Split, evaluate_each
-from classmark.experiments.in_tree import in_tree, of_assigned
+from classmark.evaluation.evaluate import (
+    FEW,
+    Evaluation,
+    Split,
+    evaluate_each,
+    in_tree,
+    of_assigned,
+)
+from classmark.evaluation.evaluate import RARE as RECALL
 from classmark.measures import macro_t_test, micro_sign_test
 from classmark.problems import Mistake
 from classmark.rankers.text_ranker import LEARNERS
@@ -111,7 +116,7 @@ def _learner(project: Project, name: str) -> LearningSettings:
 def _measured(
     project: Project, what: str, said: dict[str, LearningSettings], n_folds: int | None
 ) -> Evaluated:
-    from classmark.experiments.figures import rank_curves
+    from classmark.evaluation.figures import rank_curves
 
     for settings in said.values():
         require(settings)
@@ -145,10 +150,10 @@ def _measured(
 
 def _draw_induced(project: Project, found: dict[str, Evaluation]) -> Path:
     """Draw how often categories are right and how often each strategy assigns them."""
-    from classmark.experiments.rare_report import induced_curves
+    from classmark.evaluation.figures import induced_curves
 
     first = next(iter(found.values()))
-    lines = {"true": _often(first.wanted)}
+    lines = {"true": _often(first.labels)}
     lines |= {name: _often(result.assigned) for name, result in found.items()}
     path = project.folder / "reports" / "rare.svg"
     title = "How often is a category right, and how often is it chosen?"
@@ -200,7 +205,7 @@ def _against(first: Evaluation, other: Evaluation) -> dict[str, Cell]:
     """Could the difference from the first be chance? By decisions, and by F1."""
     if other is first:
         return {"sign_p": None, "t_p": None}
-    sets = (other.wanted, other.assigned, first.assigned)
+    sets = (other.labels, other.assigned, first.assigned)
     several = len({label for lines in sets for own in lines for label in own}) > 1
     return {
         "sign_p": micro_sign_test(*sets).p_value,

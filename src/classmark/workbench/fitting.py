@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from classmark.judgments.labels import labels_from
 from classmark.machines.labels import fit_blocks, has_blocks
+from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.text_ranker import TextRanker, learner
-from classmark.solvers.preference_sparse import bytes_in
 from classmark.spreading import spreader
 from classmark.taxonomy.category import Category, taxonomy_of
+from classmark.validation import byte_size
 from classmark.workbench.models import TopDownTextRanker
 from classmark.workbench.settings import LearningSettings
 from classmark.workbench.strategies import (
@@ -27,7 +27,7 @@ from classmark.workbench.strategies import (
 )
 
 if TYPE_CHECKING:
-    from classmark.experiments.evaluate import LabelledTexts
+    from classmark.evaluation.evaluate import LabelledTexts
     from classmark.hierarchies.pruning import Policy
     from classmark.rankers.linear import LinearRanker
     from classmark.taxonomy.tree import Taxonomy
@@ -116,7 +116,7 @@ def fit(
 
 def _apart(ranker: LinearRanker, size: Size, learning: LearningSettings) -> bool:
     """Whether labels are learned in blocks: by machines, or for want of memory."""
-    large = size.flat > bytes_in(learning.memory)
+    large = size.flat > byte_size(learning.memory)
     return has_blocks(ranker) and (large or spreader() is not None)
 
 
@@ -187,10 +187,10 @@ def ranker_for(
 def _require_room(size: Size, learning: LearningSettings) -> None:
     """Refuse a weight for every category and feature that the memory does not hold."""
     need = size._replace(item=8).flat
-    if need > bytes_in(learning.memory):
+    if need > byte_size(learning.memory):
         raise Mistake(
             f"flat with the base {learning.base} takes {told(need)} of weights, and "
-            f"{told(bytes_in(learning.memory))} are given: allow more with --memory, "
+            f"{told(byte_size(learning.memory))} are given: allow more with --memory, "
             "or use --base svm or --strategy top-down"
         )
 
@@ -230,7 +230,7 @@ def new_vectorizer(
 
 def selected(X: Any, labels: Any, ranker: LinearRanker) -> LinearRanker:
     """The same ranker with the C that cross-validation prefers."""
-    from classmark.experiments.select import select_cost
+    from classmark.evaluation.evaluate import select_cost
     from classmark.rankers.preference import PreferenceRanker
 
     if not isinstance(ranker, PreferenceRanker):

@@ -15,19 +15,19 @@ from classmark.hierarchies.back_off import BackOff
 from classmark.hierarchies.by_label import TopDownRanker
 from classmark.hierarchies.rerank import Votes
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
-from classmark.judgments.labels import labels_from
 from classmark.machines.labels import fit_blocks, has_blocks
+from classmark.preferences.labels import labels_from
 from classmark.preferences.levels import is_graphs
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.rankers.calibration import ENOUGH, Calibrator, scored_apart, some_asked
+from classmark.rankers.calibration import ENOUGH, Calibrator, sample_tests, scored_apart
 from classmark.sparse import Rows, rows_from, take
 from classmark.spreading import spread
 from classmark.workbench.models import Beside, WayCalibrator, voted
 from classmark.workbench.views import Revoted
 
 if TYPE_CHECKING:
-    from classmark.experiments.evaluate import Split
+    from classmark.evaluation.evaluate import Split
     from classmark.rankers.preference import PreferenceRanker
     from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.fitting import Fitted, Task
@@ -153,7 +153,7 @@ def _held_out(
         parameters |= ranker.setting_._asdict()
     lessons = task.collection.lessons(ranker, which)
     taught = lessons if is_graphs(lessons) else wanted
-    parts = some_asked(list(folds(len(rows), 5, random_state=0)), wanted)
+    parts = sample_tests(list(folds(len(rows), 5, random_state=0)), wanted)
     shared = (type(ranker)(**parameters), rows, taught)
     return _held(parts, spread(scored_apart, parts, shared, "calibrating"), wanted)
 
@@ -167,7 +167,7 @@ def _down_the_tree(
     """
     known = np.flatnonzero(np.diff(labels.starts) > 0)
     parts = [(known[a], known[b]) for a, b in folds(len(known), 5, random_state=0)]
-    parts = some_asked(parts[: 1 if len(known) > MANY else 5], labels)
+    parts = sample_tests(parts[: 1 if len(known) > MANY else 5], labels)
     as_pruned = {"taxonomy": ranker.classifier_.taxonomy, "prune": None}
     scores = []
     for at, (train, asked) in enumerate(track(parts, "calibrating", len(parts))):
@@ -182,7 +182,7 @@ def _by_blocks(
     ranker: PreferenceRanker, rows: Rows, labels: Rows, working: Path
 ) -> Held:
     """The same, block of labels by block of labels, for one fold after the other."""
-    parts = some_asked(list(folds(len(rows), 5, random_state=0)), labels)
+    parts = sample_tests(list(folds(len(rows), 5, random_state=0)), labels)
     scores = []
     for at, (train, asked) in enumerate(track(parts, "calibrating", len(parts))):
         fresh = type(ranker)(**ranker.get_params(deep=False))

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.arrays import Floats
-from classmark.judgments.clicks import STRATEGIES, click_preferences
 from classmark.ltr.propensity import CLIP, fit_click_model, propensity_weights
+from classmark.preferences.clicks import STRATEGIES, click_preferences
 from classmark.problems import Mistake
 from classmark.workbench.changes import as_json
 from classmark.workbench.log import now

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 from classmark.corpus.documents import Document
 from classmark.formats import read_records
 from classmark.formats.records import Record
-from classmark.index.build import Setup, bytes_of, entries
+from classmark.index.build import Setup, entries
 from classmark.index.index import Index, fill_index
 from classmark.index.segment import Segment
 from classmark.index.sharding import build_segments, require_shards
 from classmark.index.snapshot import PARTS, Snapshot
 from classmark.links.graph import anchors
 from classmark.machines.files import (
-    Given,
     Partition,
+    Paths,
     files_of,
     is_one,
     is_remote,
@@ -31,6 +31,7 @@ from classmark.machines.files import (
 from classmark.problems import Mistake
 from classmark.storage import Generations
 from classmark.text.analyzer import Analyzer
+from classmark.validation import byte_size
 from classmark.workbench.settings import FILE as SETTINGS_FILE
 from classmark.workbench.views import Cell, Table
 
@@ -43,7 +44,7 @@ OF_PROJECTS = ("index", "indexed", "live", "models", "rankers", "reports")
 
 
 def index_file(  # noqa: PLR0913 (what a command is asked)
-    path: Given,
+    path: Paths,
     to: Path,
     memory: str = MEMORY,
     *,
@@ -68,7 +69,7 @@ def index_file(  # noqa: PLR0913 (what a command is asked)
     if to.exists() and (not to.is_dir() or _holds_something_else(to)):
         raise Mistake(f"{to} is there and is no index: choose another folder")
     require_writable(to)
-    setup = Setup(Analyzer(), None, positions, bytes_of(memory))
+    setup = Setup(Analyzer(), None, positions, byte_size(memory))
     if machines is None:
         snapshot = _fill(path, format_, to, setup, shards)
     else:
@@ -86,7 +87,7 @@ def index_file(  # noqa: PLR0913 (what a command is asked)
     return Table(f"Index of {_shown(path)} in {to}", [row])
 
 
-def read_given(path: Given, format_: str | None) -> Iterator[Record]:
+def read_given(path: Paths, format_: str | None) -> Iterator[Record]:
     """Yield the records of a file or folder; or of several, one after the other."""
     if is_one(path, format_):
         return read_records(str(path), format_)
@@ -100,7 +101,7 @@ def read_source(partition: Partition, said: Mapping[str, str]) -> Iterator[Recor
 
 
 def _fill(
-    path: Given, format_: str | None, to: Path, setup: Setup, shards: int | None
+    path: Paths, format_: str | None, to: Path, setup: Setup, shards: int | None
 ) -> Snapshot:
     """Index here, and where links say something, once more with that."""
     links: list[tuple[str, str]] = []
@@ -125,11 +126,11 @@ def _fill(
     return fill_index(to, setup, fill)
 
 
-def _shown(given: Given) -> str:
+def _shown(given: Paths) -> str:
     return str(given) if isinstance(given, str | Path) else ", ".join(map(str, given))
 
 
-def _write_source(to: Path, given: Given, format_: str | None) -> None:
+def _write_source(to: Path, given: Paths, format_: str | None) -> None:
     several = [given] if isinstance(given, str | Path) else list(given)
     named = [str(p) if is_remote(str(p)) else str(Path(p).resolve()) for p in several]
     source = {"path": named[0] if len(named) == 1 else named, "format": format_}

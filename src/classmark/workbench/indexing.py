@@ -17,7 +17,7 @@ import numpy as np
 
 from classmark.arrays import Array
 from classmark.corpus.documents import Document
-from classmark.index.build import Setup, bytes_of, entries
+from classmark.index.build import Setup, entries
 from classmark.index.index import Index, fill_index
 from classmark.index.sharding import build_segments, require_shards
 from classmark.index.snapshot import Snapshot, open_snapshot
@@ -25,6 +25,7 @@ from classmark.links.graph import anchors
 from classmark.problems import Mistake
 from classmark.storage import Generations, open_folder, save
 from classmark.text.analyzer import Analyzer
+from classmark.validation import byte_size
 from classmark.workbench.index_folders import ANCHOR, MEMORY, merge_index, with_anchor
 from classmark.workbench.project import whoami
 from classmark.workbench.stored_documents import Digests, build_on, digest_of
@@ -59,7 +60,7 @@ class Wanted:
     def setup(self, memory: str) -> Setup:
         """Return how such an index is built."""
         analyzer = Analyzer.parse(self.analyzer)
-        return Setup(analyzer, self.fields, self.positions, bytes_of(memory))
+        return Setup(analyzer, self.fields, self.positions, byte_size(memory))
 
 
 def index_project(

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from classmark.experiments.ranker_learning import Preferred
-from classmark.experiments.retrieving import JudgedQueries, judged_queries
+from classmark.evaluation.retrieval import JudgedQueries, judged_queries
+from classmark.ltr.training import Preferred
 from classmark.problems import Mistake
 from classmark.workbench.impressions import (
     estimated_propensities,

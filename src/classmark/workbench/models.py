@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from classmark.arrays import Array, Floats
-from classmark.judgments.labels import labels_from
+from classmark.preferences.labels import labels_from
 from classmark.rankers.calibration import Calibrator
 from classmark.rankers.text_ranker import LEARNERS, Suggestion, TextRanker
 from classmark.storage import (

@@ -66,7 +66,7 @@ def ranker_number(name: str) -> int:
 
 def list_rankers(project: Project) -> Table:
     """List all rankers, with what they reached on held-out queries."""
-    from classmark.experiments.ranker_training import MEASURES
+    from classmark.ltr.training import MEASURES
 
     current = shelf(project).current()
     rows: list[dict[str, Cell]] = []

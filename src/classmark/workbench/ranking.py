@@ -9,30 +9,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.experiments.candidates import CANDIDATES, candidates_of
-from classmark.experiments.ranker_learners import Learner, learner_of
-from classmark.experiments.ranker_learning import (
+from classmark.evaluation.retrieval import JudgedQueries, Run, run_queries
+from classmark.formats.letor import write_letor
+from classmark.ltr.reranker import Reranker
+from classmark.ltr.training import (
     BEST,
-    Learned,
-    Rivals,
-    Wish,
-    is_linear,
-    learn,
-    prepare,
-)
-from classmark.experiments.ranker_training import (
+    CANDIDATES,
     MEASURES,
     SURE,
     Compared,
+    Learned,
+    Learner,
     Parting,
+    Rivals,
+    TrainingOptions,
+    candidates_of,
     compare,
     gather,
+    is_linear,
+    learn,
+    learner_of,
     part_queries,
+    prepare,
     tune_models,
 )
-from classmark.experiments.retrieving import JudgedQueries, Run, run_queries
-from classmark.formats.letor import write_letor
-from classmark.ltr.reranker import Reranker
 from classmark.measures import parse
 from classmark.problems import Mistake
 from classmark.workbench.indexing import open_project_index
@@ -106,7 +106,7 @@ def train_ranker(
         prepared,
         learner,
         served_by(project, index),
-        Wish(wish.measure, judged.preferences),
+        TrainingOptions(wish.measure, judged.preferences),
     )
     facts = _facts(judged, learned, parting, wish)
     number = keep_ranker(project, _reranker(index, learned, wish.learner, facts))
@@ -181,7 +181,7 @@ def _run(index: Index, held: JudgedQueries, ranker: Reranker, links: Any) -> Run
 def _reranker(
     index: Index, learned: Learned, learner: str, facts: Mapping[str, Any]
 ) -> Reranker:
-    ranker, found = learned.ranker, learned.found
+    ranker, found = learned.ranker, learned.candidates
     linear = is_linear(learned)
     recipe = found.recipe
     return Reranker(
@@ -214,7 +214,7 @@ def _facts(
         "measure": name,
         "seed": parting.seed,
         "taught": len(parting.taught),
-        "held": len(parting.held),
+        "held": len(parting.held_out),
         "queries taught": [judged.texts[query] for query in parting.taught],
         "means": {
             order: {key: float(each.mean()) for key, each in values.items()}

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from classmark.arrays import Floats
-from classmark.experiments.ranker_learners import learner_of
-from classmark.experiments.ranker_training import MEASURES, Compared, part_queries
-from classmark.experiments.ranker_training import tested as chances_against
 from classmark.formats.letor import read_letor
 from classmark.ltr import normalise_per_query, select_over_queries
 from classmark.ltr.judged import order_measured
+from classmark.ltr.training import MEASURES, Compared, learner_of, part_queries
+from classmark.ltr.training import tested as chances_against
 from classmark.measures import parse
 from classmark.workbench.ranking import Training, compared_table
 from classmark.workbench.views import Table
@@ -51,7 +50,7 @@ def learn_file(path: Path, wish: Training) -> Table:
         LEARNED: order_measured(ranker.decision_function(held[0]), *held[1:], names),
         BEST: order_measured(sign * held[0][:, column], *held[1:], names),
     }
-    compared = Compared(parting.held, values, chances_against(values))
+    compared = Compared(parting.held_out, values, chances_against(values))
     way = "rising" if sign > 0 else "falling"
     notes = [
         f"{BEST}: {column + 1}, {way}",

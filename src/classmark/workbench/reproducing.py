@@ -1,12 +1,17 @@
-"""Compute a published result again, and keep what came out."""
+"""Compute a published result again, and write down what came out.
+
+The programs that do so stand beside ``src`` in the source repository.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from classmark.experiments.reproduce import reproduce
 from classmark.problems import Mistake
 from classmark.workbench.views import Table
 
@@ -33,7 +38,7 @@ def reproduce_result(
     target = REPORTS / f"{name}.json" if facts is None else facts
     if target.suffix != ".json":
         raise Mistake(f"--json {target}: give a file whose name ends in .json")
-    found = reproduce(name, data)
+    found = reproductions().reproduce(name, data)
     plot = target.with_suffix(".svg")
     target.parent.mkdir(parents=True, exist_ok=True)
     kept = {"name": name, "title": found.title, "note": found.note} | dict(found.facts)
@@ -42,3 +47,19 @@ def reproduce_result(
     found.draw(plot)
     table = Table(found.title, found.rows, found.note)
     return Reproduced(table, found.claims, target, plot)
+
+
+def reproductions() -> Any:
+    """Import the programs that compute published results again."""
+    checkout = Path(__file__).parents[3]
+    if str(checkout) not in sys.path and (checkout / "reproductions").is_dir():
+        sys.path.append(str(checkout))
+    try:
+        return import_module("reproductions")
+    except ModuleNotFoundError as problem:
+        if problem.name != "reproductions":
+            raise
+        raise Mistake(
+            "reproductions are in the source repository, not in the package: clone it "
+            "and run make reproduce NAME=… there"
+        ) from problem

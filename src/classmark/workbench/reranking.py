@@ -83,7 +83,7 @@ def rerank(
     if not hits:
         return [], {}
     weights = {
-        term: max(each.get(term, 0.0) for each in asked.wanted.values())
+        term: max(each.get(term, 0.0) for each in asked.term_weights.values())
         for term in asked.terms()
     }
     numbers = np.array([hit.number for hit in hits], np.int64)

@@ -9,12 +9,12 @@ import numpy as np
 
 from classmark.examples.screening import Progress, Rule
 from classmark.problems import Mistake
-from classmark.randomness import generator
+from classmark.validation import generator
 from classmark.workbench.vectors import collection_of
 from classmark.workbench.views import Cell, Evaluated, Table
 
 if TYPE_CHECKING:
-    from classmark.experiments.screening import Simulated
+    from classmark.evaluation.screening import Simulated
     from classmark.workbench.project import Project
     from classmark.workbench.screening import Status
 
@@ -69,7 +69,7 @@ def advice(progress: Progress) -> str:
 
 def draw_status(status: Status, folder: Path) -> Path:
     """Draw the recall by the estimate against the documents read."""
-    from classmark.experiments.screening import draw_curves
+    from classmark.evaluation.screening import draw_curves
     from classmark.measures import recall_curve
 
     progress, flags = status.progress, status.reading.relevant
@@ -92,7 +92,7 @@ def try_out(
     project: Project, category: str, rule: Rule, runs: int = 5, seed: int = 0
 ) -> Evaluated:
     """Screen for a category whose documents are known, each time from one of them."""
-    from classmark.experiments.screening import draw_curves, simulate
+    from classmark.evaluation.screening import draw_curves, simulate
     from classmark.measures import recall_curve
 
     if runs < 1:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.problems import Mistake
-from classmark.solvers.preference_sparse import bytes_in
+from classmark.validation import byte_size
 
 if TYPE_CHECKING:
     from classmark.taxonomy.tree import Taxonomy
@@ -95,7 +95,7 @@ def require(learning: LearningSettings) -> None:
     if learning.policy not in CHOOSERS:
         known = ", ".join(CHOOSERS)
         raise Mistake(f"policy {learning.policy!r} is not known: use {known}")
-    bytes_in(learning.memory)
+    byte_size(learning.memory)
     if learning.learner != LEARNER and learning.strategy in (FLAT, *DESCENDING):
         raise Mistake(
             f"strategy {learning.strategy} goes with the learner {LEARNER}, not with "
@@ -118,7 +118,7 @@ def _picked(
             f"strategy {wanted} needs a tree of categories, and there is none: bring "
             "one in with classmark taxonomy import FILE, or use --strategy flat"
         )
-    given = bytes_in(learning.memory)
+    given = byte_size(learning.memory)
     need = f"{told(size.flat)} for flat weights, {told(given)} given"
     tree = "" if ratio is None else f"; complexity ratio {ratio:.3g} (tree to flat)"
     if wanted != "auto":

@@ -8,23 +8,22 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from classmark.experiments.figures import learning_curves, learning_panel
-from classmark.experiments.running import RunningRocchio
-from classmark.experiments.stream import Follower, Replay
+from classmark.evaluation.figures import learning_curves, learning_panel
+from classmark.evaluation.stream import Follower, Replay, RunningRocchio
 from classmark.figures import require_svg
 from classmark.formats import read_records
-from classmark.judgments.labels import labels_from
+from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.randomness import generator
 from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker
 from classmark.sparse import Rows, rows_from
+from classmark.validation import generator
 from classmark.weighting.live import LiveVectorizer
 from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
-    from classmark.experiments.stream import OnlineRanker
+    from classmark.evaluation.stream import OnlineRanker
 
 LEARNERS = ("plm", "mmp", "perceptron", "rocchio")
 ORDERS = ("file", "random")

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from classmark.preferences.edges import amended
-from classmark.preferences.graph import Edge, PreferenceGraph
+from classmark.preferences.graph import Edge, PreferenceGraph, amended
 from classmark.problems import Mistake
 from classmark.workbench.judged import Judged
 

@@ -119,7 +119,7 @@ def _plotted(
 
     Nothing is drawn where there is no second rank.
     """
-    from classmark.experiments.figures import power_laws
+    from classmark.evaluation.figures import power_laws
 
     places = places_of(tree, y)
     shape = shape_of(places, rows_from(X))

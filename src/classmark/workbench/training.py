@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from classmark.problems import Mistake
-from classmark.solvers.preference_sparse import bytes_in
 from classmark.spreading import spread_by
 from classmark.taxonomy.category import taxonomy_of
+from classmark.validation import byte_size
 from classmark.workbench.collecting import collected, to_learn_from
 from classmark.workbench.fitting import fit, new_ranker, new_vectorizer, task_of
 from classmark.workbench.held_out import learn_beside
@@ -159,7 +159,7 @@ def _why_later(strategy: Strategy, settings: LearningSettings) -> str:
         return f"{name} learns from all documents at once"
     return (
         f"the weights take {told(strategy.size.flat)}, more than the "
-        f"{told(bytes_in(settings.memory))} given: allow more with --memory"
+        f"{told(byte_size(settings.memory))} given: allow more with --memory"
     )
 
 

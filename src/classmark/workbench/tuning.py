@@ -9,13 +9,15 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from classmark.experiments.figures import sweep_curve
-from classmark.experiments.retrieving import JudgedQueries, indexed, judged_queries
-from classmark.experiments.tuning import (
+from classmark.evaluation.figures import sweep_curve
+from classmark.evaluation.retrieval import (
     Grid,
+    JudgedQueries,
     Trial,
     best_of,
     grid_of,
+    indexed,
+    judged_queries,
     settings_of,
     sweep,
 )

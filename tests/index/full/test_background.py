@@ -23,6 +23,8 @@ class Gate:
 
     def __call__(self, parts, folder, **options):
         merge_segments(parts, folder, **options)
+        if "watch" not in options:  # merged by a commit, not in the background
+            return
         self.reached.set()
         while not self.open.wait(0.005):
             options["watch"]()

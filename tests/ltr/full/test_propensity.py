@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from classmark.experiments.click_users import User
 from classmark.ltr.propensity import (
     fit_click_model,
     propensity_weights,
     swap_propensities,
 )
 from classmark.problems import Mistake
+from reproductions.click_model import User
 
 PLACES = 8
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from classmark.experiments.select import GRID
+from classmark.evaluation.evaluate import GRID
 from classmark.problems import DamagedFolder, Mistake
 from classmark.rankers.text_ranker import LEARNERS
 from classmark.workbench.evaluating import evaluate_project

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from classmark.solvers.preference_sparse import bytes_in
+from classmark.validation import byte_size
 from classmark.workbench.learner import Learner, Overtaken, base_of
 from classmark.workbench.learning import open_learner
 from classmark.workbench.models import with_votes
@@ -79,7 +79,7 @@ class Service:
             "SELECT count(*) FROM judgments WHERE document IS NOT NULL"
         ).fetchone()
         weights = TERMS * (acts + 1) * len(learner.labels) * ITEM
-        memory = bytes_in(self.project.settings.learning.memory)
+        memory = byte_size(self.project.settings.learning.memory)
         return bool(acts > MANY or weights > memory)
 
     def show(self) -> None:

@@ -1,0 +1,9 @@
+"""``python -m reproductions NAME``: the command ``classmark reproduce NAME``."""
+
+import sys
+
+from classmark.cli.main import main
+
+if __name__ == "__main__":
+    sys.argv[1:1] = ["reproduce"]
+    main()

@@ -1,0 +1,1 @@
+"""How good is a ranker: on held-out documents, along a stream, on judged queries?"""

@@ -1,0 +1,240 @@
+"""Judged queries over an index: run them under a model, measure, tune parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from classmark.arrays import Floats
+from classmark.index.feedback import Feedback, TopDocuments
+from classmark.index.models import resolve
+from classmark.index.plans import Choice
+from classmark.measures import parse, retrieval_per_query
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.validation import Seed, generator
+
+if TYPE_CHECKING:
+    from classmark.datasets.dataset import Dataset
+    from classmark.index.index import Index
+    from classmark.index.search import Hit, Searcher
+
+
+DEPTH = 1000
+Run = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedQueries:
+    """Queries as analysed terms, and the grades of documents for them.
+
+    queries : query → terms, repeats counting;  qrels : query → document → grade.
+    """
+
+    name: str
+    searcher: Searcher
+    queries: Mapping[str, Sequence[str]]
+    qrels: Mapping[str, Mapping[str, float]]
+
+    def only(self, ids: Sequence[str]) -> JudgedQueries:
+        """Keep some of the queries."""
+        return replace(
+            self,
+            queries={id_: self.queries[id_] for id_ in ids},
+            qrels={id_: self.qrels[id_] for id_ in ids},
+        )
+
+    def halves(self, seed: Seed = 0) -> tuple[JudgedQueries, JudgedQueries]:
+        """Part the queries in two by chance: one half to tune on, one to report."""
+        ids = np.array(list(self.queries))
+        order = generator(seed).permutation(len(ids))
+        half = len(ids) // 2
+        tuned, reported = sorted(order[:half]), sorted(order[half:])
+        return self.only(ids[tuned].tolist()), self.only(ids[reported].tolist())
+
+
+def judged_queries(
+    index: Index,
+    queries: Mapping[str, str],
+    qrels: Mapping[str, Mapping[str, float]],
+    name: str = "queries",
+) -> JudgedQueries:
+    """Analyse queries as the index's documents were; those without judgments go."""
+    terms = {id_: index.terms(text) for id_, text in queries.items() if qrels.get(id_)}
+    if not terms:
+        raise Mistake(
+            f"{name}: none of {len(queries)} queries has a judgment (those of "
+            f"{len(qrels)} queries are there): give queries and judgments with the "
+            "same ids"
+        )
+    return JudgedQueries(
+        name, index.searcher, terms, {id_: qrels[id_] for id_ in terms}
+    )
+
+
+@contextmanager
+def indexed(
+    dataset: Dataset, opening: Callable[[Path], Index] | None = None
+) -> Iterator[JudgedQueries]:
+    """Index a collection, each document as one text, for as long as it is needed.
+
+    opening : what opens the index that was made, if not ``Index.open``.
+    """
+    from classmark.index.index import Index
+
+    if not dataset.queries or not dataset.qrels:
+        raise Mistake(f"{dataset.name} has no judged queries: choose another data set")
+    with TemporaryDirectory() as folder:
+        documents = ((document.id, document.text) for document in dataset.documents)
+        path = Path(folder) / "index"
+        Index.build(path, documents).close()
+        with (opening or Index.open)(path) as index:
+            yield judged_queries(index, dataset.queries, dataset.qrels, dataset.name)
+
+
+def run_queries(
+    judged: JudgedQueries,
+    choice: Choice,
+    k: int = DEPTH,
+    *,
+    feedback: Feedback | None = None,
+) -> Run:
+    """Answer every query: query → document → score, best first."""
+    searcher, (model, parameters) = judged.searcher, choice
+    queries: list[Sequence[str] | Mapping[str, float]] = list(judged.queries.values())
+    if feedback is not None:
+        hits = _answers(searcher, queries, choice, feedback.documents)
+        counts = [_counted(terms) for terms in judged.queries.values()]
+        first = [_top_documents(best, model) for best in hits]
+        queries = list(searcher.lengthen(counts, first, feedback))
+    answers = _answers(searcher, queries, (model, parameters), k)
+    return {
+        id_: {hit.id: hit.score for hit in best}
+        for id_, best in zip(judged.queries, answers, strict=True)
+    }
+
+
+def measure(judged: JudgedQueries, run: Run, names: Sequence[str]) -> dict[str, Floats]:
+    """Return each measure's value for each query, in the queries' order."""
+    values = retrieval_per_query(run, judged.qrels, names)
+    return {
+        name: np.array([values[name][id_] for id_ in judged.queries]) for name in names
+    }
+
+
+def _answers(
+    searcher: Searcher,
+    queries: Sequence[Sequence[str] | Mapping[str, float]],
+    choice: Choice,
+    k: int,
+) -> list[list[Hit]]:
+    model, parameters = choice
+    if len(searcher.fields) == 1:
+        return searcher.search_many(queries, k, model, **parameters)
+    return [
+        searcher.search(terms, k, model, fields=None, prior=None, **parameters)
+        for terms in queries
+    ]
+
+
+def _counted(terms: Sequence[str]) -> dict[str, float]:
+    counts: dict[str, float] = {}
+    for term in terms:
+        counts[term] = counts.get(term, 0.0) + 1.0
+    return counts
+
+
+def _top_documents(best: Sequence[Hit], model: str) -> TopDocuments:
+    items = np.array([hit.number for hit in best], np.int64)
+    return TopDocuments(items, np.array([hit.score for hit in best]), model)
+
+
+MOST = 2000
+_NAMED = re.compile(r"(\w+)=(.+)")
+
+Grid = Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One setting of the parameters, and the mean of the measure under it."""
+
+    parameters: dict[str, float]
+    value: float
+
+
+def grid_of(parameters: Sequence[str]) -> dict[str, list[float]]:
+    """Read ``name=first:last:step`` or ``name=value,value,…``, one each.
+
+    >>> grid_of(["b=0:1:0.25", "k1=0.9,1.2"])
+    {'b': [0.0, 0.25, 0.5, 0.75, 1.0], 'k1': [0.9, 1.2]}
+    """
+    grid: dict[str, list[float]] = {}
+    for text in parameters:
+        match = _NAMED.fullmatch(text.strip())
+        if match is None or match[1] in grid:
+            raise Mistake(
+                f"parameter {text!r}: give each once, as name=first:last:step or "
+                "name=value,value"
+            )
+        grid[match[1]] = _values(text, match[2])
+    return grid
+
+
+def _values(text: str, values: str) -> list[float]:
+    cells = values.split(":") if ":" in values else values.split(",")
+    try:
+        numbers = [float(cell) for cell in cells]
+    except ValueError as problem:
+        raise Mistake(f"parameter {text!r}: {problem}: give numbers") from problem
+    if ":" not in values:
+        return numbers
+    if len(numbers) != 3 or not numbers[2] > 0 or not numbers[1] >= numbers[0]:
+        raise Mistake(f"parameter {text!r}: give first:last:step, with a step above 0")
+    first, last, step = numbers
+    steps = int((last - first) / step + 1e-9)
+    if steps > MOST:
+        raise Mistake(f"parameter {text!r} has over {MOST} values: give a larger step")
+    return [round(first + step * at, 12) for at in range(steps + 1)]
+
+
+def settings_of(grid: Grid) -> list[dict[str, float]]:
+    """Return every setting of a grid."""
+    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+
+def sweep(
+    judged: JudgedQueries,
+    model: str,
+    settings: Sequence[dict[str, float]],
+    name: str = "map",
+    *,
+    fixed: Mapping[str, float | str] | None = None,
+    feedback: Feedback | None = None,
+) -> list[Trial]:
+    """Answer all queries under every setting of the model's parameters.
+
+    settings : which are tried;  name : the measure;  fixed : parameters that stay.
+    """
+    parse(name)
+    stay = dict(fixed or {})
+    for setting in settings:
+        resolve(model, stay | setting)
+    trials = []
+    for setting in track(settings, f"tuning {model}", len(settings)):
+        run = run_queries(judged, (model, stay | setting), feedback=feedback)
+        trials.append(Trial(setting, float(measure(judged, run, [name])[name].mean())))
+    return trials
+
+
+def best_of(trials: Sequence[Trial]) -> Trial:
+    """Return the trial with the largest value, the first of equals."""
+    return max(trials, key=lambda trial: trial.value)

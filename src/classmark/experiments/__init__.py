@@ -1,1 +1,0 @@
-"""Which ranker is how good on what?"""

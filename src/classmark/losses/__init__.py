@@ -1,1 +1,0 @@
-"""What does a violated group of preferences cost?"""

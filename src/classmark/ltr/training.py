@@ -1,0 +1,531 @@
+"""From judged queries or clicks to a ranker, and how it compares with single models.
+
+A first stage answers each query; its first ``depth`` documents are the candidates that
+a ranker puts in a new order, the rest follow as they were.
+
+Queries are parted once, by chance. On the training part the parameters of every
+retrieval model are tuned, C is chosen by cross-validation over queries, and the ranker
+learns; the held-out part compares it with the best single model and with what is in
+service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from classmark.arrays import Floats
+from classmark.corpus.splits import folds, train_test
+from classmark.evaluation.retrieval import (
+    DEPTH,
+    Grid,
+    JudgedQueries,
+    Run,
+    best_of,
+    measure,
+    run_queries,
+    settings_of,
+    sweep,
+)
+from classmark.formats.letor import JudgedRows
+from classmark.index.feedback import feedback_from
+from classmark.index.models import MODELS
+from classmark.index.plans import Choice
+from classmark.ltr.features import FEEDBACK, Longer, PairFeatures, Recipe, minmax, tally
+from classmark.measures import parse, randomisation_test
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.sparse import rows_from
+
+CANDIDATES = 100
+Scorer = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """The answers to one query: ids, best first, and of the candidates the features.
+
+    raw : shape (candidates, features);  rows : the same, scaled to 0 … 1 within the
+    query;  grades : shape (candidates,), 0 where nobody judged.
+    """
+
+    ids: tuple[str, ...]
+    raw: Floats
+    rows: Floats
+    grades: Floats
+
+    @property
+    def teaches(self) -> bool:
+        """Whether any candidate is to stand above another."""
+        return len(self.grades) > 0 and bool(np.ptp(self.grades) > 0)
+
+    def only(self, columns: Sequence[int]) -> Block:
+        """Keep some of the features."""
+        return replace(self, raw=self.raw[:, columns], rows=self.rows[:, columns])
+
+    def ordered(self, scores: Floats) -> dict[str, float]:
+        """Return the answers by these scores of the candidates, as a run has them."""
+        order = np.argsort(-scores, kind="stable")
+        ids = [self.ids[at] for at in order.tolist()] + list(self.ids[len(scores) :])
+        return {id_: -float(rank) for rank, id_ in enumerate(ids, 1)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """The candidates of each query, which a ranker learns from and is judged by.
+
+    names : of the features, which ``recipe`` made.
+    """
+
+    names: tuple[str, ...]
+    recipe: Recipe
+    blocks: Mapping[str, Block]
+
+    def stacked(self, queries: Sequence[str]) -> tuple[Floats, Floats, list[str]]:
+        """Return X, grades and query ids of the queries that teach something."""
+        teaching = [query for query in queries if self.blocks[query].teaches]
+        if not teaching:
+            raise Mistake(
+                "no query has candidates of two grades: judge documents among its "
+                f"first {CANDIDATES} answers, some relevant and some not"
+            )
+        blocks = [self.blocks[query] for query in teaching]
+        sizes = [len(block.grades) for block in blocks]
+        return (
+            np.vstack([block.rows for block in blocks]),
+            np.concatenate([block.grades for block in blocks]),
+            [query for query, n in zip(teaching, sizes, strict=True) for _ in range(n)],
+        )
+
+    def run(self, queries: Sequence[str], scorer: Scorer | Any) -> Run:
+        """Order the candidates of each query by a scorer, or a fitted ranker."""
+        score = getattr(scorer, "decision_function", scorer)
+        run = {}
+        for query in queries:
+            block = self.blocks[query]
+            none = np.empty(0)
+            scores = np.asarray(score(block.rows)) if len(block.rows) else none
+            run[query] = block.ordered(scores)
+        return run
+
+    def judged_rows(self) -> JudgedRows:
+        """Return all candidates, as a LETOR file has them; features are not scaled."""
+        pairs = [
+            (query, id_)
+            for query, block in self.blocks.items()
+            for id_ in block.ids[: len(block.grades)]
+        ]
+        if not pairs:
+            raise Mistake("no query has an answer: nothing to write")
+        return JudgedRows(
+            rows_from(np.vstack([block.raw for block in self.blocks.values()])),
+            np.concatenate([block.grades for block in self.blocks.values()]),
+            tuple(query for query, _ in pairs),
+            tuple(id_ for _, id_ in pairs),
+        )
+
+
+def candidates_of(
+    judged: JudgedQueries,
+    features: PairFeatures,
+    first: Choice,
+    depth: int = CANDIDATES,
+) -> Candidates:
+    """Answer the queries by the first stage, and make the candidates' features."""
+    model, parameters = first
+    blocks = {}
+    for query, terms in track(judged.queries.items(), "features", len(judged.queries)):
+        hits = judged.searcher.search(
+            terms, max(DEPTH, depth), model, fields=None, prior=None, **parameters
+        )
+        ids = tuple(hit.id for hit in hits)
+        items = np.array([hit.number for hit in hits[:depth]], np.int64)
+        raw = features.of(tally(terms), items)
+        judgments = judged.qrels.get(query, {})
+        grades = np.array([judgments.get(id_, 0.0) for id_ in ids[:depth]], np.float64)
+        blocks[query] = Block(ids, raw, minmax(raw), grades)
+    return Candidates(features.names, features.recipe, blocks)
+
+
+PRICES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+LARGER = (1e-2, 1e-1, 1.0, 10.0, 100.0)
+NAMES = ("ranking-svm", "rsvm-ir", "pointwise", "listnet", "logistic", "lambdamart")
+
+
+@dataclass(frozen=True, slots=True)
+class Learner:
+    """How to make a learner at a price C, and which prices to try."""
+
+    name: str
+    make: Callable[[float], Any]
+    prices: tuple[float, ...] = PRICES
+
+
+def learner_of(name: str) -> Learner:
+    """Return the learner of a name.
+
+    Prices are small where a query costs the sum over its pairs, of which there are
+    hundreds; trees have no price.
+    """
+    from classmark import ltr
+
+    if name not in NAMES:
+        raise Mistake(f"learner {name!r} is not known: use {', '.join(NAMES)}")
+    if name == "lambdamart":
+        return Learner(name, lambda _: ltr.LambdaMART(), (1.0,))
+    if name == "rsvm-ir":
+        return Learner(name, lambda C: ltr.RankingSVM(C=C, weighting="ir"), LARGER)
+    kind = {
+        "ranking-svm": ltr.RankingSVM,
+        "pointwise": ltr.PointwiseSVM,
+        "listnet": ltr.ListNet,
+        "logistic": ltr.PairwiseLogistic,
+    }[name]
+    prices = LARGER if name == "listnet" else PRICES
+    return Learner(name, lambda C: kind(C=C), prices)
+
+
+MEASURES = ("ndcg@10", "map", "mrr")
+LEAST, SURE = 5, 0.05
+_OKAPI = {"k1": (0.8, 1.2, 2.0, 4.0), "b": (0.3, 0.6, 0.75)}
+_MASSES = (20, 100, 200, 500, 2000)
+_SPREADS = (0.1, 0.5, 1, 4)
+GRIDS: dict[str, Grid] = {
+    **dict.fromkeys(("bm25", "robertson", "atire", "bm25+", "bm25l"), _OKAPI),
+    **{model: {"mu": _MASSES} for model in ("dirichlet", "kl")},
+    **{model: {"c": _SPREADS} for model in ("pl2", "inl2", "lgd", "spl")},
+    "bim": {"p": (0.3, 0.5, 0.7)},
+    "jm": {"lambda": (0.1, 0.3, 0.6, 0.8)},
+}
+MANY: Grid = {"documents": (3, 10, 20), "terms": (20, 100)}
+
+Make = Callable[[float], Any]
+Fit = Callable[[Sequence[str], float], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """The queries to train on and those held out, and the seed of the split."""
+
+    taught: tuple[str, ...]
+    held_out: tuple[str, ...]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """Every model's parameters, as tuned, and the best model among them.
+
+    feedback : likewise, of each model that is tried with feedback, the best first.
+    """
+
+    models: Mapping[str, Mapping[str, float]]
+    best: str
+    value: float
+    feedback: tuple[Longer, ...] = ()
+
+    @property
+    def choice(self) -> Choice:
+        """The best model with its parameters."""
+        return self.best, self.models[self.best]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Measures of several orders on the held-out queries, and tests against each.
+
+    values : order → measure → value of each query, the learned order first;  chances :
+    rival → measure → the two-sided chance that the learned order differs so much from
+    it by accident [Smucker07].
+    """
+
+    queries: tuple[str, ...]
+    values: Mapping[str, Mapping[str, Floats]]
+    chances: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def is_better(self, rival: str, name: str) -> bool:
+        """Whether the learned order is surely better than another."""
+        learned = next(iter(self.values))
+        ahead = self.mean(learned, name) > self.mean(rival, name)
+        return ahead and self.chances[rival][name] < SURE
+
+    def mean(self, order: str, name: str) -> float:
+        """The mean of a measure over the queries."""
+        return float(self.values[order][name].mean())
+
+
+def part_queries(queries: Sequence[str], share: float = 0.5, seed: int = 0) -> Parting:
+    """Part queries by chance: ``share`` of them teach, the others are held out."""
+    if len(queries) < LEAST:
+        raise Mistake(
+            f"{len(queries)} judged queries: a ranker needs at least {LEAST}, some to "
+            "learn from and some to be judged by"
+        )
+    ids = list(queries)
+    if not 0 < share < 1 or round(share * len(ids)) < 2:
+        raise Mistake(
+            f"share is {share}: give one below 1 that leaves at least two of "
+            f"{len(ids)} queries to learn from"
+        )
+    taught, held_out = train_test(len(ids), 1.0 - share, seed)
+    return Parting(
+        tuple(ids[at] for at in taught), tuple(ids[at] for at in held_out), seed
+    )
+
+
+def tune_models(
+    judged: JudgedQueries, name: str = MEASURES[0], grids: Mapping[str, Grid] = GRIDS
+) -> Tuned:
+    """Choose every model's parameters on some queries, and the best model."""
+    models: dict[str, Mapping[str, float]] = {}
+    values: dict[str, float] = {}
+    for model in track(list(MODELS), "tuning models", len(MODELS)):
+        best = best_of(sweep(judged, model, settings_of(grids.get(model, {})), name))
+        models[model], values[model] = best.parameters, best.value
+    best_model = max(values, key=values.__getitem__)
+    longer = tune_feedback(judged, models, name)
+    return Tuned(models, best_model, values[best_model], longer)
+
+
+def tune_feedback(
+    judged: JudgedQueries, models: Mapping[str, Mapping[str, float]], name: str
+) -> tuple[Longer, ...]:
+    """Choose the feedback's parameters for each model that is tried with it."""
+    chosen: list[tuple[float, Longer]] = []
+    for model, kind in track(FEEDBACK, "tuning feedback", len(FEEDBACK)):
+        tried = []
+        for setting in settings_of(MANY):
+            counts = {key: int(value) for key, value in setting.items()}
+            feedback = feedback_from(kind, counts)
+            settings = [dict(models[model])]
+            (trial,) = sweep(judged, model, settings, name, feedback=feedback)
+            tried.append((trial.value, (model, kind, counts)))
+        chosen.append(max(tried, key=lambda entry: entry[0]))
+    chosen.sort(key=lambda entry: -entry[0])
+    return tuple(longer for _, longer in chosen)
+
+
+def gather(
+    judged: JudgedQueries,
+    tuned: Tuned,
+    *,
+    pagerank: Floats | None = None,
+    depth: int = CANDIDATES,
+) -> Candidates:
+    """Make the features of all queries' candidates, the models being tuned."""
+    recipe = Recipe(tuned.models, tuned.feedback, pagerank is not None)
+    features = PairFeatures(judged.searcher, recipe, pagerank=pagerank)
+    return candidates_of(judged, features, tuned.choice, depth)
+
+
+def choose_price(
+    judged: JudgedQueries,
+    candidates: Candidates,
+    fit: Fit,
+    prices: Sequence[float],
+    name: str = MEASURES[0],
+) -> tuple[float, dict[float, float]]:
+    """Choose C by cross-validation: no query is both learned from and judged by.
+
+    fit : learns from some queries at a price.  Returns the best, the smallest of
+    equals, and the mean of the measure at each.
+    """
+    parse(name)
+    ids = list(judged.queries)
+    if len(prices) == 1:
+        return prices[0], {}
+    values = {price: np.zeros(len(ids)) for price in sorted(prices)}
+    parts = list(folds(len(ids), min(5, len(ids)), random_state=0))
+    for taught, test in track(parts, "choosing C", len(parts)):
+        test_ids = [ids[at] for at in test]
+        for price, row in values.items():
+            ranker = fit([ids[at] for at in taught], price)
+            part = judged.only(test_ids)
+            row[test] = measure(part, candidates.run(test_ids, ranker), [name])[name]
+    means = {price: float(row.mean()) for price, row in values.items()}
+    return max(means, key=means.__getitem__), means
+
+
+def fit_judged(candidates: Candidates, make: Make) -> Fit:
+    """Return how to learn from the grades of some queries at a price."""
+
+    def fit(queries: Sequence[str], price: float) -> Any:
+        X, grades, qid = candidates.stacked(queries)
+        return make(price).fit(X, grades, qid)
+
+    return fit
+
+
+def compare(
+    judged: JudgedQueries, runs: Mapping[str, Run], names: Sequence[str] = MEASURES
+) -> Compared:
+    """Measure orders on held-out queries; test the first against each other one."""
+    values = {order: measure(judged, run, names) for order, run in runs.items()}
+    return Compared(tuple(judged.queries), values, tested(values))
+
+
+def tested(values: Mapping[str, Mapping[str, Floats]]) -> dict[str, dict[str, float]]:
+    """Test the first order against each other one: rival → measure → chance."""
+    (_, learned), *rivals = values.items()
+    return {
+        rival: {name: _chance(learned[name], each) for name, each in theirs.items()}
+        for rival, theirs in rivals
+    }
+
+
+def _chance(learned: Floats, other: Floats) -> float:
+    if np.array_equal(learned, other):
+        return 1.0
+    return float(randomisation_test(learned, other, seed=0).p_value)
+
+
+LEARNED, BEST = "learned", "best single model"
+Rivals = Callable[[JudgedQueries], Mapping[str, Run]]
+
+
+class Preferred(NamedTuple):
+    """One document over another, by their ids, and how much that counts."""
+
+    winner: str
+    loser: str
+    weight: float = 1.0
+
+
+class Prepared(NamedTuple):
+    """The models as tuned, and every query's candidates with their features."""
+
+    tuned: Tuned
+    candidates: Candidates
+
+
+class TrainingOptions(NamedTuple):
+    """Options of the training.
+
+    name : the measure that chooses C;  preferences : query → preferences between its
+    documents by clicks, to learn from in place of grades, or None.
+    """
+
+    name: str = MEASURES[0]
+    preferences: Mapping[str, Sequence[Preferred]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A fitted ranker, its training data, and how it did on the held-out queries.
+
+    means : the measure at each price tried, by cross-validation over queries.
+    """
+
+    ranker: Any
+    candidates: Candidates
+    tuned: Tuned
+    price: float
+    means: Mapping[float, float]
+    compared: Compared
+
+    def importance(self, queries: Sequence[str]) -> dict[str, float]:
+        """|weight| times the spread of each feature within queries, largest first.
+
+        Of trees, the gain of the splits at each feature. Shares of the sum.
+        """
+        rows = [self.candidates.blocks[query].rows for query in queries]
+        spread = np.vstack([each - each.mean(axis=0) for each in rows if len(each)])
+        sizes = _sizes(self.ranker) * (spread.std(axis=0) if is_linear(self) else 1.0)
+        shares = sizes / max(float(sizes.sum()), 1e-300)
+        order = np.argsort(-shares, kind="stable").tolist()
+        return {self.candidates.names[at]: float(shares[at]) for at in order}
+
+
+def is_linear(learned: Learned) -> bool:
+    """Whether the ranker is a weighted sum of features."""
+    return hasattr(learned.ranker, "coef_")
+
+
+def _sizes(ranker: Any) -> Floats:
+    if hasattr(ranker, "coef_"):
+        return np.abs(np.asarray(ranker.coef_, np.float64).ravel())
+    gains = ranker.booster_.feature_importance("gain")
+    return np.asarray(gains, np.float64)
+
+
+def prepare(
+    judged: JudgedQueries,
+    parting: Parting,
+    name: str = MEASURES[0],
+    pagerank: Floats | None = None,
+) -> Prepared:
+    """Tune the models on the taught queries, and make the features of all queries."""
+    tuned = tune_models(judged.only(parting.taught), name)
+    return Prepared(tuned, gather(judged, tuned, pagerank=pagerank))
+
+
+def learn(
+    judged: JudgedQueries,
+    parting: Parting,
+    prepared: Prepared,
+    learner: Learner,
+    rivals: Rivals,
+    options: TrainingOptions | None = None,
+) -> Learned:
+    """Choose C and learn on the taught queries; compare on the held-out ones.
+
+    rivals : other orders of the held-out queries, by name.
+    """
+    tuned, candidates = prepared
+    name, preferences = options or TrainingOptions()
+    taught, held_out = judged.only(parting.taught), judged.only(parting.held_out)
+    if preferences is None:
+        fit = fit_judged(candidates, learner.make)
+    else:
+        fit = fit_preferred(candidates, learner, preferences)
+    price, means = choose_price(taught, candidates, fit, learner.prices, name)
+    ranker = fit(parting.taught, price)
+    runs = {
+        LEARNED: candidates.run(parting.held_out, ranker),
+        BEST: run_queries(held_out, tuned.choice),
+        **rivals(held_out),
+    }
+    names = tuple(dict.fromkeys((*MEASURES, name)))
+    return Learned(
+        ranker, candidates, tuned, price, means, compare(held_out, runs, names)
+    )
+
+
+def fit_preferred(
+    candidates: Candidates,
+    learner: Learner,
+    preferences: Mapping[str, Sequence[Preferred]],
+) -> Fit:
+    """Return how to learn from the preferences of some queries at a price.
+
+    Documents that the first stage does not find among its candidates say nothing.
+    """
+
+    def fit(queries: Sequence[str], price: float) -> Any:
+        rows, pairs, weights, base = [], [], list[float](), 0
+        for query in queries:
+            block = candidates.blocks[query]
+            place = {id_: at for at, id_ in enumerate(block.ids[: len(block.grades)])}
+            for winner, loser, weight in preferences.get(query, ()):
+                if winner in place and loser in place:
+                    pairs.append((base + place[winner], base + place[loser]))
+                    weights.append(weight)
+            rows.append(block.rows)
+            base += len(block.rows)
+        if not pairs:
+            raise Mistake(
+                "no click prefers one candidate to another: log more searches "
+                "(classmark search --log) and what is opened (classmark click)"
+            )
+        winners, losers = np.array(pairs, np.int64).T
+        ranker = learner.make(price)
+        if not hasattr(ranker, "fit_preferences"):
+            raise Mistake(f"{learner.name} learns from grades only: use ranking-svm")
+        return ranker.fit_preferences(
+            np.vstack(rows), winners, losers, weights=np.array(weights)
+        )
+
+    return fit

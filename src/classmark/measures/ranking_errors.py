@@ -1,0 +1,149 @@
+"""What an order costs against preferences: edges and groups that it violates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from classmark.arrays import Floats, Ints
+from classmark.measures import categories as measured
+from classmark.preferences.decompose import Decomposition, decompose
+from classmark.preferences.graph import PreferenceGraph
+from classmark.problems import Mistake
+from classmark.ranking import numbers
+from classmark.sparse import Rows
+
+
+def ranking_error(
+    scores: ArrayLike, graph: PreferenceGraph, decomposition: Decomposition
+) -> float:
+    """Return the share of the graph's groups that the scores violate, in [0, 1].
+
+    err = (1/s) · #{k : f(init e) ≤ f(term e) for some edge e of group k}; a tie
+    violates; a graph without edges has none [DekelManningSinger03]. Layered graphs are
+    measured layer by layer, without listing their edges.
+
+    scores : shape (n_labels,);  decomposition : "zero-one", "disagreement",
+    "domination", "dominated", or a function from a graph to groups of its edges.
+
+    >>> graph = PreferenceGraph.multilabel(4, [0, 1])
+    >>> ranking_error([4.0, 2.0, 3.0, 1.0], graph, "domination")
+    0.5
+    >>> ranking_error([4.0, 2.0, 3.0, 1.0], graph, "disagreement")
+    0.25
+    """
+    f = numbers(scores)
+    if f.shape != (graph.n_labels,):
+        raise Mistake(
+            f"scores has shape {f.shape}, the graph {graph.n_labels} labels: give the "
+            "scores of one document, one for each label"
+        )
+    if graph.levels is None or callable(decomposition) or decomposition not in _LAYERED:
+        return measured.ranking_error(f, decompose(graph, decomposition))
+    compared = graph.levels >= 0
+    f, levels = f[compared], graph.levels[compared]
+    return _LAYERED[decomposition](f, levels) if len(f) else 0.0
+
+
+def _zero_one(f: Floats, levels: Ints) -> float:
+    return float(_domination(f, levels) > 0)
+
+
+def _domination(f: Floats, levels: Ints) -> float:
+    """Compare each label with the best of those below it."""
+    steps, level = np.unique(levels, return_inverse=True)
+    best = np.full(len(steps), -np.inf)
+    np.maximum.at(best, level, f)
+    below = np.maximum.accumulate(best)[level[level > 0] - 1]
+    return float((f[level > 0] <= below).mean()) if len(below) else 0.0
+
+
+def _dominated(f: Floats, levels: Ints) -> float:
+    return _domination(-f, -levels)
+
+
+def _disagreement(f: Floats, levels: Ints) -> float:
+    """Count, for each level, the scores below it that are no smaller."""
+    wrong = edges = 0
+    lower = np.empty(0)
+    for step in np.unique(levels):
+        level_scores = f[levels == step]
+        wrong += int((len(lower) - np.searchsorted(lower, level_scores)).sum())
+        edges += len(lower) * len(level_scores)
+        lower = np.sort(np.concatenate([lower, level_scores]))
+    return wrong / edges if edges else 0.0
+
+
+_LAYERED = {
+    "zero-one": _zero_one,
+    "disagreement": _disagreement,
+    "domination": _domination,
+    "dominated": _dominated,
+}
+
+
+def violated_groups(scores: Floats, levels: Rows, mapping: str) -> Floats:
+    """Per document, the groups of the mapping with an unsatisfied preference.
+
+    scores : (n, labels), for "svm" with the thresholds taken off;  levels : Rows of
+    levels 1, 2, … as :func:`classmark.preferences.levels.levels_from` gives them
+    [AiolliSebastianiSperduti08]. Ties are violations.
+
+    >>> from classmark.preferences.levels import levels_from
+    >>> violated_groups(np.array([[1.0, 2.0, 0.0]]), levels_from([[0, 2]]), "dom")
+    array([2.])
+    """
+    place = levels.to_scipy().toarray()
+    if mapping == "svm":
+        wrong = np.where(place > 0, scores <= 0, scores >= 0)
+        return np.asarray(wrong.sum(axis=1), dtype=np.float64)
+    if mapping not in _PARTS:
+        raise Mistake(
+            f"mapping {mapping!r} has no count of its own: use {list(_PARTS)}"
+        )
+    total = np.zeros(len(scores))
+    for part in _PARTS[mapping]:
+        total += part(scores, place)
+    return total
+
+
+def _dominating(scores: Floats, place: Floats) -> Floats:
+    """Labels that are not above all labels of lower levels."""
+    wrong = np.zeros(len(scores))
+    for level in _levels(place):
+        best_below = np.where(place < level, scores, -np.inf).max(axis=1)
+        here = place == level
+        wrong += (here & (scores <= best_below[:, None])).sum(axis=1)
+    return wrong
+
+
+def _dominated_cost(scores: Floats, place: Floats) -> Floats:
+    """Labels that are not below all labels of higher levels."""
+    wrong = np.zeros(len(scores))
+    for level in [0.0, *_levels(place)[:-1]]:
+        worst_above = np.where(place > level, scores, np.inf).min(axis=1)
+        here = place == level
+        wrong += (here & (scores >= worst_above[:, None])).sum(axis=1)
+    return wrong
+
+
+def _pairs(scores: Floats, place: Floats) -> Floats:
+    """Pairs in the wrong order."""
+    wrong = np.zeros(len(scores))
+    for i in range(len(scores)):
+        for label in np.flatnonzero(place[i] > 0):
+            below = place[i] < place[i, label]
+            wrong[i] += (scores[i, below] >= scores[i, label]).sum()
+    return wrong
+
+
+_PARTS = {
+    "dis": (_pairs,),
+    "dom": (_dominating,),
+    "dme": (_dominated_cost,),
+    "dom-dme": (_dominating, _dominated_cost),
+}
+
+
+def _levels(place: Floats) -> list[float]:
+    return [float(level) for level in np.unique(place) if level > 0]

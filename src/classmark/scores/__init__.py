@@ -1,1 +1,0 @@
-"""What is the score of this item, and of this preference?"""

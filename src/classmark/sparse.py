@@ -7,7 +7,7 @@ uint32 needs no test for negative indices and runs at the speed of C).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,14 +20,6 @@ if TYPE_CHECKING:
 
 Float = np.float32 | np.float64
 BLOCK = 1 << 16  # values looked at in one go
-
-
-class RowArrays(NamedTuple):
-    """The arrays of ``Rows``."""
-
-    starts: Array
-    columns: Array
-    values: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +50,6 @@ class Rows:
     def nnz(self) -> int:
         """How many values are stored."""
         return int(self.starts[-1])
-
-    @property
-    def arrays(self) -> RowArrays:
-        """The arrays, as kernels take them."""
-        return RowArrays(self.starts, self.columns, self.values)
 
     def row(self, i: int) -> tuple[NDArray[np.uint32], Array]:
         """Columns and values of row ``i``."""

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from classmark.solvers.kernels_groups import Workspace
 from oracles import groups
 
 
@@ -33,8 +32,9 @@ def _visit(name, i, f, delta, level, q, caps, rest_caps, alpha):
         cap = caps[above].mean() if len(above) else 0.0
         for s in range(k):
             duals = a[above]
-            work = Workspace(f, delta, level, *4 * [None])
-            cost += cap * groups.visit_dme(duals, work, above, s, q, cap, learn)
+            cost += cap * groups.visit_dme(
+                duals, f, delta, level, above, s, q, cap, None, None, learn
+            )
             a[above] = duals
     else:
         for r in above:

@@ -68,8 +68,7 @@ def visit_edges(winners, losers, a, f, delta, q, cap, learn, unit=-1):
     return slack
 
 
-def visit_dom(work, hidden, r, q, cap, m, learn):
-    f, delta, a, place = work.f, work.delta, work.a, work.place
+def visit_dom(f, delta, hidden, r, q, cap, a, place, m, z, learn):
     below = [s for s in range(len(f)) if s not in set(hidden.tolist())]
     duals = np.zeros(len(below))
     for j in range(m):
@@ -82,8 +81,7 @@ def visit_dom(work, hidden, r, q, cap, m, learn):
     return slack, len(kept)
 
 
-def visit_dme(a, work, above, s, q, cap, learn):
-    f, delta, level = work.f, work.delta, work.level
+def visit_dme(a, f, delta, level, above, s, q, cap, z, duals, learn):
     chosen = [j for j in range(len(above)) if level[above[j]] > level[s]]
     held = a[chosen, s]
     winners = np.array([above[j] for j in chosen], int)

@@ -49,12 +49,6 @@ def compare(name, learn, f, a, rest, position=0):
         assert np.allclose(fast, obvious, atol=1e-5)
 
 
-def workspace(f, level):
-    """Room for steps on a document with these scores and levels."""
-    room = (np.zeros((1, 5)), np.zeros(6), np.zeros(6), np.zeros(6, np.uint32))
-    return kernels_groups.Workspace(f.copy(), np.zeros(5), level, *room)
-
-
 @given(SEEDS, st.booleans())
 @settings(max_examples=12)
 def test_a_label_over_all_below_it(seed, learn):
@@ -65,10 +59,12 @@ def test_a_label_over_all_below_it(seed, learn):
     held = np.flatnonzero(a)
     results = []
     for module in (kernels_groups, slow):
-        work = workspace(f, level)
-        g, delta, duals, place = work.f, work.delta, work.a, work.place
+        g, delta, duals = f.copy(), np.zeros(5), np.zeros(6)
+        place = np.zeros(6, np.uint32)
         duals[: len(held)], place[: len(held)] = a[held], held
-        slack, m = module.visit_dom(work, hidden, r, q, cap, len(held), learn)
+        slack, m = module.visit_dom(
+            g, delta, hidden, r, q, cap, duals, place, len(held), np.empty(6), learn
+        )
         spread = np.zeros(5)
         spread[place[:m]] = duals[:m]
         results.append((slack, g, delta, spread))
@@ -86,13 +82,9 @@ def test_all_labels_over_one(seed, learn):
     for j, label in enumerate(above):
         a[j, level >= level[label]] = 0
     s = int(np.argmin(level))
-    results = []
-    for module in (kernels_groups, slow):
-        work, duals = workspace(f, level), a.copy()
-        slack = module.visit_dme(duals, work, above, s, q, cap, learn)
-        results.append((slack, work.f, work.delta, duals))
-    for fast, obvious in zip(*results, strict=True):
-        assert np.allclose(fast, obvious, atol=1e-5)
+    compare(
+        "visit_dme", learn, f, a, (level, above, s, q, cap, np.empty(6), np.empty(6))
+    )
 
 
 @given(SEEDS, st.booleans())

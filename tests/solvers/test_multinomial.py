@@ -36,9 +36,9 @@ def test_a_pass_is_that_of_the_oracle(several, learn):
     obvious = copy.deepcopy(fast)
     for problem, room in ((fast, kernels_dual), (obvious, slow)):
         room.odds_pass(
-            order[::-1].copy(), rows.arrays,
-            (labels.starts, labels.columns, problem.caps), problem.W, problem.P,
-            problem.entropy, problem.costs, learn,
+            order[::-1].copy(), rows.starts, rows.columns, rows.values, labels.starts,
+            labels.columns, problem.caps, problem.W, problem.P, problem.entropy,
+            problem.costs, learn,
         )  # fmt: skip
     for name in ("W", "P", "entropy", "costs"):
         one, other = getattr(fast, name), getattr(obvious, name)

@@ -11,14 +11,13 @@ dual is a distribution p over the group, and w gains cap · x ⊗ (e_u − p) fr
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from classmark.compiled import compiled
 from classmark.kernels import add_to_rows, fill, scores_of, square
 from classmark.solvers.kernels_groups import (
-    Workspace,
     load_duals,
     most_room,
     room_for,
@@ -35,66 +34,17 @@ LONGEST_NAP = 8
 LEAST = 1e-9  # what a group must be allowed for a step
 
 
-class Layered(NamedTuple):
-    """Documents with layered labels, and what their slacks cost.
-
-    codes : the kinds of groups;  rows : the documents;  level_starts, labels, levels :
-    the labels listed of each, and their levels;  caps, rest_caps : C per label for the
-    documents that list it, and for the others;  absent : columns of W that no label
-    has, which are in no group;  widest : the most labels listed of a document.
-    """
-
-    codes: Any
-    rows: Any
-    level_starts: Any
-    labels: Any
-    levels: Any
-    caps: Any
-    rest_caps: Any
-    absent: Any
-    widest: int
-
-
-class Listed(NamedTuple):
-    """Documents whose groups list their edges: document → groups → edges.
-
-    squares : ‖x‖² of each document;  winners, losers : of each edge;  caps : C of each
-    group.
-    """
-
-    rows: Any
-    squares: Any
-    group_starts: Any
-    edge_starts: Any
-    winners: Any
-    losers: Any
-    caps: Any
-
-
-class Seen(NamedTuple):
-    """What is remembered of each document from its last visit.
-
-    naps : the visits to leave out, and the last nap's length: a document whose visit
-    changed nothing is left out ever longer, up to LONGEST_NAP; one that pays is woken
-    up.  costs : Σ cap · slack.
-    """
-
-    naps: Any
-    costs: Any
-
-
 @compiled
 def _visit_dominations(
-    problem: Any, above: Any, q: float, slot: int, slots: Any, duals: Any, work: Any,
+    f: Any, delta: Any, above: Any, level: Any, q: float, caps: Any, slot: int,
+    slots: Any, label: Any, alpha: Any, used: Any, buffers: Any, place: Any,
     learn: bool,
 ) -> Any:  # fmt: skip
     """Each listed label over all below it; duals come as lists and go as lists.
 
     Those of labels that are not compared wait at the end of ``a``, and stay.
     """
-    level, a, place, caps = work.level, work.a, work.place, problem.caps
-    label, alpha = duals.label, duals.alpha
-    cost, end = 0.0, len(place)
+    cost, a, z, end = 0.0, buffers[0], buffers[1], len(place)
     hidden = np.empty(len(above), np.uint32)
     for j in range(len(above)):
         r, p, n = above[j], slot + j, 0
@@ -113,12 +63,13 @@ def _visit_dominations(
             else:
                 place[m], a[m] = label[t], alpha[t]
                 m += 1
-        slack, m = visit_dom(work, hidden[:n], r, q, cap, m, learn and cap > LEAST)
+        able = learn and cap > LEAST
+        slack, m = visit_dom(f, delta, hidden[:n], r, q, cap, a, place, m, z, able)
         cost += caps[r] * slack
         for t in range(still, end):
             place[m], a[m] = place[t], a[t]
             m += 1
-        first = room_for(m, slots[p], alpha, duals.used)
+        first = room_for(m, slots[p], alpha, used)
         for t in range(m):
             label[first + t], alpha[first + t] = place[t], a[t]
     return cost
@@ -126,14 +77,14 @@ def _visit_dominations(
 
 @compiled
 def _visit_document(
-    code: int, a: Any, problem: Any, above: Any, q: float, work: Any, learn: bool
-) -> Any:
+    code: int, a: Any, f: Any, delta: Any, level: Any, above: Any, q: float, caps: Any,
+    rest_caps: Any, buffers: Any, learn: bool,
+) -> Any:  # fmt: skip
     """One step on each group of a document; return Σ cap · slack before the steps."""
-    f, delta, level, z, caps = work.f, work.delta, work.level, work.z, problem.caps
-    cost = 0.0
+    cost, z, duals = 0.0, buffers[0], buffers[1]
     if code == SVM:
         for s in range(len(f)):
-            z[s] = problem.rest_caps[s]
+            z[s] = rest_caps[s]
         for j in range(len(above)):
             z[above[j]] = caps[above[j]] if level[above[j]] > 0.0 else 0.0
         return visit_svm(a[0], f, delta, level, q, z, learn)
@@ -145,7 +96,9 @@ def _visit_document(
     cap, lowest = _mean_cap(caps, above, level), _lowest(f, above)
     for s in range(len(f)):
         if level[s] >= 0.0 and (1.0 - lowest + f[s] > 0.0 or _has_dual(a, s)):
-            cost += cap * visit_dme(a, work, above, s, q, cap, learn)
+            cost += cap * visit_dme(
+                a, f, delta, level, above, s, q, cap, z, duals, learn
+            )
             lowest = _lowest(f, above)
     return cost
 
@@ -181,74 +134,77 @@ def _lowest(f: Any, above: Any) -> Any:
 
 @compiled
 def _visit_part(
-    i: int, part: int, problem: Any, above: Any, q: float, duals: Any, work: Any,
-    learn: bool,
+    i: int, code: int, a: Any, f: Any, delta: Any, level: Any, above: Any, q: float,
+    caps: Any, rest_caps: Any, slot: int, slots: Any, label: Any, alpha: Any, used: Any,
+    buffers: Any, place: Any, learn: bool,
 ) -> Any:  # fmt: skip
     """A document's groups of one kind, their duals taken from the pool and put back."""
-    code, slots, slot = problem.codes[part], duals.slots[part], problem.level_starts[i]
     if code == DOM:
-        return _visit_dominations(problem, above, q, slot, slots, duals, work, learn)
+        return _visit_dominations(
+            f, delta, above, level, q, caps, slot, slots, label, alpha, used, buffers,
+            place, learn,
+        )  # fmt: skip
     n = len(above)
     if code == SVM:
         slot, n = i, 1
-    mine = slots[slot : slot + n]
-    load_duals(work.table, mine, duals.label, duals.alpha)
-    cost = _visit_document(code, work.table[:n], problem, above, q, work, learn)
-    store_duals(work.table, mine, duals.label, duals.alpha, duals.used)
+    load_duals(a, slots[slot : slot + n], label, alpha)
+    cost = _visit_document(
+        code, a[:n], f, delta, level, above, q, caps, rest_caps, buffers, learn
+    )
+    store_duals(a, slots[slot : slot + n], label, alpha, used)
     return cost
 
 
 @compiled
-def _workspace(W: Any, problem: Any) -> Any:
-    """Room for the visits, the absent labels marked."""
-    k = W.shape[1]
-    f, delta, level = np.empty(k, W.dtype), np.zeros(k), np.zeros(k)
-    for j in range(len(problem.absent)):
-        level[problem.absent[j]] = -1.0
-    table = np.zeros((max(1, problem.widest), k))
-    a, z, place = np.empty(k + 1), np.empty(k + 1), np.empty(k + 1, np.uint32)
-    return Workspace(f, delta, level, table, a, z, place)
-
-
-@compiled
 def implicit_pass(
-    order: Any, begin: int, problem: Any, W: Any, duals: Any, seen: Any, learn: bool
-) -> int:
+    order: Any, begin: int, codes: Any, starts: Any, columns: Any, values: Any,
+    level_starts: Any, labels: Any, levels: Any, caps: Any, rest_caps: Any, W: Any,
+    slots: Any, label: Any, alpha: Any, used: Any, naps: Any, costs: Any, widest: int,
+    absent: Any, learn: bool,
+) -> int:  # fmt: skip
     """Visit the documents of ``order`` from ``begin`` on.
 
-    The duals of a document's j-th label of a kind are at slots[part, level_starts[i] +
-    j].  Return how far it came: less than all of them when the pool has to grow first.
+    Return how far it came: less than all of them when the pool has to grow first.
+    ``naps`` holds, per document, the visits to leave out and the last nap's length:
+    a document whose visit changed nothing is left out ever longer, up to LONGEST_NAP;
+    one that pays is woken up. ``costs`` is Σ cap · slack of each when it was last seen;
+    ``widest`` the most labels listed of a document. What ``absent`` lists are columns
+    of W that no label has: they are in no group.
     """
-    rows, level_starts, absent = problem.rows, problem.level_starts, problem.absent
-    work = _workspace(W, problem)
-    f, level = work.f, work.level
+    k = W.shape[1]
+    f, delta, buffers = np.empty(k, W.dtype), np.zeros(k), np.empty((2, k + 1))
+    level, place = np.zeros(k), np.empty(k + 1, np.uint32)
+    a = np.zeros((max(1, widest), k))
+    for j in range(len(absent)):
+        level[absent[j]] = -1.0
     for o in range(begin, len(order)):
         i = order[o]
-        if learn and seen.naps[i, 0] > 0:
-            seen.naps[i, 0] -= 1
+        if learn and naps[i, 0] > 0:
+            naps[i, 0] -= 1
             continue
-        row = slice(rows.starts[i], rows.starts[i + 1])
-        above = problem.labels[level_starts[i] : level_starts[i + 1]]
-        q, cost = square(rows.values[row]), 0.0
-        need = most_room(len(problem.codes), len(above), len(f))
-        if duals.used[0] + need > len(duals.label):
+        row = slice(starts[i], starts[i + 1])
+        mine = slice(level_starts[i], level_starts[i + 1])
+        above, q, cost = labels[mine], square(values[row]), 0.0
+        if used[0] + most_room(len(codes), len(above), k) > len(label):
             return o
-        scores_of(rows.columns[row], rows.values[row], W, f)
+        scores_of(columns[row], values[row], W, f)
         for j in range(len(above)):
-            level[above[j]] = problem.levels[level_starts[i] + j]
+            level[above[j]] = levels[level_starts[i] + j]
         for j in range(len(absent)):
             f[absent[j]], level[absent[j]] = -np.inf, -1.0
-        able = learn and q > 0.0
-        for part in range(len(problem.codes)):
-            cost += _visit_part(i, part, problem, above, q, duals, work, able)
+        for part in range(len(codes)):
+            cost += _visit_part(
+                i, codes[part], a, f, delta, level, above, q, caps, rest_caps,
+                level_starts[i], slots[part], label, alpha, used, buffers, place,
+                learn and q > 0.0,
+            )  # fmt: skip
         for j in range(len(above)):
             level[above[j]] = 0.0
-        seen.costs[i] = cost
+        costs[i] = cost
         if learn:
-            nap = seen.naps[i]
-            _apply(rows.columns[row], rows.values[row], W, work.delta, work.place, nap)
+            _apply(columns[row], values[row], W, delta, place, naps[i])
         elif cost > 0.0:
-            seen.naps[i, 0] = 0
+            naps[i, 0] = 0
     return len(order)
 
 
@@ -267,16 +223,18 @@ def _apply(columns: Any, values: Any, W: Any, delta: Any, place: Any, nap: Any) 
 
 
 @compiled
-def coefficients(document: int, problem: Any, duals: Any, out: Any) -> None:
+def coefficients(
+    document: int, codes: Any, level_starts: Any, labels: Any, slots: Any, label: Any,
+    alpha: Any, out: Any,
+) -> None:  # fmt: skip
     """out_r = Σ ± alpha over the document's duals: w_r gains out_r · x from it."""
-    starts, label, alpha = problem.level_starts, duals.label, duals.alpha
-    mine = problem.labels[starts[document] : starts[document + 1]]
-    for part in range(len(problem.codes)):
-        svm = problem.codes[part] == SVM
+    mine = labels[level_starts[document] : level_starts[document + 1]]
+    for part in range(len(codes)):
+        svm = codes[part] == SVM
         for j in range(1 if svm else len(mine)):
-            p = document if svm else starts[document] + j
-            first = np.int64(duals.slots[part, p, 0])
-            for t in range(first, first + np.int64(duals.slots[part, p, 1])):
+            p = document if svm else level_starts[document] + j
+            first = np.int64(slots[part, p, 0])
+            for t in range(first, first + np.int64(slots[part, p, 1])):
                 if svm:
                     s = label[t]
                     sign = -1.0
@@ -291,52 +249,54 @@ def coefficients(document: int, problem: Any, duals: Any, out: Any) -> None:
 
 @compiled
 def explicit_pass(
-    order: Any, problem: Any, alpha: Any, W: Any, tau: Any, costs: Any, learn: bool
-) -> None:
-    """Visit documents whose groups list their edges.
+    order: Any, starts: Any, columns: Any, values: Any, sq: Any, group_starts: Any,
+    edge_starts: Any, winners: Any, losers: Any, caps: Any, alpha: Any, W: Any,
+    tau: Any, costs: Any, learn: bool,
+) -> None:  # fmt: skip
+    """Visit documents whose groups list their edges: document → groups → edges.
 
-    alpha : a dual per edge;  tau : (1,), the threshold, which edges name as the item
-    after the last label.
+    tau : (1,), the threshold, which edges name as the item after the last label.
     """
-    rows, edge_starts, caps = problem.rows, problem.edge_starts, problem.caps
     k = W.shape[1]
     f, delta, place = np.empty(k + 1, W.dtype), np.zeros(k + 1), np.empty(k, np.uint32)
     nap = np.zeros(2, np.int64)
     for o in range(len(order)):
         i = order[o]
-        row = slice(rows.starts[i], rows.starts[i + 1])
-        scores_of(rows.columns[row], rows.values[row], W, f[:k])
+        row = slice(starts[i], starts[i + 1])
+        scores_of(columns[row], values[row], W, f[:k])
         costs[i], f[k] = 0.0, tau[0]
-        for g in range(problem.group_starts[i], problem.group_starts[i + 1]):
+        for g in range(group_starts[i], group_starts[i + 1]):
             edges = slice(edge_starts[g], edge_starts[g + 1])
             costs[i] += caps[g] * visit_edges(
-                problem.winners[edges], problem.losers[edges], alpha[edges], f, delta,
-                problem.squares[i], caps[g], learn, k,
+                winners[edges], losers[edges], alpha[edges], f, delta, sq[i], caps[g],
+                learn, k,
             )  # fmt: skip
         if learn:
             tau[0] += delta[k]
-            _apply(rows.columns[row], rows.values[row], W, delta[:k], place, nap)
+            _apply(columns[row], values[row], W, delta[:k], place, nap)
             delta[k] = 0.0
 
 
 @compiled
 def rebuild(
-    documents: Any, problem: Any, duals: Any, W: Any, low: int, high: int
-) -> None:
+    documents: Any, codes: Any, starts: Any, columns: Any, values: Any,
+    level_starts: Any, labels: Any, slots: Any, label: Any, alpha: Any, W: Any,
+    low: int, high: int,
+) -> None:  # fmt: skip
     """W += Σ over the documents of x ⊗ coefficients: what the duals stand for.
 
     Only of the labels from ``low`` to ``high`` − 1, so that threads can share the work.
     """
-    k, rows = W.shape[1], problem.rows
+    k = W.shape[1]
     delta, place = np.zeros(k), np.empty(k, np.uint32)
     nap = np.zeros(2, np.int64)
     for o in range(len(documents)):
         i = documents[o]
-        coefficients(i, problem, duals, delta)
+        coefficients(i, codes, level_starts, labels, slots, label, alpha, delta)
         fill(delta[:low], 0.0)
         fill(delta[high:], 0.0)
-        row = slice(rows.starts[i], rows.starts[i + 1])
-        _apply(rows.columns[row], rows.values[row], W, delta, place, nap)
+        row = slice(starts[i], starts[i + 1])
+        _apply(columns[row], values[row], W, delta, place, nap)
 
 
 @compiled
@@ -352,22 +312,21 @@ def square_and_dot(w: Any, places: Any, known: Any) -> Any:
 
 @compiled
 def odds_pass(
-    order: Any, rows: Any, groups: Any, W: Any, P: Any, entropy: Any, costs: Any,
-    learn: bool,
+    order: Any, starts: Any, columns: Any, values: Any, label_starts: Any, labels: Any,
+    caps: Any, W: Any, P: Any, entropy: Any, costs: Any, learn: bool,
 ) -> None:  # fmt: skip
     """Visit the documents of ``order``: one step for each of their groups.
 
-    groups : (label_starts, labels, caps), a group for each label of a document and what
-    its loss costs;  P : (groups, labels), the duals, rows summing to 1;  entropy :
-    −Σ p ln p of each;  costs : Σ cap · loss of each document as seen.
+    P : (groups, labels), the duals, rows summing to 1;  entropy : −Σ p ln p of each;
+    caps : what a group's loss costs;  costs : Σ cap · loss of each document as seen.
     """
-    k, (label_starts, labels, caps) = W.shape[1], groups
+    k = W.shape[1]
     f, d = np.empty(k, W.dtype), np.empty(k)
     for o in range(len(order)):
         i = order[o]
-        row = slice(rows.starts[i], rows.starts[i + 1])
-        q = square(rows.values[row])
-        scores_of(rows.columns[row], rows.values[row], W, f)
+        row = slice(starts[i], starts[i + 1])
+        q = square(values[row])
+        scores_of(columns[row], values[row], W, f)
         costs[i] = 0.0
         for g in range(label_starts[i], label_starts[i + 1]):
             u = labels[g]
@@ -386,7 +345,7 @@ def odds_pass(
                     f[labels[h]] = kept[labels[h]]
             if step > 0.0:
                 entropy[g] = _move(P[g], d, step)
-                _add(rows.columns[row], rows.values[row], W, d, -caps[g] * step)
+                _add(columns[row], values[row], W, d, -caps[g] * step)
                 for r in range(k):
                     f[r] -= caps[g] * step * q * d[r]
 

@@ -11,38 +11,12 @@ q = ‖x‖², cap = C.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from classmark.compiled import compiled
 from classmark.kernels import fill, kth_largest
-
-
-class Workspace(NamedTuple):
-    """Room for the steps on the groups of one document.
-
-    f : the scores of its labels;  delta : the change of its coefficients (label r gains
-    delta_r · x);  level : the place of each label (−1: not compared);  table : duals, a
-    row per listed label;  a, z, place : duals of one group, their targets and labels.
-    """
-
-    f: Any
-    delta: Any
-    level: Any
-    table: Any
-    a: Any
-    z: Any
-    place: Any
-
-
-class Duals(NamedTuple):
-    """A pool of duals: where each slot's are, their labels, values, and its end."""
-
-    slots: Any
-    label: Any
-    alpha: Any
-    used: Any
 
 
 @compiled
@@ -159,15 +133,15 @@ def step_group(a: Any, z: Any, m: int, cap: float) -> Any:
 
 @compiled
 def visit_dom(
-    work: Any, hidden: Any, r: int, q: float, cap: float, m: int, learn: bool
-) -> Any:
+    f: Any, delta: Any, hidden: Any, r: int, q: float, cap: float, a: Any, place: Any,
+    m: int, z: Any, learn: bool,
+) -> Any:  # fmt: skip
     """Label r over all labels not hidden: one group, one exact step.
 
     The group's m duals that are not zero are a[:m], of the labels place[:m]; the step
     may add others. Return the slack before it, and how many there are now. The end of
     z, which no candidate can reach, keeps the scores of the hidden.
     """
-    f, delta, a, z, place = work.f, work.delta, work.a, work.z, work.place
     mine, worst, held = np.float64(f[r]), -np.inf, 0.0
     last = len(z) - 1
     for j in range(len(hidden)):
@@ -250,10 +224,10 @@ def _compact(a: Any, place: Any, m: int) -> int:
 
 @compiled
 def visit_dme(
-    a: Any, work: Any, above: Any, s: int, q: float, cap: float, learn: bool
-) -> Any:
+    a: Any, f: Any, delta: Any, level: Any, above: Any, s: int, q: float, cap: float,
+    z: Any, duals: Any, learn: bool,
+) -> Any:  # fmt: skip
     """All labels above s over s: one group; ``a`` holds the duals, a row per label."""
-    f, delta, level, z, duals = work.f, work.delta, work.level, work.z, work.a
     held, worst = 0.0, np.inf
     for j in range(len(above)):
         if level[above[j]] > level[s]:

@@ -183,7 +183,10 @@ class Shelf:
 
         problem, pool = self.problem, self.problem.pools[0]
         out = np.zeros(problem.W.shape[1])
-        coefficients(place, problem.layered, problem.duals(pool), out)
+        coefficients(
+            place, problem.codes, problem.levels.starts, problem.levels.columns,
+            problem.slots, pool.label, pool.alpha, out,
+        )  # fmt: skip
         return out
 
     def dual_sums(self, places: Ints) -> Floats:

@@ -58,7 +58,9 @@ class OddsDual:
     def _visit(self, order: Ints, *, learn: bool) -> float:
         from classmark.solvers.kernels_dual import odds_pass
 
-        groups = (self.labels.starts, self.labels.columns, self.caps)
-        rest = (self.W, self.P, self.entropy, self.costs)
-        odds_pass(order, self.rows.arrays, groups, *rest, learn)
+        rows, labels = self.rows, self.labels
+        odds_pass(
+            order, rows.starts, rows.columns, rows.values, labels.starts,
+            labels.columns, self.caps, self.W, self.P, self.entropy, self.costs, learn,
+        )  # fmt: skip
         return float(self.costs.sum())

@@ -13,8 +13,6 @@ import numpy as np
 from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.preferences.decompose import Groups
 from classmark.problems import Mistake
-from classmark.solvers.kernels_dual import Layered, Listed, Seen
-from classmark.solvers.kernels_groups import Duals
 from classmark.sparse import Rows
 
 if TYPE_CHECKING:
@@ -170,10 +168,13 @@ class ImplicitDual:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
         from classmark.solvers.kernels_dual import coefficients
 
-        out, problem = np.zeros((self.n_documents, self.levels.width)), self.layered
+        out = np.zeros((self.n_documents, self.levels.width))
         for pool in self.pools:
             for document in pool.documents:
-                coefficients(document, problem, self.duals(pool), out[document])
+                coefficients(
+                    document, self.codes, self.levels.starts, self.levels.columns,
+                    self.slots, pool.label, pool.alpha, out[document],
+                )  # fmt: skip
         return out
 
     def settle(self) -> None:
@@ -190,30 +191,16 @@ class ImplicitDual:
             ]:
                 done.result()
 
-    @property
-    def layered(self) -> Layered:
-        """The documents and what their slacks cost, as the kernels take them."""
-        return Layered(
-            self.codes,
-            self.rows.arrays,
-            *self.levels.arrays,
-            self.caps,
-            self.rest_caps,
-            self.absent,
-            self.widest,
-        )
-
-    def duals(self, pool: Pool) -> Duals:
-        """The duals of a pool, as the kernels take them."""
-        return Duals(self.slots, pool.label, pool.alpha, pool.used)
-
     def _rebuild(self, low: int, high: int) -> None:
         """Add to the weights of some labels what the duals stand for."""
         from classmark.solvers.kernels_dual import rebuild
 
         for pool in self.pools:
-            duals = self.duals(pool)
-            rebuild(pool.documents, self.layered, duals, self.W, low, high)
+            rebuild(
+                pool.documents, self.codes, self.rows.starts, self.rows.columns,
+                self.rows.values, self.levels.starts, self.levels.columns, self.slots,
+                pool.label, pool.alpha, self.W, low, high,
+            )  # fmt: skip
 
     def _pool(self, part: int, threads: int) -> Pool:
         documents = np.arange(part, self.n_documents, threads)
@@ -278,11 +265,15 @@ class ImplicitDual:
     def _visit(self, pool: Pool, order: Sequence[int] | Any, *, learn: bool) -> None:
         from classmark.solvers.kernels_dual import implicit_pass
 
-        begin, problem, seen = 0, self.layered, Seen(self.naps, self.costs)
+        begin = 0
         while begin < len(order):
             begin = implicit_pass(
-                order, begin, problem, self.W, self.duals(pool), seen, learn
-            )
+                order, begin, self.codes, self.rows.starts, self.rows.columns,
+                self.rows.values, self.levels.starts, self.levels.columns,
+                self.levels.values, self.caps, self.rest_caps, self.W, self.slots,
+                pool.label, pool.alpha, pool.used, self.naps, self.costs, self.widest,
+                self.absent, learn,
+            )  # fmt: skip
             if begin < len(order):
                 self._make_room(pool)
 
@@ -380,11 +371,11 @@ class ExplicitDual:
     def _visit(self, order: Ints, *, learn: bool) -> float:
         from classmark.solvers.kernels_dual import explicit_pass
 
-        edges = (self.edge_starts, self.winners, self.losers)
-        groups = (self.squares, self.group_starts, *edges, self.caps)
-        problem = Listed(self.rows.arrays, *groups)
-        rest = (self.alpha, self.W, self.tau, self.costs)
-        explicit_pass(order, problem, *rest, learn)
+        explicit_pass(
+            order, self.rows.starts, self.rows.columns, self.rows.values, self.squares,
+            self.group_starts, self.edge_starts, self.winners, self.losers, self.caps,
+            self.alpha, self.W, self.tau, self.costs, learn,
+        )  # fmt: skip
         return float(self.costs.sum())
 
 

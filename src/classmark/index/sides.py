@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Floats, Ints
 from classmark.index.models import resolve
-from classmark.index.plans import Choice, Prepared, frozen_lists
+from classmark.index.plans import Choice, Prepared, frozen, frozen_lists
 from classmark.problems import Mistake
 
 COSINE = "cosine"
@@ -82,14 +82,16 @@ class Side:
         world = np.zeros(6)
         world[:3] = self.n_alive, self.tokens, self.tokens / self.n_alive or 1.0
         world[3 : 3 + len(values)] = values
-        lengths, x = self.lengths(items), np.empty(len(items))
+        lengths, x = frozen(self.lengths(items), np.uint32), np.empty(len(items))
         if model.name == COSINE:
             x = self._one(COSINE).inverse_norms[items]
         else:
             kernels.features(model.code, lengths, world, x)
         a, b = np.empty(len(matches.terms)), np.empty(len(matches.terms))
-        terms = (matches.weights, matches.df, matches.cf)
-        scale, offset = kernels.constants(model.code, *terms, world, a, b)
+        weights, df, cf = map(
+            np.ascontiguousarray, (matches.weights, matches.df, matches.cf)
+        )
+        scale, offset = kernels.constants(model.code, weights, df, cf, world, a, b)
         out = np.empty(len(items))
         kernels.score_items(model.code, world, (a, b), matches.tf, x, out)
         if model.has_document_part:

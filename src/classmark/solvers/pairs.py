@@ -65,7 +65,8 @@ class GradedPairs:
     ) -> None:
         listed = list(_joined(runs) if table is None else _each(runs))
         listed.sort(key=lambda join: join[0])
-        self.joins = np.array(listed, np.int64).reshape(-1, 6)[:, :5]
+        joins = np.array(listed, np.int64).reshape(-1, 6)
+        self.joins = np.ascontiguousarray(joins[:, :5])
         places = np.array(listed, np.int64).reshape(-1, 6)[:, 5]
         self.prices = shares[places] if listed else np.empty(0)
         if table is not None and listed:

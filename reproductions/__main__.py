@@ -5,5 +5,5 @@ import sys
 from classmark.cli.main import main
 
 if __name__ == "__main__":
-    sys.argv[1:1] = ["reproduce"]
+    sys.argv[:1] = ["classmark", "reproduce"]
     main()

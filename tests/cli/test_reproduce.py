@@ -1,6 +1,9 @@
 """Published results from the command line."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +12,8 @@ from classmark.preferences.decompose import NAMES
 from reproductions.graphs_rcv1 import PAPER, Row, Table
 from reproductions.plm_reuters import MAPPINGS, RANKS, Curves
 from reproductions.plm_reuters import Row as Curve
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -58,6 +63,23 @@ def test_an_unknown_name_lists_the_known_ones(run, tmp_path):
     assert (code, out) == (2, "")
     assert "'gravity' is not known: use clicks, graphs-rcv1, " in err
     assert not list(tmp_path.iterdir())
+
+
+def test_without_the_source_repository_it_is_said_where_they_are(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "reproductions", None)
+    code, out, err = run("reproduce", "plm-reuters")
+    assert (code, out) == (2, "")
+    assert "reproductions are in the source repository" in err
+    assert "make reproduce NAME=" in err
+
+
+def test_as_a_program_of_its_own_it_says_the_same():
+    words = [sys.executable, "-m", "reproductions", "gravity"]
+    done = subprocess.run(  # noqa: S603, our own words
+        words, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "'gravity' is not known: use clicks, " in done.stderr
 
 
 def test_the_help_names_every_experiment(run):

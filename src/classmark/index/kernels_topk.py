@@ -16,7 +16,7 @@ from classmark.index.kernels_models import (
     INQUERY,
     final_score,
     is_dead,
-    part_at,
+    part,
 )
 
 
@@ -199,8 +199,11 @@ def add_parts(scoring: Any, t: int, begin: int, end: int, acc: Any) -> None:
     if is_ratio(scoring, t):
         add_ratio(scoring, t, begin, end, acc)
         return
+    code, a, b, world = scoring.code, scoring.a[t], scoring.b[t], scoring.world
+    items, counts, x = scoring.items, scoring.counts, scoring.x
     for j in range(begin, end):
-        acc[scoring.items[j]] += part_at(scoring, t, j)
+        d = items[j]
+        acc[d] += part(code, float(counts[j]), x[d], a, b, world) + 0.0
 
 
 @compiled
@@ -235,12 +238,14 @@ def list_parts(
     """Do as ``add_parts``, noting items not touched before; return how many by now."""
     if is_ratio(scoring, t):
         return list_ratio(scoring, t, begin, end, acc, touched, n)
+    code, a, b, world = scoring.code, scoring.a[t], scoring.b[t], scoring.world
+    items, counts, x = scoring.items, scoring.counts, scoring.x
     for j in range(begin, end):
-        d = scoring.items[j]
+        d = items[j]
         before = acc[d]
         touched[n] = d
         n += is_untouched(before)
-        acc[d] = before + part_at(scoring, t, j)
+        acc[d] = before + (part(code, float(counts[j]), x[d], a, b, world) + 0.0)
     return n
 
 
@@ -273,10 +278,13 @@ def finish_parts(
     """Do as ``finish_ratio``, for any model."""
     if is_ratio(scoring, t):
         return finish_ratio(scoring, t, acc, final, size, heap)
+    code, a, b, world = scoring.code, scoring.a[t], scoring.b[t], scoring.world
+    items, counts, x = scoring.items, scoring.counts, scoring.x
     bar = bar_of(heap, size)
     for j in range(scoring.spans[t, 0], scoring.spans[t, 1]):
-        d = scoring.items[j]
-        s = final_score(final, d, acc[d] + part_at(scoring, t, j))
+        d = items[j]
+        gain = part(code, float(counts[j]), x[d], a, b, world) + 0.0
+        s = final_score(final, d, acc[d] + gain)
         acc[d] = UNTOUCHED
         if s < bar or is_dead(final, d):
             continue

@@ -139,7 +139,7 @@ def tried(k: int, settings: dict[str, Any]) -> dict[str, Any]:
     few = np.arange(200)
     model = TopDownClassifier(tree, **settings).fit(take(X, few), y[few])
     model.predict(take(X, few))
-    model.rank(take(X, few), top=5)
+    model.rank(take(X, few), k=5)
     before, started, spent = peak(), time.perf_counter(), time.process_time()
     model.fit(X, y)
     took, spent = time.perf_counter() - started, time.process_time() - spent
@@ -165,7 +165,7 @@ def tried(k: int, settings: dict[str, Any]) -> dict[str, Any]:
             "accuracy": round(right, 4), "docs_s": round(rate), "cpu_us": round(each, 1)
         }  # fmt: skip
     started = time.perf_counter()
-    ranked = model.rank(later, top=5)
+    ranked = model.rank(later, k=5)
     found["rank5_docs_s"] = round(len(gold) / (time.perf_counter() - started))
     found["recall@5"] = float(
         np.mean([g in r for g, r in zip(gold, ranked, strict=True)])

@@ -51,16 +51,16 @@ def fitted(data: Collection, **settings: Any) -> tuple[LogLinearRanker, list[flo
     return ranker, clock.ends
 
 
-def compare(data: Collection, decomposition: str, iterations: int) -> dict[str, Any]:
+def compare(data: Collection, loss: str, iterations: int) -> dict[str, Any]:
     """Run both solvers on the loss without a penalty."""
-    settings = {"decomposition": decomposition, "tol": 0.0}
+    settings = {"loss": loss, "tol": 0.0}
     fitted(data, **settings, max_iter=1)
     slow, slow_ends = fitted(data, **settings, solver="boosting", max_iter=iterations)
     fast, fast_ends = fitted(data, **settings, max_iter=iterations // 5)
     goal = slow.loss_curve_[-1]
     below = next(at for at, loss in enumerate(fast.loss_curve_) if loss < goal)
     return {
-        "decomposition": decomposition,
+        "loss": loss,
         "boosting": {
             "iterations": slow.n_iter_,
             "seconds": slow_ends[-1],
@@ -75,12 +75,10 @@ def compare(data: Collection, decomposition: str, iterations: int) -> dict[str, 
     }
 
 
-def penalised(
-    data: Collection, decomposition: str, iterations: int, C: float
-) -> dict[str, Any]:
+def penalised(data: Collection, loss: str, iterations: int, C: float) -> dict[str, Any]:
     """Run both solvers on the natural penalty + C times the loss."""
-    settings = {"decomposition": decomposition, "C": C, "penalty": "natural"}
-    found: dict[str, Any] = {"decomposition": decomposition, "C": C}
+    settings = {"loss": loss, "C": C, "penalty": "natural"}
+    found: dict[str, Any] = {"loss": loss, "C": C}
     for solver, tol in (("boosting", 0.0), ("lbfgs", 1e-3)):
         ranker, ends = fitted(
             data, **settings, solver=solver, max_iter=iterations, tol=tol
@@ -101,7 +99,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        name = row["decomposition"] + (f", C = {row['C']:g}" if "C" in row else "")
+        name = row["loss"] + (f", C = {row['C']:g}" if "C" in row else "")
         sides = [
             f"{side['iterations']} | {side['seconds']:.2f} | {side['loss']:.6g}"
             for side in (row["boosting"], row["lbfgs"])
@@ -114,17 +112,17 @@ def main() -> None:
     """Compare, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=os.environ.get("CLASSMARK_DATA"))
-    parser.add_argument("--decomposition", nargs="+", choices=NAMES, default=NAMES)
+    parser.add_argument("--loss", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--iterations", type=int, default=1000)
     parser.add_argument("--C", type=float, nargs="*", default=[])
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     data = collection(None if options.data is None else Path(options.data))
-    rows = [compare(data, name, options.iterations) for name in options.decomposition]
+    rows = [compare(data, name, options.iterations) for name in options.loss]
     rows += [
         penalised(data, name, options.iterations, C)
         for C in options.C
-        for name in options.decomposition
+        for name in options.loss
     ]
     print(f"{platform.machine()}, Python {platform.python_version()}")
     print(f"{data.X.shape[0]} documents, {data.X.shape[1]} words", end=", ")

@@ -66,7 +66,7 @@ def precision(ranker: PreferenceRanker, X: csr_matrix, gold: NDArray[Any]) -> fl
     """P@1, a block of documents at a time: scores are dense."""
     hits = 0
     for start in range(0, X.shape[0], 200):
-        best = ranker.rank(X[start : start + 200], top=1)[:, 0]
+        best = ranker.rank(X[start : start + 200], k=1)[:, 0]
         hits += int((best == gold[start : start + 200]).sum())
     return hits / X.shape[0]
 

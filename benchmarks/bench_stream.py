@@ -206,7 +206,7 @@ def run_keep(data: Path | None, options: Any) -> list[dict[str, Any]]:
         for keep in (1_000, 3_000, 10_000, None):
             if keep and keep >= stream.X.shape[0]:
                 continue
-            ranker = PreferenceRanker(C=C, revisits=revisits, keep=keep)
+            ranker = PreferenceRanker(C=C, revisits=revisits, max_documents=keep)
             found = replay(ranker, stream.X, stream.Y, stream.Y.shape[1], stream.groups)
             said = line("", found)
             del said["learner"]

@@ -148,7 +148,7 @@ def estimators():
         "Perceptron": cm.CategoryPerceptron(passes=2),
         "LogLinear": cm.LogLinearRanker(max_iter=20),
         "LogLinear boosting": cm.LogLinearRanker(solver="boosting", max_iter=20),
-        **{f"Preference {m}": cm.PreferenceRanker(mapping=m)
+        **{f"Preference {m}": cm.PreferenceRanker(loss=m)
            for m in ("dom", "dis", "dme", "dom-dme", "svm")},
     }  # fmt: skip
     for name, ranker in rankers.items():

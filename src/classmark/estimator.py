@@ -7,9 +7,11 @@ what it learns to attributes that end with an underscore.
 from __future__ import annotations
 
 import inspect
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from classmark.problems import Mistake
+from classmark.validation import warn_renamed
 
 
 class Estimator:
@@ -36,6 +38,12 @@ class Estimator:
         parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
         return {parameter.name: parameter.default for parameter in parameters}
 
+    @classmethod
+    def from_params(cls, params: Mapping[str, Any]) -> Self:
+        """Make one of saved parameters, which may still have old names."""
+        names = getattr(cls.__init__, "renamed", {})
+        return cls(**{names.get(name, name): value for name, value in params.items()})
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; with ``deep`` also those of nested estimators."""
         params: dict[str, Any] = {}
@@ -52,6 +60,7 @@ class Estimator:
         defaults = self._defaults()
         for path, value in params.items():
             name, nested, rest = path.partition("__")
+            name = self._present_name(name)
             if name not in defaults:
                 raise Mistake(
                     f"{type(self).__name__} has no parameter {name!r}: "
@@ -62,6 +71,24 @@ class Estimator:
             else:
                 setattr(self, name, value)
         return self
+
+    def _present_name(self, name: str) -> str:
+        """The name of a parameter; for an old name (``renamed``), with a warning."""
+        new: str | None = getattr(type(self).__init__, "renamed", {}).get(name)
+        if new is None:
+            return name
+        warn_renamed(type(self).__name__, name, new)
+        return new
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Read a parameter by its old name."""
+            new = name if name.startswith("_") else self._present_name(name)
+            if new == name:
+                kind = type(self).__name__
+                raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+            return getattr(self, new)
 
     def __repr__(self) -> str:
         shown = [

@@ -6,6 +6,10 @@ import subprocess
 import sys
 
 import pytest
+from typer.main import get_command
+
+from classmark.cli.groups import OLD_OPTIONS
+from classmark.cli.main import app
 
 ROWS = [
     {"id": "1", "text": "honey in the hive", "labels": ["bees"]},
@@ -165,3 +169,24 @@ def test_help_loads_nothing_heavy():
         "sys.exit(bool(heavy & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603
+
+
+def test_old_options_name_options_that_are_there():
+    for path, options in OLD_OPTIONS.items():
+        command = get_command(app)
+        for name in path.split():
+            command = command.commands[name]
+        present = {option for param in command.params for option in param.opts}
+        assert set(options.values()) <= present
+        assert not options.keys() & present
+
+
+def test_an_old_option_works_with_a_warning_of_one_line(run, shelf):
+    code, _, err = run("train", "-p", shelf, "--strategy", "plain", "--cost", "dis")
+    assert code == 0, err
+    new = "the old name goes with version 0.2"
+    assert err == f"classmark: classmark train: --cost is now --loss; {new}\n"
+    code, out, err = run("suggest", "-p", shelf, "--text", "bees", "--top=1")
+    assert code == 0
+    assert "2. " not in out
+    assert err == f"classmark: classmark suggest: --top is now -k; {new}\n"

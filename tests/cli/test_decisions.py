@@ -93,7 +93,7 @@ def test_the_queue_is_shown(run, shelf):
         code, out, err = run("queue", "--order", order, "--json")
         assert (code, err) == (0, "")
         assert {row["document"] for row in json.loads(out)} == {"3", "4"}
-    code, out, _ = run("queue", "--order", "similar", "--to", "1", "-n", "1", "--json")
+    code, out, _ = run("queue", "--order", "similar", "--to", "1", "-k", "1", "--json")
     assert json.loads(out)[0]["document"] == "3"
 
 

@@ -15,7 +15,7 @@ def test_the_documents_of_a_project_are_ranked(run, tmp_path):
     (tmp_path / "notes.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
     assert run("init", "web")[0] == 0
     assert run("import", "notes.jsonl", "-p", "web")[0] == 0
-    code, out, err = run("pagerank", "-p", "web", "-n", 2)
+    code, out, err = run("pagerank", "-p", "web", "-k", 2)
     assert (code, err) == (0, "")
     assert "Documents of web by links" in out
     assert out.index("Honey") < out.index("Bees")
@@ -45,7 +45,7 @@ def test_a_file_of_links_needs_no_project(run, tmp_path):
         (["edges.txt", "--damping", "1"], "damping is 1.0"),
         (["edges.txt", "--method", "guess"], "method='guess' is not known"),
         (["edges.txt", "--personalise", "z"], "no page 'z'"),
-        (["edges.txt", "-n", "0"], "n is 0"),
+        (["edges.txt", "-k", "0"], "k is 0"),
     ],
 )
 def test_mistakes_are_one_line(run, words, said, tmp_path):

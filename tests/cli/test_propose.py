@@ -34,11 +34,11 @@ def shelf(tmp_path, run, monkeypatch):
 
 
 def test_propose_accept_undo(shelf):
-    code, out, _ = shelf("taxonomy", "propose", "other", "--k", "2")
+    code, out, _ = shelf("taxonomy", "propose", "other", "--clusters", "2")
     assert code == 0
     assert "Proposed below other" in out
     assert "hive" in out
-    code, out, _ = shelf("taxonomy", "propose", "other", "--k", "2", "--json")
+    code, out, _ = shelf("taxonomy", "propose", "other", "--clusters", "2", "--json")
     found = json.loads(out)
     assert sorted(sorted(one["documents"]) for one in found) == [["1", "2"], ["3", "4"]]
     code, out, _ = shelf(
@@ -56,7 +56,7 @@ def test_propose_accept_undo(shelf):
     [
         (["propose", "nowhere"], "there is no category 'nowhere'"),
         (["propose", "all"], "no document is in 'all' itself"),
-        (["propose", "other", "--k", "9"], "k is 9, and 4 documents"),
+        (["propose", "other", "--clusters", "9"], "k is 9, and 4 documents"),
         (["propose", "other", "--method", "x"], "method is 'x'"),
         (["accept", "other", "1"], "nothing is proposed"),
     ],

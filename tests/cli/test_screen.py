@@ -101,7 +101,7 @@ def test_a_category_is_tried_out(shelf, tmp_path):
         (["export", "x.doc"], "its ending names no format"),
         (["simulate", "wasps"], "there is no category 'wasps'"),
         (["simulate", "bees", "--runs", "0"], "runs is 0"),
-        (["simulate", "bees", "--seed", "-1"], "seed is -1"),
+        (["simulate", "bees", "--random-state", "-1"], "random_state is -1"),
     ],
 )
 def test_mistakes_are_one_line(shelf, tmp_path, words, said):

@@ -6,7 +6,10 @@ import pytest
 QUICK = [
     ["info", "data list", "progress", "agreement", "pagerank", "rank report"],
     ["taxonomy show", "taxonomy show --all", "taxonomy report"],
-    ["taxonomy propose nature.animals.insects --k 2", "taxonomy export tree.csv"],
+    [
+        "taxonomy propose nature.animals.insects --clusters 2",
+        "taxonomy export tree.csv",
+    ],
     ["export notes.jsonl", "import notes.jsonl"],
     ["evaluate --learner rocchio --learner perceptron"],
     ["evaluate --learner rocchio --learner perceptron --all"],

@@ -12,7 +12,7 @@ from clusters.texts import topics
 
 def test_names_are_the_terms_of_the_topic():
     X, own = topics()
-    named = name_clusters(X, own, [f"t{c}" for c in range(60)], top=3)
+    named = name_clusters(X, own, [f"t{c}" for c in range(60)], k=3)
     for topic, terms in enumerate(named):
         assert len(terms) == 3
         assert all(int(term[1:]) % 8 == topic for term in terms)
@@ -37,7 +37,7 @@ def test_one_cluster_is_named_by_its_mean_and_none_by_nothing():
     [
         ([0], ["a", "b"], 1, "labels are 1 for 2"),
         ([0, 1], ["a"], 1, "feature_names are 1 for 2"),
-        ([0, 1], ["a", "b"], 0, "top is 0"),
+        ([0, 1], ["a", "b"], 0, "k is 0"),
     ],
 )
 def test_names_that_cannot_be(labels, names, top, said):

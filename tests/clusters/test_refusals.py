@@ -49,8 +49,8 @@ def test_labels_names_and_thresholds():
     for labels in (list("abcd"), [0, 1, 1, -1]):
         with pytest.raises(Mistake, match="labels are to be whole numbers from 0"):
             name_clusters(X, labels, list("abcd"))
-    with pytest.raises(Mistake, match="top is '2'"):
-        name_clusters(X, [0, 1, 1, 1], list("abcd"), top="2")
+    with pytest.raises(Mistake, match="k is '2'"):
+        name_clusters(X, [0, 1, 1, 1], list("abcd"), k="2")
     with pytest.raises(Mistake, match=r"threshold is '0\.5'"):
         near_duplicates(X, "0.5")
 

@@ -55,7 +55,7 @@ def test_categories_may_be_any_hashable_and_several(base):
     model = FlatClassifier(base, C=10.0).fit(X, y)
     assert model.classes_ == [("a", 1), "b"]
     assert model.predict(np.eye(3)[[0, 2]]) == [("a", 1), "b"]
-    assert model.rank(np.eye(3), top=1)[2] == ["b"]
+    assert model.rank(np.eye(3), k=1)[2] == ["b"]
     assert sorted(map(str, model.rank(np.eye(3))[1])) == ["('a', 1)", "b"]
     assert model.score(X, y) == 1.0
 
@@ -75,7 +75,7 @@ def test_order_of_rank_is_that_of_the_scores():
     scores = model.decision_function(X)
     for line, ranked in zip(scores, model.rank(X), strict=True):
         assert (np.diff(line[ranked]) <= 0).all()
-    assert [r[:2] for r in model.rank(X)] == model.rank(X, top=2)
+    assert [r[:2] for r in model.rank(X)] == model.rank(X, k=2)
 
 
 def test_scikit_learn_can_clone_it():
@@ -108,7 +108,7 @@ def test_mistakes_name_the_remedy():
     with pytest.raises(Mistake, match="X has 3 features"):
         model.predict(np.eye(3))
     with pytest.raises(Mistake, match="at least one category"):
-        model.rank(X, top=0)
+        model.rank(X, k=0)
     with pytest.raises(Mistake, match="none that was learned"):
         model.evidence(X[:1], "z")
     with pytest.raises(Mistake, match="X has 90 rows"):

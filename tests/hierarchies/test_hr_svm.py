@@ -46,7 +46,7 @@ def _optimum(tree, X, y, C):
 @pytest.mark.parametrize("C", [0.1, 1.0])
 def test_it_comes_to_the_optimum_of_the_whole_problem(tree, C):
     X, y = _collection()
-    model = HierarchicalSVM(tree, C, rounds=60, tol=1e-5).fit(X, y)
+    model = HierarchicalSVM(tree, C, max_iter=60, tol=1e-5).fit(X, y)
     best = _optimum(tree, X, y, C)
     assert best * (1 - 1e-3) <= model.objective_curve_[-1] <= best * (1 + 5e-3)
 
@@ -54,7 +54,7 @@ def test_it_comes_to_the_optimum_of_the_whole_problem(tree, C):
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_objective_falls_with_every_round(threads):
     X, y = _collection(n=60)
-    model = HierarchicalSVM(TREE, 0.5, rounds=12, tol=1e-9, n_jobs=threads).fit(X, y)
+    model = HierarchicalSVM(TREE, 0.5, max_iter=12, tol=1e-9, n_jobs=threads).fit(X, y)
     assert len(model.objective_curve_) == model.n_iter_ > 3
     assert (np.diff(model.objective_curve_) <= 1e-12).all()
 
@@ -64,7 +64,7 @@ def test_categories_are_inner_nodes_several_or_without_documents():
     y = [[1, 3]] * 4 + ["c"] * 4 + [2] * 4
     model = HierarchicalSVM(TREE, C=10.0).fit(X, y)
     assert model.predict(np.eye(3)[[1, 2]]) == ["c", 2]
-    assert set(model.rank(np.eye(3), top=2)[0]) == {1, 3}
+    assert set(model.rank(np.eye(3), k=2)[0]) == {1, 3}
     assert sorted(map(str, model.classes_)) == ["1", "2", "3", "4", "c"]
     assert model.score(X, y) == 1.0
 
@@ -76,7 +76,7 @@ def test_scikit_learn_can_clone_it():
 def test_mistakes_name_the_remedy():
     X, y = _collection()
     with pytest.raises(Mistake, match="give 1 or more rounds"):
-        HierarchicalSVM(TREE, rounds=0).fit(X, y)
+        HierarchicalSVM(TREE, max_iter=0).fit(X, y)
     with pytest.raises(Mistake, match=r"memory='0\.5kB': use a TopDown"):
         HierarchicalSVM(TREE, memory="0.5kB").fit(X, y)
     with pytest.raises(Mistake, match="y has 1 entries for 40 documents"):

@@ -108,7 +108,7 @@ def test_accuracy_counts_any_of_several_categories(model):
         (FlatClassifier(n_jobs=1.5), "n_jobs is 1.5: give a whole number"),
         (CrammerSingerSVM(C=[1]), r"C is \[1\]: give a number"),
         (HierarchicalSVM(TREE, C="1"), "C is '1': give a number"),
-        (HierarchicalSVM(TREE, rounds=2.5), "rounds is 2.5: give a whole number"),
+        (HierarchicalSVM(TREE, max_iter=2.5), "max_iter is 2.5: give a whole number"),
         (HierarchicalSVM([("r", "bees")]), "taxonomy is a list: give a Taxonomy"),
         (HierarchicalSVM(None), "taxonomy is a NoneType: give a Taxonomy"),
         (RareCategoryReranker("svm"), "base is 'svm': give an estimator"),
@@ -160,8 +160,8 @@ def test_top_is_a_whole_number(top):
         (RareCategoryReranker(), Y),
         (PreferenceRanker(), [[0], [0], [1], [1]]),
     ):
-        with pytest.raises(Mistake, match=r"top is .*: ask for at least one category"):
-            model.fit(X, y).rank(X, top=top)
+        with pytest.raises(Mistake, match=r"k is .*: ask for at least one category"):
+            model.fit(X, y).rank(X, k=top)
 
 
 @pytest.mark.parametrize("memory", ["2GB", "1B"])
@@ -169,7 +169,7 @@ def test_blocks_of_documents_answer_as_all_of_them(memory, monkeypatch):
     random = np.random.default_rng(0)
     rows, y = random.random((50, 8)), random.integers(5, size=50)
     model = FlatClassifier(memory=memory).fit(rows, y)
-    whole = model.rank(rows), model.rank(rows, top=2), model.predict(rows)
+    whole = model.rank(rows), model.rank(rows, k=2), model.predict(rows)
     held = []
     scores = FlatClassifier._scores  # noqa: SLF001 (what is held at a time is tested)
 
@@ -179,5 +179,5 @@ def test_blocks_of_documents_answer_as_all_of_them(memory, monkeypatch):
 
     monkeypatch.setattr(FlatClassifier, "_scores", watched)
     monkeypatch.setattr("classmark.hierarchies.flat.CELLS", 35)
-    assert (model.rank(rows), model.rank(rows, top=2), model.predict(rows)) == whole
+    assert (model.rank(rows), model.rank(rows, k=2), model.predict(rows)) == whole
     assert held == [7, 7, 7, 7, 7, 7, 7, 1] * 3

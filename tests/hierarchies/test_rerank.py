@@ -103,7 +103,7 @@ def test_only_the_two_best_change_places(learned):
     for before, after in zip(base, own, strict=True):
         assert after in (before, [before[1], before[0], *before[2:]])
     assert [line[0] for line in own] == model.predict(T)
-    assert model.rank(T, top=2) == [line[:2] for line in own]
+    assert model.rank(T, k=2) == [line[:2] for line in own]
     best = model.decision_function(T).argmax(axis=1)
     assert [model.classes_[at] for at in best] == model.predict(T)
 
@@ -203,8 +203,8 @@ def test_a_second_document_is_needed():
 
 
 def test_top_is_one_or_more(learned):
-    with pytest.raises(Mistake, match="top is 0"):
-        learned[0].rank(learned[3], top=0)
+    with pytest.raises(Mistake, match="k is 0"):
+        learned[0].rank(learned[3], k=0)
 
 
 def test_scikit_learn_can_copy_it():

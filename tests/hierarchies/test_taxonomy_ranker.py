@@ -98,7 +98,7 @@ def test_sparse_weights_order_alike():
 def test_thresholds_start_from_nothing():
     X, label = made_up(30)
     ranker = TaxonomyRanker(
-        TREE, NAMES, C=1e-9, center=1.0, mapping="svm", descriptions=np.eye(4, 12)
+        TREE, NAMES, C=1e-9, center=1.0, loss="svm", descriptions=np.eye(4, 12)
     ).fit(X, indicator(label))
     assert ranker.weights_.shape == (12, 4)
     assert ranker.thresholds_ == pytest.approx(0, abs=1e-6)
@@ -181,14 +181,14 @@ def test_preferences_can_be_learned():
     for graphs in (layered, listed):
         ranker = TaxonomyRanker(TREE, NAMES).fit(X, graphs)
         assert ranker.setting_ == NEAR
-        assert (ranker.rank(X, top=1)[:, 0] == label).mean() > 0.5
+        assert (ranker.rank(X, k=1)[:, 0] == label).mean() > 0.5
 
 
 def test_labels_outside_the_tree_and_inside_it():
     X = np.eye(4)
     names = ["a", 1, "nowhere", "b"]
     ranker = TaxonomyRanker(TREE, names).fit(X, [[0], [1], [2], [3]])
-    assert ranker.rank(X, top=1)[:, 0].tolist() == [0, 1, 2, 3]
+    assert ranker.rank(X, k=1)[:, 0].tolist() == [0, 1, 2, 3]
     assert ranker.rank(X[:1])[0].tolist()[1] == 1
 
 
@@ -249,7 +249,7 @@ def test_live_learning_goes_on_from_it(tmp_path):
     for n in range(30):
         live.teach(f"e{n}", text, [3])
     live.revisit(200)
-    assert live.suggest(text, top=1)[0].category == "four"
+    assert live.suggest(text, k=1)[0].category == "four"
     assert live.teach("d0", TEXTS[0], None)
     live.save(tmp_path / "live")
     opened, _ = LiveTextRanker.open(tmp_path / "live")
@@ -274,7 +274,7 @@ def test_a_category_without_documents_is_found_by_what_is_said():
     said[3, 4] = 1.0
     ranker = TaxonomyRanker(TREE, NAMES, descriptions=said)
     ranker.fit(X[:4], csr_matrix(np.eye(4)[[0, 1, 2, 2]]))
-    assert ranker.rank(X[4:], top=1)[0, 0] == 3
+    assert ranker.rank(X[4:], k=1)[0, 0] == 3
     assert ranker.rank(X[2:3])[0, 1] == 3
 
 
@@ -287,7 +287,7 @@ def test_all_categories_are_ranked_also_beyond_the_last_label(by_path):
     Y = [[0], [1], [2], [2]]
     found = next(ranker.path(X[:4], Y, [0.03])) if by_path else ranker.fit(X[:4], Y)
     assert found.rank(X[4:]).shape == (1, 4)
-    assert found.rank(X[4:], top=1)[0, 0] == 3
+    assert found.rank(X[4:], k=1)[0, 0] == 3
     assert found.rank(X[2:3])[0, 1] == 3  # by what is above both
 
 

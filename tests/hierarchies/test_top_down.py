@@ -88,9 +88,9 @@ def test_every_way_to_the_best_leaf_agrees(base):
     assert model.set_params(beam=100).predict(later) == best
     ranked = model.rank(later)
     assert [line[0] for line in ranked] == best
-    assert [line[:3] for line in ranked] == model.rank(later, top=3)
+    assert [line[:3] for line in ranked] == model.rank(later, k=3)
     assert all(sorted(line) == sorted(model.classes_) for line in ranked)
-    assert model.rank(later, top=99) == ranked
+    assert model.rank(later, k=99) == ranked
 
 
 def test_the_greedy_leaf_alone_has_a_margin_above_zero():
@@ -295,8 +295,8 @@ def test_wrong_data_are_told():
     model.fit(X, y)
     with pytest.raises(Mistake, match="X has 3 features"):
         model.predict(X[:, :3])
-    with pytest.raises(Mistake, match="top is 0"):
-        model.rank(X, top=0)
+    with pytest.raises(Mistake, match="k is 0"):
+        model.rank(X, k=0)
     with pytest.raises(Mistake, match="threshold is 0"):
         model.predict_several(X, threshold=0)
     with pytest.raises(Mistake, match="'rose' is not one of classes_"):

@@ -166,7 +166,7 @@ def test_thresholds_are_taken_off():
     assert found.scores.tolist() == [2.0, 1.0, -0.5]
     with pytest.raises(Mistake, match="3 categories"):
         InvertedFile.of_weights(np.eye(3), [0.0])
-    with pytest.raises(Mistake, match="top is -1"):
+    with pytest.raises(Mistake, match="k is -1"):
         lists.rank(np.eye(3), -1)
     with pytest.raises(Mistake, match="give 3"):
         lists.rank(np.eye(2), 1)

@@ -43,7 +43,7 @@ def test_the_first_few_are_the_head_of_the_ranking(collection, base, top):
     tree, X, y = collection
     model = TopDownClassifier(tree, base, beam=None, n_jobs=1).fit(X, y)
     ranked = model.rank(X)
-    assert model.rank(X, top=top) == [line[:top] for line in ranked]
+    assert model.rank(X, k=top) == [line[:top] for line in ranked]
     assert model.predict(X) == [line[0] for line in ranked]
     assert model.set_params(beam=30).predict(X) == [line[0] for line in ranked]
 

@@ -231,7 +231,7 @@ def test_layered_graphs_are_labels_too(tmp_path):
 @pytest.mark.parametrize(
     ("ranker", "what"),
     [
-        (PreferenceRanker("dom"), "'dom' ties labels together.*--cost svm.*top-down"),
+        (PreferenceRanker("dom"), "'dom' ties labels together.*--loss svm.*top-down"),
         (PreferenceRanker("dis"), "'dis' ties labels together"),
         (PreferenceRanker("dme"), "'dme' ties labels together"),
         (PreferenceRanker("svm", kernel="rbf"), "kernel=None"),

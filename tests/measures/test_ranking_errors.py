@@ -47,5 +47,5 @@ def test_mistakes_are_named():
     graph = PreferenceGraph.multilabel(2, [0])
     with pytest.raises(Mistake, match=r"shape \(3,\), the graph 2 labels"):
         ranking_error([1.0, 2.0, 3.0], graph, "zero-one")
-    with pytest.raises(Mistake, match="decomposition 'most' is not known"):
+    with pytest.raises(Mistake, match="loss 'most' is not known"):
         ranking_error([1.0, 2.0], graph, "most")

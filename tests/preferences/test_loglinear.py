@@ -96,7 +96,7 @@ def test_documents_are_priced_from_any_place():
 
 def test_mistakes_are_named():
     graphs = [PreferenceGraph(3, [(0, 1)])] * 2
-    with pytest.raises(Mistake, match="decomposition 'all' is not known"):
+    with pytest.raises(Mistake, match="loss 'all' is not known"):
         loss_from(graphs, "all")
     with pytest.raises(Mistake, match="2 graphs, X has 3 rows"):
         loss_from(graphs, "zero-one", 3)

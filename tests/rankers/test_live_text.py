@@ -169,7 +169,7 @@ def test_categories_that_are_not_shown_are_never_suggested():
 
 
 def test_documents_beyond_keep_stay_learned_and_can_be_taught_again():
-    live = taught(keep=3)
+    live = taught(max_documents=3)
     assert len(live.dual) == 3
     assert len(live.handles) == len(TEXTS)
     gone = [id_ for id_, handle in live.handles.items() if not live.dual.knows(handle)]
@@ -187,8 +187,8 @@ def test_documents_beyond_keep_stay_learned_and_can_be_taught_again():
 def test_closed_and_opened_it_goes_on_as_if_never_closed(tmp_path, seed):
     rng = np.random.default_rng(seed)
     keep = [None, 6][seed % 2]
-    mapping = ["dom", "dis", "dme", "dom-dme"][seed % 4]
-    one = taught(mapping=mapping, keep=keep)
+    loss = ["dom", "dis", "dme", "dom-dme"][seed % 4]
+    one = taught(loss=loss, max_documents=keep)
     for _ in range(30):
         act(one, rng)
     one.save(tmp_path / "000001", {"said": ["so"]})
@@ -255,9 +255,9 @@ def test_what_cannot_start_is_refused_with_the_reason():
         LiveTextRanker.start(rocchio, TEXTS)
     with pytest.raises(Mistake, match="live already"):
         LiveTextRanker.start(taught().model, TEXTS)
-    with pytest.raises(Mistake, match="mapping 'svm' cannot learn"):
-        ranker(mapping="svm")
+    with pytest.raises(Mistake, match="loss 'svm' cannot learn"):
+        ranker(loss="svm")
     with pytest.raises(Mistake, match="center and class_weight"):
         ranker(center=5.0)
-    with pytest.raises(Mistake, match="mapping is a function"):
-        ranker(mapping=len)
+    with pytest.raises(Mistake, match="loss is a function"):
+        ranker(loss=len)

@@ -72,7 +72,7 @@ def test_clone_keeps_every_parameter():
         ({"C": 0.0}, r"C is 0\.0: give more than 0"),
         ({"solver": "boosting", "C": 1.0}, "cannot minimise the l2 penalty"),
         ({"max_iter": 0}, "max_iter is 0"),
-        ({"decomposition": "dom"}, "decomposition 'dom' is not known"),
+        ({"loss": "svm"}, "loss 'svm' is not known"),
     ],
 )
 def test_mistakes_are_named(parameters, message):

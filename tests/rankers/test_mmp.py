@@ -122,7 +122,7 @@ def test_the_linear_kernel_is_no_kernel(seed, learner, average):
 def test_a_budget_for_all_is_no_budget(seed, learner):
     X, Y = problem(seed)
     free = clone(learner).set_params(kernel="rbf", passes=2).fit(X, Y)
-    bounded = clone(free).set_params(budget=40).fit(X, Y)
+    bounded = clone(free).set_params(max_documents=40).fit(X, Y)
     assert np.array_equal(free.decision_function(X), bounded.decision_function(X))
 
 
@@ -133,7 +133,7 @@ def test_a_budget_for_all_is_no_budget(seed, learner):
 )
 def test_a_budget_forgets_the_oldest_or_the_smallest_update(learner, forgotten):
     X = np.diag([3.0, 1.0, 2.0])
-    ranker = clone(learner).set_params(kernel="linear", budget=2)
+    ranker = clone(learner).set_params(kernel="linear", max_documents=2)
     ranker.fit(X, [[0], [1], [2]])
     scores = ranker.decision_function(np.eye(3))
     assert np.flatnonzero(~scores.any(axis=1)).tolist() == [forgotten]
@@ -149,8 +149,8 @@ def test_a_function_may_be_the_kernel():
 def test_blocks_of_documents_are_one_stream():
     """More documents than are looked at together."""
     X, Y = problem(4, n=600)
-    whole = MMP(kernel="rbf", budget=30).fit(X, Y)
-    streamed = MMP(kernel="rbf", budget=30)
+    whole = MMP(kernel="rbf", max_documents=30).fit(X, Y)
+    streamed = MMP(kernel="rbf", max_documents=30)
     for part in np.array_split(np.arange(600), 7):
         streamed.partial_fit(X[part], Y[part])
     assert np.allclose(whole.losses_, streamed.losses_)
@@ -224,9 +224,9 @@ def test_mistakes_are_named():
         "loss is 4": MMP(4),
         "passes is 0": MMP(passes=0),
         "vote needs every update": MMP(vote=True, average=True),
-        "vote needs every": MMP(vote=True, kernel="rbf", budget=3),
-        "give a kernel": MMP(budget=3),
-        "budget is 0": MMP(kernel="rbf", budget=0),
+        "vote needs every": MMP(vote=True, kernel="rbf", max_documents=3),
+        "give a kernel": MMP(max_documents=3),
+        "max_documents is 0": MMP(kernel="rbf", max_documents=0),
         "kernel 'cosine' is not known": MMP(kernel="cosine"),
     }
     for message, ranker in wrong.items():

@@ -39,14 +39,14 @@ def graphs(Y):
 def value(ranker, X, Y):
     """Compute the primal objective of a ranker's weights, edge by edge."""
     tau = 0.0 if ranker.thresholds_ is None else ranker.thresholds_[0]
-    return slow.objective(ranker.weights_, tau, X, Y, ranker.mapping, ranker.C)
+    return slow.objective(ranker.weights_, tau, X, Y, ranker.loss, ranker.C)
 
 
-@pytest.mark.parametrize("mapping", MAPPINGS)
-def test_one_by_one_with_visits_meets_the_batch(mapping):
+@pytest.mark.parametrize("loss", MAPPINGS)
+def test_one_by_one_with_visits_meets_the_batch(loss):
     X, Y = collection()
-    batch = PreferenceRanker(mapping, tol=1e-5).fit(X, indicator(Y))
-    ranker = PreferenceRanker(mapping, revisits=50)
+    batch = PreferenceRanker(loss, tol=1e-5).fit(X, indicator(Y))
+    ranker = PreferenceRanker(loss, revisits=50)
     for part in (slice(0, 5), slice(5, 24)):
         ranker.partial_fit(X[part], Y[part], n_labels=K)
     assert ranker.revisits_ == 19 * 50
@@ -98,7 +98,7 @@ def test_documents_and_labels_may_widen_and_narrow():
     assert ranker.decision_function(np.ones((2, 3))).shape == (2, 4)
     wide = ranker.decision_function(np.ones((1, 9)))
     assert np.allclose(wide, ranker.weights_.sum(axis=0))
-    assert ranker.rank(np.ones((1, 4)), top=2).shape == (1, 2)
+    assert ranker.rank(np.ones((1, 4)), k=2).shape == (1, 2)
 
 
 def test_empty_rows_and_labels_teach_nothing():
@@ -128,24 +128,24 @@ def test_the_threshold_is_taken_off():
     )
 
 
-@pytest.mark.parametrize("mapping", MAPPINGS)
+@pytest.mark.parametrize("loss", MAPPINGS)
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_after_fit_it_goes_on_from_there(mapping, jobs):
+def test_after_fit_it_goes_on_from_there(loss, jobs):
     X, Y = collection()
-    ranker = PreferenceRanker(mapping, tol=1e-5, n_jobs=jobs).fit(X[:20], Y[:20])
+    ranker = PreferenceRanker(loss, tol=1e-5, n_jobs=jobs).fit(X[:20], Y[:20])
     ranker.partial_fit(X[20:], Y[20:]).revisit(20_000)
-    batch = PreferenceRanker(mapping, tol=1e-5).fit(X, Y)
+    batch = PreferenceRanker(loss, tol=1e-5).fit(X, Y)
     assert value(ranker, X, graphs(Y)) == pytest.approx(batch.objective_, rel=1e-3)
 
 
-@pytest.mark.parametrize("mapping", MAPPINGS)
-def test_after_a_fit_on_lists_labels_are_learned_by_the_same_mapping(mapping):
+@pytest.mark.parametrize("loss", MAPPINGS)
+def test_after_a_fit_on_lists_labels_are_learned_by_the_same_mapping(loss):
     X, Y = collection()
     cyclic = [PreferenceGraph(K, [(0, 1), (1, 2), (2, 0)])] * 4
-    ranker = PreferenceRanker(mapping).fit(X[:4], cyclic)
+    ranker = PreferenceRanker(loss).fit(X[:4], cyclic)
     ranker.partial_fit(X[4:], Y[4:]).revisit(20_000)
     every = cyclic + graphs(Y[4:])
-    batch = PreferenceRanker(mapping, tol=1e-5).fit(X, every)
+    batch = PreferenceRanker(loss, tol=1e-5).fit(X, every)
     assert value(ranker, X, every) == pytest.approx(batch.objective_, rel=1e-3)
 
 
@@ -169,13 +169,13 @@ def test_a_path_does_not_show_an_earlier_stream():
 
 def test_clones_know_the_settings_and_nothing_learned():
     X, Y = collection()
-    ranker = PreferenceRanker(revisits=7, budget=0.5, keep=9)
+    ranker = PreferenceRanker(revisits=7, time_budget=0.5, max_documents=9)
     assert {
         "revisits": 7,
-        "budget": 0.5,
-        "keep": 9,
+        "time_budget": 0.5,
+        "max_documents": 9,
     }.items() <= ranker.get_params().items()
-    copied = clone(ranker.set_params(budget=None).partial_fit(X, Y))
+    copied = clone(ranker.set_params(time_budget=None).partial_fit(X, Y))
     assert copied.get_params() == ranker.get_params()
     with pytest.raises(Mistake, match="fit"):
         copied.decision_function(X)
@@ -185,7 +185,7 @@ def test_clones_know_the_settings_and_nothing_learned():
 
 def test_keep_bounds_what_is_kept():
     X, Y = collection()
-    ranker = PreferenceRanker(keep=5, revisits=3).partial_fit(X, Y)
+    ranker = PreferenceRanker(max_documents=5, revisits=3).partial_fit(X, Y)
     assert len(ranker.live_) == 5
 
 
@@ -193,7 +193,7 @@ def test_a_budget_decides_how_many_visits_are_made(monkeypatch):
     X, Y = collection()
     clock = itertools.count(0.0, 0.25)
     monkeypatch.setattr(preference_live.time, "perf_counter", lambda: next(clock))
-    ranker = PreferenceRanker(budget=1.0, revisits=99).partial_fit(X[:4], Y[:4])
+    ranker = PreferenceRanker(time_budget=1.0, revisits=99).partial_fit(X[:4], Y[:4])
     assert ranker.revisits_ == 4 * 3 * preference_live.AT_ONCE
     replayed = PreferenceRanker(revisits=3 * preference_live.AT_ONCE).partial_fit(
         X[:4], Y[:4]
@@ -204,15 +204,15 @@ def test_a_budget_decides_how_many_visits_are_made(monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"mapping": "svm"}, "cannot learn document by document"),
-        ({"mapping": "none"}, "'none' is not known"),
+        ({"loss": "svm"}, "cannot learn document by document"),
+        ({"loss": "none"}, "'none' is not known"),
         ({"kernel": "rbf"}, "with a kernel"),
         ({"center": 1.0}, "center and class_weight need all documents"),
         ({"class_weight": "balanced"}, "center and class_weight need all documents"),
         ({"C": 0.0}, "C is 0.0"),
-        ({"keep": 0}, "keep 1 or more"),
+        ({"max_documents": 0}, "max_documents 1 or more"),
         ({"revisits": -1}, "revisits is to be 0 or more"),
-        ({"budget": -0.1}, "budget is -0.1"),
+        ({"time_budget": -0.1}, "time_budget is -0.1"),
     ],
 )
 def test_settings_that_do_not_fit_are_named(settings, said):

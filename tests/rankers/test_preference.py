@@ -18,27 +18,27 @@ def problem(seed=0, n=40, d=8, k=5, grades=1):
     return X, Y.astype(float)
 
 
-def objective(X, Y, W, mapping, C):
+def objective(X, Y, W, loss, C):
     """½‖w‖² + C Σ slack, group by group, as printed."""
     value = 0.5 * (W**2).sum()
     names = {"dom": ["domination"], "dme": ["dominated"], "dis": ["disagreement"]}
     names["dom-dme"] = names["dom"] + names["dme"]
     for x, y in zip(X, Y, strict=True):
         graph = PreferenceGraph(len(y), levels=y.astype(int))
-        for name in names[mapping]:
+        for name in names[loss]:
             for group in decompose(graph, name):
                 gaps = [1 - x @ (W[u] - W[v]) for u, v in group]
                 value += C * max(0.0, *gaps)
     return value
 
 
-@pytest.mark.parametrize("mapping", ["dis", "dom", "dme", "dom-dme"])
+@pytest.mark.parametrize("loss", ["dis", "dom", "dme", "dom-dme"])
 @pytest.mark.parametrize("grades", [1, 2])
-def test_the_objective_is_that_of_the_paper(mapping, grades):
+def test_the_objective_is_that_of_the_paper(loss, grades):
     X, Y = problem(grades=grades)
-    ranker = PreferenceRanker(mapping, C=0.3).fit(X, Y)
+    ranker = PreferenceRanker(loss, C=0.3).fit(X, Y)
     assert ranker.duality_gap_ <= 1e-3
-    value = objective(X, Y, ranker.coef_, mapping, 0.3)
+    value = objective(X, Y, ranker.coef_, loss, 0.3)
     assert ranker.objective_ == pytest.approx(value)
     assert np.allclose(ranker.decision_function(X), X @ ranker.coef_.T)
 
@@ -141,7 +141,7 @@ def test_scikit_learn_may_clone_and_search_it():
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({"mapping": "best"}, "dom-dme"),
+        ({"loss": "best"}, "dom-dme"),
         ({"C": 0}, "C is 0"),
         ({"tol": -1}, "tol is -1"),
         ({"class_weight": "fair"}, "balanced"),
@@ -158,11 +158,11 @@ def test_svm_needs_labels_not_edges():
         PreferenceRanker("svm").fit([[1.0]], [PreferenceGraph(2, [(0, 1)])])
 
 
-@pytest.mark.parametrize("mapping", ["dom", "svm"])
-def test_the_linear_kernel_is_the_linear_ranker(mapping):
+@pytest.mark.parametrize("loss", ["dom", "svm"])
+def test_the_linear_kernel_is_the_linear_ranker(loss):
     X, Y = problem(9, n=25)
-    plain = PreferenceRanker(mapping, tol=1e-6).fit(X, Y)
-    through = PreferenceRanker(mapping, tol=1e-6, kernel="linear").fit(X, Y)
+    plain = PreferenceRanker(loss, tol=1e-6).fit(X, Y)
+    through = PreferenceRanker(loss, tol=1e-6, kernel="linear").fit(X, Y)
     assert through.objective_ == pytest.approx(plain.objective_, rel=1e-5)
     other = np.random.default_rng(0).standard_normal((5, 8))
     assert np.allclose(

@@ -35,7 +35,7 @@ def test_weights_are_those_of_the_formula(seed):
 def test_ranks_are_best_first_with_ties_by_number():
     ranker = Rocchio().fit(np.eye(3), [[1], [0], [2]])
     assert ranker.rank([[0.0, 1.0, 0.0]]).tolist() == [[0, 1, 2]]
-    assert ranker.rank([[0.0, 0.0, 1.0]], top=2).tolist() == [[2, 0]]
+    assert ranker.rank([[0.0, 0.0, 1.0]], k=2).tolist() == [[2, 0]]
 
 
 def test_evidence_sums_to_the_distance_from_the_mean_score():
@@ -55,7 +55,7 @@ def test_mistakes_are_named():
     ranker.fit(np.eye(2), [[0], [1]])
     with pytest.raises(Mistake, match="X has 3 features"):
         ranker.decision_function([[1.0, 2.0, 3.0]])
-    with pytest.raises(Mistake, match="top is 0"):
-        ranker.rank(np.eye(2), top=0)
+    with pytest.raises(Mistake, match="k is 0"):
+        ranker.rank(np.eye(2), k=0)
     with pytest.raises(Mistake, match="2 rows"):
         ranker.evidence(np.eye(2), 0)

@@ -221,7 +221,7 @@ def test_a_path_of_c_and_what_sparse_weights_cannot_do():
     found = [ranker.objective_ for ranker in small.path(X, Y, [0.1, 1.0])]
     alone = PreferenceRanker(C=1.0, class_weight="balanced").fit(X, Y)
     assert found[0] < found[1] == pytest.approx(alone.objective_, rel=2e-3)
-    for wrong in ({"mapping": "dme"}, {"kernel": "rbf"}):
+    for wrong in ({"loss": "dme"}, {"kernel": "rbf"}):
         with pytest.raises(Mistake, match="allow more"):
             PreferenceRanker(memory="1kB", **wrong).fit(X, Y)
 
@@ -235,8 +235,8 @@ def test_models_with_sparse_weights_save_open_and_explain(tmp_path):
     assert ranker.store_ == "sparse"
     model.save(tmp_path / "model")
     opened = TextRanker.open(tmp_path / "model")
-    told = opened.suggest("iron and zinc", top=2)
-    assert told == model.suggest("iron and zinc", top=2)
+    told = opened.suggest("iron and zinc", k=2)
+    assert told == model.suggest("iron and zinc", k=2)
     assert told[0].category == "metal"
     assert {term for term, _ in told[0].favour} == {"iron", "zinc"}
 
@@ -250,6 +250,6 @@ def test_on_a_web_directory_sparse_weights_rank_as_dense_ones(data):
     for memory in ("1GB", "1MB"):
         ranker = PreferenceRanker(center=3.0, memory=memory)
         ranker.fit(X, found.label_numbers(found.train))
-        hits.append((ranker.rank(test, top=1)[:, 0] == gold).mean())
+        hits.append((ranker.rank(test, k=1)[:, 0] == gold).mean())
     assert hits[0] > 0.4
     assert hits[0] == pytest.approx(hits[1], abs=0.003)

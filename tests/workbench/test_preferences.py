@@ -133,7 +133,7 @@ def test_every_learner_and_the_evaluation_go_on(project):
     graded = train(project, LearningSettings(grades="layered"))
     assert graded.documents == 10
     with pytest.raises(Mistake, match="'svm' compares labels with thresholds"):
-        train(project, LearningSettings(cost="svm"))
+        train(project, LearningSettings(loss="svm"))
 
 
 @pytest.mark.parametrize(

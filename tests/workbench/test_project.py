@@ -74,3 +74,18 @@ def test_a_folder_that_is_no_project_names_the_remedy(tmp_path):
 def test_acts_are_logged_under_the_name_in_the_environment(monkeypatch):
     monkeypatch.setenv("CLASSMARK_USER", "eve")
     assert whoami() == "eve"
+
+
+@pytest.mark.parametrize(
+    ("learning", "loss"),
+    [
+        ('cost = "dis"\ndecomposition = "domination"', "dis"),
+        ('learner = "loglinear"\ncost = "svm"\ndecomposition = "dominated"', "dme"),
+    ],
+)
+def test_old_settings_of_the_loss_are_read_with_a_warning(tmp_path, learning, loss):
+    (tmp_path / FILE).write_text(f'format = 1\nname = "old"\n[learning]\n{learning}\n')
+    with pytest.warns(
+        FutureWarning, match=r"\[learning\]: cost or decomposition is now"
+    ):
+        assert read_settings(tmp_path).learning.loss == loss

@@ -155,7 +155,7 @@ def test_every_strategy_learns_what_is_plain_to_see(strategy, base):
         ("bread", "3"),
         ("flour", "b"),
     ):
-        found = model.suggest(text, top=2)
+        found = model.suggest(text, k=2)
         assert (found[0].category, found[0].rank) == (name, 1)
         assert found[0].score > found[1].score
 

@@ -39,7 +39,9 @@ def test_learners_get_better_than_chance():
 
 
 def test_the_preference_ranker_streams_too():
-    found = streaming.replay_texts(told(40), Setting(("plm",), revisits=5, keep=20))
+    found = streaming.replay_texts(
+        told(40), Setting(("plm",), revisits=5, max_documents=20)
+    )
     assert found["plm"].mean("one_error", 20) < 0.1
 
 
@@ -117,8 +119,8 @@ def test_a_stream_without_labels_is_refused(notes, tmp_path):
         (Setting(("mmp",)), "file", "curve.doc", None, "curve.doc: a plot is SVG"),
         (Setting(("mmp",)), "file", None, "facts.txt", "ends in .json"),
         (Setting(("mmp",), loss=4), "file", None, None, "loss is 4"),
-        (Setting(("plm",), budget=-1.0), "file", None, None, "budget is -1"),
-        (Setting(("plm",), keep=0), "file", None, None, "keep is 0"),
+        (Setting(("plm",), time_budget=-1.0), "file", None, None, "time_budget is -1"),
+        (Setting(("plm",), max_documents=0), "file", None, None, "max_documents is 0"),
         (Setting(("plm",), revisits=-1), "file", None, None, "revisits is -1"),
         (Setting(("plm",), C=0.0), "file", None, None, "C is 0"),
     ],

@@ -107,7 +107,7 @@ def suggest(
     project: Where = HERE,
     text: Annotated[str | None, typer.Option(help="The text itself.")] = None,
     document: Annotated[str | None, typer.Option(help="A document's id.")] = None,
-    top: Annotated[int, typer.Option(help="How many categories.")] = 5,
+    k: Annotated[int, typer.Option("-k", help="How many categories.")] = 5,
     min_probability: Annotated[
         float | None,
         typer.Option(help="Leave less likely categories to the expert (0 to 1)."),
@@ -124,7 +124,7 @@ def suggest(
         content = suggesting.wanted_text(opened, path, text, document)
         with kernels_for(opened, text=content):
             suggestions = suggesting.suggest(
-                opened, content, top, min_probability=min_probability
+                opened, content, k, min_probability=min_probability
             )
             put = None if as_json else place_if_any(opened, content)
     show_suggestions(suggestions, as_json=as_json)

@@ -104,7 +104,7 @@ def queue(
     order: Annotated[
         str, typer.Option(help="uncertain, likely, random or similar")
     ] = "uncertain",
-    top: Annotated[int, typer.Option("-n", help="How many documents.")] = 20,
+    k: Annotated[int, typer.Option("-k", help="How many documents.")] = 20,
     to: Annotated[
         str | None, typer.Option(help="Similar to this document, not the last decided.")
     ] = None,
@@ -125,11 +125,11 @@ def queue(
         if group:
             from classmark.workbench import grouping
 
-            table = grouping.grouped_queue(opened, order, top, to, alike)
+            table = grouping.grouped_queue(opened, order, k, to, alike)
             table = table if as_json else grouping.shortened(table)
         else:
             with kernels_for(opened, opened.store.waiting()):
-                table = queueing.queue(opened, order, top, to)
+                table = queueing.queue(opened, order, k, to)
     show_table(table, as_json=as_json, everything=everything)
 
 

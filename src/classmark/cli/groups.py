@@ -44,7 +44,7 @@ class _Commands(Mapping[str, Any]):
         if isinstance(member, typer.Typer):
             return get_group(member)
         alone = typer.Typer(**SETTINGS)
-        alone.command(name)(member)
+        alone.command(name, cls=_Command)(member)
         return get_command(alone)
 
     def __iter__(self) -> Iterator[str]:
@@ -59,6 +59,40 @@ class _Commands(Mapping[str, Any]):
         if isinstance(member, typer.Typer):
             return get_group(member)
         return TyperCommand(name, help=inspect.getdoc(member), rich_markup_mode=None)
+
+
+#: Old names of options, by command: they go with version 0.2.
+OLD_OPTIONS = {
+    "pagerank": {"-n": "-k"},
+    "queue": {"-n": "-k"},
+    "rank train": {"--seed": "--random-state"},
+    "screen simulate": {"--seed": "--random-state"},
+    "stream": {"--keep": "--max-documents"},
+    "suggest": {"--top": "-k"},
+    "taxonomy propose": {"--k": "--clusters"},
+    "train": {"--cost": "--loss", "--decomposition": "--loss"},
+}
+
+
+class _Command(TyperCommand):
+    """A command that understands the old names of its options, with a warning."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments, old names of options in their new form."""
+        root = ctx.find_root().command_path
+        path = ctx.command_path.removeprefix(root).strip()
+        present: list[str] = []
+        for arg in args:
+            option, equals, value = arg.partition("=")
+            new = OLD_OPTIONS.get(path, {}).get(option)
+            if new is None:
+                present.append(arg)
+                continue
+            from classmark.validation import warn_renamed
+
+            warn_renamed(f"classmark {path}", option, new)
+            present += [new, value] if equals else [new]
+        return super().parse_args(ctx, present)
 
 
 class _LazyGroup(TyperGroup):

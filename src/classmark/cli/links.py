@@ -26,7 +26,7 @@ def pagerank(
         typer.Option(metavar="ID", help="Readers begin here; repeatable."),
     ] = None,
     method: Annotated[str, typer.Option(help="power, gauss-seidel or eigen")] = "power",
-    top: Annotated[int, typer.Option("-n", help="How many pages.")] = 20,
+    k: Annotated[int, typer.Option("-k", help="How many pages.")] = 20,
     everything: AllColumns = False,
     as_json: AsJson = False,
 ) -> None:
@@ -36,9 +36,9 @@ def pagerank(
 
     reader = ranking_links.Reader(damping, tuple(personalise or ()), method)
     if path is not None:
-        table = ranking_links.rank_edges(path, reader, top)
+        table = ranking_links.rank_edges(path, reader, k)
         show_table(table, as_json=as_json, everything=everything)
         return
     with open_project(project) as opened:
-        table = ranking_links.rank_documents(opened, reader, top)
+        table = ranking_links.rank_documents(opened, reader, k)
     show_table(table, as_json=as_json, everything=everything)

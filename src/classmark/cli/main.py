@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
+import warnings
 from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any, NoReturn
 
@@ -160,7 +161,9 @@ def root(
 def main() -> None:
     """Run a command; a user's mistake is one clear line and exit code 2."""
     try:
-        with _progress():
+        with _progress(), warnings.catch_warnings():
+            warnings.simplefilter("default", FutureWarning)
+            warnings.showwarning = _warn
             sys.exit(app(standalone_mode=False))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -172,6 +175,10 @@ def main() -> None:
         _refuse(f"{problem.format_message()} (see {command} --help)")
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(130)
+
+
+def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
+    sys.stderr.write(f"classmark: {' '.join(str(message).split())}\n")
 
 
 def _refuse(problem: str) -> NoReturn:

@@ -14,8 +14,8 @@ Node = Annotated[str, typer.Argument(metavar="NODE", help="The category's id.")]
 
 def propose(
     node: Node,
-    k: Annotated[
-        int | None, typer.Option("--k", help="How many; without it, by silhouette.")
+    clusters: Annotated[
+        int | None, typer.Option(help="How many; without it, by silhouette.")
     ] = None,
     method: Annotated[
         str, typer.Option(help="kmeans, mixture or agglomerative")
@@ -29,7 +29,7 @@ def propose(
     from classmark.workbench import proposing
 
     with open_project(project) as opened:
-        proposals = proposing.propose(opened, node, k=k, method=method)
+        proposals = proposing.propose(opened, node, k=clusters, method=method)
     if as_json:
         show_json([asdict(proposal) for proposal in proposals])
     else:

@@ -87,7 +87,7 @@ def train(
         typer.Option("--C", help="Choose C among these; repeatable."),
     ] = None,
     share: Annotated[float, typer.Option(help="Of the queries, to learn from.")] = 0.5,
-    seed: Annotated[int, typer.Option(help="Parts the queries.")] = 0,
+    random_state: Annotated[int, typer.Option(help="Parts the queries.")] = 0,
     force: Annotated[
         bool, typer.Option("--force", help="Into service even if not surely better.")
     ] = False,
@@ -107,7 +107,14 @@ def train(
     if sum((clicks, letor is not None, dataset is not None or qrels is not None)) > 1:
         raise Mistake("--clicks, --letor and judgments: learn from one of them")
     wish = Training(
-        learner, measure, share, seed, prices, click_strategy, propensities, force
+        learner,
+        measure,
+        share,
+        random_state,
+        prices,
+        click_strategy,
+        propensities,
+        force,
     )
     if letor is not None:
         table = learn_file(letor, wish)

@@ -172,7 +172,7 @@ def simulate(
     ],
     project: Where = HERE,
     runs: Annotated[int, typer.Option(help="How often, each from one example.")] = 5,
-    seed: Annotated[int, typer.Option(help="Of the examples and draws.")] = 0,
+    random_state: Annotated[int, typer.Option(help="Of the examples and draws.")] = 0,
     target: Target = 0.95,
     error: Error = 0.05,
     batch: BatchSize = 50,
@@ -187,7 +187,7 @@ def simulate(
 
     rule = screening.Rule(target, error, batch, share, patience)
     with open_project(project) as opened:
-        evaluated = screened.try_out(opened, category, rule, runs, seed)
+        evaluated = screened.try_out(opened, category, rule, runs, random_state)
     show_evaluated(evaluated, as_json=as_json, everything=everything)
 
 

@@ -32,10 +32,12 @@ def stream(
     revisits: Annotated[
         int, typer.Option(help="Of plm: earlier documents learned again, each time.")
     ] = 100,
-    budget: Annotated[
-        float | None, typer.Option(help="Of plm: milliseconds instead of --revisits.")
+    time_budget: Annotated[
+        float | None,
+        typer.Option(help="Of plm: seconds a document, instead of --revisits."),
     ] = None,
-    keep: Annotated[
+    budget: Annotated[float | None, typer.Option(hidden=True)] = None,
+    max_documents: Annotated[
         int | None, typer.Option(help="Of plm: documents kept at most.")
     ] = None,
     order: Annotated[str, typer.Option(help="file or random")] = "file",
@@ -53,14 +55,19 @@ def stream(
 
     if (path is None) == (dataset is None):
         raise Mistake("give a FILE, or the name of a collection with --dataset")
+    if budget is not None:
+        from classmark.validation import warn_renamed
+
+        warn_renamed("stream", "--budget (milliseconds)", "--time-budget (seconds)")
+        time_budget = budget / 1000
     setting = streaming.Setting(
         tuple(dict.fromkeys(learner or ["plm"])),
         loss,
         average,
         price,
         revisits,
-        budget,
-        keep,
+        time_budget,
+        max_documents,
     )
     streaming.require(setting, order, plot, facts)
     if path is None:

@@ -27,11 +27,12 @@ def train(
     learner: Annotated[
         str | None, typer.Option(help="plm, loglinear, rocchio or perceptron")
     ] = None,
-    cost: Annotated[
-        str | None, typer.Option(help="Of plm: dom, dis, dme, dom-dme or svm.")
-    ] = None,
-    decomposition: Annotated[
-        str | None, typer.Option(help="Of loglinear: domination, dominated, …")
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="Of plm: dom, dis, dme, dom-dme or svm; of loglinear: dom, dis, dme "
+            "or zero-one."
+        ),
     ] = None,
     price: Annotated[
         float | None, typer.Option("--C", help="What a violation costs.")
@@ -61,8 +62,8 @@ def train(
     from classmark.cli.output import show_trained
     from classmark.workbench import training
 
-    options: dict[str, str | float | None] = {"learner": learner, "cost": cost}
-    options |= {"decomposition": decomposition, "strategy": strategy, "base": base}
+    options: dict[str, str | float | None] = {"learner": learner, "loss": loss}
+    options |= {"strategy": strategy, "base": base}
     options |= {"memory": memory, "C": price, "policy": policy}
     options |= {"bold": bold, "rare": rare}
     with open_project(project) as opened:

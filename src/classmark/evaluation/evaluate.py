@@ -19,6 +19,7 @@ from classmark.measures import (
 )
 from classmark.measures.categories import CategoryTally, RelevantRanks, rank_relevant
 from classmark.measures.ranking_errors import violated_groups
+from classmark.preferences.decompose import short_name
 from classmark.preferences.levels import levels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH, crossed_calibration_error
@@ -402,12 +403,12 @@ def select_cost(
     Cs: Sequence[float] = GRID,
     n_folds: int = 5,
 ) -> Selected:
-    """Choose C by k-fold cross-validation on the cost the mapping stands for.
+    """Choose C by k-fold cross-validation on the cost the loss stands for.
 
     Each fold is one path over C, warm-started [AiolliSebastianiSperduti08].
     """
-    if not isinstance(ranker.mapping, str):
-        raise Mistake("select_cost needs a mapping by name: a function has no own cost")
+    if not isinstance(ranker.loss, str):
+        raise Mistake("select_cost needs a loss by name: a function has no own cost")
     rows = rows_from(X)
     levels = levels_from(Y, len(rows))
     costs = np.zeros((len(Cs), len(rows)))
@@ -433,10 +434,10 @@ def _fold_costs(
     train, test = part
     held_out, truth = take(rows, test), take(levels, test)
     path = ranker.path(take(rows, train), take(levels, train), Cs)
-    mapping = str(ranker.mapping)
+    loss = short_name(ranker.loss)
     return np.array(
         [
-            violated_groups(each.decision_function(held_out), truth, mapping)
+            violated_groups(each.decision_function(held_out), truth, loss)
             for each in path
         ]
     )

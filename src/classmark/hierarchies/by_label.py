@@ -71,7 +71,7 @@ class TopDownRanker(LinearRanker):
 
     >>> tree = Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2)])
     >>> ranker = TopDownRanker(tree, [1, 2, "b"]).fit(np.eye(3), [[0], [1], [2]])
-    >>> ranker.rank([[0.0, 1.0, 0.0]], top=1).tolist()
+    >>> ranker.rank([[0.0, 1.0, 0.0]], k=1).tolist()
     [[1]]
     """
 
@@ -139,7 +139,7 @@ class TopDownRanker(LinearRanker):
         scores[:, self.leaves_ < 0] = -np.inf
         return scores
 
-    def best(self, X: Any, top: int) -> list[tuple[int, float]]:
+    def best(self, X: Any, k: int) -> list[tuple[int, float]]:
         """The most probable categories of the one row of ``X``, and their scores.
 
         Only nodes that may lead to them are looked at; categories without documents
@@ -149,7 +149,7 @@ class TopDownRanker(LinearRanker):
         model = self.classifier_
         learned = model.places_.sizes > 0  # the others come after all of these
         hidden = int((self.labels_[learned] < 0).sum())
-        n_best = min(int(learned.sum()), top + hidden)
+        n_best = min(int(learned.sum()), k + hidden)
         scale = float(model.scale) if model.base == "svm" else 1.0
         leaves = (len(self.labels_), n_best, -np.inf)
         best_leaves, scores = by_best_first(
@@ -157,7 +157,7 @@ class TopDownRanker(LinearRanker):
         )
         labels = self.labels_[best_leaves[0]]
         ranked = zip(labels.tolist(), scores[0].tolist(), strict=True)
-        return [(label, score) for label, score in ranked if label >= 0][:top]
+        return [(label, score) for label, score in ranked if label >= 0][:k]
 
     def evidence(self, X: Any, category: int) -> Evidence:
         """Each feature's part in the decisions on the way to a category."""

@@ -17,7 +17,7 @@ from classmark.rankers.linear import Evidence
 from classmark.ranking import order
 from classmark.ranking import top as best_of
 from classmark.sparse import Rows, keep_columns, rows_from, take, with_constant
-from classmark.validation import require_numbers
+from classmark.validation import renamed, require_k, require_numbers
 
 COUNTS = 3  # arrays as large as the weights that counting holds
 CELLS = 1 << 23  # scores held together: 64 MiB
@@ -57,17 +57,18 @@ class LinearClassifier(Estimator):
 
     def predict(self, X: Any) -> list[Any]:
         """The best category of each document."""
-        return [line[0] for line in self.rank(X, top=1)]
+        return [line[0] for line in self.rank(X, k=1)]
 
-    def rank(self, X: Any, top: int | None = None) -> list[list[Any]]:
-        """Categories of each document, best first: ``top`` of them, or all."""
+    @renamed(top="k")
+    def rank(self, X: Any, k: int | None = None) -> list[list[Any]]:
+        """Categories of each document, best first: ``k`` of them, or all."""
         rows = self._documents(X)
-        if top is not None:
-            require_top(top)
+        if k is not None:
+            require_k(k)
         return [
             [self.classes_[at] for at in line]
             for scores in self._blocks(rows)
-            for line in (order(scores) if top is None else best_of(scores, top))
+            for line in (order(scores) if k is None else best_of(scores, k))
         ]
 
     def score(self, X: Any, y: Iterable[Any]) -> float:
@@ -257,12 +258,6 @@ def share_right(answers: list[Any], y: Iterable[Any]) -> float:
         raise Mistake("X has no rows: give at least one document to judge by")
     pairs = zip(answers, categories, strict=True)
     return float(np.mean([best in labels for best, labels in pairs]))
-
-
-def require_top(top: int) -> None:
-    """Refuse to rank no category, or half of one."""
-    if not isinstance(top, int | np.integer) or top < 1:
-        raise Mistake(f"top is {top!r}: ask for at least one category, a whole number")
 
 
 def _sparse(matrix: Any) -> bool:

@@ -18,7 +18,7 @@ from classmark.progress import track
 from classmark.solvers.hinge import Hinges, ascend
 from classmark.sparse import Rows, rows_from, transpose, with_constant
 from classmark.taxonomy.tree import Taxonomy
-from classmark.validation import byte_size, require_numbers
+from classmark.validation import byte_size, renamed, require_numbers
 
 NARROW = 10  # a leaf's problem is solved this much more closely than the whole
 
@@ -40,8 +40,8 @@ class HierarchicalSVM(LinearClassifier):
     ascent around its parent; then all inner nodes at once, of which each is the mean of
     its neighbours. The objective falls with every round.
 
-    rounds : at most; it ends sooner where a round gains less than ``tol`` of the
-        objective.  memory : what the weights of all nodes may take.
+    max_iter : rounds at most; it ends sooner where a round gains less than ``tol`` of
+        the objective.  memory : what the weights of all nodes may take.
     n_jobs : threads, over leaves.
 
     A category with several parents is pulled to the first. ``objective_curve_`` has the
@@ -53,12 +53,13 @@ class HierarchicalSVM(LinearClassifier):
     ['tea', 'mocha', 'ale']
     """
 
+    @renamed(rounds="max_iter")
     def __init__(
         self,
         taxonomy: Taxonomy,
         C: float = 1.0,
         *,
-        rounds: int = 5,
+        max_iter: int = 5,
         tol: float = 1e-2,
         memory: str = "2GB",
         n_jobs: int = 1,
@@ -66,7 +67,7 @@ class HierarchicalSVM(LinearClassifier):
     ) -> None:
         self.taxonomy = taxonomy
         self.C = C
-        self.rounds = rounds
+        self.max_iter = max_iter
         self.tol = tol
         self.memory = memory
         self.n_jobs = n_jobs
@@ -97,7 +98,7 @@ class HierarchicalSVM(LinearClassifier):
     def _rounds(self, tree: _Pulled) -> list[float]:
         objectives: list[float] = []
         last = tree.objective()
-        for _ in track(range(self.rounds), "rounds", self.rounds):
+        for _ in track(range(self.max_iter), "rounds", self.max_iter):
             tree.move_leaves(self.tol / NARROW, self.random_state, self.n_jobs)
             tree.move_inner()
             objectives.append(tree.objective())
@@ -109,12 +110,12 @@ class HierarchicalSVM(LinearClassifier):
     def _check(self) -> None:
         require_taxonomy(self.taxonomy)
         require_numbers(self, "C", "tol")
-        require_numbers(self, "rounds", "n_jobs", whole=True)
+        require_numbers(self, "max_iter", "n_jobs", whole=True)
         require("svm", self.C)
-        if self.rounds < 1 or self.n_jobs < 1 or not self.tol > 0:
+        if self.max_iter < 1 or self.n_jobs < 1 or not self.tol > 0:
             raise Mistake(
-                f"rounds is {self.rounds}, n_jobs {self.n_jobs}, tol {self.tol}: give "
-                "1 or more rounds and threads, and a tol greater than 0"
+                f"max_iter is {self.max_iter}, n_jobs {self.n_jobs}, tol {self.tol}: "
+                "give 1 or more rounds and threads, and a tol greater than 0"
             )
 
     def _require_room(self, places: Places, features: int) -> None:
@@ -130,6 +131,7 @@ class HierarchicalSVM(LinearClassifier):
 class _Pulled:
     """The weights of all nodes, shape (nodes, features), and where the leaves stand."""
 
+    @renamed(rounds="max_iter")
     def __init__(self, places: Places, rows: Rows, C: float) -> None:
         self.rows, self.leaves, self.C = rows, places.leaves, C
         self.members = transpose(places.documents)

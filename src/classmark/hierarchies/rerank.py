@@ -17,7 +17,6 @@ from classmark.hierarchies.flat import (
     CrammerSingerSVM,
     FlatClassifier,
     categories_in,
-    require_top,
     share_right,
 )
 from classmark.hierarchies.held_out import fitted, numbered, parted
@@ -31,7 +30,7 @@ from classmark.rankers.preference import PreferenceRanker
 from classmark.ranking import top as best_of
 from classmark.solvers.hinge import Hinges, ascend
 from classmark.sparse import Rows, rows_from, take, transpose
-from classmark.validation import Seed, generator, require_numbers
+from classmark.validation import Seed, generator, renamed, require_k, require_numbers
 
 Entries = tuple[NDArray[np.uint32], Array]
 KEPT = 4096  # pairs whose classifiers are kept
@@ -232,14 +231,15 @@ class RareCategoryReranker(Estimator):
 
     def predict(self, X: Any) -> list[Any]:
         """The class of each document."""
-        return [line[0] for line in self.rank(X, top=1)]
+        return [line[0] for line in self.rank(X, k=1)]
 
-    def rank(self, X: Any, top: int | None = None) -> list[list[Any]]:
-        """Classes of each document, best first: ``top`` of them, or all."""
+    @renamed(top="k")
+    def rank(self, X: Any, k: int | None = None) -> list[list[Any]]:
+        """Classes of each document, best first: ``k`` of them, or all."""
         self._require_fitted()
-        if top is not None:
-            require_top(top)
-        k = len(self.classes_) if top is None else top
+        if k is not None:
+            require_k(k)
+        k = len(self.classes_) if k is None else k
         return [
             [self.classes_[at] for at in line]
             for scores in self._turned(rows_from(X))

@@ -24,7 +24,7 @@ from classmark.rankers.preference import PreferenceRanker, Terms
 from classmark.sparse import Rows, keep_columns, rows_from, take
 from classmark.spreading import spread
 from classmark.taxonomy.tree import Taxonomy
-from classmark.validation import require_numbers
+from classmark.validation import renamed, require_numbers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -289,7 +289,7 @@ def first_is_right(
     for _, (learn, out) in zip(range(-(-JUDGED // share)), splits, strict=False):
         fitted = copy(ranker).set_params(C=setting.C, center=setting.center)
         fitted.fit(take(rows, learn), take(labels, learn))
-        first = fitted.rank(take(rows, out), top=1)[:, 0]
+        first = fitted.rank(take(rows, out), k=1)[:, 0]
         truth = take(labels, out)
         owner = np.repeat(np.arange(len(truth)), np.diff(truth.starts))
         right = np.bincount(owner, truth.columns == first[owner], minlength=len(truth))
@@ -327,6 +327,7 @@ class TaxonomyRanker(PreferenceRanker):
     [[1, 0, 2]]
     """
 
+    @renamed(mapping="loss", budget="time_budget", keep="max_documents")
     def __init__(
         self,
         taxonomy: Taxonomy,
@@ -337,20 +338,20 @@ class TaxonomyRanker(PreferenceRanker):
         C: float | None = None,
         center: float | None = None,
         weight: float = 0.5,
-        mapping: str = "dom",
+        loss: str = "dom",
         tol: float = 1e-2,
         max_iter: int = 1000,
         memory: str = "2GB",
         n_jobs: int = 1,
         random_state: int = 0,
         revisits: int = 100,
-        budget: float | None = None,
-        keep: int | None = None,
+        time_budget: float | None = None,
+        max_documents: int | None = None,
     ) -> None:
         super().__init__(
-            mapping, tol=tol, max_iter=max_iter, center=center, memory=memory,
+            loss, tol=tol, max_iter=max_iter, center=center, memory=memory,
             n_jobs=n_jobs, random_state=random_state, revisits=revisits,
-            budget=budget, keep=keep,
+            time_budget=time_budget, max_documents=max_documents,
         )  # fmt: skip
         self.taxonomy = taxonomy
         self.categories = categories
@@ -383,7 +384,7 @@ class TaxonomyRanker(PreferenceRanker):
 
     def prototypes(self, rows: Rows, labels: Rows) -> csr_matrix:
         """Centroids smoothed along the tree, csr (features, labels), each length 1."""
-        apart = int(self.mapping == "svm")  # its last column is the threshold's
+        apart = int(self._loss == "svm")  # its last column is the threshold's
         words = keep_columns(rows, np.arange(rows.width - apart)) if apart else rows
         nodes = self._nodes(labels.width)
         descriptions = self._description_rows(nodes, words.width)

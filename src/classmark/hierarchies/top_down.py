@@ -27,6 +27,7 @@ from classmark.rankers.linear import Evidence
 from classmark.ranking import order
 from classmark.sparse import Rows, rows_from
 from classmark.taxonomy.tree import Taxonomy
+from classmark.validation import renamed, require_k
 
 BLOCK = 1 << 24  # scores of leaves that are held together
 KEPT = ("base", "beam", "C", "drop", "n_jobs", "memory", "scale", "tol")
@@ -135,13 +136,14 @@ class TopDownClassifier(Estimator):
             several += [self._named(line[line >= 0]) for line in leaves]
         return several
 
-    def rank(self, X: Any, top: int | None = None) -> list[list[Any]]:
-        """All categories of each document, or the ``top`` most probable, best first."""
-        if top is not None and top < 1:
-            raise Mistake(f"top is {top}: ask for at least one category")
+    @renamed(top="k")
+    def rank(self, X: Any, k: int | None = None) -> list[list[Any]]:
+        """All categories of each document, or the ``k`` most probable, best first."""
+        if k is not None:
+            require_k(k)
         rows = self._documents(X)
-        if top is not None and top < len(self.classes_):
-            leaves, _ = self._best(rows, top)
+        if k is not None and k < len(self.classes_):
+            leaves, _ = self._best(rows, k)
             return [self._named(line) for line in leaves]
         ranked: list[list[Any]] = []
         for part in self._blocks(rows):

@@ -159,17 +159,17 @@ class InvertedFile:
             )
         return cls(rows, values)
 
-    def rank(self, X: Any, top: int) -> Ranking:
-        """Return the best ``top`` categories of each row of X, ties by number."""
+    def rank(self, X: Any, k: int) -> Ranking:
+        """Return the best ``k`` categories of each row of X, ties by number."""
         from classmark.index.kernels_models import Final, Heap
         from classmark.index.kernels_vectors import find_vector
 
         rows = rows_from(X)
         if rows.width != len(self.weights):
             raise Mistake(f"X has {rows.width} features: give {len(self.weights)}")
-        k = min(top, self.weights.width)
         if k < 0:
-            raise Mistake(f"top is {top}: give 0 or more")
+            raise Mistake(f"k is {k}: give 0 or more")
+        k = min(k, self.weights.width)
         acc = np.full(self.weights.width, -0.0)
         items, scores = np.empty((len(rows), k), np.int64), np.empty((len(rows), k))
         begins = self.weights.starts

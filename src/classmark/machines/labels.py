@@ -227,7 +227,7 @@ def fit_blocks(
     folder: Path,
     block: int | None = None,
 ) -> PreferenceRanker:
-    """Fit a ranker with the mapping "svm" by blocks of labels, each a task.
+    """Fit a ranker with the loss "svm" by blocks of labels, each a task.
 
     As ``ranker.fit(X, Y)``, up to ``tol``: under "svm" each label has a problem of its
     own, in which every document is for it or against it, so that the objectives of the
@@ -274,13 +274,13 @@ def _tied(ranker: Any) -> str:
     if type(ranker) is not PreferenceRanker:
         return (
             f"{type(ranker).__name__} cannot be learned by blocks of labels: use "
-            'PreferenceRanker(mapping="svm"), or a top-down strategy'
+            'PreferenceRanker(loss="svm"), or a top-down strategy'
         )
-    if ranker.mapping != "svm":
+    if ranker.loss != "svm":
         return (
-            f"mapping {ranker.mapping!r} ties labels together (one slack for several "
+            f"loss {ranker.loss!r} ties labels together (one slack for several "
             'labels of a document), so they cannot be learned apart: use "svm" '
-            "(--cost svm), or a top-down strategy"
+            "(--loss svm), or a top-down strategy"
         )
     if ranker.kernel is not None:
         return "with a kernel, labels are learned together: use kernel=None"

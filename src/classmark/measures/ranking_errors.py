@@ -7,24 +7,25 @@ from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
 from classmark.measures import categories as measured
-from classmark.preferences.decompose import Decomposition, decompose
+from classmark.preferences.decompose import Loss, decompose, long_name
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
 from classmark.ranking import numbers
 from classmark.sparse import Rows
+from classmark.validation import renamed
 
 
-def ranking_error(
-    scores: ArrayLike, graph: PreferenceGraph, decomposition: Decomposition
-) -> float:
+@renamed(decomposition="loss")
+def ranking_error(scores: ArrayLike, graph: PreferenceGraph, loss: Loss) -> float:
     """Return the share of the graph's groups that the scores violate, in [0, 1].
 
     err = (1/s) · #{k : f(init e) ≤ f(term e) for some edge e of group k}; a tie
     violates; a graph without edges has none [DekelManningSinger03]. Layered graphs are
     measured layer by layer, without listing their edges.
 
-    scores : shape (n_labels,);  decomposition : "zero-one", "disagreement",
-    "domination", "dominated", or a function from a graph to groups of its edges.
+    scores : shape (n_labels,);  loss : "zero-one", "disagreement" ("dis"),
+    "domination" ("dom"), "dominated" ("dme"), or a function from a graph to groups of
+    its edges.
 
     >>> graph = PreferenceGraph.multilabel(4, [0, 1])
     >>> ranking_error([4.0, 2.0, 3.0, 1.0], graph, "domination")
@@ -38,11 +39,11 @@ def ranking_error(
             f"scores has shape {f.shape}, the graph {graph.n_labels} labels: give the "
             "scores of one document, one for each label"
         )
-    if graph.levels is None or callable(decomposition) or decomposition not in _LAYERED:
-        return measured.ranking_error(f, decompose(graph, decomposition))
+    if graph.levels is None or callable(loss) or long_name(loss) not in _LAYERED:
+        return measured.ranking_error(f, decompose(graph, loss))
     compared = graph.levels >= 0
     f, levels = f[compared], graph.levels[compared]
-    return _LAYERED[decomposition](f, levels) if len(f) else 0.0
+    return _LAYERED[long_name(loss)](f, levels) if len(f) else 0.0
 
 
 def _zero_one(f: Floats, levels: Ints) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Bools, Floats, Ints
-from classmark.preferences.decompose import NAMES, Decomposition, decompose
+from classmark.preferences.decompose import NAMES, Loss, decompose, long_name
 from classmark.preferences.graph import PreferenceGraph
 from classmark.preferences.levels import checked_graphs, is_graphs, levels_from
 from classmark.problems import Mistake
@@ -314,7 +314,7 @@ class LogLinearLoss:
 
 def loss_from(
     Y: Any,
-    decomposition: Decomposition = "domination",
+    loss: Loss = "domination",
     n_documents: int | None = None,
     n_labels: int | None = None,
 ) -> LogLinearLoss:
@@ -324,25 +324,23 @@ def loss_from(
     >>> loss.prices(np.zeros((2, 2))).losses.round(4).tolist()
     [0.6931, 0.6931]
     """
-    if not callable(decomposition) and decomposition not in NAMES:
+    loss = long_name(loss)
+    if not callable(loss) and loss not in NAMES:
         raise Mistake(
-            f"decomposition {decomposition!r} is not known: use "
-            f"{', '.join(NAMES)} or a function"
+            f"loss {loss!r} is not known: use {', '.join(NAMES)} or a function"
         )
     if is_graphs(Y):
-        return _from_graphs(checked_graphs(Y, n_documents), decomposition)
+        return _from_graphs(checked_graphs(Y, n_documents), loss)
     rows = levels_from(Y, n_documents, n_labels)
-    if callable(decomposition):
-        return _from_graphs(_graphs_of(rows), decomposition)
+    if callable(loss):
+        return _from_graphs(_graphs_of(rows), loss)
     nothing = _listed({}, len(rows))
-    return LogLinearLoss(NAMES.index(decomposition), _condensed(rows), nothing)
+    return LogLinearLoss(NAMES.index(loss), _condensed(rows), nothing)
 
 
-def _from_graphs(
-    graphs: Sequence[PreferenceGraph], decomposition: Decomposition
-) -> LogLinearLoss:
-    """Keep the levels of layered graphs, where the decomposition has a name."""
-    named = isinstance(decomposition, str)
+def _from_graphs(graphs: Sequence[PreferenceGraph], loss: Loss) -> LogLinearLoss:
+    """Keep the levels of layered graphs, where the loss has a name."""
+    named = isinstance(loss, str)
     nothing = np.empty(0, np.int64)
     levels = [g.levels if named and g.levels is not None else nothing for g in graphs]
     columns = [np.flatnonzero(level) for level in levels]
@@ -355,11 +353,11 @@ def _from_graphs(
         graphs[0].n_labels,
     )
     groups = {
-        at: _groups(graph, decomposition, at)
+        at: _groups(graph, loss, at)
         for at, graph in enumerate(track(graphs, "decomposing", len(graphs)))
         if not named or graph.levels is None
     }
-    kind = NAMES.index(decomposition) if isinstance(decomposition, str) else 0
+    kind = NAMES.index(loss) if isinstance(loss, str) else 0
     return LogLinearLoss(kind, _condensed(layers), _listed(groups, len(graphs)))
 
 
@@ -390,19 +388,19 @@ def _condensed(rows: Rows) -> Rows:
 
 
 def _groups(
-    graph: PreferenceGraph, decomposition: Decomposition, document: int
+    graph: PreferenceGraph, loss: Loss, document: int
 ) -> list[list[tuple[int, int, float]]]:
     """Decompose one graph; each edge with the logarithm of its weight."""
     edges = map(tuple, graph.pairs.tolist())
     weight = dict(zip(edges, np.log(graph.weights).tolist(), strict=True))
     try:
-        groups = decompose(graph, decomposition)
+        groups = decompose(graph, loss)
     except Mistake as mistake:
         raise Mistake(f"Y, document {document}: {mistake}") from mistake
     for place, group in enumerate(groups):
         if not group:
             raise Mistake(
-                f"Y, document {document}: the decomposition's group {place} has no "
+                f"Y, document {document}: the loss's group {place} has no "
                 "edge: leave empty groups out"
             )
     return [[(u, v, weight.get((u, v), 0.0)) for u, v in group] for group in groups]

@@ -13,6 +13,7 @@ from classmark.estimator import Estimator
 from classmark.problems import Mistake
 from classmark.ranking import order, top
 from classmark.sparse import Rows, rows_from
+from classmark.validation import renamed, require_k
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
@@ -95,10 +96,14 @@ class LinearRanker(Estimator, ABC):
         values = np.asarray(dense, dtype=np.float64)
         return values if self.thresholds_ is None else values - self.thresholds_
 
-    def rank(self, X: Any, top: int | None = None) -> Ints:
-        """Category numbers, best first, shape (documents, top or all)."""
+    @renamed(top="k")
+    def rank(self, X: Any, k: int | None = None) -> Ints:
+        """Category numbers, best first, shape (documents, k or all)."""
         scores = self.decision_function(X)
-        return order(scores) if top is None else _best(scores, top)
+        if k is None:
+            return order(scores)
+        require_k(k)
+        return top(scores, k)
 
     def score(self, X: Any, Y: Any) -> float:
         """Mean average precision of the rankings: what scikit-learn's tools compare."""
@@ -129,9 +134,3 @@ class LinearRanker(Estimator, ABC):
                 f"{self.weights_.shape[0]}: use the vectorizer it was fitted with"
             )
         return rows
-
-
-def _best(scores: Floats, k: int) -> Ints:
-    if not isinstance(k, int | np.integer) or k < 1:
-        raise Mistake(f"top is {k!r}: ask for at least one category, a whole number")
-    return top(scores, k)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from classmark.preferences.decompose import short_name
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
 from classmark.rankers.calibration import Calibrator
@@ -38,7 +39,7 @@ class LiveTextRanker:
     >>> ranker.add(["bees", "roads"])
     >>> ranker.teach("d1", "A hive of bees", [0])
     True
-    >>> ranker.suggest("the hive", top=1)[0].category
+    >>> ranker.suggest("the hive", k=1)[0].category
     'bees'
     """
 
@@ -51,15 +52,15 @@ class LiveTextRanker:
         self.model = TextRanker(vectorizer, ranker, categories)
         self.handles: dict[str, int] = {}
         if ranker.live_ is None:
-            mapping = ranker.mapping
-            if callable(mapping):
-                raise Mistake("mapping is a function: use the name of a cost mapping")
+            loss = short_name(ranker.loss)
+            if callable(loss):
+                raise Mistake("loss is a function: use the name of a loss")
             if ranker.center is not None or ranker.class_weight is not None:
                 raise Mistake(
                     "center and class_weight need all documents at once: start from a "
                     "trained ranker, or leave both None"
                 )
-            ranker.live_ = from_nothing(mapping, ranker.C, keep=ranker.keep)
+            ranker.live_ = from_nothing(loss, ranker.C, keep=ranker.max_documents)
             self._settle()
 
     @classmethod
@@ -119,7 +120,7 @@ class LiveTextRanker:
         """Learn the present labels of a document: a graph, label numbers, or None.
 
         Return whether anything was learned: labels as before are not learned again. A
-        document that is no longer stored (``keep``) is learned once more.
+        document that is no longer stored (``max_documents``) is learned once more.
         """
         handle = self.handles.get(id_)
         if handle is not None and self.dual.knows(handle):
@@ -154,7 +155,7 @@ class LiveTextRanker:
     def _lesson(self, words: Words, labels: Labelling) -> Lesson:
         if not isinstance(labels, PreferenceGraph):
             labels = PreferenceGraph.multilabel(len(self.categories), labels)
-        return lesson_of(words, labels, self.ranker.mapping)
+        return lesson_of(words, labels, short_name(self.ranker.loss))
 
     def revisit(self, count: int | None = None) -> int:
         """Visit documents again; return how many visits were made."""
@@ -173,9 +174,9 @@ class LiveTextRanker:
         self.dual.move([h for h in handles if self.dual.knows(h)], number, to)
         self._settle()
 
-    def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:
+    def suggest(self, text: str, k: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best of the categories shown, each with its strongest terms."""
-        return self.model.suggest(text, top, terms)
+        return self.model.suggest(text, k, terms)
 
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Write everything as a new folder; opened, it goes on as if never closed."""
@@ -210,8 +211,8 @@ class LiveTextRanker:
                 if name.startswith(prefix)
             }
 
-        ranker = PreferenceRanker(**saved.settings["parameters"])
-        ranker.live_ = from_arrays(part("dual_"), str(ranker.mapping))
+        ranker = PreferenceRanker.from_params(saved.settings["parameters"])
+        ranker.live_ = from_arrays(part("dual_"), short_name(ranker.loss))
         vectorizer = LiveVectorizer.from_arrays(
             part("vectorizer_"), saved.settings["vectorizer"]
         )

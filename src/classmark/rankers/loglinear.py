@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from classmark.preferences.decompose import Decomposition
+from classmark.preferences.decompose import Loss
 from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
@@ -16,6 +16,7 @@ from classmark.solvers.smooth import (
     require_penalty,
 )
 from classmark.sparse import rows_from
+from classmark.validation import renamed
 
 
 class LogLinearRanker(LinearRanker):
@@ -24,9 +25,9 @@ class LogLinearRanker(LinearRanker):
     Minimises L = Σ_i (1/s_i) Σ_k ln(1 + Σ_{e ∈ E_k} exp(f(term e) − f(init e))) over
     f(x, y) = ⟨w_y, x⟩; with C, penalty(W) + C·L.
 
-    decomposition : which edges of a document's graph stand together in a group E_k:
-        "zero-one" all, "disagreement" none, "domination" those from one label,
-        "dominated" those to one label; or a function from a graph to groups.
+    loss : which edges of a document's graph stand together in a group E_k: "zero-one"
+        all, "dis" (disagreement) none, "dom" (domination) those from one label, "dme"
+        (dominated) those to one label; or a function from a graph to groups.
     solver : "lbfgs", or "boosting", the paper's parallel updates, slow.
     max_iter, tol : stop after so many iterations, or when the largest slope is tol
         times that of the start.
@@ -45,9 +46,10 @@ class LogLinearRanker(LinearRanker):
 
     takes_graphs = True
 
+    @renamed(decomposition="loss")
     def __init__(
         self,
-        decomposition: Decomposition = "domination",
+        loss: Loss = "dom",
         *,
         solver: Literal["lbfgs", "boosting"] = "lbfgs",
         max_iter: int = 1000,
@@ -55,7 +57,7 @@ class LogLinearRanker(LinearRanker):
         tol: float = 1e-5,
         penalty: Literal["l2", "natural"] = "l2",
     ) -> None:
-        self.decomposition = decomposition
+        self.loss = loss
         self.solver = solver
         self.max_iter = max_iter
         self.C = C
@@ -69,7 +71,7 @@ class LogLinearRanker(LinearRanker):
         """
         self._require_parameters()
         rows = rows_from(X)
-        loss = loss_from(Y, self.decomposition, len(rows))
+        loss = loss_from(Y, self.loss, len(rows))
         solution = self._solved(Documents(rows, loss))
         self.weights_ = solution.weights
         self.loss_curve_ = solution.losses

@@ -15,7 +15,7 @@ from classmark.rankers.linear import DENSE_LIMIT, LinearRanker
 from classmark.solvers.online import Prototypes, Supports
 from classmark.solvers.similarity import Kernel, Similarity
 from classmark.sparse import Rows, keep_columns, rows_from, take
-from classmark.validation import Seed, generator
+from classmark.validation import Seed, generator, renamed
 
 
 class OnlineRanker(LinearRanker):
@@ -34,7 +34,7 @@ class OnlineRanker(LinearRanker):
     average: bool
     kernel: str | Similarity | None
     vote: bool
-    budget: int | None
+    max_documents: int | None
     gamma: float
     degree: int
     coef0: float
@@ -101,7 +101,10 @@ class OnlineRanker(LinearRanker):
             return Prototypes(average=self.average)
         kernel = Kernel(self.kernel or "linear", self.gamma, self.degree, self.coef0)
         return Supports(
-            kernel, average=self.average, vote=self.vote, budget=self.budget
+            kernel,
+            average=self.average,
+            vote=self.vote,
+            max_documents=self.max_documents,
         )
 
     @property
@@ -162,12 +165,18 @@ class OnlineRanker(LinearRanker):
     def _checked_rule(self) -> int:
         if self.passes < 1:
             raise Mistake(f"passes is {self.passes}: go through the data at least once")
-        if self.vote and (self.average or self.budget is not None):
-            raise Mistake("vote needs every update: use it without average and budget")
-        if self.budget is not None and self.kernel is None:
-            raise Mistake("budget counts the documents a kernel needs: give a kernel")
-        if self.budget is not None and self.budget < 1:
-            raise Mistake(f"budget is {self.budget}: keep at least one document")
+        if self.vote and (self.average or self.max_documents is not None):
+            raise Mistake(
+                "vote needs every update: use it without average and max_documents"
+            )
+        if self.max_documents is not None and self.kernel is None:
+            raise Mistake(
+                "max_documents counts the documents a kernel needs: give a kernel"
+            )
+        if self.max_documents is not None and self.max_documents < 1:
+            raise Mistake(
+                f"max_documents is {self.max_documents}: keep at least one document"
+            )
         return self._rule()
 
 
@@ -200,7 +209,7 @@ class MMP(OnlineRanker):
         an update are then kept (once for each update).
     vote : rank by the votes of all prototypes along the way, each as often as the
         rounds it lasted; a vote gives the category in place p of k k − p points.
-    budget : how many documents a kernel keeps; beyond, one is forgotten: with loss 1
+    max_documents : of a kernel; beyond, one is forgotten: with loss 1
         the oldest, with losses 2 and 3 the one that moved the prototypes least.
     random_state : None goes through the documents in the order given; a seed shuffles
         them anew for each pass of ``fit``.
@@ -212,6 +221,7 @@ class MMP(OnlineRanker):
     [[1.0, 2.0, 1.0], [1.0, 2.0, 1.0]]
     """
 
+    @renamed(budget="max_documents")
     def __init__(
         self,
         loss: int = 3,
@@ -220,7 +230,7 @@ class MMP(OnlineRanker):
         kernel: str | Similarity | None = None,
         *,
         vote: bool = False,
-        budget: int | None = None,
+        max_documents: int | None = None,
         gamma: float = 1.0,
         degree: int = 2,
         coef0: float = 1.0,
@@ -231,7 +241,7 @@ class MMP(OnlineRanker):
         self.average = average
         self.kernel = kernel
         self.vote = vote
-        self.budget = budget
+        self.max_documents = max_documents
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
@@ -254,15 +264,16 @@ class CategoryPerceptron(OnlineRanker):
 
     passes : how often ``fit`` goes through the documents.
     average : rank with the mean of the prototypes after each round, not the last.
-    kernel, vote, budget, gamma, degree, coef0, random_state : as for ``MMP``.
+    kernel, vote, max_documents, gamma, degree, coef0, random_state : as for ``MMP``.
     """
 
+    @renamed(budget="max_documents")
     def __init__(
         self,
         passes: int = 1,
         average: bool = False,
         kernel: str | Similarity | None = None,
-        budget: int | None = None,
+        max_documents: int | None = None,
         *,
         vote: bool = False,
         gamma: float = 1.0,
@@ -273,7 +284,7 @@ class CategoryPerceptron(OnlineRanker):
         self.passes = passes
         self.average = average
         self.kernel = kernel
-        self.budget = budget
+        self.max_documents = max_documents
         self.vote = vote
         self.gamma = gamma
         self.degree = degree

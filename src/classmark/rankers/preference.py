@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
-from classmark.preferences.decompose import Decomposition, weighted_groups
+from classmark.preferences.decompose import Loss, short_name, weighted_groups
 from classmark.preferences.graph import PreferenceGraph
 from classmark.preferences.labels import labels_from
 from classmark.preferences.levels import (
@@ -40,9 +40,8 @@ from classmark.solvers.preference_live import LiveDual, from_batch, from_nothing
 from classmark.solvers.preference_sparse import SparseDual, fits
 from classmark.solvers.similarity import Kernel, Similarity, features_of
 from classmark.sparse import Rows, rows_from, take, with_constant
-from classmark.validation import require_numbers
+from classmark.validation import renamed, require_numbers
 
-Mapping = str | Callable[[PreferenceGraph], Any]
 Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual
 DECOMPOSITIONS = {
     "dis": ("disagreement",),
@@ -52,14 +51,14 @@ DECOMPOSITIONS = {
 }
 
 
-def decompositions(mapping: Mapping) -> Sequence[Decomposition]:
-    """How a cost mapping puts listed edges into groups."""
-    if mapping == "svm":
+def decompositions(loss: Loss) -> Sequence[Loss]:
+    """How a loss puts listed edges into groups."""
+    if loss == "svm":
         raise Mistake(
-            "mapping 'svm' compares labels with thresholds, which listed edges do "
+            "loss 'svm' compares labels with thresholds, which listed edges do "
             "not: use 'dis', 'dom', 'dme' or 'dom-dme'"
         )
-    return (mapping,) if callable(mapping) else DECOMPOSITIONS[mapping]
+    return (loss,) if callable(loss) else DECOMPOSITIONS[loss]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ class Terms:
     of documents and their labels, shape (features, labels), each of length 1.
     """
 
-    mapping: Mapping
+    loss: Loss
     C: float
     tol: float
     class_weight: str | None
@@ -83,12 +82,12 @@ class Terms:
 
     def problem(self, rows: Rows, Y: Any) -> Problem:
         """Layers stay layers; only graphs that are not layered list their edges."""
-        if callable(self.mapping) or (is_graphs(Y) and not are_layered(Y)):
+        if callable(self.loss) or (is_graphs(Y) and not are_layered(Y)):
             return self._mixed(rows, graphs_from(Y, len(rows), thresholds=True))
         levels = levels_from(Y, len(rows))
-        if self.mapping == "svm":
+        if self.loss == "svm":
             rows = with_constant(rows, -1.0)
-        able = self.mapping == "dom" and not self.dense
+        able = self.loss == "dom" and not self.dense
         if not fits(rows, levels.width, self.memory, sparse=able):
             return self._sparse(rows, levels)
         center = Center(self._prototypes(rows, levels))
@@ -103,12 +102,12 @@ class Terms:
         )
 
     def _mixed(self, rows: Rows, graphs: Sequence[PreferenceGraph]) -> Problem:
-        decompositions(self.mapping)
+        decompositions(self.loss)
         levels = favoured(graphs)
         if not self.dense:
             fits(rows, levels.width, self.memory, sparse=False)
         shares, center = self._shares(levels), Center(self._prototypes(rows, levels))
-        free = callable(self.mapping)
+        free = callable(self.loss)
         listed = np.array([free or not are_layered([graph]) for graph in graphs])
         if listed.all():
             return self._explicit(rows, graphs, shares, center)
@@ -122,9 +121,9 @@ class Terms:
     def _implicit(
         self, rows: Rows, levels: Rows, shares: Floats, center: Center
     ) -> ImplicitDual:
-        caps, mapping = self._caps(levels, shares), str(self.mapping)
+        caps, loss = self._caps(levels, shares), str(self.loss)
         return ImplicitDual(
-            rows, levels, mapping, caps, threads=self.threads, center=center
+            rows, levels, loss, caps, threads=self.threads, center=center
         )
 
     def _prototypes(self, rows: Rows, levels: Rows) -> Any:
@@ -142,7 +141,7 @@ class Terms:
         W: Floats | None = None,
     ) -> ExplicitDual:
         """List the groups: for graphs that are not layered, and for functions."""
-        chosen = decompositions(self.mapping)
+        chosen = decompositions(self.loss)
         decomposed = [weighted_groups(graph, chosen, shares) for graph in graphs]
         groups = [document for document, _ in decomposed]
         caps = self.C * np.array(
@@ -179,17 +178,17 @@ Preferences = Rows | Sequence[PreferenceGraph]
 
 
 def preferences_from(
-    Y: Any, n_documents: int, mapping: Mapping, n_labels: int = 0
+    Y: Any, n_documents: int, loss: Loss, n_labels: int = 0
 ) -> Preferences:
     """Labels or grades as Rows, graphs as graphs: checked, before any is learned.
 
-    n_labels : labels there are already. A mapping that is a function needs graphs.
+    n_labels : labels there are already. A loss that is a function needs graphs.
     """
     if is_graphs(Y):
-        decompositions(mapping)
+        decompositions(loss)
         return checked_graphs(Y, n_documents, thresholds=True)
     labels = labels_from(Y, n_documents)
-    if not callable(mapping):
+    if not callable(loss):
         return labels
     width = max(labels.width, n_labels)
     return graphs_from(Rows(labels.starts, labels.columns, labels.values, width))
@@ -202,25 +201,23 @@ def width_of(preferences: Preferences) -> int:
     return preferences[0].n_labels if len(preferences) else 0
 
 
-def lessons_from(
-    rows: Rows, preferences: Preferences, mapping: Mapping
-) -> Iterator[Lesson]:
+def lessons_from(rows: Rows, preferences: Preferences, loss: Loss) -> Iterator[Lesson]:
     """A lesson per document."""
     for i in range(len(rows)):
         if isinstance(preferences, Rows):
             listed, grades = preferences.row(i)
             yield Lesson(*rows.row(i), listed, _by_order(grades))
         else:
-            yield lesson_of(rows.row(i), preferences[i], mapping)
+            yield lesson_of(rows.row(i), preferences[i], loss)
 
 
-def lesson_of(words: Words, graph: PreferenceGraph, mapping: Mapping) -> Lesson:
+def lesson_of(words: Words, graph: PreferenceGraph, loss: Loss) -> Lesson:
     """The lesson of a graph: layers where it has them, else groups of its edges."""
-    if graph.levels is not None and are_layered([graph]) and not callable(mapping):
+    if graph.levels is not None and are_layered([graph]) and not callable(loss):
         labels = np.flatnonzero(graph.levels).astype(np.uint32)
         return Lesson(*words, labels, graph.levels[labels].astype(np.float32))
     groups, weights = weighted_groups(
-        graph, decompositions(mapping), np.ones(graph.n_labels)
+        graph, decompositions(loss), np.ones(graph.n_labels)
     )
     last = graph.n_labels  # the threshold, which lessons call −1
     named = [
@@ -248,7 +245,7 @@ class PreferenceRanker(LinearRanker):
     """Prototypes by a large margin over preferences [AiolliSebastianiSperduti08].
 
     min ½‖w‖² + C Σ_g ξ_g   s.t. ⟨w_u − w_v, x⟩ ≥ 1 − ξ_g for every preference u over v
-    of group g, ξ_g ≥ 0: one slack per group. The cost mapping says what a group is:
+    of group g, ξ_g ≥ 0: one slack per group. ``loss`` says what a group is:
 
     "dis": each preference alone; "dom": a document's label over all below it; "dme":
     all labels over one; "dom-dme": both costs added; "svm": each label against its own
@@ -269,13 +266,14 @@ class PreferenceRanker(LinearRanker):
         prototypes of that length. Labels with few documents then stay near their
         means, those with many move to the margin: better where data are few.
     memory : what the weights may take. If features × labels need more, they are kept
-        sparse (mapping "dom", one thread): the same optimum, less a part shared by all
+        sparse (loss "dom", one thread): the same optimum, less a part shared by all
         labels, which no order sees; weights_ is then a scipy csr matrix.
     n_jobs : threads.
 
     ``partial_fit`` learns document by document: an exact step on each new one, then
-    visits to documents kept before, ``revisits`` of them or, with a ``budget`` of
-    seconds per document, as many as it allows. ``keep`` bounds how many are kept.
+    visits to documents kept before, ``revisits`` of them or, with a ``time_budget`` of
+    seconds per document, as many as it allows. ``max_documents`` bounds how many are
+    kept.
 
     Attributes: weights_, store_ ("dense" or "sparse"), coef_, objective_ (primal),
     duality_gap_ (relative), n_iter_, thresholds_ (svm: ranked by ⟨w_c, x⟩ − τ_c; of
@@ -286,9 +284,10 @@ class PreferenceRanker(LinearRanker):
     live_: LiveDual | None = None
     problem_: Problem | None = None
 
+    @renamed(mapping="loss", budget="time_budget", keep="max_documents")
     def __init__(
         self,
-        mapping: Mapping = "dom",
+        loss: Loss = "dom",
         C: float = 1.0,
         tol: float = 1e-3,
         *,
@@ -303,10 +302,10 @@ class PreferenceRanker(LinearRanker):
         n_jobs: int = 1,
         random_state: int = 0,
         revisits: int = 100,
-        budget: float | None = None,
-        keep: int | None = None,
+        time_budget: float | None = None,
+        max_documents: int | None = None,
     ) -> None:
-        self.mapping = mapping
+        self.loss = loss
         self.C = C
         self.tol = tol
         self.kernel = kernel
@@ -320,8 +319,12 @@ class PreferenceRanker(LinearRanker):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.revisits = revisits
-        self.budget = budget
-        self.keep = keep
+        self.time_budget = time_budget
+        self.max_documents = max_documents
+
+    @property
+    def _loss(self) -> Any:
+        return short_name(self.loss)
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from documents X, shape (n, features), and labels, grades or graphs."""
@@ -342,10 +345,10 @@ class PreferenceRanker(LinearRanker):
         rows = rows_from(X)
         live = self._started(rows.values.dtype)
         width = max(live.n_labels, n_labels or 0)
-        preferences = preferences_from(Y, len(rows), self.mapping, width)
+        preferences = preferences_from(Y, len(rows), self._loss, width)
         live.grow(rows.width, max(width, width_of(preferences)))
         self.live_, self.revisits_ = live, 0
-        for lesson in lessons_from(rows, preferences, self.mapping):
+        for lesson in lessons_from(rows, preferences, self._loss):
             live.learn(lesson)
             self.revisits_ += self.revisit()
         self.show_stream()
@@ -354,7 +357,7 @@ class PreferenceRanker(LinearRanker):
     @property
     def can_go_on(self) -> bool:
         """Whether ``partial_fit`` can go on from what ``fit`` has learned."""
-        layered = isinstance(self.problem_, ImplicitDual) and self.mapping != "svm"
+        layered = isinstance(self.problem_, ImplicitDual) and self._loss != "svm"
         return layered or isinstance(self.problem_, ExplicitDual | CompositeDual)
 
     def begin_stream(self) -> None:
@@ -378,8 +381,8 @@ class PreferenceRanker(LinearRanker):
             raise Mistake("there is nothing to visit again: call partial_fit first")
         if count is not None:
             return live.revisit(count)
-        if self.budget is not None:
-            return live.revisit_for(self.budget)
+        if self.time_budget is not None:
+            return live.revisit_for(self.time_budget)
         return live.revisit(self.revisits)
 
     def _started(self, kind: Any) -> LiveDual:
@@ -391,15 +394,15 @@ class PreferenceRanker(LinearRanker):
                 "with a kernel, documents cannot be learned one by one: use "
                 "kernel=None, or MMP with a kernel"
             )
-        mapping = "dom" if callable(self.mapping) else self.mapping
+        loss = "dom" if callable(self._loss) else self._loss
         if self.problem_ is not None:
-            return from_batch(self.problem_, self.C, self.keep, mapping)
+            return from_batch(self.problem_, self.C, self.max_documents, loss)
         if self.center is not None or self.class_weight is not None:
             raise Mistake(
                 "center and class_weight need all documents at once: fit on those "
                 "there are, then partial_fit, or leave both None"
             )
-        return from_nothing(mapping, self.C, kind, self.keep)
+        return from_nothing(loss, self.C, kind, self.max_documents)
 
     def path(self, X: Any, Y: Any, Cs: Sequence[float]) -> Iterator[Self]:
         """Fit for each C in increasing order, each starting from the one before.
@@ -427,7 +430,7 @@ class PreferenceRanker(LinearRanker):
 
     def _terms(self) -> Terms:
         return Terms(
-            self.mapping, self.C, self.tol, self.class_weight, self.center, self.memory,
+            self._loss, self.C, self.tol, self.class_weight, self.center, self.memory,
             self.n_jobs, self.random_state, self.kernel is not None, self.prototypes,
         )  # fmt: skip
 
@@ -443,7 +446,7 @@ class PreferenceRanker(LinearRanker):
         self.duality_gap_ = solution.gap
         self.n_iter_ = solution.passes
         self.trace_ = solution.trace
-        if self.mapping == "svm":
+        if self._loss == "svm":
             self.weights_, self.thresholds_ = solution.W[:-1], solution.W[-1]
         if isinstance(problem, ExplicitDual | CompositeDual) and problem.has_threshold:
             self.thresholds_ = np.full(problem.W.shape[1], problem.tau[0])
@@ -478,15 +481,14 @@ class PreferenceRanker(LinearRanker):
         return super().evidence(X, category)
 
     def _check(self) -> None:
-        if not callable(self.mapping) and self.mapping not in CODES:
+        if not callable(self._loss) and self._loss not in CODES:
             raise Mistake(
-                f"mapping {self.mapping!r} is not known: use {', '.join(CODES)} "
-                "or a function"
+                f"loss {self.loss!r} is not known: use {', '.join(CODES)} or a function"
             )
         require_numbers(self, "C", "tol")
         require_numbers(self, "n_jobs", "max_iter", "revisits", whole=True)
-        require_numbers(self, "keep", whole=True, or_none=True)
-        require_numbers(self, "center", "budget", or_none=True)
+        require_numbers(self, "max_documents", whole=True, or_none=True)
+        require_numbers(self, "center", "time_budget", or_none=True)
         for name in ("C", "tol"):
             if not getattr(self, name) > 0:
                 raise Mistake(f"{name} is {getattr(self, name)}: give more than 0")
@@ -496,7 +498,11 @@ class PreferenceRanker(LinearRanker):
             )
         if self.n_jobs < 1 or self.max_iter < 1:
             raise Mistake("n_jobs and max_iter are to be 1 or more")
-        if self.revisits < 0 or (self.keep is not None and self.keep < 1):
-            raise Mistake("revisits is to be 0 or more, keep 1 or more, or None")
-        if self.budget is not None and not self.budget >= 0:
-            raise Mistake(f"budget is {self.budget}: give seconds, or None")
+        if self.revisits < 0 or (
+            self.max_documents is not None and self.max_documents < 1
+        ):
+            raise Mistake(
+                "revisits is to be 0 or more, max_documents 1 or more, or None"
+            )
+        if self.time_budget is not None and not self.time_budget >= 0:
+            raise Mistake(f"time_budget is {self.time_budget}: give seconds, or None")

@@ -128,7 +128,7 @@ class TextRanker:
         """Scores of all categories, shape (texts, categories)."""
         return self.ranker.decision_function(self.vectorizer.rows(texts))
 
-    def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:
+    def suggest(self, text: str, k: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""
         X = self.vectorizer.rows([text])
         scores = self.ranker.decision_function(X)[0]
@@ -136,7 +136,7 @@ class TextRanker:
         likely = self.probabilities(scores[None, shown])
         read = self._words_behind(text) if terms else {}
         suggestions = []
-        for place, at in enumerate(best_of(scores[shown], top), start=1):
+        for place, at in enumerate(best_of(scores[shown], k), start=1):
             category = shown[at]
             favour, against = self._sides(X, int(category), terms, read)
             name, score = self.categories[category], float(scores[category])
@@ -196,7 +196,7 @@ class TextRanker:
         arrays = _with_prefix("vectorizer_", saved.arrays)
         vectorizer = Vectorizer.from_arrays(arrays, saved.settings["vectorizer"])
         kind = _learner(learners, saved.settings["learner"])
-        ranker = kind(**saved.settings["parameters"])
+        ranker = kind.from_params(saved.settings["parameters"])
         ranker.weights_ = _weights_from_arrays(saved.arrays)
         ranker.thresholds_ = saved.arrays.get("thresholds")
         names = unpack_strings(

@@ -136,7 +136,7 @@ class Supports:
     vote : score with the votes of all prototypes, each weighted by the rounds it was in
         force; a vote is a ranking, the label in place p of k gets k − p points
         [FreundSchapire99].
-    budget : how many supports are kept; beyond, one is forgotten. With the graded
+    max_documents : supports at most; beyond, one is forgotten. With the graded
         losses 2 and 3 it is that of the smallest update ‖τ_s‖² k(x_s, x_s); where every
         mistake counts alike (loss 1, perceptron) the oldest. On Reuters, each was the
         better of the two for its rule.
@@ -148,12 +148,12 @@ class Supports:
         *,
         average: bool = False,
         vote: bool = False,
-        budget: int | None = None,
+        max_documents: int | None = None,
     ) -> None:
         self.kernel = kernel
         self.average = average
         self.vote = vote
-        self.budget = budget
+        self.max_documents = max_documents
         self.labels = 0
         self.rounds = Rounds()
         self.documents = stack([])
@@ -187,7 +187,9 @@ class Supports:
         steps = np.concatenate([self.steps, np.zeros((len(rows), self.labels))])
         when = np.concatenate([self.when, np.full(len(rows), -1, np.int64)])
         sizes = np.concatenate([self._sizes, np.zeros(len(rows))])
-        limit = np.iinfo(np.int64).max if self.budget is None else self.budget
+        limit = (
+            np.iinfo(np.int64).max if self.max_documents is None else self.max_documents
+        )
         support_pass(
             rule, self._similar(rows, both), (labels.starts, labels.columns), steps,
             when, sizes, limit, seen, self.rounds.extend(len(rows)),

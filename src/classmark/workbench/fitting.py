@@ -178,7 +178,7 @@ def ranker_for(
         descriptions=said,
         C=learning.C or None,
         center=learning.center if as_said else None,
-        mapping=learning.cost,
+        loss=learning.loss,
         tol=PRECISION,
         memory=learning.memory,
     )
@@ -200,7 +200,7 @@ def new_ranker(learning: LearningSettings) -> LinearRanker:
     if learning.learner == "plm":
         return learner(
             "plm",
-            mapping=learning.cost,
+            loss=learning.loss,
             C=learning.C or USUAL_C["plm"],
             center=learning.center or None,
             tol=PRECISION,
@@ -208,7 +208,7 @@ def new_ranker(learning: LearningSettings) -> LinearRanker:
         )
     if learning.learner == "loglinear":
         price = learning.C or USUAL_C["loglinear"]
-        return learner("loglinear", decomposition=learning.decomposition, C=price)
+        return learner("loglinear", loss=learning.loss, C=price)
     if learning.learner == "mmp":
         return learner("mmp", loss=1, passes=5, average=True)
     return learner(learning.learner)

@@ -12,7 +12,7 @@ from classmark.solvers.preference_live import LIVE
 from classmark.weighting.live import LiveVectorizer
 from classmark.workbench.learner import Learner, Origin, base_of
 from classmark.workbench.moment import Moment
-from classmark.workbench.settings import LearningSettings
+from classmark.workbench.settings import LearningSettings, with_loss
 from classmark.workbench.strategies import DESCENDING, FLAT, PLAIN
 from classmark.workbench.supervising import spoken_of
 from classmark.workbench.views import Learned, Logged
@@ -65,7 +65,7 @@ def open_learner(project: Project) -> Learner | None:
         if folder is not None:
             ranker, facts = LiveTextRanker.open(folder)
             origin = Origin(facts["base"], facts["settings"])
-            before = asdict(LearningSettings()) | origin.settings
+            before = asdict(LearningSettings()) | with_loss(origin.settings)
             if origin.base == base and (base or before == _settings(project)):
                 moment = Moment(project.store, facts["upto"])
                 return Learner(project, ranker, moment, origin, facts["used"])
@@ -78,7 +78,7 @@ def from_nothing(project: Project) -> Learner | None:
     if not by_margins(learning):
         return None
     vectorizer = LiveVectorizer(project.settings.text.analyzer, learning.weighting)
-    ranker = PreferenceRanker(learning.cost, learning.C or USUAL_C, budget=BUDGET)
+    ranker = PreferenceRanker(learning.loss, learning.C or USUAL_C, time_budget=BUDGET)
     live = LiveTextRanker(vectorizer, ranker)
     moment = Moment(project.store, -1)
     return Learner(project, live, moment, Origin("", _settings(project)))
@@ -97,15 +97,15 @@ def from_model(
         return None
     number = moment.numbers()
     used = {number[name] for r in moment.records() for name in spoken_of(r)}
-    ranker.set_params(budget=BUDGET)
+    ranker.set_params(time_budget=BUDGET)
     live = LiveTextRanker.start(model, ids)
     live.categories[:] = [str(number[name]) for name in live.categories]
     return Learner(project, live, moment, origin, used)
 
 
 def by_margins(settings: LearningSettings) -> bool:
-    """Whether the learner, with this cost, can learn from one decision."""
-    return settings.learner == "plm" and settings.cost in LIVE
+    """Whether the learner, with this loss, can learn from one decision."""
+    return settings.learner == "plm" and settings.loss in LIVE
 
 
 def by_nodes(settings: LearningSettings) -> bool:
@@ -119,7 +119,9 @@ def how_trained(project: Project, base: str) -> LearningSettings | None:
     how = project.store.last_event(TRAINED, model=base).get("settings")
     if not how:
         return None
-    return LearningSettings(**{"strategy": PLAIN} | how)  # before there were strategies
+    return LearningSettings(
+        **{"strategy": PLAIN} | with_loss(how)
+    )  # before there were strategies
 
 
 def _settings(project: Project) -> dict[str, Any]:
@@ -134,7 +136,7 @@ def _why_later(project: Project) -> str:
     base = base_of(project)
     if not base:
         learning = project.settings.learning
-        name = learning.cost if learning.learner == "plm" else learning.learner
+        name = learning.loss if learning.learner == "plm" else learning.learner
         return f"not learned yet: {name} learns from all at once, with classmark train"
     how = how_trained(project, base)
     if how and how.strategy in DESCENDING:

@@ -66,11 +66,11 @@ class TopDownTextRanker(TextRanker):
 
     ranker: TopDownRanker
 
-    def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:
+    def suggest(self, text: str, k: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""
         X = self.vectorizer.rows([text])
         read = self._words_behind(text) if terms else {}
-        best, found = self.ranker.best(X, top), []
+        best, found = self.ranker.best(X, k), []
         likely = self.probabilities(np.array([s for _, s in best]).reshape(-1, 1))
         for place, (category, score) in enumerate(best, start=1):
             favour, against = self._sides(X, category, terms, read)

@@ -42,15 +42,15 @@ class PresentRanker(LinearRanker):
                 found[:, at] = scores[:, list(own)].max(axis=1)
         return found
 
-    def best(self, X: Any, top: int) -> list[tuple[int, float]]:
+    def best(self, X: Any, k: int) -> list[tuple[int, float]]:
         """The best categories of the one row of ``X``, and their scores."""
         today = {c: at for at, own in enumerate(self.columns) for c in own}
         others = len(self.ranker.categories) - len(self.columns)
         found: dict[int, float] = {}
-        for label, score in self.ranker.best(X, top + others):
+        for label, score in self.ranker.best(X, k + others):
             if label in today:
                 found.setdefault(today[label], score)
-        return list(found.items())[:top]
+        return list(found.items())[:k]
 
     def evidence(self, X: Any, category: int) -> Evidence:
         """Each feature's part in the score of ``category`` for the one row of ``X``."""

@@ -88,7 +88,7 @@ def rank_edges(path: Path, reader: Reader, n: int = 20) -> Table:
 
 def _require(n: int) -> None:
     if n < 1:
-        raise Mistake(f"n is {n}: ask for at least one page")
+        raise Mistake(f"k is {n}: ask for at least one page")
 
 
 def _edges(path: Path) -> Iterator[tuple[str, str]]:

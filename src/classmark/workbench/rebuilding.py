@@ -21,7 +21,7 @@ from classmark.workbench.learning import (
 )
 from classmark.workbench.models import open_model
 from classmark.workbench.moment import Moment
-from classmark.workbench.settings import LearningSettings
+from classmark.workbench.settings import LearningSettings, with_loss
 from classmark.workbench.strategies import DESCENDING, LEARNER, PLAIN
 from classmark.workbench.training import fit_at
 from classmark.workbench.views import Cell, Table
@@ -78,8 +78,8 @@ def _remedy(settings: LearningSettings) -> str:
         )
     if settings.learner == LEARNER:
         return (
-            f"the cost {settings.cost} does not learn from every decision: run "
-            "classmark train --cost dom first"
+            f"the loss {settings.loss} does not learn from every decision: run "
+            "classmark train --loss dom first"
         )
     return (
         "the learner of this project does not learn from every decision: run "
@@ -128,7 +128,9 @@ def _then(project: Project) -> tuple[Moment, LearningSettings]:
         raise Mistake(
             f"the log does not say how model {base} was trained: run classmark train"
         )
-    how = {"strategy": PLAIN} | detail["settings"]  # before there were strategies
+    how = {"strategy": PLAIN} | with_loss(
+        detail["settings"]
+    )  # before there were strategies
     return Moment(project.store, detail["upto"]), LearningSettings(**how)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,9 @@ class TextSettings:
 class LearningSettings:
     """How terms are weighted and what learns from them.
 
-    cost, C, center : of the learner plm (center 0: none);  decomposition, C : of the
-    learner loglinear.  C 0 stands for the learner's usual price.  grades : of plm and
-    loglinear, whether labels are all "equal", or "layered": primary over secondary.
+    loss, C : of the learners plm and loglinear, C 0 for the learner's usual price;
+    center : of plm (0: none);  grades : of plm and loglinear, whether labels are all
+    "equal", or "layered": primary over secondary.
     strategy : how the tree of categories is used ("auto", "plain", "flat", "top-down"
     or "pruned");  base : what decides at its nodes ("svm", "logistic", "naive-bayes");
     policy : by which a pruned tree loses nodes ("meta", "bound" or "random");  bold :
@@ -43,8 +44,7 @@ class LearningSettings:
     weighting: str = "log-tfidf"
     min_df: int = 1
     learner: str = "plm"
-    cost: str = "dom"
-    decomposition: str = "domination"
+    loss: str = "dom"
     C: float = 0.0
     center: float = 5.0
     grades: str = "equal"
@@ -113,6 +113,20 @@ def read_settings(folder: Path) -> Settings:
     return _checked(path, found)
 
 
+def with_loss(learning: Mapping[str, Any]) -> dict[str, Any]:
+    """Learning settings as a mapping; cost and decomposition were loss's old names.
+
+    >>> with_loss({"learner": "plm", "cost": "dis", "decomposition": "domination"})
+    {'learner': 'plm', 'loss': 'dis'}
+    """
+    from classmark.preferences.decompose import short_name
+
+    settings = dict(learning)
+    cost, decomposition = settings.pop("cost", ""), settings.pop("decomposition", "")
+    loss = decomposition if settings.get("learner") == "loglinear" else cost
+    return {**settings, "loss": short_name(loss)} if loss else settings
+
+
 def settings_text(settings: Settings) -> str:
     """The settings as a TOML file with a word of explanation."""
     lines = [
@@ -145,7 +159,8 @@ def _checked(path: Path, found: dict[str, Any]) -> Settings:
         if key == "name" and isinstance(value, str):
             parts[key] = value
         elif key in sections and isinstance(value, dict):
-            parts[key] = _section(path, key, sections[key], value)
+            values = _present_names(path, value) if key == "learning" else value
+            parts[key] = _section(path, key, sections[key], values)
         else:
             known = ", ".join(["name", *sections])
             raise UnreadableFile(
@@ -163,6 +178,15 @@ def _checked(path: Path, found: dict[str, Any]) -> Settings:
     if problem := problem_of(settings.store):
         raise UnreadableFile(path, None, f"[store] {problem}")
     return settings
+
+
+def _present_names(path: Path, learning: dict[str, Any]) -> dict[str, Any]:
+    if not learning.keys() & {"cost", "decomposition"}:
+        return learning
+    from classmark.validation import warn_renamed
+
+    warn_renamed(f"{path}, [learning]", "cost or decomposition", "loss")
+    return with_loss(learning)
 
 
 def store_at(url: str, name: str) -> StoreSettings:

@@ -42,10 +42,10 @@ class SharedTextRanker(TextRanker):
             self.calibrator = self._asked.calibrator
         return self._asked
 
-    def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:
+    def suggest(self, text: str, k: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""
         with self.lock:
-            return self.settle().suggest(text, top, terms)
+            return self.settle().suggest(text, k, terms)
 
     def scores(self, texts: Iterable[str]) -> Floats:
         """Scores of all categories, shape (texts, categories)."""

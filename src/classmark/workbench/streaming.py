@@ -51,8 +51,9 @@ class Told(NamedTuple):
 class Setting:
     """Which learners, and how they learn.
 
-    loss, average : of mmp (average also of the perceptron);  C, revisits, keep : of
-    plm, with ``budget`` milliseconds a document in place of a number of re-visits.
+    loss, average : of mmp (average also of the perceptron);  C, revisits,
+    max_documents : of plm, with ``time_budget`` seconds a document in place of a number
+    of re-visits.
     """
 
     learners: tuple[str, ...] = ("plm",)
@@ -60,14 +61,17 @@ class Setting:
     average: bool = False
     C: float = 1.0
     revisits: int = 100
-    budget: float | None = None
-    keep: int | None = None
+    time_budget: float | None = None
+    max_documents: int | None = None
 
     def make(self, learner: str) -> OnlineRanker:
         """A ranker that knows nothing yet."""
         if learner == "plm":
             return PreferenceRanker(
-                C=self.C, revisits=self.revisits, budget=self.seconds, keep=self.keep
+                C=self.C,
+                revisits=self.revisits,
+                time_budget=self.time_budget,
+                max_documents=self.max_documents,
             )
         if learner == "mmp":
             return MMP(self.loss, average=self.average)
@@ -79,16 +83,11 @@ class Setting:
 
     def taught(self, learner: str, rows: Rows, labels: Rows) -> OnlineRanker:
         """A ranker that has learned these documents, by re-visits, not by the clock."""
-        ranker = replace(self, budget=None).make(learner)
+        ranker = replace(self, time_budget=None).make(learner)
         ranker.partial_fit(rows, labels, labels.width)
         if isinstance(ranker, PreferenceRanker):
-            ranker.set_params(budget=self.seconds)
+            ranker.set_params(time_budget=self.time_budget)
         return ranker
-
-    @property
-    def seconds(self) -> float | None:
-        """The budget of a document."""
-        return None if self.budget is None else self.budget / 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ def require(
     setting: Setting, order: str, plot: Path | None, facts: Path | None
 ) -> None:
     """Refuse what cannot be done, before anything is read."""
-    for name, least in (("revisits", 0), ("budget", 0.001), ("keep", 1)):
+    for name, least in (("revisits", 0), ("time_budget", 1e-6), ("max_documents", 1)):
         value = getattr(setting, name)
         if value is not None and value < least:
             raise Mistake(f"{name} is {value}: give {least} or more")
@@ -216,7 +215,7 @@ def replay_texts(documents: Sequence[Told], setting: Setting) -> dict[str, Repla
     arrivals = Arrivals()
     for document in track(documents, "replaying", len(documents)):
         if arrivals.doubled:
-            again = arrivals.reweighted(setting.keep)
+            again = arrivals.reweighted(setting.max_documents)
             for name, follower in followers.items():
                 follower.go_on_with(setting.taught(name, *again), *again)
         row, labels = arrivals.take(document)

@@ -119,7 +119,7 @@ def trained_model(project: Project) -> TextRanker | None:
 def suggest(
     project: Project,
     text: str,
-    top: int = 5,
+    k: int = 5,
     terms: int = 5,
     min_probability: float | None = None,
 ) -> list[Explained]:
@@ -129,8 +129,8 @@ def suggest(
     """
     if not text.strip():
         raise Mistake("the text is empty: give some words to place")
-    if top < 1:
-        raise Mistake(f"top is {top}: ask for at least one category")
+    if k < 1:
+        raise Mistake(f"k is {k}: ask for at least one category")
     model = model_in_service(project)
     least = _least(model, min_probability)
     decisions = None if model.calibrator is None else model.calibrator.decisions_
@@ -146,7 +146,7 @@ def suggest(
             found.probability,
             decisions,
         )
-        for found in model.suggest(text, top, terms)
+        for found in model.suggest(text, k, terms)
         if found.probability is None or found.probability >= least
     ]
 

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 
 KEPT_MODELS = 5
 OPTIONS = {
-    "cost": "use --learner plm with --strategy plain or flat",
-    "decomposition": "use --learner loglinear",
+    "loss": "use --strategy plain or flat, or --learner loglinear",
     "base": "use a tree of categories and --strategy flat, top-down or pruned",
     "memory": "use --learner plm",
     "policy": "use --strategy pruned",
@@ -155,7 +154,7 @@ def _why_later(strategy: Strategy, settings: LearningSettings) -> str:
     if by_nodes(settings):
         return f"{settings.base} learns from all documents at once"
     if not by_margins(settings):
-        name = settings.cost if settings.learner == "plm" else settings.learner
+        name = settings.loss if settings.learner == "plm" else settings.learner
         return f"{name} learns from all documents at once"
     return (
         f"the weights take {told(strategy.size.flat)}, more than the "
@@ -246,12 +245,12 @@ def require_effect(
 def _used(settings: LearningSettings, *, tree: bool) -> set[str]:
     """Those of ``OPTIONS`` that the settings look at."""
     if settings.learner != LEARNER:
-        more = {"loglinear": {"decomposition", "C"}}
+        more = {"loglinear": {"loss", "C"}}
         return more.get(settings.learner, set())
     by_strategy = {
-        "auto": {"cost", "base", "policy", "bold"} if tree else {"cost"},
-        PLAIN: {"cost"},
-        FLAT: {"base"} if settings.base != "svm" else {"base", "cost"},
+        "auto": {"loss", "base", "policy", "bold"} if tree else {"loss"},
+        PLAIN: {"loss"},
+        FLAT: {"base"} if settings.base != "svm" else {"base", "loss"},
         TOP_DOWN: {"base"},
         PRUNED: {"base", "policy", "bold"},
     }

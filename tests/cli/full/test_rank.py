@@ -244,7 +244,7 @@ def test_another_index_is_refused(served, tmp_path):
         (("rank", "train", *KNOWN, "--learner", "svm"), "learner 'svm' is not known"),
         (("rank", "train", *KNOWN, "--share", "1.5"), "share is 1.5"),
         (("rank", "train", *KNOWN, "--share", "0.01"), "share is 0.01"),
-        (("rank", "train", *KNOWN, "--seed", "-1"), "seed is -1"),
+        (("rank", "train", *KNOWN, "--random-state", "-1"), "random_state is -1"),
         (("rank", "train", "--clicks"), "nothing was clicked yet"),
         (("rank", "train", "--propensities"), "it goes with --clicks"),
         (("rank", "train", "--clicks", "--dataset", "library"), "one of them"),

@@ -255,9 +255,9 @@ def test_the_policy_of_pruning_is_passed_on(done):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--strategy", "top-down", "--cost", "dom"), "--cost has no effect with"),
+        (("--strategy", "top-down", "--loss", "dom"), "--loss has no effect with"),
         (
-            ("--strategy", "flat", "--base", "logistic", "--cost", "dom"),
+            ("--strategy", "flat", "--base", "logistic", "--loss", "dom"),
             "base logistic",
         ),
         (("--strategy", "plain", "--base", "logistic"), "the strategy plain"),
@@ -265,7 +265,7 @@ def test_the_policy_of_pruning_is_passed_on(done):
         (("--strategy", "flat", "--bold"), "--bold has no effect"),
         (("--learner", "rocchio", "--C", "1"), "the learner rocchio"),
         (("--learner", "loglinear", "--memory", "1GB"), "use --learner plm"),
-        (("--decomposition", "domination"), "use --learner loglinear"),
+        (("--learner", "rocchio", "--loss", "dom"), "or --learner loglinear"),
         (
             ("--strategy", "flat", "--base", "naive-bayes", "--memory", "1B"),
             "flat with the base naive-bayes takes",

@@ -46,7 +46,7 @@ def run(monkeypatch, capsys, *words):
 
 
 def test_suggestions_are_likely_in_their_order(project):
-    found = suggest(project, NOTE, top=40)
+    found = suggest(project, NOTE, k=40)
     chances = [one.probability for one in found]
     assert chances == sorted(chances, reverse=True)
     assert {one.calibrated_on for one in found} == {610}
@@ -62,7 +62,7 @@ def test_the_terminal_says_how_likely_and_leaves_the_rest(folder, monkeypatch, c
     code, out, _ = run(monkeypatch, capsys, *words)
     assert code == 0
     assert " % likely (calibrated on 610 decisions), score" in out
-    assert "under 1 % likely" in run(monkeypatch, capsys, *words, "--top", "40")[1]
+    assert "under 1 % likely" in run(monkeypatch, capsys, *words, "-k", "40")[1]
     words[-1] = "zzzz qqqq"
     code, out, _ = run(monkeypatch, capsys, *words, "--min-probability", ".5")
     assert code == 0

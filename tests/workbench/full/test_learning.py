@@ -111,7 +111,7 @@ def test_documents_set_apart_are_not_taught(project):
     ("settings", "said", "remedy"),
     [
         (LearningSettings(learner="rocchio"), "rocchio learns", "train --learner plm"),
-        (LearningSettings(cost="svm"), "svm learns", "train --cost dom"),
+        (LearningSettings(loss="svm"), "svm learns", "train --loss dom"),
     ],
 )
 def test_a_learner_that_cannot_says_so(tmp_path, settings, said, remedy):

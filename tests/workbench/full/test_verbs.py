@@ -106,9 +106,9 @@ def test_train_leaves_out_what_is_set_apart_and_suggest_explains(project):
 @pytest.mark.parametrize(
     "settings",
     [
-        LearningSettings(cost="dis", C=1.0, center=0.0),
-        LearningSettings(cost="svm"),
-        LearningSettings(learner="loglinear", decomposition="dominated", C=1.0),
+        LearningSettings(loss="dis", C=1.0, center=0.0),
+        LearningSettings(loss="svm"),
+        LearningSettings(learner="loglinear", loss="dme", C=1.0),
         LearningSettings(learner="rocchio"),
     ],
     ids=lambda settings: f"{settings.learner}-{settings.cost}",
@@ -196,8 +196,8 @@ def test_what_cannot_be_done_names_the_remedy(tmp_path, project):
     train(project)
     with pytest.raises(Mistake, match="empty"):
         suggest(project, "  ")
-    with pytest.raises(Mistake, match="top is 0"):
-        suggest(project, "bees", top=0)
+    with pytest.raises(Mistake, match="k is 0"):
+        suggest(project, "bees", k=0)
     with pytest.raises(Mistake, match="name one text"):
         wanted_text(project, None, None, None)
     with pytest.raises(Mistake, match="no document 'd99'"):

@@ -30,8 +30,7 @@ SAYS = {
     "learning.min_df": "Words in fewer documents than this are left out.",
     "learning.learner": "What learns to order the categories; plm learns from every "
     "decision at once.",
-    "learning.cost": "Of plm: which wrong orders are priced, and how.",
-    "learning.decomposition": "Of loglinear: which wrong orders count together.",
+    "learning.loss": "Of plm and loglinear: which wrong orders are priced together.",
     "learning.C": "What a wrong order costs; 0: the learner's usual price.",
     "learning.center": "Of plm: how strongly categories begin at the average of their "
     "documents; 0: not at all.",
@@ -165,15 +164,13 @@ def _shown(value: Any) -> str:
 
 
 def _choices() -> dict[str, tuple[str, ...]]:
-    from classmark.preferences.decompose import NAMES
     from classmark.weighting.vectorizer import WEIGHTINGS
     from classmark.workbench.strategies import STRATEGIES
 
     return {
         "learning.weighting": WEIGHTINGS,
         "learning.learner": ("plm", "loglinear", "rocchio", "perceptron"),
-        "learning.cost": ("dom", "dis", "dme", "dom-dme", "svm"),
-        "learning.decomposition": NAMES,
+        "learning.loss": ("dom", "dis", "dme", "dom-dme", "svm", "zero-one"),
         "learning.grades": ("equal", "layered"),
         "learning.strategy": STRATEGIES,
         "learning.base": ("svm", "logistic", "naive-bayes"),

@@ -18,22 +18,22 @@ MOST = 1000  # categories for a text
 def suggest_for(
     desk: Desk,
     text: str,
-    top: int = 5,
+    k: int = 5,
     terms: int = 5,
     min_probability: float | None = None,
 ) -> list[Explained]:
     """The best categories for a text, with path and evidence; see ``suggest``."""
-    if top > MOST:
-        raise Mistake(f"top is {top}: ask for at most {MOST} categories")
-    return suggest(desk.project, text, top, terms, min_probability)
+    if k > MOST:
+        raise Mistake(f"k is {k}: ask for at most {MOST} categories")
+    return suggest(desk.project, text, k, terms, min_probability)
 
 
 def suggest_many(
     desk: Desk,
     texts: Iterable[str],
-    top: int = 5,
+    k: int = 5,
     terms: int = 0,
     min_probability: float | None = None,
 ) -> list[list[Explained]]:
     """The best categories for each of some texts, in their order."""
-    return [suggest_for(desk, text, top, terms, min_probability) for text in texts]
+    return [suggest_for(desk, text, k, terms, min_probability) for text in texts]

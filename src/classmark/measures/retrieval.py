@@ -20,12 +20,13 @@ _FORM = re.compile(r"([a-z_]\w*)(?:\((\w+)\))?(?:@(\d+))?", re.IGNORECASE | re.A
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a measure says of itself; how it is computed stands elsewhere.
+    """A measure: its name, where it is defined, how it is written and computed.
 
     cutoff : whether ``@10`` may, must or must not follow;  averaged : whether
     ``(micro)`` or ``(macro)`` must;  empty : what a query without relevant documents
     counts; None where there are no queries (for documents without labels see
-    ``categories.py``).
+    ``categories.py``);  compute : of measures of a run, from the run and the cutoff to
+    the value of each query.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Declaration:
     averaged: bool = False
     larger_is_better: bool = True
     empty: float | None = None
+    compute: Callable[[JudgedRun, int | None], Floats] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ def parse(name: str | Measure) -> Measure:
     if isinstance(name, Measure):
         return name
     form = _FORM.fullmatch(name.strip())
-    canonical = _SPELLINGS.get(form[1].lower()) if form else None
+    canonical = _spellings().get(form[1].lower()) if form else None
     if form is None or canonical is None:
         raise _unknown(name)
     average = form[2].lower() if form[2] else None
@@ -109,56 +111,13 @@ def parse_for(names: Sequence[str | Measure], computed: Sequence[str]) -> list[M
 
 def _unknown(name: str) -> Mistake:
     typed = re.split(r"[@(]", name.strip().lower())[0]
-    near = get_close_matches(typed, _SPELLINGS, n=1)
-    guess = f"did you mean {_SPELLINGS[near[0]]}? " if near else ""
+    spellings = _spellings()
+    near = get_close_matches(typed, spellings, n=1)
+    guess = f"did you mean {spellings[near[0]]}? " if near else ""
     return Mistake(
         f"measure {name!r} is not known: {guess}the known ones are "
         f"{', '.join(MEASURES)}"
     )
-
-
-_DECLARED = (
-    Declaration(
-        "AP",
-        "ManningRaghavanSchutze08",
-        ("map", "average_precision", "avgp"),
-        cutoff="may",
-        empty=0.0,
-    ),
-    Declaration("RR", "Voorhees99", ("mrr",), cutoff="may", empty=0.0),
-    Declaration("WTA", "ManningRaghavanSchutze08", empty=0.0),
-    Declaration("P", "ManningRaghavanSchutze08", cutoff="must", empty=0.0),
-    Declaration("R", "ManningRaghavanSchutze08", cutoff="must", empty=0.0),
-    Declaration("PRBEP", "Joachims05", ("rprec",), empty=0.0),
-    Declaration("nDCG", "JarvelinKekalainen02", cutoff="may", empty=0.0),
-    Declaration("Loss1", "CrammerSinger03", larger_is_better=False),
-    Declaration("Loss2", "CrammerSinger03", larger_is_better=False),
-    Declaration("Loss3", "CrammerSinger03", ("disagreement",), larger_is_better=False),
-    Declaration("Domination", "DekelManningSinger03", larger_is_better=False),
-    Declaration("Dominated", "DekelManningSinger03", larger_is_better=False),
-    Declaration("OneError", "SchapireSinger00", ("one_error",), larger_is_better=False),
-    Declaration("Coverage", "SchapireSinger00", larger_is_better=False),
-    Declaration("MaxF1", "CrammerSinger03", ("max_f1",)),
-    Declaration("nP", "AiolliSebastianiSperduti08", cutoff="must"),
-    Declaration("F1", "VanRijsbergen79", averaged=True),
-    Declaration("Precision", "VanRijsbergen79", averaged=True),
-    Declaration("Recall", "VanRijsbergen79", averaged=True),
-    Declaration("Accuracy", "ManningRaghavanSchutze08"),
-    Declaration("Detected", "Babbar14"),
-    Declaration("BAcc", "Babbar14", ("accuracy_bound",)),
-    Declaration("TreeError", "DekelKeshetSinger04", larger_is_better=False),
-    Declaration("hF", "Kiritchenko05", ("hierarchical_f",)),
-    Declaration("Kappa", "Cohen60"),
-    Declaration("Alpha", "Krippendorff04"),
-    Declaration("ECE", "Guo17", larger_is_better=False),
-    Declaration("WSS", "CohenHersh06", cutoff="must"),
-)
-MEASURES: dict[str, Declaration] = {declared.name: declared for declared in _DECLARED}
-_SPELLINGS: dict[str, str] = {
-    spelling.lower(): declared.name
-    for declared in _DECLARED
-    for spelling in (declared.name, *declared.aliases)
-}
 
 
 Table = Mapping[str, Mapping[str, float]]
@@ -312,21 +271,78 @@ def ndcg(judged: JudgedRun, cutoff: int | None = None) -> Floats:
     return _share(dcg, _dcg(judged.ideal, judged.ideal_grades, cutoff, size))
 
 
-COMPUTED: dict[str, Callable[[JudgedRun, int | None], Floats]] = {
-    "AP": average_precision,
-    "RR": reciprocal_rank,
-    "WTA": winner_takes_all,
-    "P": precision,
-    "R": recall,
-    "PRBEP": break_even,
-    "nDCG": ndcg,
-}
+_DECLARED = (
+    Declaration(
+        "AP",
+        "ManningRaghavanSchutze08",
+        ("map", "average_precision", "avgp"),
+        cutoff="may",
+        empty=0.0,
+        compute=average_precision,
+    ),
+    Declaration(
+        "RR", "Voorhees99", ("mrr",), cutoff="may", empty=0.0, compute=reciprocal_rank
+    ),
+    Declaration("WTA", "ManningRaghavanSchutze08", empty=0.0, compute=winner_takes_all),
+    Declaration(
+        "P", "ManningRaghavanSchutze08", cutoff="must", empty=0.0, compute=precision
+    ),
+    Declaration(
+        "R", "ManningRaghavanSchutze08", cutoff="must", empty=0.0, compute=recall
+    ),
+    Declaration("PRBEP", "Joachims05", ("rprec",), empty=0.0, compute=break_even),
+    Declaration("nDCG", "JarvelinKekalainen02", cutoff="may", empty=0.0, compute=ndcg),
+    Declaration("Loss1", "CrammerSinger03", larger_is_better=False),
+    Declaration("Loss2", "CrammerSinger03", larger_is_better=False),
+    Declaration("Loss3", "CrammerSinger03", ("disagreement",), larger_is_better=False),
+    Declaration("Domination", "DekelManningSinger03", larger_is_better=False),
+    Declaration("Dominated", "DekelManningSinger03", larger_is_better=False),
+    Declaration("OneError", "SchapireSinger00", ("one_error",), larger_is_better=False),
+    Declaration("Coverage", "SchapireSinger00", larger_is_better=False),
+    Declaration("MaxF1", "CrammerSinger03", ("max_f1",)),
+    Declaration("nP", "AiolliSebastianiSperduti08", cutoff="must"),
+    Declaration("F1", "VanRijsbergen79", averaged=True),
+    Declaration("Precision", "VanRijsbergen79", averaged=True),
+    Declaration("Recall", "VanRijsbergen79", averaged=True),
+    Declaration("Accuracy", "ManningRaghavanSchutze08"),
+    Declaration("Detected", "Babbar14"),
+    Declaration("BAcc", "Babbar14", ("accuracy_bound",)),
+    Declaration("TreeError", "DekelKeshetSinger04", larger_is_better=False),
+    Declaration("hF", "Kiritchenko05", ("hierarchical_f",)),
+    Declaration("Kappa", "Cohen60"),
+    Declaration("Alpha", "Krippendorff04"),
+    Declaration("ECE", "Guo17", larger_is_better=False),
+    Declaration("WSS", "CohenHersh06", cutoff="must"),
+)
+#: All measures by name. A new one is a new entry (docs/extending.md).
+MEASURES: dict[str, Declaration] = {declared.name: declared for declared in _DECLARED}
+
+
+def of_runs() -> list[str]:
+    """The names of the measures of a run."""
+    return [name for name, declared in MEASURES.items() if declared.compute]
+
+
+def compute(judged: JudgedRun, measure: Measure) -> Floats:
+    """The value of each query, shape (queries,); see ``parse_for`` and ``of_runs``."""
+    function = measure.declaration.compute
+    if function is None:
+        raise Mistake(f"measure {measure} is not one of ranked documents")
+    return function(judged, measure.cutoff)
+
+
+def _spellings() -> dict[str, str]:
+    return {
+        spelling.lower(): declared.name
+        for declared in MEASURES.values()
+        for spelling in (declared.name, *declared.aliases)
+    }
 
 
 def _values(judged: JudgedRun, measures: Sequence[str | Measure]) -> dict[str, Floats]:
-    parsed = parse_for(measures, list(COMPUTED))
+    parsed = parse_for(measures, of_runs())
     return {
-        str(name): COMPUTED[measure.name](judged, measure.cutoff)
+        str(name): compute(judged, measure)
         for name, measure in zip(measures, parsed, strict=True)
     }
 

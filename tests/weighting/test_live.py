@@ -54,7 +54,7 @@ def test_texts_without_terms_in_force_give_no_length_to_turn_about():
 
 
 def test_before_the_first_reweighting_all_terms_count_the_same():
-    live = LiveVectorizer("words|lower", norm=None)
+    live = LiveVectorizer("words|lower", "log-tfidf", norm=None)
     live.partial_fit(["a b", "a b", "a"])
     assert pairs(live, live.learn("a b c c")) == pytest.approx(
         {"a": 1, "b": 1, "c": 1 + log(2)}

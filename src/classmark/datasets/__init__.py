@@ -4,10 +4,12 @@ from classmark.datasets.dataset import (
     CATALOG,
     Dataset,
     Documents,
+    Impressions,
     Known,
     Link,
     Part,
     Session,
+    Source,
     where,
 )
 from classmark.datasets.loading import load
@@ -16,10 +18,12 @@ __all__ = [
     "CATALOG",
     "Dataset",
     "Documents",
+    "Impressions",
     "Known",
     "Link",
     "Part",
     "Session",
+    "Source",
     "load",
     "where",
 ]

@@ -9,6 +9,7 @@ from classmark.measures.agreement import (
 )
 from classmark.measures.categories import (
     CategoryTally,
+    RelevantRanks,
     category_ranking,
     category_ranking_per_document,
     precision_at_rank,
@@ -16,6 +17,8 @@ from classmark.measures.categories import (
     recall_at_rank,
 )
 from classmark.measures.classification import (
+    Contingency,
+    Reliability,
     accuracy_bound,
     calibration_error,
     classification,
@@ -26,12 +29,15 @@ from classmark.measures.classification import (
 )
 from classmark.measures.retrieval import (
     MEASURES,
+    Declaration,
+    JudgedRun,
     Measure,
     parse,
     retrieval,
     retrieval_per_query,
 )
 from classmark.measures.significance import (
+    Outcome,
     bootstrap_interval,
     macro_t_test,
     micro_sign_test,
@@ -44,7 +50,13 @@ from classmark.measures.stopping import documents_read, recall_curve, work_saved
 __all__ = [
     "MEASURES",
     "CategoryTally",
+    "Contingency",
+    "Declaration",
+    "JudgedRun",
     "Measure",
+    "Outcome",
+    "RelevantRanks",
+    "Reliability",
     "accuracy_bound",
     "bootstrap_interval",
     "calibration_error",

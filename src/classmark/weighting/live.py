@@ -103,7 +103,7 @@ class LiveVectorizer(Estimator):
     def __init__(
         self,
         analyzer: Analyzer | str | None = None,
-        weighting: str = "log-tfidf",
+        weighting: str = "tfidf",
         norm: str | None = "l2",
         slope: float = 0.3,
     ) -> None:

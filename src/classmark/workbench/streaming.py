@@ -173,7 +173,7 @@ class Arrivals:
     """Texts that come one by one, with words and categories nobody knew before."""
 
     def __init__(self) -> None:
-        self.vectorizer = LiveVectorizer()
+        self.vectorizer = LiveVectorizer(weighting="log-tfidf")
         self.number: dict[str, int] = {}
         self.past: list[Told] = []
 

@@ -289,7 +289,7 @@ def helps():
 
 
 def project(folder):
-    """A project's life by the command line; the API's description at its end."""
+    """A project's life by the command line, then by calls and pages."""
     place, out = folder / "project", folder / "out"
     out.mkdir()
     texts = {"demo": command("demo", "--dir", str(place), "--no-serve")}
@@ -299,21 +299,92 @@ def project(folder):
     names = dict(zip(("FIRST", "SECOND", "THIRD"), ids, strict=True))
     names |= {"CATEGORY": category[0]["category"], "OUT": str(out)}
     for number, line in enumerate(COMMANDS.strip().splitlines()):
-        words = re.sub("[A-Z]{3,}", lambda m: names.get(m[0], m[0]), line)
-        texts[f"{number:02} {line}"] = command(*shlex.split(words))
+        texts[f"{number:02} {line}"] = command(*shlex.split(filled(line, names)))
     texts["exported"] = (out / "export.jsonl").read_text()
-    texts["openapi"] = openapi(place)
+    texts |= served(place, names)
     return {name: text.replace(str(folder), "FOLDER") for name, text in texts.items()}
 
 
-def openapi(place):
-    """The description of the API, as JSON."""
+PAGES = """
+/inbox /inbox?show=decided /inbox?order=likely&words=stone /inbox/accept /decide
+/decide/FIRST /taxonomy /taxonomy?at=place.shore.fishing /taxonomy/find?q=bo /like
+/like/1 /search /search?q=bees /search?q=stone+church&model=jm /history
+/history?act=assign /progress /progress/agreement /files /settings /settings/model
+/settings/people /settings/tokens /nowhere
+"""
+CALLS = """
+GET /api/v1/inbox
+GET /api/v1/documents?top=5
+GET /api/v1/categories?top=20
+GET /api/v1/sheet/FIRST
+POST /api/v1/suggest {"text": "a stone church", "why": 3}
+POST /api/v1/decide {"document": "FIRST", "assign": ["CATEGORY"]}
+POST /api/v1/decide {"document": "SECOND", "over": [["CATEGORY", "nature"]]}
+POST /api/v1/undo {}
+POST /api/v1/redo
+POST /api/v1/skip {"document": "SECOND"}
+POST /api/v1/note {"document": "SECOND", "text": "a note"}
+POST /api/v1/categories {"id": "wasps", "parent": "nature.animals"}
+PATCH /api/v1/categories/one/wasps {"guideline": "no hornets"}
+POST /api/v1/categories/preview {"act": "merge", "category": "wasps", "to": "CATEGORY"}
+POST /api/v1/categories/merge {"category": "wasps", "into": "CATEGORY"}
+POST /api/v1/like {"examples": ["FIRST"], "texts": {"mine": "a hive"}}
+POST /api/v1/like/3/mark {"marks": {"THIRD": "yes"}}
+POST /api/v1/like/3/undo
+GET /api/v1/like/3
+PATCH /api/v1/settings {"settings": {"search.log": "named"}}
+GET /api/v1/settings
+POST /api/v1/search {"query": "hive"}
+POST /api/v1/click {"impression": 1, "document": "THIRD"}
+POST /api/v1/undo/preview {"first": 1, "last": 3}
+POST /api/v1/users {"name": "cat", "password": "a lamp in the attic"}
+PATCH /api/v1/users/cat {"role": "reader", "disabled": true}
+GET /api/v1/progress
+GET /api/v1/agreement
+GET /api/v1/disagreements
+GET /api/v1/second-readings
+GET /api/v1/history
+GET /api/v1/export
+"""
+CHANGING = re.compile(
+    r'(?<=name="csrf" value=")[^"]+|(?<=data-csrf=")[^"]+|(?<="X-CSRF": ")[^"]+'
+    r'|"(now|took)": [^,}]+|\d+ (minutes?|hours?|days?) ago|\d{1,2}:\d\d\b'
+    r"|\d\d? \w+ 20\d\d|[0-9a-f]{32,}"
+)
+
+
+def served(place, names):
+    """The API's description, its answers to some calls, and every page."""
+    from starlette.testclient import TestClient
+
     from classmark.web.app import create_app
     from classmark.workbench.desk.desk import Desk
 
     with Desk(place) as desk:
         app = create_app(desk)
-        return json.dumps(app.openapi(), indent=1, sort_keys=True)
+        texts = {"openapi": json.dumps(app.openapi(), indent=1, sort_keys=True)}
+        with TestClient(app, base_url="http://127.0.0.1:8000") as client:
+            client.post("/enter", data={"code": app.state.doors.code})
+            cookie = client.cookies[app.state.doors.cookie]
+            client.headers["X-CSRF"] = app.state.sessions.find(cookie).csrf
+            for line in [
+                *(f"GET {page}" for page in PAGES.split()),
+                *CALLS.strip().splitlines(),
+                *(f"GET {page}" for page in PAGES.split()),
+            ]:
+                verb, path, body = (*filled(line, names).split(" ", 2), "")[:3]
+                answer = client.request(
+                    verb, path, content=body or None,
+                    headers={"content-type": "application/json"} if body else {},
+                )  # fmt: skip
+                text = CHANGING.sub("…", TIMES.sub("…", answer.text))
+                texts[f"{len(texts):03} {line}"] = f"{answer.status_code}\n{text}"
+    return texts
+
+
+def filled(line, names):
+    """A line with its names replaced."""
+    return re.sub("[A-Z]{3,}", lambda m: names.get(m[0], m[0]), line)
 
 
 def everything():
@@ -340,7 +411,7 @@ def compare(before, after):
             lines = difflib.unified_diff(
                 old.split("\n"), new.split("\n"), n=0, lineterm=""
             )
-            print("\n".join(list(lines)[2:40]))
+            print("\n".join(line[:200] for line in list(lines)[2:40]))
         else:
             print(f"  {old}\n  {new}")
     return different

@@ -9,7 +9,7 @@ import pytest
 
 from classmark.cli import output
 from classmark.cli.main import main
-from classmark.cli.tables import lay_out
+from classmark.cli.output import lay_out
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,7 @@ import sys
 import pytest
 from typer.main import get_command
 
-from classmark.cli.groups import OLD_OPTIONS
-from classmark.cli.main import app
+from classmark.cli.main import OLD_OPTIONS, app
 
 ROWS = [
     {"id": "1", "text": "honey in the hive", "labels": ["bees"]},

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.cli import output
-from classmark.cli.tables import columns_of, lay_out
+from classmark.cli.output import columns_of, lay_out
 from classmark.workbench.views import Column, Table
 
 NAMES = ["learner", "wrong", "a long heading", "id", "note"]

@@ -291,7 +291,7 @@ def test_commands_draw_without_matplotlib(tmp_path):
         "import sys; sys.modules['matplotlib'] = None\n"
         "from pathlib import Path\n"
         "import classmark.workbench.evaluating, classmark.workbench.tuning\n"
-        "import classmark.workbench.streaming, classmark.workbench.screened\n"
+        "import classmark.workbench.streaming, classmark.workbench.screening\n"
         "import classmark.workbench.taxonomy_report, classmark.workbench.rankers\n"
         "from classmark.evaluation.figures import rank_curves\n"
         "rank_curves({'plm': [0.5, 1.0]}, Path(sys.argv[1]), 'Ranks')\n"

@@ -19,9 +19,9 @@ from classmark.problems import Mistake
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench import categories
 from classmark.workbench.deciding import Decision, decide
-from classmark.workbench.judged import Judged
+from classmark.workbench.log import Judged
 from classmark.workbench.project import Project, create
-from classmark.workbench.replaying import Replay
+from classmark.workbench.replay import Replay
 from classmark.workbench.settings import Settings
 from classmark.workbench.undoing import undo
 from oracles.workbench import Model

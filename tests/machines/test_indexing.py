@@ -16,8 +16,7 @@ from classmark.machines import indexing
 from classmark.machines.cluster import Machines
 from classmark.machines.indexing import memory_for, part_size
 from classmark.problems import Mistake, UnreadableFile
-from classmark.workbench.index_folders import index_file
-from classmark.workbench.indexing import index_project
+from classmark.workbench.indexing import index_file, index_project
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 

@@ -15,8 +15,7 @@ from classmark.index.search import log_prior
 from classmark.machines.searching import SpreadIndex
 from classmark.problems import Mistake
 from classmark.workbench import searching, tuning
-from classmark.workbench.index_folders import index_file
-from classmark.workbench.indexing import index_project
+from classmark.workbench.indexing import index_file, index_project
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 from machines.sharded import collection, cut

@@ -2,8 +2,8 @@
 
 import math
 
-from classmark.workbench.judged import STATEMENTS
-from classmark.workbench.replaying import Replay
+from classmark.workbench.log import STATEMENTS
+from classmark.workbench.replay import Replay
 
 
 def held(store):

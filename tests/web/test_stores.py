@@ -10,7 +10,7 @@ from classmark.workbench.backup import back_up, restore
 from classmark.workbench.desk.desk import Desk
 from classmark.workbench.people import add_token
 from classmark.workbench.project import Project
-from classmark.workbench.replaying import require_replayed
+from classmark.workbench.replay import require_replayed
 
 PAGES = (
     "/inbox", "/inbox?order=likely&words=hive", "/inbox?show=decided&branch=nature",

@@ -7,12 +7,11 @@ from classmark.problems import Mistake
 from classmark.rankers.preference import lesson_of
 from classmark.taxonomy.category import Category
 from classmark.workbench import categories
-from classmark.workbench.collecting import TEST, part_of
 from classmark.workbench.deciding import Decision, decide
-from classmark.workbench.learning import learn_at_once, open_learner
+from classmark.workbench.lessons import TEST, lesson_by, part_of
+from classmark.workbench.live import learn_at_once, open_learner
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import LearningSettings, Settings
-from classmark.workbench.supervising import lesson_by
 from classmark.workbench.undoing import undo
 
 TEXTS = {

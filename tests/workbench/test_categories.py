@@ -13,7 +13,7 @@ from classmark.workbench import categories
 from classmark.workbench.deciding import Decision, decide
 from classmark.workbench.looking import show_taxonomy
 from classmark.workbench.project import STORE, Project, create
-from classmark.workbench.replaying import Replay
+from classmark.workbench.replay import Replay
 from classmark.workbench.schema import APPLICATION, MIGRATIONS
 from classmark.workbench.settings import Settings
 from classmark.workbench.store import Act, Store
@@ -193,7 +193,7 @@ def test_what_cannot_be_leaves_no_trace(project, change, wrong):
 
 
 def test_a_retired_category_is_not_learned_unless_it_is_in_use(project):
-    from classmark.workbench.collecting import collected, labelled
+    from classmark.workbench.lessons import collected, labelled
 
     say(project, "d0", assign=("bees",))
     say(project, "d1", assign=("hornets",))

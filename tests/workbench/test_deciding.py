@@ -13,11 +13,11 @@ from classmark.rankers.text_ranker import TextRanker
 from classmark.workbench.deciding import Decision, Seen, decide, pair_of
 from classmark.workbench.evaluating import evaluate_project
 from classmark.workbench.importing import import_documents
-from classmark.workbench.judged import Judged
+from classmark.workbench.lessons import lesson, taught
+from classmark.workbench.log import Judged
 from classmark.workbench.looking import history
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import LearningSettings, Settings
-from classmark.workbench.supervising import lesson, taught
 from classmark.workbench.training import train
 from classmark.workbench.undoing import undo
 

@@ -18,7 +18,7 @@ from classmark.taxonomy.category import Category
 from classmark.workbench import categories
 from classmark.workbench.categories import describe
 from classmark.workbench.project import Project, create
-from classmark.workbench.replaying import require_replayed
+from classmark.workbench.replay import require_replayed
 from classmark.workbench.settings import Settings
 from classmark.workbench.undoing import undo
 

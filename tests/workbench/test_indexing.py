@@ -10,16 +10,14 @@ from classmark.formats.records import Record
 from classmark.index.index import Index
 from classmark.problems import DamagedFolder, Mistake
 from classmark.workbench import indexing
-from classmark.workbench.index_folders import (
+from classmark.workbench.indexing import (
     check_index,
     index_file,
-    merge_index,
-    open_index,
-)
-from classmark.workbench.indexing import (
     index_project,
     is_stale,
+    merge_index,
     merge_project_index,
+    open_index,
     open_project_index,
 )
 from classmark.workbench.project import Project, create

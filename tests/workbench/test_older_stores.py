@@ -8,13 +8,13 @@ import pytest
 
 from classmark.problems import DamagedFolder
 from classmark.taxonomy.category import Category
-from classmark.workbench import connecting
+from classmark.workbench import database
+from classmark.workbench.backup import TABLES, columns_of
 from classmark.workbench.impressions import read_impressions
-from classmark.workbench.replaying import require_replayed
+from classmark.workbench.replay import require_replayed
 from classmark.workbench.schema import VERSION
 from classmark.workbench.searches import open_search, standing_marks
 from classmark.workbench.store import Act, Store
-from classmark.workbench.whole import TABLES, columns_of
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "stores"
 FORMATS = range(1, VERSION)
@@ -95,9 +95,9 @@ def test_many_may_open_an_older_one_at_once(tmp_path):
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(tmp_path, monkeypatch):
     path = older(tmp_path / "old.sqlite", 5)
-    broken = (*connecting.MIGRATIONS[:5], "DROP VIEW aside; SELECT * FROM absent;")
+    broken = (*database.MIGRATIONS[:5], "DROP VIEW aside; SELECT * FROM absent;")
     with monkeypatch.context() as patched:
-        patched.setattr(connecting, "MIGRATIONS", broken)
+        patched.setattr(database, "MIGRATIONS", broken)
         with pytest.raises(DamagedFolder, match="no such table"):
             Store(path)
     with Store(path) as store:

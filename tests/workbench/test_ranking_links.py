@@ -89,5 +89,5 @@ def test_at_least_one_page_is_asked_for(project, tmp_path):
         lambda: rank_documents(project, Reader(), 0),
         lambda: rank_edges(tmp_path / "none", Reader(), 0),
     ):
-        with pytest.raises(Mistake, match="n is 0"):
+        with pytest.raises(Mistake, match="k is 0"):
             asked()

@@ -9,19 +9,19 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.text.analyzer import Analyzer
-from classmark.workbench.index_folders import index_file
-from classmark.workbench.indexing import index_project
+from classmark.workbench.indexing import index_file, index_project
 from classmark.workbench.project import Project, create
 from classmark.workbench.searching import (
     NO_TERMS,
+    OPTIONS,
     MalformedQuery,
     Wish,
+    feedback_of,
     search_in,
     search_index,
 )
 from classmark.workbench.settings import Settings
 from classmark.workbench.snippets import WIDTH, snippet
-from classmark.workbench.wishes import OPTIONS, feedback_of
 
 ROWS = [
     {"id": "1", "title": "Bees", "body": "They hum by the hive.", "links": [["2", ""]]},

@@ -18,19 +18,21 @@ from classmark.rankers.text_ranker import TextRanker
 from classmark.taxonomy.category import Category
 from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
-from classmark.workbench.fitting import described, fit, task_of
-from classmark.workbench.learning import TRAINED
+from classmark.workbench.fitting import (
+    STRATEGIES,
+    Size,
+    choose,
+    described,
+    fit,
+    has_tree,
+    task_of,
+    told,
+)
+from classmark.workbench.live import TRAINED
 from classmark.workbench.models import Known
 from classmark.workbench.project import Project
 from classmark.workbench.rebuilding import rebuild
 from classmark.workbench.settings import LearningSettings
-from classmark.workbench.strategies import (
-    STRATEGIES,
-    Size,
-    choose,
-    has_tree,
-    told,
-)
 from classmark.workbench.training import train
 from workbench.live_projects import new_project, teach_all
 

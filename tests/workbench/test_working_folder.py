@@ -1,8 +1,7 @@
 """Trainings of one project keep what they have finished, and do not disturb others."""
 
 from classmark.workbench.project import Project
-from classmark.workbench.training import WORKING, train
-from classmark.workbench.working_folder import WorkingFolder
+from classmark.workbench.training import WORKING, WorkingFolder, train
 from workbench.live_projects import new_project, teach_all
 
 

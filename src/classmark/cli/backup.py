@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from classmark.cli.commands import AsJson, open_project
-from classmark.cli.stores import Url, store_of
+from classmark.cli.options import AsJson, Url, open_project, store_of
 
 
 def backup(

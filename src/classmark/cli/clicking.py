@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AsJson, Where, open_project
+from classmark.cli.options import HERE, AsJson, Where, open_project
 
 
 def click(

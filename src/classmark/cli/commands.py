@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from classmark.cli.stores import Url, store_of
-
-if TYPE_CHECKING:
-    from classmark.workbench.project import Project
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-AllColumns = Annotated[
-    bool, typer.Option("--all", help="Show every column, and texts in full.")
-]
-Where = Annotated[
-    Path,
-    typer.Option("--project", "-p", envvar="CLASSMARK_PROJECT", help="The project."),
-]
-Format = Annotated[
-    str | None, typer.Option("--format", help="The file's format; else by its name.")
-]
-HERE = Path()
-
-
-def open_project(folder: Path) -> Project:
-    """Open a project for one command."""
-    from classmark.workbench.project import Project
-
-    return Project(folder)
+from classmark.cli.options import (
+    HERE,
+    AllColumns,
+    AsJson,
+    Format,
+    Url,
+    Where,
+    open_project,
+    store_of,
+)
 
 
 def init(

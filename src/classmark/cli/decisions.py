@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AllColumns, AsJson, Where, open_project
+from classmark.cli.options import HERE, AllColumns, AsJson, Where, open_project
 
 Names = list[str] | None
 Alike = Annotated[
@@ -44,7 +44,7 @@ def decide(
     """Say where a document belongs; all of it is logged, or nothing."""
     from classmark.cli.output import show_logged
     from classmark.workbench import deciding
-    from classmark.workbench.learning import and_learn
+    from classmark.workbench.live import and_learn
     from classmark.workbench.small_work import kernels_for
 
     with open_project(project) as opened, kernels_for(opened, 2):
@@ -77,7 +77,7 @@ def undo(
     """Take back an act, by default your last; undo an undoing to bring it back."""
     from classmark.cli.output import show_logged
     from classmark.workbench import undoing
-    from classmark.workbench.learning import and_learn
+    from classmark.workbench.live import and_learn
     from classmark.workbench.small_work import kernels_for
 
     with open_project(project) as opened, kernels_for(opened, 2):

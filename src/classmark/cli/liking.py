@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from classmark.cli.commands import HERE, AsJson, Where, open_project
-from classmark.cli.machines import On, Workers, machines_for
+from classmark.cli.options import (
+    HERE,
+    AsJson,
+    On,
+    Where,
+    Workers,
+    machines_for,
+    open_project,
+)
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -146,7 +153,7 @@ def _show_online(
     by: tuple[Path | None, Machines | None],
 ) -> None:
     """Answer by an index: a project's, or one in a folder of its own."""
-    from classmark.workbench import liking_online
+    from classmark.workbench import liking as liking_online
 
     index, machines = by
 
@@ -172,8 +179,8 @@ class OutputOptions(NamedTuple):
 
     def require_possible(self) -> None:
         """Refuse what cannot be shown or written, before anything is stored."""
-        from classmark.workbench.exporting_likes import OF_WEIGHTS, require_target
         from classmark.workbench.likes import require_count
+        from classmark.workbench.liking import OF_WEIGHTS, require_target
 
         require_count(self.k)
         if self.to is not None:
@@ -185,7 +192,7 @@ class OutputOptions(NamedTuple):
 def _answer(search: Liking, output: OutputOptions) -> None:
     """Write the query, then show the reasons for one document, or the ranking."""
     from classmark.cli.output import say
-    from classmark.workbench.exporting_likes import export_weights
+    from classmark.workbench.liking import export_weights
 
     if output.weights is not None:
         count = export_weights(search, output.weights)
@@ -200,7 +207,7 @@ def _answer(search: Liking, output: OutputOptions) -> None:
 def _show(likes: Likes, output: OutputOptions) -> None:
     """Write the documents to a file, or print them."""
     from classmark.cli.output import say
-    from classmark.workbench.exporting_likes import export_likes
+    from classmark.workbench.liking import export_likes
 
     if output.to is None:
         show_likes(likes, as_json=output.as_json)

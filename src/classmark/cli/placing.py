@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AllColumns, AsJson, Where, open_project
+from classmark.cli.options import HERE, AllColumns, AsJson, Where, open_project
 
 
 def place(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from classmark.cli.commands import HERE, AllColumns, AsJson
+from classmark.cli.options import HERE, AllColumns, AsJson
 
 if TYPE_CHECKING:
     from classmark.workbench.desk.agreement import Agreed, Disagreement

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AllColumns, AsJson, Where, open_project
+from classmark.cli.options import HERE, AllColumns, AsJson, Where, open_project
 
 Node = Annotated[str, typer.Argument(metavar="NODE", help="The category's id.")]
 
@@ -47,7 +47,7 @@ def accept(
     """Make a proposed daughter a category; its documents move there."""
     from classmark.cli.output import show_logged
     from classmark.workbench import proposing
-    from classmark.workbench.learning import and_learn
+    from classmark.workbench.live import and_learn
 
     with open_project(project) as opened:
         done = proposing.accept(opened, node, number, id_=id_, label=label)

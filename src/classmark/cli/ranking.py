@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AllColumns, AsJson, Where, open_project
+from classmark.cli.options import HERE, AllColumns, AsJson, Where, open_project
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ def train(
 ) -> None:
     """Learn to rank; a ranker surely better on held-out queries goes into service."""
     from classmark.cli.output import say, show_json, show_table, tell
-    from classmark.workbench.ranking import Training, train_ranker
-    from classmark.workbench.ranking_files import learn_file
+    from classmark.workbench.ranking import Training, learn_file, train_ranker
 
     judgments = _judgments(queries, qrels, dataset, data)
     prices = tuple(price or ())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AllColumns, AsJson, Where, open_project
+from classmark.cli.options import HERE, AllColumns, AsJson, Where, open_project
 
 if TYPE_CHECKING:
     from classmark.workbench.screening import Status
@@ -131,7 +131,8 @@ def status(
 ) -> None:
     """Say what is found, what may be left, and whether to stop."""
     from classmark.cli.output import say, show_table
-    from classmark.workbench import screened, screening
+    from classmark.workbench import screening
+    from classmark.workbench import screening as screened
 
     with open_project(project) as opened:
         if everything:
@@ -159,7 +160,7 @@ def export(
     """Write the relevant documents, in the order they were found."""
     from classmark.cli.output import say
     from classmark.workbench import screening
-    from classmark.workbench.exporting_likes import export_likes
+    from classmark.workbench.liking import export_likes
 
     with open_project(project) as opened:
         documents = screening.answered(opened, name, everything=everything)
@@ -183,7 +184,8 @@ def simulate(
 ) -> None:
     """Try a screening out on a category whose documents are known."""
     from classmark.cli.output import show_evaluated
-    from classmark.workbench import screened, screening
+    from classmark.workbench import screening
+    from classmark.workbench import screening as screened
 
     rule = screening.Rule(target, error, batch, share, patience)
     with open_project(project) as opened:
@@ -194,7 +196,7 @@ def simulate(
 def show_status(state: Status, *, as_json: bool = False) -> None:
     """Print where a screening stands."""
     from classmark.cli.output import show_json, tell
-    from classmark.workbench.screened import words
+    from classmark.workbench.screening import words
 
     if as_json:
         progress = asdict(state.progress)

@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from classmark.cli.commands import HERE, AllColumns, AsJson, Format, Where, open_project
-from classmark.cli.machines import Dashboard, On, Workers, machines_for
+from classmark.cli.options import (
+    HERE,
+    AllColumns,
+    AsJson,
+    Dashboard,
+    Format,
+    On,
+    Where,
+    Workers,
+    machines_for,
+    open_project,
+)
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -74,7 +84,8 @@ def index(
 ) -> None:
     """Index a project's documents, only what changed; or a file's; check or merge."""
     from classmark.cli.output import show_table
-    from classmark.workbench import index_folders, indexing
+    from classmark.workbench import indexing
+    from classmark.workbench import indexing as index_folders
 
     if paths in ([CHECK], [MERGE]):
         if dashboard or any(each is not None for each in (to, shards, workers, on)):
@@ -106,7 +117,8 @@ def index(
 
 def _kept(act: str, project: Path, folder: Path | None, memory: str) -> Table:
     """Check or merge the index of a project, or one in a folder of its own."""
-    from classmark.workbench import index_folders, indexing
+    from classmark.workbench import indexing
+    from classmark.workbench import indexing as index_folders
 
     if folder is not None:
         if act == MERGE:

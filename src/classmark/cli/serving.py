@@ -63,7 +63,7 @@ def _say_at_once(text: str) -> None:
 
 def users_add(folder: Folder, name: Name, role: Role = "classifier") -> None:
     """Add a user; the password is asked for, or read from the input."""
-    from classmark.cli.commands import open_project
+    from classmark.cli.options import open_project
     from classmark.cli.output import say
     from classmark.web.guard.passwords import hash_password
     from classmark.workbench.people import add_user
@@ -77,7 +77,7 @@ def users_list(
     folder: Folder, everything: AllColumns = False, as_json: AsJson = False
 ) -> None:
     """List the users."""
-    from classmark.cli.commands import open_project
+    from classmark.cli.options import open_project
     from classmark.cli.output import show_table
     from classmark.workbench.people import users
     from classmark.workbench.views import Table
@@ -98,7 +98,7 @@ def users_list(
 
 def users_role(folder: Folder, name: Name, role: Role) -> None:
     """Let a user be a reader, a classifier or an admin."""
-    from classmark.cli.commands import open_project
+    from classmark.cli.options import open_project
     from classmark.cli.output import say
     from classmark.workbench.people import set_role
 
@@ -109,7 +109,7 @@ def users_role(folder: Folder, name: Name, role: Role) -> None:
 
 def users_password(folder: Folder, name: Name) -> None:
     """Give a user another password; their sessions end."""
-    from classmark.cli.commands import open_project
+    from classmark.cli.options import open_project
     from classmark.cli.output import say
     from classmark.web.guard.passwords import hash_password
     from classmark.workbench.people import set_password, user_of
@@ -122,7 +122,7 @@ def users_password(folder: Folder, name: Name) -> None:
 
 def users_remove(folder: Folder, name: Name) -> None:
     """Let a user log in no more; what they decided keeps their name."""
-    from classmark.cli.commands import open_project
+    from classmark.cli.options import open_project
     from classmark.cli.output import say
     from classmark.workbench.people import disable
 
@@ -139,7 +139,7 @@ def tokens_add(
     days: Annotated[float | None, typer.Option(help="How long it opens.")] = None,
 ) -> None:
     """Make a token for a program; its secret is printed once and kept nowhere."""
-    from classmark.cli.commands import open_project
+    from classmark.cli.options import open_project
     from classmark.cli.output import say
     from classmark.workbench.people import add_token
 
@@ -152,7 +152,7 @@ def tokens_list(
     folder: Folder, everything: AllColumns = False, as_json: AsJson = False
 ) -> None:
     """List the tokens, without their secrets."""
-    from classmark.cli.commands import open_project
+    from classmark.cli.options import open_project
     from classmark.cli.output import show_table
     from classmark.workbench.people import tokens
     from classmark.workbench.views import Table
@@ -179,7 +179,7 @@ def tokens_revoke(
     id_: Annotated[str, typer.Argument(metavar="ID", help="As tokens list prints it.")],
 ) -> None:
     """Let a token open nothing from now on."""
-    from classmark.cli.commands import open_project
+    from classmark.cli.options import open_project
     from classmark.cli.output import say
     from classmark.workbench.people import revoke
 

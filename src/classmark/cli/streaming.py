@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from classmark.cli.commands import AllColumns, Format
+from classmark.cli.options import AllColumns, Format
 from classmark.problems import Mistake
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AllColumns, AsJson, Format, Where, open_project
+from classmark.cli.options import HERE, AllColumns, AsJson, Format, Where, open_project
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The category's id.")]
 Label = Annotated[str, typer.Option(help="What people call it.")]
@@ -70,7 +70,7 @@ def add(
     """Add a category."""
     from classmark.cli.output import show_logged
     from classmark.workbench import categories
-    from classmark.workbench.learning import and_learn
+    from classmark.workbench.live import and_learn
 
     with open_project(project) as opened:
         new = categories.new_category(id_, label, parent, note, guideline)
@@ -87,7 +87,7 @@ def rename(
     """Give a category another label or another id; its documents stay with it."""
     from classmark.cli.output import show_logged
     from classmark.workbench import categories
-    from classmark.workbench.learning import and_learn
+    from classmark.workbench.live import and_learn
 
     with open_project(project) as opened:
         done = categories.rename(opened, id_, label=label, new_id=new_id)
@@ -111,7 +111,7 @@ def describe(
     """Say anew what belongs to a category, and how experts decide; "" empties it."""
     from classmark.cli.output import show_logged
     from classmark.workbench import categories
-    from classmark.workbench.learning import and_learn
+    from classmark.workbench.live import and_learn
 
     options = {"note": note, "guideline": guideline, "notation": notation}
     changes = {k: v for k, v in options.items() if v is not None}
@@ -129,7 +129,7 @@ def merge(
     """Join a category to another: its documents and what is below it go there."""
     from classmark.cli.output import show_logged
     from classmark.workbench import categories
-    from classmark.workbench.learning import and_learn
+    from classmark.workbench.live import and_learn
 
     with open_project(project) as opened:
         show_logged(
@@ -152,7 +152,7 @@ def split(
     """Make a new category of some documents of another."""
     from classmark.cli.output import show_logged
     from classmark.workbench import categories
-    from classmark.workbench.learning import and_learn
+    from classmark.workbench.live import and_learn
 
     with open_project(project) as opened:
         category = categories.new_category(new, label, parent, note)
@@ -174,7 +174,7 @@ def move(
     """Put a category, with all below it, under another one."""
     from classmark.cli.output import show_logged
     from classmark.workbench import categories
-    from classmark.workbench.learning import and_learn
+    from classmark.workbench.live import and_learn
 
     with open_project(project) as opened:
         show_logged(
@@ -186,7 +186,7 @@ def retire(id_: Id, project: Where = HERE, as_json: AsJson = False) -> None:
     """Let no new document come to a category; those that are there stay."""
     from classmark.cli.output import show_logged
     from classmark.workbench import categories
-    from classmark.workbench.learning import and_learn
+    from classmark.workbench.live import and_learn
 
     with open_project(project) as opened:
         show_logged(and_learn(opened, categories.retire(opened, id_)), as_json=as_json)

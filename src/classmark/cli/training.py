@@ -7,8 +7,17 @@ from typing import Annotated
 
 import typer
 
-from classmark.cli.commands import HERE, AllColumns, AsJson, Where, open_project
-from classmark.cli.machines import Dashboard, On, Workers, machines_for
+from classmark.cli.options import (
+    HERE,
+    AllColumns,
+    AsJson,
+    Dashboard,
+    On,
+    Where,
+    Workers,
+    machines_for,
+    open_project,
+)
 
 Base = Annotated[
     str | None, typer.Option(help="At the nodes: svm, logistic or naive-bayes.")

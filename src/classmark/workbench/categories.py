@@ -1,4 +1,4 @@
-"""The life of categories: add, rename, describe, merge, split, move, retire them.
+"""Edits of the taxonomy as logged acts.
 
 Each is one transaction and one act of the judgment log, with what it changed; the
 taxonomy is checked before anything is kept. A merge lets the documents of the one
@@ -9,7 +9,7 @@ within the act, and undone with it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,14 @@ from classmark.formats.text_files import open_bytes, whole_text
 from classmark.problems import Mistake
 from classmark.taxonomy import edits
 from classmark.taxonomy.category import ACTIVE, DEPRECATED, Category, taxonomy_of
-from classmark.workbench.carrying import carried
-from classmark.workbench.changes import (
+from classmark.workbench.log import (
+    ASSIGN,
+    LABELS,
+    PREFER,
+    PRIMARY,
+    REMOVE,
+    UNSURE,
+    Act,
     Row,
     as_json,
     as_row,
@@ -26,8 +32,6 @@ from classmark.workbench.changes import (
     rows_of,
     write,
 )
-from classmark.workbench.judged import LABELS, REMOVE
-from classmark.workbench.log import Act
 from classmark.workbench.project import whoami
 from classmark.workbench.views import Logged
 
@@ -35,6 +39,57 @@ if TYPE_CHECKING:
     from classmark.taxonomy.tree import Taxonomy
     from classmark.workbench.project import Project
     from classmark.workbench.store import Store
+
+
+def carried(store: Store, number: int, target: int, into: str) -> Iterator[Act]:
+    """What was said of the one, as said of the other, where it says more.
+
+    number, target : of the two categories;  into : the id of the other.
+    """
+    said = {
+        document: (act, grade)
+        for document, act, grade in store.run(
+            "SELECT document, act, grade FROM statements WHERE category = ?", (target,)
+        )
+    }
+    for document, act, grade in store.run(
+        "SELECT document, act, grade FROM statements WHERE category = ? ORDER BY seq",
+        (number,),
+    ).fetchall():
+        had, had_grade = said.get(document, ("", 0.0))
+        higher = had == ASSIGN and (grade or 0.0) > had_grade
+        more = {
+            PRIMARY: had != PRIMARY,
+            ASSIGN: had not in LABELS or higher,
+            UNSURE: had not in {*LABELS, UNSURE},
+        }
+        if more.get(act):
+            yield Act(document, act, into, grade)
+    yield from _carried_preferences(store, number, target, into)
+
+
+def _carried_preferences(
+    store: Store, number: int, target: int, into: str
+) -> Iterator[Act]:
+    compared = {
+        (document, frozenset(pair))
+        for document, *pair in store.run(
+            "SELECT document, category, other FROM comparisons WHERE ? IN "
+            "(category, other)", (target,)
+        )
+    }  # fmt: skip
+    for document, winner, loser, weight in store.run(
+        "SELECT document, category, other, grade FROM comparisons WHERE ? IN "
+        "(category, other) ORDER BY seq",
+        (number,),
+    ).fetchall():
+        third = loser if winner == number else winner
+        row = rows_of(store, {third})[third]
+        known = (document, frozenset({target, third})) in compared
+        if third == target or known or not row["stands"]:
+            continue
+        pair = (into, str(row["id"])) if winner == number else (str(row["id"]), into)
+        yield Act(document, PREFER, pair[0], weight, other=pair[1])
 
 
 DESCRIBED = frozenset({"note", "guideline", "notation"})

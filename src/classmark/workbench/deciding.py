@@ -12,8 +12,7 @@ from classmark.formats.records import PRIMARY as PRIMARY_GRADE
 from classmark.formats.records import SECONDARY, Record
 from classmark.problems import Mistake
 from classmark.workbench.categories import require_open
-from classmark.workbench.judged import ASSIGN, PREFER, PRIMARY, REJECT, REMOVE, UNSURE
-from classmark.workbench.log import Act
+from classmark.workbench.log import ASSIGN, PREFER, PRIMARY, REJECT, REMOVE, UNSURE, Act
 from classmark.workbench.project import whoami
 from classmark.workbench.views import Logged
 
@@ -90,7 +89,7 @@ def what_the_model_says(
 
     A category that the model does not know, or does not rank, has neither.
     """
-    from classmark.workbench.collecting import text_of
+    from classmark.workbench.lessons import text_of
     from classmark.workbench.suggesting import model_if_any
 
     model = model_if_any(project)

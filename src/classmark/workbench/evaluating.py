@@ -25,10 +25,19 @@ from classmark.evaluation.evaluate import RARE as RECALL
 from classmark.measures import macro_t_test, micro_sign_test
 from classmark.problems import Mistake
 from classmark.rankers.text_ranker import LEARNERS
-from classmark.workbench.collecting import TEST, collected, labelled, part_of
-from classmark.workbench.fitting import Task, fit, new_ranker, new_vectorizer, task_of
+from classmark.workbench.fitting import (
+    LEARNER,
+    PLAIN,
+    Task,
+    fit,
+    has_tree,
+    new_ranker,
+    new_vectorizer,
+    require,
+    task_of,
+)
 from classmark.workbench.held_out import voting
-from classmark.workbench.strategies import LEARNER, PLAIN, has_tree, require
+from classmark.workbench.lessons import TEST, collected, labelled, part_of
 from classmark.workbench.views import Cell, Column, Evaluated, Table
 
 if TYPE_CHECKING:

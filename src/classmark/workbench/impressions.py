@@ -15,8 +15,7 @@ from classmark.arrays import Floats
 from classmark.ltr.propensity import CLIP, fit_click_model, propensity_weights
 from classmark.preferences.clicks import STRATEGIES, click_preferences
 from classmark.problems import Mistake
-from classmark.workbench.changes import as_json
-from classmark.workbench.log import now
+from classmark.workbench.log import as_json, now
 from classmark.workbench.project import whoami
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from classmark.examples.collection import some
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.ranking import top
-from classmark.workbench.collecting import text_of
+from classmark.workbench.lessons import text_of
 from classmark.workbench.vectors import words_behind
 
 if TYPE_CHECKING:

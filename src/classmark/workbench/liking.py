@@ -1,20 +1,42 @@
-"""Find more like these: begin a search or go on with one, say yes and no, rank."""
+"""Search by example from ids, files, a category or weights; its results as files."""
 
 from __future__ import annotations
 
+import csv
+import json
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from classmark.examples.collection import products
-from classmark.formats.weights import QueryWeights, read_weights
+from classmark.examples.online import TERMS, Online
+from classmark.formats import guess_format, read_records
+from classmark.formats.citations import write_bibtex, write_ris
+from classmark.formats.records import Reference
+from classmark.formats.text_files import open_bytes, whole_text, writing
+from classmark.formats.trec import write_run
+from classmark.formats.weights import QueryWeights, read_weights, write_weights
 from classmark.problems import Mistake
+from classmark.ranking import top
 from classmark.sparse import Rows
 from classmark.workbench.by_example import Liking
-from classmark.workbench.examples import ids_of, marks_of_category, texts_of
-from classmark.workbench.likes import Liked, Likes, Reader, Reasons, require_count
+from classmark.workbench.indexing import is_stale, open_index, open_project_index
+from classmark.workbench.lessons import text_of
+from classmark.workbench.likes import (
+    HEAVIEST,
+    REASONS,
+    Liked,
+    Likes,
+    Reader,
+    Reasons,
+    require_count,
+    require_terms,
+    title_of,
+)
 from classmark.workbench.searches import (
     Mark,
     Search,
@@ -35,11 +57,80 @@ from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
+    from classmark.index.index import Index
     from classmark.machines.cluster import Machines
+    from classmark.machines.examples import Offline
     from classmark.workbench.project import Project
     from classmark.workbench.store import Store
+
+
+def ids_of(texts: Iterable[str], store: Store, option: str) -> tuple[str, ...]:
+    """Read ids with commas between them; an id may hold commas itself.
+
+    option : where they were given, for what is told of an empty list.
+    """
+    found: dict[str, None] = {}
+    for text in texts:
+        whole = store.run("SELECT 1 FROM documents WHERE id = ?", (text,)).fetchone()
+        ids = [text] if whole else [part.strip() for part in text.split(",")]
+        found |= dict.fromkeys(id_ for id_ in ids if id_)
+        if not any(ids):
+            raise Mistake(f"{option} is empty: give ids, as in {option} a1,a7,b3")
+    return tuple(found)
+
+
+def marks_of_category(store: Store, category: str) -> list[Mark]:
+    """Documents assigned to a category as examples, those rejected from it as no."""
+    store.number_of(category)
+    acts = {"assign": "example", "primary": "example", "reject": "no"}
+    marks = [
+        Mark(document, "no" if acts[said[category][0]] == "no" else "example")
+        for document, said in store.standing().items()
+        if category in said and said[category][0] in acts
+    ]
+    if all(mark.act == "no" for mark in marks):
+        raise Mistake(
+            f"no document is assigned to category {category!r}: assign some, or give "
+            "--examples"
+        )
+    return marks
+
+
+def texts_of(project: Project, files: Sequence[Path]) -> dict[str, str]:
+    """Name → text of each example in files: records where the format is known.
+
+    A file whose name tells no format is one example, its text as it is.
+    """
+    found: dict[str, str] = {}
+    for path in files:
+        if not path.exists():
+            raise Mistake(f"--file {path}: no such file")
+        if path.suffix == ".pdf":
+            raise Mistake(f"--file {path}: take its text out first, and give that")
+        if _is_plain(path):
+            with open_bytes(path) as stream:
+                texts = {str(path): whole_text(stream, str(path))}
+        else:
+            texts = {
+                f"{path}:{record.id}": text_of(project, record)
+                for record in read_records(path)
+            }
+        if not any(text.strip() for text in texts.values()):
+            raise Mistake(f"--file {path}: there is no text in it")
+        found |= texts
+    return found
+
+
+def _is_plain(path: Path) -> bool:
+    if path.is_dir():
+        return False
+    try:
+        guess_format(path)
+    except Mistake:
+        return True
+    return False
+
 
 __all__ = [
     "Given",
@@ -269,3 +360,155 @@ def _add_examples(store: Store, search: Search, given: Given) -> None:
         marks += [mark for mark in wanted if mark.document not in known]
     if marks:
         add_marks(store, search, marks)
+
+
+LITTLE = "1MB"  # of postings kept decoded here, where machines read them
+STALE = "documents were imported since: classmark index brings the index up to date"
+
+
+def like_in_index(
+    folder: Path, given: Given, k: int = 10, *, machines: Machines | None = None
+) -> Likes:
+    """Rank the documents of an index in a folder of its own.
+
+    machines : learn from all documents, not from their mean alone, each machine having
+    some; every method will do.
+    """
+    if machines is None:
+        return _found(open_index(folder), given, k)
+    from classmark.machines.examples import Offline
+
+    _asked(given)
+    index = open_index(folder, LITTLE)
+    return replace(_found(index, given, k, Offline(index, machines)), search="index")
+
+
+def like_online(project: Project, given: Given, k: int = 10) -> Likes:
+    """Rank the documents of a project by its index; nothing is kept of it."""
+    index = open_project_index(project)
+    found = _found(index, given, k)
+    liked = [
+        replace(each, title=title_of(project.store.document(each.id)))
+        for each in found.found
+    ]
+    notes = [STALE] if is_stale(project) else []
+    return replace(found, found=liked, notes=notes)
+
+
+def _asked(given: Given) -> tuple[list[str], list[str], list[str]]:
+    """The examples, and what was said yes and no to."""
+    if given.files or given.category is not None or given.undo or given.redo:
+        raise Mistake(
+            "an online search takes --examples, --yes and --no, documents of the index"
+        )
+    examples, yes, no = (_ids(some) for some in (given.examples, given.yes, given.no))
+    _require_sides([*examples, *yes], no)
+    return examples, yes, no
+
+
+def _found(index: Index, given: Given, k: int, offline: Offline | None = None) -> Likes:
+    examples, yes, no = _asked(given)
+    method = given.method or "auto"
+    wanted = [*examples, *(id_ for id_ in yes if id_ not in examples)]
+    terms = None if given.terms is None else require_terms(given.terms)
+    k = require_count(k)
+    finder = offline or Online(index)
+    if isinstance(finder, Online):
+        found = finder.find(wanted, k, no, method, given.C, terms or TERMS)
+    else:
+        found = finder.find(wanted, k, no, method, given.C, terms)
+    names, sizes = list(found.weights), [abs(w) for w in found.weights.values()]
+    heaviest = {names[at]: found.weights[names[at]] for at in top(sizes, HEAVIEST)}
+    each = zip(found.ids, found.scores, finder.reasons(found, REASONS), strict=True)
+    liked = [Liked(i, id_, id_, s, why) for i, (id_, s, why) in enumerate(each, 1)]
+    return Likes(
+        "online", method, given.C, len(examples), len(yes), len(no),
+        len(found.weights), heaviest, len(index) - len({*wanted, *no}), liked,
+    )  # fmt: skip
+
+
+def _require_sides(wanted: list[str], no: list[str]) -> None:
+    """Refuse a search without examples, or one that wants what it does not want."""
+    if not wanted:
+        raise Mistake("an online search learns from examples: give ids with --examples")
+    if both := set(wanted) & set(no):
+        raise Mistake(f"document {min(both)!r}: yes and no: say one of them")
+
+
+def _ids(texts: tuple[str, ...]) -> list[str]:
+    """Ids with commas between them, each once."""
+    parts = [part.strip() for text in texts for part in text.split(",")]
+    return list(dict.fromkeys(part for part in parts if part))
+
+
+ENDINGS = (".csv", ".jsonl", ".run", ".ris", ".bib")
+OF_WEIGHTS = (".tsv", ".json")
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run such cells
+
+
+def export_likes(likes: Likes, path: Path) -> int:
+    """Write the documents found, by the name's ending; return how many.
+
+    ``.csv`` and ``.jsonl`` have all that is shown; ``.run`` is TREC's, the search its
+    query; ``.ris`` and ``.bib`` have ids and titles, the rank and score as a note.
+    """
+    require_target(path)
+    match path.suffix:
+        case ".csv":
+            return _write_csv(likes.found, path)
+        case ".jsonl":
+            return _write_jsonl(likes.found, path)
+        case ".run":
+            query = "-".join(likes.search.split())
+            scores = {found.id: found.score for found in likes.found}
+            return write_run({query: scores}, path)
+        case ".ris":
+            return write_ris(_references(likes), path)
+        case _:
+            return write_bibtex(_references(likes), path)
+
+
+def require_target(path: Path, endings: tuple[str, ...] = ENDINGS) -> None:
+    """Refuse a file that is there already, or whose ending names no format."""
+    if path.exists():
+        raise Mistake(f"{path} is already there: choose another name or remove it")
+    if path.suffix not in endings:
+        known = ", ".join(endings)
+        raise Mistake(f"{path}: its ending names no format: use one of {known}")
+
+
+def export_weights(liking: Liking, path: Path) -> int:
+    """Write the learned query as readable weights; return how many."""
+    require_target(path, OF_WEIGHTS)
+    return write_weights(weights_of(liking), path)
+
+
+def _write_csv(found: Sequence[Liked], path: Path) -> int:
+    with writing(path) as file:
+        writer = csv.writer(file)
+        writer.writerow(["rank", "id", "title", "score", "why", "mark"])
+        for each in found:
+            cells = [each.id, each.title, " ".join(each.why)]
+            id_, title, why = (
+                f"'{cell}" if cell.startswith(FORMULAS) else cell for cell in cells
+            )
+            writer.writerow([each.rank, id_, title, repr(each.score), why, each.mark])
+    return len(found)
+
+
+def _write_jsonl(found: Sequence[Liked], path: Path) -> int:
+    with writing(path) as file:
+        for each in found:
+            file.write(json.dumps(asdict(each), ensure_ascii=False) + "\n")
+    return len(found)
+
+
+def _references(likes: Likes) -> list[Reference]:
+    return [
+        Reference(
+            each.id,
+            each.title,
+            f"{likes.search}: rank {each.rank}, score {each.score:.4g}",
+        )
+        for each in likes.found
+    ]

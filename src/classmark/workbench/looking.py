@@ -51,7 +51,7 @@ def info(project: Project, *, check: bool = False) -> Table:
 
 def _in_service(project: Project) -> list[dict[str, Cell]]:
     """The model in service, and how it was trained."""
-    from classmark.workbench.learning import by_nodes, how_trained
+    from classmark.workbench.live import by_nodes, how_trained
 
     current = project.models.current()
     if current is None:
@@ -71,7 +71,7 @@ def _checked(project: Project) -> str:
     from classmark.index.index import Index
     from classmark.rankers.live import LiveTextRanker
     from classmark.workbench.models import check_model
-    from classmark.workbench.replaying import require_replayed
+    from classmark.workbench.replay import require_replayed
 
     project.store.check()
     require_replayed(project.store)

@@ -15,7 +15,7 @@ from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH
 from classmark.taxonomy.category import ACTIVE, Category
-from classmark.workbench.collecting import text_of
+from classmark.workbench.lessons import text_of
 from classmark.workbench.models import HowToPlace, how_to_place
 from classmark.workbench.suggesting import (
     categories_in_tree,

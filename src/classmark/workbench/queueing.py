@@ -14,7 +14,7 @@ from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows, rows_from, take
-from classmark.workbench.sharing import held
+from classmark.workbench.live import held
 from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def _blocks(
     project: Project, model: TextRanker, documents: Iterable[Document]
 ) -> Iterator[tuple[list[str], list[str]]]:
     """Ids and texts, a block at a time."""
-    from classmark.workbench.collecting import text_of
+    from classmark.workbench.lessons import text_of
 
     stream = iter(track(documents, "reading the queue"))
     size = max(1, min(BLOCK, CELLS // max(1, len(model.categories))))

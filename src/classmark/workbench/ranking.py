@@ -1,4 +1,4 @@
-"""Train a ranker of answers, compare it on held-out queries, and guard the service."""
+"""Train and evaluate rankers of answers, from judged queries, clicks or LETOR files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.evaluation.retrieval import JudgedQueries, Run, run_queries
-from classmark.formats.letor import write_letor
+from classmark.arrays import Floats
+from classmark.evaluation.retrieval import (
+    JudgedQueries,
+    Run,
+    judged_queries,
+    run_queries,
+)
+from classmark.formats.letor import read_letor, write_letor
+from classmark.ltr import normalise_per_query, select_over_queries
+from classmark.ltr.judged import order_measured
 from classmark.ltr.reranker import Reranker
 from classmark.ltr.training import (
     BEST,
@@ -21,6 +29,7 @@ from classmark.ltr.training import (
     Learned,
     Learner,
     Parting,
+    Preferred,
     Rivals,
     TrainingOptions,
     candidates_of,
@@ -33,23 +42,129 @@ from classmark.ltr.training import (
     prepare,
     tune_models,
 )
+from classmark.ltr.training import tested as chances_against
 from classmark.measures import parse
 from classmark.problems import Mistake
-from classmark.workbench.indexing import open_project_index
-from classmark.workbench.judged_queries import (
-    Judged,
-    judged_by_clicks,
-    judged_by_people,
+from classmark.workbench.impressions import (
+    estimated_propensities,
+    logged_preferences,
+    read_impressions,
 )
-from classmark.workbench.ranker_pages import SERVED, write_page
-from classmark.workbench.rankers import in_service, keep_ranker, open_ranker, use_ranker
+from classmark.workbench.indexing import open_project_index
+from classmark.workbench.rankers import (
+    SERVED,
+    in_service,
+    keep_ranker,
+    open_ranker,
+    use_ranker,
+    write_page,
+)
 from classmark.workbench.ranking_links import chances
-from classmark.workbench.tuning import Judgments
+from classmark.workbench.tuning import Judgments, read_judged
 from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
     from classmark.index.index import Index
     from classmark.workbench.project import Project
+
+
+Grades = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """Judged queries, their texts, what clicks prefer (or None), and what to say."""
+
+    asked: JudgedQueries
+    texts: Mapping[str, str]
+    preferences: Mapping[str, list[Preferred]] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def judged_by_people(index: Index, judgments: Judgments) -> Judged:
+    """Read judgments; those of unknown queries and documents are left out, and said."""
+    queries, qrels, name = read_judged(judgments)
+    notes = []
+    strange = [query for query in qrels if query not in queries]
+    if strange:
+        notes.append(
+            f"judgments of {len(strange)} queries that are not there are left out "
+            f"({_some(strange)})"
+        )
+    kept, missing = _within(index, {q: qrels[q] for q in qrels if q in queries})
+    if missing:
+        notes.append(
+            f"judgments of {len(missing)} documents that are not in the index are left "
+            f"out ({_some(missing)})"
+        )
+    if missing and not any(kept.values()):
+        raise Mistake(
+            f"{name}: no judged document is in the index ({_some(missing)} are not): "
+            "give judgments of this project's documents"
+        )
+    asked = judged_queries(index, queries, kept, name)
+    _require_grades(asked.qrels, name)
+    return Judged(asked, queries, None, tuple(notes))
+
+
+def judged_by_clicks(
+    project: Project, index: Index, strategy: str, *, weighed: bool = False
+) -> Judged:
+    """Read the click log: a query is its text, and what was clicked is relevant.
+
+    weighed : a preference counts the more, the less its winner's position is looked at.
+
+    That a document was never clicked may only say that nobody was shown it: measures
+    on clicks favour what was shown.
+    """
+    clicked: dict[str, dict[str, float]] = {}
+    for seen in read_impressions(project.store):
+        for document in seen.clicked:
+            clicked.setdefault(seen.query, {})[document] = 1.0
+    if not clicked:
+        raise Mistake(
+            "nothing was clicked yet: log searches with classmark search --log, and "
+            "what is opened with classmark click"
+        )
+    kept, missing = _within(index, clicked)
+    preferences: dict[str, list[Preferred]] = {}
+    looks = estimated_propensities(project.store) if weighed else None
+    for each in logged_preferences(project.store, strategy, looks):
+        query, winner, loser, weight = each
+        preferences.setdefault(query, []).append(Preferred(winner, loser, weight))
+    notes = ["held-out queries are judged by clicks, which favour what was shown"]
+    if missing:
+        notes.append(f"clicks on {len(missing)} documents that are gone are left out")
+    texts = {query: query for query in clicked}
+    asked = judged_queries(index, texts, kept, "the click log")
+    return Judged(asked, texts, preferences, tuple(notes))
+
+
+def _within(
+    index: Index, qrels: Grades
+) -> tuple[dict[str, dict[str, float]], list[str]]:
+    """Keep the judgments of documents that are in the index; name the others."""
+    judged = dict.fromkeys(id_ for grades in qrels.values() for id_ in grades)
+    missing = [id_ for id_ in judged if id_ not in index]
+    gone = set(missing)
+    kept = {
+        query: {id_: grade for id_, grade in grades.items() if id_ not in gone}
+        for query, grades in qrels.items()
+    }
+    return kept, missing
+
+
+def _require_grades(qrels: Grades, name: str) -> None:
+    """Refuse judgments in which nothing is relevant."""
+    grades = {grade for judged in qrels.values() for grade in judged.values()}
+    if not any(grade > 0 for grade in grades):
+        raise Mistake(
+            f"{name}: no document has a grade above 0: judge some as relevant"
+        )
+
+
+def _some(ids: list[str]) -> str:
+    return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,3 +375,57 @@ def _verdict(number: int, better: bool, used: bool) -> str:
         f"ranker {number} is stored, not in service: it is not {sure}; classmark rank "
         f"use {number} puts it there all the same"
     )
+
+
+LEARNED, BEST_FEATURE = "learned", "best single feature"
+
+
+def learn_file(path: Path, wish: Training) -> Table:
+    """Learn from some queries of a LETOR file, and compare on the others.
+
+    Features are scaled to 0 … 1 within each query; the best single feature, rising or
+    falling, is that of the queries learned from.
+    """
+    parse(wish.measure)
+    learner = learner_of(wish.learner)
+    judged = read_letor(path)
+    qids = np.array(judged.qids)
+    parting = part_queries(list(dict.fromkeys(judged.qids)), wish.share, wish.seed)
+    X = normalise_per_query(judged.rows, judged.qids)
+    own = np.isin(qids, parting.taught)
+    taught = X[own], judged.grades[own], qids[own]
+    held = X[~own], judged.grades[~own], qids[~own]
+    prices = wish.prices or learner.prices
+    price = prices[0]
+    if len(prices) > 1:
+        folds = min(5, len(parting.taught))
+        chosen = select_over_queries(
+            learner.make(price), *taught, prices, folds=folds, measure=wish.measure
+        )
+        price = float(chosen.parameters["C"])
+    ranker = learner.make(price).fit(*taught)
+    column, sign = _best_feature(*taught, wish.measure)
+    names = tuple(dict.fromkeys((*MEASURES, wish.measure)))
+    values = {
+        LEARNED: order_measured(ranker.decision_function(held[0]), *held[1:], names),
+        BEST_FEATURE: order_measured(sign * held[0][:, column], *held[1:], names),
+    }
+    compared = Compared(parting.held_out, values, chances_against(values))
+    way = "rising" if sign > 0 else "falling"
+    notes = [
+        f"{BEST_FEATURE}: {column + 1}, {way}",
+        f"{wish.learner}, C {price:g}, learned from {len(parting.taught)} queries",
+    ]
+    return compared_table(path.name, compared, notes)
+
+
+def _best_feature(X: Floats, grades: Floats, qids: Any, name: str) -> tuple[int, float]:
+    """Return the feature that orders best by itself, and whether it rises or falls."""
+    tried = {
+        (column, sign): float(
+            order_measured(sign * X[:, column], grades, qids, [name])[name].mean()
+        )
+        for column in range(X.shape[1])
+        for sign in (1.0, -1.0)
+    }
+    return max(tried, key=tried.__getitem__)

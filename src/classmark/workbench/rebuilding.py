@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classmark.problems import DamagedFolder, Mistake
-from classmark.workbench.collecting import text_of
-from classmark.workbench.learner import Learner, Origin, base_of
-from classmark.workbench.learning import (
+from classmark.workbench.fitting import DESCENDING, LEARNER, PLAIN
+from classmark.workbench.lessons import text_of
+from classmark.workbench.live import (
     TRAINED,
+    Learner,
+    Origin,
+    base_of,
     by_margins,
     by_nodes,
     from_model,
@@ -20,9 +23,8 @@ from classmark.workbench.learning import (
     open_learner,
 )
 from classmark.workbench.models import open_model
-from classmark.workbench.moment import Moment
+from classmark.workbench.replay import Moment
 from classmark.workbench.settings import LearningSettings, with_loss
-from classmark.workbench.strategies import DESCENDING, LEARNER, PLAIN
 from classmark.workbench.training import fit_at
 from classmark.workbench.views import Cell, Table
 

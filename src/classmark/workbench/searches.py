@@ -13,8 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from classmark.problems import Mistake
-from classmark.workbench.changes import as_json
-from classmark.workbench.log import now
+from classmark.workbench.log import as_json, now
 from classmark.workbench.project import whoami
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Search a project, or the index of a file, and show why each document is found."""
+"""Search a project or an index folder."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
+from classmark.arrays import Floats
 from classmark.corpus.documents import Document
 from classmark.index.asking import BOOLEAN
+from classmark.index.feedback import Feedback, feedback_from
 from classmark.index.index import Index
 from classmark.index.query_language import (
     Belief,
@@ -24,18 +27,152 @@ from classmark.index.query_language import (
 from classmark.index.search import Explanation, Prior, log_prior
 from classmark.machines.files import is_one
 from classmark.problems import Mistake
-from classmark.workbench.index_folders import SOURCE, open_index, read_given
-from classmark.workbench.indexing import is_stale
-from classmark.workbench.reranking import ranker_for, rerank
-from classmark.workbench.searchable import Searchable
+from classmark.workbench.indexing import (
+    SOURCE,
+    is_stale,
+    open_index,
+    open_project_index,
+    read_given,
+)
+from classmark.workbench.rankers import open_ranker, ranker_for, rerank, shelf
+from classmark.workbench.ranking_links import chances
 from classmark.workbench.snippets import snippet
-from classmark.workbench.wishes import Wish, number_in, options_of
 
 if TYPE_CHECKING:
     from classmark.index.search import Hit
+    from classmark.ltr.reranker import Reranker
     from classmark.machines.cluster import Machines
     from classmark.machines.searching import SpreadIndex
     from classmark.workbench.project import Project
+
+
+OPTIONS = {
+    "model": "--model",
+    "fields": "--weight",
+    "feedback": "--feedback",
+    "prior": "--prior",
+    "k": "-k",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How to search, as typed: the model, its parameters, feedback, a prior.
+
+    parameters : ``name=value`` each;  weights : ``field=number`` each, 1 where not
+    given;  feedback : ``rm3`` or ``rm3:terms=10``;  prior :
+    ``pagerank`` or ``pagerank:weight``;  ranker : the number of a learned ranker, or
+    ``none``; None: the one in service.
+    """
+
+    model: str | None = None
+    parameters: Sequence[str] = ()
+    k: int = 10
+    feedback: str | None = None
+    prior: str | None = None
+    explain: bool = False
+    weights: Sequence[str] = ()
+    ranker: str | None = None
+
+
+def options_of(
+    fields: Sequence[str], wish: Wish, prior: Prior | None
+) -> dict[str, Any]:
+    """Return how to search, as ``Index.question`` and ``Index.ask`` take it."""
+    options = named_values(wish.parameters, "--set")
+    for name in options:
+        if name in OPTIONS:
+            raise Mistake(f"--set {name}: {name} is no parameter: use {OPTIONS[name]}")
+    if wish.weights:
+        options["fields"] = _weights(fields, wish.weights)
+    if wish.feedback is not None:
+        options["feedback"] = feedback_of(wish.feedback)
+    if prior is not None:
+        options["prior"] = prior
+    return options
+
+
+def named_values(texts: Sequence[str], where: str) -> dict[str, Any]:
+    """Read ``name=value`` each: numbers where they are, else words.
+
+    >>> named_values(["k1=0.9", "variant=bm25l"], "--set")
+    {'k1': 0.9, 'variant': 'bm25l'}
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            example = "title=2" if where == "--weight" else "k1=0.9"
+            raise Mistake(f"{where} {text!r}: write name=value, as in {example}")
+        found[name.strip()] = number_in(value.strip())
+    return found
+
+
+def feedback_of(text: str) -> Feedback:
+    """Read ``rm3`` or ``rm3:terms=10,documents=5``."""
+    name, _, rest = text.partition(":")
+    values = named_values(rest.split(",") if rest else (), "--feedback")
+    return feedback_from(name, values)
+
+
+def number_in(text: str) -> float | str:
+    """Read a number where there is one, else the word itself."""
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        return text
+
+
+def _weights(fields: Sequence[str], texts: Sequence[str]) -> dict[str, float]:
+    named = named_values(texts, "--weight")
+    for name, weight in named.items():
+        if isinstance(weight, str):
+            raise Mistake(f"--weight {name}={weight}: give a number, 0 or more")
+    return dict.fromkeys(fields, 1.0) | named
+
+
+class Searchable:
+    """One generation of a project's index, its rankers, and what links say.
+
+    Threads may share it, each with a project of its own.
+
+    memory : where the postings of a field, decoded, fit it, they are kept decoded; 0,
+    for one query, reads the lists of its words and no others.
+    """
+
+    def __init__(self, project: Project, memory: str | int = "1GB") -> None:
+        self.index = open_project_index(project, memory)
+        self._opening = Lock()
+        self._rankers: dict[int, Reranker] = {}
+        self._chances: tuple[Floats | None] | None = None
+
+    def is_current(self, project: Project) -> bool:
+        """Whether the index in service is still this one."""
+        current = project.index.current()
+        return current is not None and int(current.name) == self.index.generation
+
+    def ranker_in_service(self, project: Project) -> tuple[int, Reranker] | None:
+        """The learned ranker that orders answers, and its number; None: none does."""
+        current = shelf(project).current()
+        if current is None:
+            return None
+        number = int(current.name)
+        return number, self.ranker(project, number)
+
+    def ranker(self, project: Project, number: int) -> Reranker:
+        """A learned ranker by its number."""
+        with self._opening:
+            if number not in self._rankers:
+                self._rankers[number] = open_ranker(project, number)
+            return self._rankers[number]
+
+    def chances(self, project: Project) -> Floats | None:
+        """The PageRank of each item of the index; None where nothing links."""
+        with self._opening:
+            if self._chances is None:
+                self._chances = (chances(project, self.index),)
+            return self._chances[0]
+
 
 __all__ = ["Answered", "Found", "MalformedQuery", "Wish", "search_in", "search_index"]
 

@@ -16,16 +16,20 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
-from classmark.workbench.changes import (
+from classmark.workbench.log import (
+    Act,
+    Entry,
+    Judged,
+    Log,
     as_categories,
     as_json,
     as_row,
     difference,
+    now,
     rows_of,
+    sorted_out,
     write,
 )
-from classmark.workbench.judged import Judged, sorted_out
-from classmark.workbench.log import Act, Entry, Log, now
 
 __all__ = ["Act", "Entry", "Store"]
 

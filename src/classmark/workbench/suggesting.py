@@ -96,7 +96,7 @@ def _state(project: Project) -> tuple[Any, ...]:
 
 
 def _opened(project: Project) -> TextRanker | None:
-    from classmark.workbench.learning import learner_in_service
+    from classmark.workbench.live import learner_in_service
     from classmark.workbench.models import with_votes
 
     learner = learner_in_service(project)
@@ -107,8 +107,7 @@ def _opened(project: Project) -> TextRanker | None:
 
 def trained_model(project: Project) -> TextRanker | None:
     """The model last trained, in the categories of today; None before the first."""
-    from classmark.workbench.models import open_model, with_votes
-    from classmark.workbench.present import as_of_now
+    from classmark.workbench.models import as_of_now, open_model, with_votes
 
     folder = project.models.current()
     if folder is None:

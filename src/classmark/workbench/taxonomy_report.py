@@ -17,7 +17,7 @@ from classmark.hierarchies.report import WORDS, TaxonomyReport, taxonomy_report
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 from classmark.taxonomy.category import taxonomy_of
-from classmark.workbench.collecting import TEST, labelled, part_of, text_of
+from classmark.workbench.lessons import TEST, labelled, part_of, text_of
 from classmark.workbench.views import FACTS, Cell, Table
 
 if TYPE_CHECKING:

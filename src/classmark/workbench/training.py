@@ -1,47 +1,123 @@
-"""Train a ranker on a project's labels and put it in service."""
+"""Train a ranker on a project's labels, and put it in service."""
 
 from __future__ import annotations
 
+import fcntl
+import os
+import shutil
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from classmark.problems import Mistake
 from classmark.spreading import spread_by
+from classmark.storage import make_folder
 from classmark.taxonomy.category import taxonomy_of
 from classmark.validation import byte_size
-from classmark.workbench.collecting import collected, to_learn_from
-from classmark.workbench.fitting import fit, new_ranker, new_vectorizer, task_of
-from classmark.workbench.held_out import learn_beside
-from classmark.workbench.learner import Origin
-from classmark.workbench.learning import TRAINED, by_margins, by_nodes, from_model
-from classmark.workbench.models import Beside, Known, save_model
-from classmark.workbench.moment import Moment
-from classmark.workbench.project import whoami
-from classmark.workbench.strategies import (
+from classmark.workbench.fitting import (
     FLAT,
     LEARNER,
     PLAIN,
     PRUNED,
     TOP_DOWN,
+    fit,
     has_tree,
+    new_ranker,
+    new_vectorizer,
     require,
+    task_of,
     told,
 )
+from classmark.workbench.held_out import learn_beside
+from classmark.workbench.lessons import collected, to_learn_from
+from classmark.workbench.live import TRAINED, Origin, by_margins, by_nodes, from_model
+from classmark.workbench.models import Beside, Known, save_model
+from classmark.workbench.project import whoami
+from classmark.workbench.replay import Moment
 from classmark.workbench.views import Revoted, Trained
-from classmark.workbench.working_folder import WorkingFolder
 
 if TYPE_CHECKING:
     from classmark.machines.cluster import Machines
     from classmark.rankers.text_ranker import TextRanker
-    from classmark.workbench.fitting import Task
+    from classmark.workbench.fitting import Strategy, Task
     from classmark.workbench.project import Project
     from classmark.workbench.settings import LearningSettings
-    from classmark.workbench.strategies import Strategy
+
+
+LOCK = ".lock"  # held by whoever uses the folder it is in
+SECONDS = 0.05  # to wait for somebody who is just removing it
+
+
+class WorkingFolder:
+    """The working folders of trainings, by name; of these the one that is claimed.
+
+    Others may be at work beside it: what is in use is left alone. What was left by
+    trainings that are no more is removed, unless it is gone on with.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._claimed: tuple[Path, BinaryIO] | None = None
+
+    def claim(self, name: str) -> Path:
+        """Return the folder of this name; it stays as long as it is held."""
+        place = self.folder / name
+        make_folder(place)
+        while (file := _locked(place, fcntl.LOCK_SH)) is None:
+            time.sleep(SECONDS)
+            make_folder(place)
+        self._claimed = place, file
+        for other in self.folder.iterdir():
+            if other.is_dir() and other.name != name:
+                _remove(other)
+        return place
+
+    def remove(self) -> None:
+        """Remove what was claimed: it is not needed any more."""
+        if self._claimed is not None:
+            place = self._claimed[0]
+            self._free()
+            _remove(place)
+        with suppress(OSError):  # others are at work in it
+            self.folder.rmdir()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._free()
+
+    def _free(self) -> None:
+        if self._claimed is not None:
+            self._claimed[1].close()
+            self._claimed = None
+
+
+def _locked(place: Path, how: int) -> BinaryIO | None:
+    """Lock a folder; None where others do not allow it, or removed it meanwhile."""
+    with suppress(FileNotFoundError, BlockingIOError):
+        file = (place / LOCK).open("a+b")
+        try:
+            fcntl.flock(file, how | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(file.fileno()), (place / LOCK).stat()):
+                return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+    return None
+
+
+def _remove(place: Path) -> None:
+    """Remove a folder that nobody uses."""
+    if (file := _locked(place, fcntl.LOCK_EX)) is not None:
+        with file:
+            shutil.rmtree(place, ignore_errors=True)
+
 
 KEPT_MODELS = 5
 OPTIONS = {

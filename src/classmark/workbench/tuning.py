@@ -28,8 +28,8 @@ from classmark.formats.text_files import lines
 from classmark.index.index import Index
 from classmark.problems import Mistake, UnreadableFile
 from classmark.workbench.indexing import index_folder
+from classmark.workbench.searching import feedback_of, named_values
 from classmark.workbench.views import Cell, Evaluated, Table
-from classmark.workbench.wishes import feedback_of, named_values
 
 if TYPE_CHECKING:
     from classmark.datasets.dataset import Dataset

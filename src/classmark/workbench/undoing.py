@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.problems import Mistake
 from classmark.taxonomy.category import taxonomy_of
-from classmark.workbench.changes import (
+from classmark.workbench.log import (
+    UNDO,
+    Act,
     Changes,
     reversed_changes,
     rows_of,
     unpacked,
     write,
 )
-from classmark.workbench.judged import UNDO
-from classmark.workbench.log import Act
 from classmark.workbench.project import whoami
 from classmark.workbench.views import Logged
 

@@ -26,7 +26,7 @@ from classmark.storage import (
 )
 from classmark.text.tokens import fold
 from classmark.weighting.vectorizer import Vectorizer
-from classmark.workbench.collecting import text_of
+from classmark.workbench.lessons import text_of
 
 if TYPE_CHECKING:
     from pathlib import Path

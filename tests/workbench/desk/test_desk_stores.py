@@ -26,7 +26,7 @@ from classmark.workbench.desk.sheets import lay_out
 from classmark.workbench.desk.suggesting import suggest_for
 from classmark.workbench.project import Project, create
 from classmark.workbench.rebuilding import rebuild
-from classmark.workbench.replaying import require_replayed
+from classmark.workbench.replay import require_replayed
 from classmark.workbench.settings import Settings
 from workbench.desk.desks import say
 from workbench.live_projects import NAMES, TEXTS

@@ -18,17 +18,24 @@ from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile
 from classmark.taxonomy.category import Category
 from classmark.workbench import categories, people
-from classmark.workbench.backup import back_up, restore
+from classmark.workbench.backup import (
+    PEOPLE,
+    TABLES,
+    back_up,
+    columns_of,
+    restore,
+    rows_in,
+    write_whole,
+)
 from classmark.workbench.impressions import log_click, log_impression
-from classmark.workbench.learning import learner_in_service
+from classmark.workbench.live import learner_in_service
 from classmark.workbench.project import Project, create
-from classmark.workbench.replaying import require_replayed
+from classmark.workbench.replay import require_replayed
 from classmark.workbench.searches import Mark, add_marks, begin_search, undo_marks
 from classmark.workbench.settings import LearningSettings, Settings, read_settings
 from classmark.workbench.store import Act, Store
 from classmark.workbench.suggesting import suggest
 from classmark.workbench.training import train
-from classmark.workbench.whole import PEOPLE, TABLES, columns_of, rows_in, write_whole
 from workbench.live_projects import Acts, new_project, say, teach_all
 
 HASH = "$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA"

@@ -7,7 +7,7 @@ from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.workbench.deciding import Decision
 from classmark.workbench.grouping import decide_group, grouped_queue, shortened
-from classmark.workbench.learning import learn_at_once
+from classmark.workbench.live import learn_at_once
 from classmark.workbench.project import Project
 from classmark.workbench.queueing import queue
 from classmark.workbench.undoing import undo

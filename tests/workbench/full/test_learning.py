@@ -12,9 +12,9 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.taxonomy.category import Category
-from classmark.workbench import categories, learning
+from classmark.workbench import categories, live
 from classmark.workbench.deciding import Decision, decide
-from classmark.workbench.learning import (
+from classmark.workbench.live import (
     and_learn,
     from_nothing,
     learn_at_once,
@@ -47,12 +47,12 @@ def project(tmp_path):
 
 @pytest.fixture
 def no_revisits(monkeypatch):
-    monkeypatch.setattr(learning, "BUDGET", 0.0)
+    monkeypatch.setattr(live, "BUDGET", 0.0)
 
 
 @pytest.fixture
 def hundred_revisits(monkeypatch):
-    monkeypatch.setattr(learning, "BUDGET", None)
+    monkeypatch.setattr(live, "BUDGET", None)
 
 
 def first(project, text):
@@ -239,7 +239,7 @@ DECIDE = """
 import sys
 from pathlib import Path
 from classmark.workbench.deciding import Decision, decide
-from classmark.workbench.learning import learn_at_once
+from classmark.workbench.live import learn_at_once
 from classmark.workbench.project import Project
 
 folder, names = Path(sys.argv[1]), sys.argv[2:]

@@ -10,10 +10,11 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.taxonomy.category import Category
-from classmark.workbench import dialects, postgres
+from classmark.workbench import postgres
+from classmark.workbench import postgres as dialects
 from classmark.workbench.deciding import Decision, decide
 from classmark.workbench.looking import history, info
-from classmark.workbench.postgres_errors import refuse
+from classmark.workbench.postgres import refuse
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import FILE, Settings, StoreSettings, read_settings
 from classmark.workbench.store import Act, Store

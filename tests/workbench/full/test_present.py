@@ -11,9 +11,13 @@ from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
 from classmark.workbench import categories, models, suggesting
 from classmark.workbench.importing import import_records, put_taxonomy
-from classmark.workbench.models import WayCalibrator, check_model, how_to_place
+from classmark.workbench.models import (
+    PresentRanker,
+    WayCalibrator,
+    check_model,
+    how_to_place,
+)
 from classmark.workbench.placing import place, place_if_any
-from classmark.workbench.present import PresentRanker
 from classmark.workbench.project import Project, create
 from classmark.workbench.queueing import queue
 from classmark.workbench.settings import LearningSettings, Settings

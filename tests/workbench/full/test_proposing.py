@@ -12,7 +12,7 @@ from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
 from classmark.workbench import categories
 from classmark.workbench.importing import import_records, put_taxonomy
-from classmark.workbench.learning import learn_at_once, open_learner
+from classmark.workbench.live import learn_at_once, open_learner
 from classmark.workbench.project import Project, create
 from classmark.workbench.proposing import METHODS, accept, as_table, propose
 from classmark.workbench.settings import Settings

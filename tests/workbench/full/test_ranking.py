@@ -17,8 +17,7 @@ from classmark.workbench.impressions import (
 )
 from classmark.workbench.indexing import index_project
 from classmark.workbench.project import Project, create
-from classmark.workbench.ranker_pages import page
-from classmark.workbench.rankers import open_ranker
+from classmark.workbench.rankers import open_ranker, page
 from classmark.workbench.ranking import Training, evaluate_ranker, train_ranker
 from classmark.workbench.settings import Settings
 from classmark.workbench.tuning import Judgments

@@ -6,7 +6,7 @@ import pytest
 from classmark.datasets.library import library_categories, library_records
 from classmark.problems import Mistake
 from classmark.workbench.importing import import_records, put_taxonomy
-from classmark.workbench.learning import learn_at_once, open_learner
+from classmark.workbench.live import learn_at_once, open_learner
 from classmark.workbench.project import Project, create
 from classmark.workbench.rebuilding import rebuild
 from classmark.workbench.settings import Settings

@@ -11,7 +11,8 @@ from classmark.corpus.documents import Document
 from classmark.examples.screening import Rule
 from classmark.formats.records import Record
 from classmark.problems import Mistake
-from classmark.workbench import screened, screening
+from classmark.workbench import screening
+from classmark.workbench import screening as screened
 from classmark.workbench.project import Project, create
 from classmark.workbench.searches import open_search, standing_marks
 from classmark.workbench.settings import Settings

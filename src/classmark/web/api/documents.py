@@ -20,7 +20,7 @@ from classmark.web.api.shapes import (
 )
 from classmark.web.people import Classifier, OpenDesk, Reader
 from classmark.workbench.desk.records import Content, page_of, put
-from classmark.workbench.judged import Judged
+from classmark.workbench.log import Judged
 
 router = calls("documents")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from classmark.web.api.calls import Missing, or_missing
-from classmark.workbench.collecting import text_of
+from classmark.workbench.lessons import text_of
 
 if TYPE_CHECKING:
     from classmark.taxonomy.category import Category
     from classmark.workbench.desk.desk import Desk
-    from classmark.workbench.judged import Judged
+    from classmark.workbench.log import Judged
 
 
 def record_named(desk: Desk, id_: str) -> Judged:

@@ -15,7 +15,7 @@ from classmark.web.rendering import page
 from classmark.workbench.desk import liking
 from classmark.workbench.desk.files import kept_until_sent
 from classmark.workbench.desk.held import BeingRead
-from classmark.workbench.examples import ids_of
+from classmark.workbench.liking import ids_of
 from classmark.workbench.screening import Rule
 from classmark.workbench.searches import Said
 

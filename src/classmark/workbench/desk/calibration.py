@@ -16,8 +16,8 @@ import numpy as np
 from classmark.arrays import Bools, Floats
 from classmark.measures import calibration_error, reliability
 from classmark.ranking import top
-from classmark.workbench.collecting import TEST, text_of
 from classmark.workbench.desk.once import once
+from classmark.workbench.lessons import TEST, text_of
 from classmark.workbench.queueing import shuffled
 
 if TYPE_CHECKING:
@@ -98,8 +98,7 @@ def _unlearned(desk: Desk) -> list[str]:
 
 
 def _measured(project: Project, ids: Sequence[str]) -> Promises:
-    from classmark.workbench.models import open_model, with_votes
-    from classmark.workbench.present import as_of_now
+    from classmark.workbench.models import as_of_now, open_model, with_votes
 
     folder = project.models.current()
     if folder is None:

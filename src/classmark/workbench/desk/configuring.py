@@ -165,7 +165,7 @@ def _shown(value: Any) -> str:
 
 def _choices() -> dict[str, tuple[str, ...]]:
     from classmark.weighting.vectorizer import WEIGHTINGS
-    from classmark.workbench.strategies import STRATEGIES
+    from classmark.workbench.fitting import STRATEGIES
 
     return {
         "learning.weighting": WEIGHTINGS,
@@ -182,7 +182,7 @@ def _choices() -> dict[str, tuple[str, ...]]:
 
 
 def _require(settings: Settings) -> None:
-    from classmark.workbench.strategies import require
+    from classmark.workbench.fitting import require
     from classmark.workbench.training import require_analyzer
 
     require_analyzer(settings.text.analyzer)

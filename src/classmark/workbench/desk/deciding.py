@@ -15,8 +15,7 @@ from classmark.workbench.deciding import (
     what_the_model_says,
 )
 from classmark.workbench.desk.events import Event
-from classmark.workbench.judged import NOTE, SKIP
-from classmark.workbench.log import Act
+from classmark.workbench.log import NOTE, SKIP, Act
 from classmark.workbench.undoing import undo
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from classmark.taxonomy.category import ACTIVE
 from classmark.workbench.desk.effort import Given, Used, quality
 from classmark.workbench.desk.opinions import IMPORTED
-from classmark.workbench.judged import LABELS
+from classmark.workbench.log import LABELS
 
 if TYPE_CHECKING:
     from classmark.workbench.desk.desk import Desk

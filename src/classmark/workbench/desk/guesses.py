@@ -14,7 +14,7 @@ import numpy as np
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.sparse import Rows, stack, take
-from classmark.workbench.collecting import text_of
+from classmark.workbench.lessons import text_of
 from classmark.workbench.queueing import cosines, two_best
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 from classmark.problems import Mistake
 from classmark.workbench.desk.likeness import Likeness
 from classmark.workbench.desk.sifting import KIND, Sifting
-from classmark.workbench.searchable import Searchable
 from classmark.workbench.searches import LIKE, Search, list_searches
+from classmark.workbench.searching import Searchable
 from classmark.workbench.vectors import collection_of, kept_collection, state_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from classmark.problems import Mistake
 from classmark.workbench.desk.held import shelf_of
 from classmark.workbench.impressions import is_logged, log_click, log_impression
 from classmark.workbench.indexing import index_project, is_stale
-from classmark.workbench.rankers import shelf
-from classmark.workbench.reranking import ranker_for
+from classmark.workbench.rankers import ranker_for, shelf
 from classmark.workbench.searching import (
     STALE,
     Answered,
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from classmark.workbench.desk.desk import Desk
     from classmark.workbench.desk.jobs import Job
     from classmark.workbench.project import Project
-    from classmark.workbench.searchable import Searchable
+    from classmark.workbench.searching import Searchable
 
 __all__ = [
     "MODELS",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
-from classmark.workbench.collecting import text_of
 from classmark.workbench.desk.guesses import Guess
 from classmark.workbench.desk.holdings import holdings_of
 from classmark.workbench.desk.picking import (
@@ -19,6 +18,7 @@ from classmark.workbench.desk.picking import (
     require_known,
 )
 from classmark.workbench.desk.sheets import percent
+from classmark.workbench.lessons import text_of
 from classmark.workbench.queueing import two_best
 from classmark.workbench.suggesting import path_names
 

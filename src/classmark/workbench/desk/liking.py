@@ -17,10 +17,9 @@ from classmark.workbench.desk.held import BeingRead, search_of, shelf_of
 from classmark.workbench.desk.likeness import Likeness
 from classmark.workbench.desk.past import titles
 from classmark.workbench.desk.sifting import KIND, Sifting
-from classmark.workbench.examples import marks_of_category
-from classmark.workbench.exporting_likes import export_likes, export_weights
+from classmark.workbench.liking import export_likes, export_weights, marks_of_category
 from classmark.workbench.screening import Begun, Rule, answered
-from classmark.workbench.screens import begin as begin_screening
+from classmark.workbench.screening import begin as begin_screening
 from classmark.workbench.searches import (
     LIKE,
     Mark,

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from classmark.workbench.desk.once import once
-from classmark.workbench.judged import LABELS, PRIMARY, SETTLE, UNSURE
+from classmark.workbench.log import LABELS, PRIMARY, SETTLE, UNSURE
 
 if TYPE_CHECKING:
     from classmark.workbench.desk.desk import Desk

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from classmark.problems import Mistake
 from classmark.workbench.deciding import Decision
 from classmark.workbench.desk.deciding import Saved, decide_on
-from classmark.workbench.judged import ASSIGN, PRIMARY, REJECT, UNDO, UNSURE
+from classmark.workbench.log import ASSIGN, PRIMARY, REJECT, UNDO, UNSURE
 
 if TYPE_CHECKING:
     from classmark.workbench.desk.desk import Desk

@@ -10,7 +10,7 @@ from classmark.problems import Mistake
 from classmark.taxonomy import edits
 from classmark.taxonomy.category import DEPRECATED
 from classmark.workbench import categories
-from classmark.workbench.carrying import carried
+from classmark.workbench.categories import carried
 from classmark.workbench.desk.holdings import holdings_of
 from classmark.workbench.desk.nodes import branch_counts
 from classmark.workbench.suggesting import path_names

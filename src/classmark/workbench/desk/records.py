@@ -16,7 +16,7 @@ from classmark.workbench.project import Project
 
 if TYPE_CHECKING:
     from classmark.workbench.desk.desk import Desk
-    from classmark.workbench.judged import Judged
+    from classmark.workbench.log import Judged
 
 BLOCK = 200  # lines handed over at once
 

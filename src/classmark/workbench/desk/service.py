@@ -8,10 +8,14 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from classmark.validation import byte_size
-from classmark.workbench.learner import Learner, Overtaken, base_of
-from classmark.workbench.learning import open_learner
+from classmark.workbench.live import (
+    Learner,
+    Overtaken,
+    SharedTextRanker,
+    base_of,
+    open_learner,
+)
 from classmark.workbench.models import with_votes
-from classmark.workbench.sharing import SharedTextRanker
 from classmark.workbench.suggesting import trained_model
 from classmark.workbench.views import Learned
 

@@ -10,15 +10,7 @@ from classmark.formats.records import SECONDARY
 from classmark.problems import Mistake
 from classmark.workbench.categories import require_open
 from classmark.workbench.desk.events import Event
-from classmark.workbench.judged import (
-    ASSIGN,
-    LABELS,
-    PRIMARY,
-    REMOVE,
-    SETTLE,
-    UNSURE,
-)
-from classmark.workbench.log import Act
+from classmark.workbench.log import ASSIGN, LABELS, PRIMARY, REMOVE, SETTLE, UNSURE, Act
 from classmark.workbench.undoing import undo
 from classmark.workbench.views import Logged
 

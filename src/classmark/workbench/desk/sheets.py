@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from classmark.corpus.documents import Document
-from classmark.workbench.collecting import text_of
 from classmark.workbench.deciding import UNTRAINED
 from classmark.workbench.desk.deciding import Said, acts_since, version_of
-from classmark.workbench.judged import Judged
+from classmark.workbench.lessons import text_of
+from classmark.workbench.log import Judged
 from classmark.workbench.suggesting import path_names
 
 if TYPE_CHECKING:

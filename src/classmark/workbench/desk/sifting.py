@@ -16,16 +16,17 @@ from classmark.workbench.desk.baskets import (
     in_basket,
 )
 from classmark.workbench.likes import READ, REASONS, Reader, Reasons, title_of
-from classmark.workbench.screened import advice, words
-from classmark.workbench.screening import Status
-from classmark.workbench.screens import (
+from classmark.workbench.screening import (
     RELEVANT,
+    Status,
     ToRead,
+    advice,
     flags_of,
     keep_shown,
     next_batch,
     note,
     opened,
+    words,
 )
 from classmark.workbench.searches import open_search, standing_marks
 

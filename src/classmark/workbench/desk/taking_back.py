@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from classmark.problems import Mistake
 from classmark.workbench.desk.events import Event
 from classmark.workbench.desk.past import Wanted, conditions
-from classmark.workbench.judged import LABELS
+from classmark.workbench.log import LABELS
 from classmark.workbench.undoing import undo
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from classmark.workbench.desk.desk import Desk
 from classmark.workbench.desk.opinions import differing, readings
 from classmark.workbench.log import Act
 from classmark.workbench.project import Project, create
-from classmark.workbench.replaying import require_replayed
+from classmark.workbench.replay import require_replayed
 from classmark.workbench.settings import Settings
 from oracles import agreement as slow_alpha
 from oracles import progress as slow

@@ -22,7 +22,7 @@ from classmark.workbench.desk.deciding import (
 from classmark.workbench.desk.sheets import lay_out
 from classmark.workbench.looking import history
 from classmark.workbench.project import Project
-from classmark.workbench.replaying import require_replayed
+from classmark.workbench.replay import require_replayed
 from classmark.workbench.store import Store
 from workbench.desk.desks import count, new_desk, say, say_all
 

@@ -19,8 +19,7 @@ from classmark.workbench.desk.deciding import next_for, undo_for
 from classmark.workbench.desk.desk import Desk
 from classmark.workbench.desk.sheets import lay_out
 from classmark.workbench.desk.suggesting import suggest_for, suggest_many
-from classmark.workbench.learner import Overtaken
-from classmark.workbench.learning import learn_at_once, open_learner
+from classmark.workbench.live import Overtaken, learn_at_once, open_learner
 from classmark.workbench.project import Project, create
 from classmark.workbench.rebuilding import rebuild
 from classmark.workbench.settings import FILE, LearningSettings, Settings
@@ -190,7 +189,7 @@ DECIDE = """
 import sys
 from pathlib import Path
 from classmark.workbench.deciding import Decision, decide
-from classmark.workbench.learning import learn_at_once
+from classmark.workbench.live import learn_at_once
 from classmark.workbench.project import Project
 
 for number in range(4):

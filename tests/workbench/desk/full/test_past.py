@@ -17,7 +17,7 @@ from classmark.workbench.desk.desk import Desk
 from classmark.workbench.desk.past import Wanted, acts, correct, line_of, past, people
 from classmark.workbench.desk.taking_back import look_at_range, undo_range
 from classmark.workbench.project import Project, create
-from classmark.workbench.replaying import Replay, require_replayed
+from classmark.workbench.replay import Replay, require_replayed
 from classmark.workbench.settings import Settings
 
 NAMES = ("bees", "bread", "candles", "wax")

@@ -1,26 +1,30 @@
-"""What did the log say at each moment? It is read again, act by act."""
+"""The log read act by act, and a project as it was at any of them."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from classmark.corpus.documents import Document
 from classmark.progress import track
-from classmark.workbench.connecting import damaged
-from classmark.workbench.judged import (
+from classmark.taxonomy.category import Category
+from classmark.workbench.database import damaged
+from classmark.workbench.log import (
+    BLANK,
     PREFER,
     RETRACT,
     STATEMENTS,
     TELLING,
     UNDO,
     UNSURE,
+    Entry,
     Judged,
+    Row,
+    as_categories,
     sorted_out,
 )
-from classmark.workbench.log import Entry
 
 if TYPE_CHECKING:
     from classmark.workbench.store import Store
@@ -138,3 +142,60 @@ def require_replayed(store: Store) -> None:
 def _aside(entries: list[Entry]) -> bool:
     own = [e for e in entries if e.within is None and e.act not in {UNDO, *TELLING}]
     return bool(own) and own[-1].act == UNSURE and own[-1].numbers[0] is None
+
+
+class Moment:
+    """The categories and the judgments as they were right after act ``upto``.
+
+    Texts are those of today: the log has none. acts : how many acts that were.
+    """
+
+    def __init__(self, store: Store, upto: int | None = None) -> None:
+        self.store = store
+        self.upto, self.acts = -1, 0
+        self._naming: dict[int, dict[str, None]] = {}
+        self.rows: dict[int, Row] = {}
+        self.replay = Replay()
+        for entry in store.log():
+            if upto is not None and entry.seq > upto:
+                break
+            self.take(entry)
+
+    def take(self, entry: Entry) -> None:
+        """Go on to the next act."""
+        self.replay.take(entry)
+        for number, fields in entry.changes.items():
+            row = self.rows.setdefault(number, dict(BLANK))
+            row.update({field: after for field, (_, after) in fields.items()})
+        for named in entry.numbers if entry.document is not None else ():
+            if named is not None:
+                self._naming.setdefault(named, {})[str(entry.document)] = None
+        self.upto = entry.seq
+        self.acts += 1
+
+    def naming(self, number: int) -> dict[str, None]:
+        """The documents of which something was ever said that names a category."""
+        return self._naming.get(number, {})
+
+    def categories(self) -> list[Category]:
+        """The categories that stood, in order of arrival."""
+        return as_categories(dict(sorted(self.rows.items())))
+
+    def numbers(self) -> dict[str, int]:
+        """Id → number of the categories that stood."""
+        return {name: number for number, name in self.replay.names.items()}
+
+    def record(self, id_: str) -> Judged:
+        """A document and what was said of it."""
+        return self._then(self.store.record(id_))
+
+    def records(self) -> Iterator[Judged]:
+        """All documents of today with what was said of them, in order of arrival."""
+        for today in self.store.records():
+            yield self._then(today)
+
+    def _then(self, today: Judged) -> Judged:
+        then = self.replay.judged(today.id)
+        return replace(
+            then, document=today.document, meta=today.meta, links=today.links
+        )

@@ -1,18 +1,25 @@
-"""What do a project's judgments teach? Labels, and where more was said, graphs."""
+"""What documents teach: texts with labels or preferences, as learners take them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from classmark.preferences.graph import Edge, PreferenceGraph, amended
 from classmark.problems import Mistake
-from classmark.workbench.judged import Judged
+from classmark.rankers.preference import PreferenceRanker
+from classmark.taxonomy.category import ACTIVE, Category, taxonomy_of
+from classmark.workbench.log import Judged
 
 if TYPE_CHECKING:
+    from classmark.evaluation.evaluate import LabelledTexts
     from classmark.formats.records import Record
+    from classmark.rankers.linear import LinearRanker
+    from classmark.workbench.project import Project
+
 
 GRADES = ("equal", "layered")
 Lesson = PreferenceGraph | list[int]
@@ -128,3 +135,61 @@ def _edges(record: Record, number: Mapping[str, int]) -> dict[Edge, float]:
         (number[winner], number[loser]): weight
         for (winner, loser), weight in record.preferences.items()
     }
+
+
+TEST = "test"
+
+
+def text_of(project: Project, record: Record) -> str:
+    """The text that is learned from: the chosen fields, or all."""
+    wanted = project.settings.text.fields
+    if not wanted:
+        return record.document.text
+    fields = record.document.fields
+    return "\n".join(fields[name] for name in wanted if fields.get(name))
+
+
+def labelled(project: Project) -> list[Record]:
+    """Documents with at least one label that are not set aside."""
+    records = project.store.records()
+    return [record for record in records if record.labels and teaches(record)]
+
+
+def to_learn_from(records: Iterable[Judged], ranker: LinearRanker) -> list[Judged]:
+    """Documents the ranker can learn from: labels, preferences, or rejections alone.
+
+    Those set apart for testing are left out.
+    """
+    able = isinstance(ranker, PreferenceRanker) and ranker.loss != "svm"
+    none: dict[str, Any] = {} if able else {"rejected": frozenset()}
+    given = (replace(r, **none) for r in records if part_of(r) != TEST)
+    return [r for r in given if teaches(r, graphs=ranker.takes_graphs)]
+
+
+def part_of(record: Record) -> str:
+    """The part of a split a document was set apart for, or nothing."""
+    return record.meta.get("part", "")
+
+
+def collected(
+    project: Project,
+    records: Sequence[Record],
+    grades: str = "equal",
+    categories: Sequence[Category] | None = None,
+) -> LabelledTexts:
+    """Texts and label numbers; every leaf is a category, and every label in use."""
+    from classmark.evaluation.evaluate import LabelledTexts
+
+    known = project.store.categories() if categories is None else categories
+    used = {name for record in records for name in spoken_of(record)}
+    leaves = set(taxonomy_of(known).leaves)
+    names = [
+        c.id for c in known if c.id in used or (c.id in leaves and c.status == ACTIVE)
+    ]
+    number = {name: index for index, name in enumerate(names)}
+    return LabelledTexts(
+        [text_of(project, record) for record in records],
+        [sorted(number[name] for name in record.labels) for record in records],
+        names,
+        taught(records, names, grades),
+    )

@@ -1,4 +1,4 @@
-"""Learner: a live ranker, and the moment of the log it has come to.
+"""The live ranker of a project: opened, taught act by act, saved.
 
 It is a cache: the log is the truth, and holds, with the acts, how many re-visits were
 made on them, so that reading it again gives the same ranker.
@@ -9,29 +9,34 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.progress import track
+from classmark.rankers.live import LiveTextRanker, load_kernels
+from classmark.rankers.preference import PreferenceRanker
+from classmark.rankers.text_ranker import Suggestion, TextRanker
+from classmark.solvers.preference_live import LIVE
 from classmark.storage import sync_folder
 from classmark.taxonomy.category import ACTIVE, taxonomy_of
-from classmark.workbench.collecting import TEST, part_of, text_of
-from classmark.workbench.supervising import lesson_by, spoken_of
-from classmark.workbench.views import Learned
+from classmark.weighting.live import LiveVectorizer
+from classmark.workbench.fitting import DESCENDING, FLAT, PLAIN
+from classmark.workbench.lessons import TEST, lesson_by, part_of, spoken_of, text_of
+from classmark.workbench.replay import Moment
+from classmark.workbench.settings import LearningSettings, with_loss
+from classmark.workbench.views import Learned, Logged
 
 if TYPE_CHECKING:
-    from classmark.rankers.live import LiveTextRanker
-    from classmark.rankers.text_ranker import TextRanker
-    from classmark.workbench.judged import Judged
-    from classmark.workbench.log import Entry
-    from classmark.workbench.moment import Moment
+    from classmark.workbench.log import Entry, Judged
     from classmark.workbench.project import Project
     from classmark.workbench.store import Store
+
 
 KEPT = 2
 AT_ONCE = 64  # re-visits while nobody may ask
@@ -274,3 +279,184 @@ def _last_lesson(store: Store) -> int:
     """The last act that re-visits were noted of; -1 before the first."""
     (seq,) = store.run("SELECT coalesce(max(seq), -1) FROM lessons").fetchone()
     return int(seq)
+
+
+class SharedTextRanker(TextRanker):
+    """What a learner knows at the moment it is asked; nobody asks while it learns.
+
+    dress : what is to be done with the learner's ranker before it is asked.
+    """
+
+    def __init__(
+        self, learner: Learner, dress: Callable[[TextRanker], TextRanker]
+    ) -> None:
+        self._learner, self._dress = learner, dress
+        self.lock = learner.lock
+        with self.lock:
+            self.settle()
+
+    def is_of(self, learner: Learner) -> bool:
+        """Whether it asks this learner."""
+        return self._learner is learner
+
+    def settle(self) -> TextRanker:
+        """The ranker of now; for those who hold the lock."""
+        if getattr(self, "_labels", None) is not self._learner.labels:
+            self._labels = self._learner.labels
+            self._asked = self._dress(self._learner.model())
+            super().__init__(
+                self._asked.vectorizer, self._asked.ranker, self._asked.categories
+            )
+            self.calibrator = self._asked.calibrator
+        return self._asked
+
+    def suggest(self, text: str, k: int = 10, terms: int = 5) -> list[Suggestion]:
+        """The best categories for a text, each with its strongest terms."""
+        with self.lock:
+            return self.settle().suggest(text, k, terms)
+
+    def scores(self, texts: Iterable[str]) -> Floats:
+        """Scores of all categories, shape (texts, categories)."""
+        with self.lock:
+            return self.settle().scores(texts)
+
+
+@contextmanager
+def held(model: TextRanker) -> Iterator[None]:
+    """Inside, a model does not change, and its parts may be asked one by one."""
+    if not isinstance(model, SharedTextRanker):
+        yield
+        return
+    with model.lock:
+        model.settle()
+        yield
+
+
+BUDGET = 0.010  # seconds of re-visits after a decision
+USUAL_C = 3.0  # from nothing, without a center
+TRAINED = "trained"  # the event
+
+
+def and_learn(project: Project, logged: Logged) -> Logged:
+    """Learn from what was just logged, and say so with it."""
+    learned = learn_at_once(project)
+    later = _why_later(project) if learned is None else ""
+    return replace(logged, learned=learned, later=later)
+
+
+def learn_at_once(project: Project) -> Learned | None:
+    """Learn from what was decided since the last time; None: not without ``train``."""
+    if not base_of(project) or project.lives.current() is not None:
+        load_kernels()  # before others are kept waiting
+    with project.store.transaction():
+        learner = open_learner(project)
+        if learner is None:
+            return None
+        learned = learner.catch_up()
+    learner.save()
+    return learned
+
+
+def learner_in_service(project: Project) -> Learner | None:
+    """The live ranker, come to the last act; None where it has learned nothing."""
+    learner = open_learner(project)
+    if learner is None or not learner.has_learned:
+        return None
+    if learner.is_behind:
+        with project.store.transaction():
+            learner.catch_up()
+        learner.save()
+    return learner
+
+
+def open_learner(project: Project) -> Learner | None:
+    """The live ranker as it was saved, or a new one; None where there can be none."""
+    with project.store.transaction():  # nobody saves, or drops, another meanwhile
+        base, folder = base_of(project), project.lives.current()
+        if folder is not None:
+            ranker, facts = LiveTextRanker.open(folder)
+            origin = Origin(facts["base"], facts["settings"])
+            before = asdict(LearningSettings()) | with_loss(origin.settings)
+            if origin.base == base and (base or before == _settings(project)):
+                moment = Moment(project.store, facts["upto"])
+                return Learner(project, ranker, moment, origin, facts["used"])
+        return None if base else from_nothing(project)
+
+
+def from_nothing(project: Project) -> Learner | None:
+    """A ranker that has seen nothing; None where the project's learner is another."""
+    learning = project.settings.learning
+    if not by_margins(learning):
+        return None
+    vectorizer = LiveVectorizer(project.settings.text.analyzer, learning.weighting)
+    ranker = PreferenceRanker(learning.loss, learning.C or USUAL_C, time_budget=BUDGET)
+    live = LiveTextRanker(vectorizer, ranker)
+    moment = Moment(project.store, -1)
+    return Learner(project, live, moment, Origin("", _settings(project)))
+
+
+def from_model(
+    project: Project,
+    model: TextRanker,
+    ids: Iterable[str],
+    moment: Moment,
+    origin: Origin,
+) -> Learner | None:
+    """Go on from a model just fitted at a moment; None where its learner cannot."""
+    ranker = model.ranker
+    if not isinstance(ranker, PreferenceRanker) or not ranker.can_go_on:
+        return None
+    number = moment.numbers()
+    used = {number[name] for r in moment.records() for name in spoken_of(r)}
+    ranker.set_params(time_budget=BUDGET)
+    live = LiveTextRanker.start(model, ids)
+    live.categories[:] = [str(number[name]) for name in live.categories]
+    return Learner(project, live, moment, origin, used)
+
+
+def by_margins(settings: LearningSettings) -> bool:
+    """Whether the learner, with this loss, can learn from one decision."""
+    return settings.learner == "plm" and settings.loss in LIVE
+
+
+def by_nodes(settings: LearningSettings) -> bool:
+    """Whether ``base`` decides: at the nodes of a tree, or over all categories."""
+    flat = settings.strategy == FLAT and settings.base != "svm"
+    return settings.strategy in DESCENDING or (flat and settings.learner == "plm")
+
+
+def how_trained(project: Project, base: str) -> LearningSettings | None:
+    """The settings a model was trained with, as the log says; None if it does not."""
+    how = project.store.last_event(TRAINED, model=base).get("settings")
+    if not how:
+        return None
+    return LearningSettings(
+        **{"strategy": PLAIN} | with_loss(how)
+    )  # before there were strategies
+
+
+def _settings(project: Project) -> dict[str, Any]:
+    """What a ranker that begins with nothing depends on."""
+    text = project.settings.text
+    said = {"analyzer": text.analyzer, "fields": list(text.fields)}
+    return asdict(project.settings.learning) | said
+
+
+def _why_later(project: Project) -> str:
+    """Why nothing was learned at once, and what to do."""
+    base = base_of(project)
+    if not base:
+        learning = project.settings.learning
+        name = learning.loss if learning.learner == "plm" else learning.learner
+        return f"not learned yet: {name} learns from all at once, with classmark train"
+    how = how_trained(project, base)
+    if how and how.strategy in DESCENDING:
+        return (
+            f"kept in the log, not learned yet: model {base} goes down the tree "
+            f"({how.strategy}), and learns with the next classmark train"
+        )
+    if how and by_margins(how) and not by_nodes(how):
+        return f"not learned yet: to go on from model {base}, run classmark rebuild"
+    return (
+        f"not learned yet: model {base} stays as it is until the next classmark train"
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from classmark.problems import DamagedFolder, MissingExtra, Mistake
-from classmark.workbench.schema import APPLICATION, MIGRATIONS, VERSION
+from classmark.workbench.schema import APPLICATION, MIGRATIONS, VERSION, statements
 from classmark.workbench.settings import StoreSettings
 
 
@@ -103,20 +103,6 @@ def _migrate(connection: sqlite3.Connection) -> None:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
-
-
-def statements(script: str) -> Iterator[str]:
-    """The statements of a script, one by one.
-
-    >>> list(statements("SELECT 1; SELECT ';';"))
-    ['SELECT 1;', "SELECT ';';"]
-    """
-    said = ""
-    for piece in script.split(";")[:-1]:
-        said += piece + ";"
-        if sqlite3.complete_statement(said):
-            yield said.strip()
-            said = ""
 
 
 class Embedded:

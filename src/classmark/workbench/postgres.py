@@ -27,8 +27,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8Dumper
 
 from classmark.problems import DamagedFolder, Mistake
-from classmark.workbench.database import statements
-from classmark.workbench.schema import MIGRATIONS, VERSION
+from classmark.workbench.schema import MIGRATIONS, VERSION, statements
 from classmark.workbench.settings import StoreSettings
 
 WORDS = (

@@ -20,6 +20,9 @@ what was opened from them in ``clicks``; both only grow.
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterator
+
 TEAMS = """
 DROP VIEW aside;
 DROP VIEW preferences;
@@ -357,3 +360,17 @@ CREATE TRIGGER clicks_do_not_change BEFORE UPDATE ON clicks
     TEAMS,
 )
 VERSION = len(MIGRATIONS)
+
+
+def statements(script: str) -> Iterator[str]:
+    """The statements of a script, one by one.
+
+    >>> list(statements("SELECT 1; SELECT ';';"))
+    ['SELECT 1;', "SELECT ';';"]
+    """
+    said = ""
+    for piece in script.split(";")[:-1]:
+        said += piece + ";"
+        if sqlite3.complete_statement(said):
+            yield said.strip()
+            said = ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.corpus.splits import folds
+from classmark.corpus.splits import cross_validate, folds
 from classmark.measures import (
     accuracy_bound,
     classification,
@@ -410,14 +410,10 @@ def select_cost(
         raise Mistake("select_cost needs a mapping by name: a function has no own cost")
     rows = rows_from(X)
     levels = levels_from(Y, len(rows))
-    costs = np.zeros((len(Cs), len(rows)))
     parts = list(folds(len(rows), n_folds, random_state=0))
     fresh = type(ranker)(**ranker.get_params(deep=False))
-    shared = (fresh, rows, levels, sorted(Cs))
-    fold_costs = spread(_fold_costs, parts, shared, "cross-validating")
-    for (_, test), values in zip(parts, fold_costs, strict=True):
-        costs[:, test] = values
-    mean = costs.mean(axis=1)
+    _, costs = cross_validate(_fold_costs, parts, (fresh, rows, levels, sorted(Cs)))
+    mean = costs.mean(axis=0)
     best = int(np.argmin(mean))
     return Selected(float(sorted(Cs)[best]), tuple(sorted(Cs)), mean)
 
@@ -429,14 +425,13 @@ def _fold_costs(
     levels: Rows,
     Cs: Sequence[float],
 ) -> Floats:
-    """The costs of a fold's documents, shape (Cs, documents), along one path."""
+    """The costs of a fold's documents, shape (documents, Cs), along one path."""
     train, test = part
     held_out, truth = take(rows, test), take(levels, test)
     path = ranker.path(take(rows, train), take(levels, train), Cs)
     mapping = str(ranker.mapping)
-    return np.array(
-        [
-            violated_groups(each.decision_function(held_out), truth, mapping)
-            for each in path
-        ]
-    )
+    costs = [
+        violated_groups(each.decision_function(held_out), truth, mapping)
+        for each in path
+    ]
+    return np.stack(costs, axis=1)

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
+from classmark.corpus.splits import cross_validate
 from classmark.corpus.splits import folds as parted
 from classmark.ltr.judged import QueryRanker, numbers, order_measured, query_numbers
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows, rows_from, take
-from classmark.spreading import spread
 from classmark.validation import Seed, generator
 
 
@@ -65,14 +65,12 @@ def select_over_queries(
         raise Mistake(
             f"folds is {folds}: give from 2 to {count}, the queries there are"
         )
-    values = np.empty((len(tried), count))
-    split = list(parted(count, folds, random_state))
-    jobs = [(fold, at) for fold in split for at in range(len(tried))]
+    parts = parted(count, folds, random_state)
+    tasks = [(*part, chosen) for part in parts for chosen in tried]
     fresh = type(ranker)(**ranker.get_params(deep=False))
-    shared = (fresh, tried, (rows, grades, queries), measure)
-    results = spread(_fold_measured, jobs, shared, "cross-validating")
-    for (_, at), (tested, measured) in zip(jobs, results, strict=True):
-        values[at, tested] = measured
+    shared = (fresh, (rows, grades, queries), measure)
+    _, measured = cross_validate(_fold_measured, tasks, shared)
+    values = np.ascontiguousarray(measured.reshape(count, len(tried)).T)
     means = values.mean(axis=1)
     errors = values.std(axis=1, ddof=1) / np.sqrt(count)
     best = int(np.argmax(means))
@@ -82,25 +80,19 @@ def select_over_queries(
 
 
 def _fold_measured(
-    job: tuple[tuple[Ints, Ints], int],
+    task: tuple[Ints, Ints, dict[str, Any]],
     ranker: QueryRanker,
-    tried: Sequence[dict[str, Any]],
     judged: tuple[Rows, Floats, Ints],
     measure: str,
-) -> tuple[Ints, Floats]:
-    """Learn from some queries and rank the others: their numbers, and the measure."""
-    (learn, ask), at = job
+) -> Floats:
+    """Learn from some queries, rank the others, and return their measure."""
+    *parts, parameters = task
     rows, grades, queries = judged
-    mine, theirs = (np.flatnonzero(np.isin(queries, part)) for part in (learn, ask))
-    fitted = type(ranker)(**ranker.get_params(deep=False)).set_params(**tried[at])
-    fitted.fit(take(rows, mine), grades[mine], queries[mine])
-    scores = fitted.decision_function(take(rows, theirs))
-    values = order_measured(scores, grades[theirs], queries[theirs], [measure])
-    return queries[theirs][np.sort(_first(queries[theirs]))], values[measure]
-
-
-def _first(values: Ints) -> Ints:
-    return np.unique(values, return_index=True)[1]
+    train, test = (np.flatnonzero(np.isin(queries, part)) for part in parts)
+    fitted = type(ranker)(**ranker.get_params(deep=False)).set_params(**parameters)
+    fitted.fit(take(rows, train), grades[train], queries[train])
+    scores = fitted.decision_function(take(rows, test))
+    return order_measured(scores, grades[test], queries[test], [measure])[measure]
 
 
 def _combinations(

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.corpus.splits import cross_validate, folds
 from classmark.estimator import Estimator
 from classmark.preferences.labels import labels_from
 from classmark.preferences.levels import is_graphs
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
 from classmark.sparse import Rows, rows_from, take
-from classmark.spreading import spread
 
 
 class _Blocks(NamedTuple):
@@ -186,15 +186,13 @@ def held_out_scores(
     categories is large, only some documents of each fold are scored.
     """
     rows = rows_from(X)
-    from classmark.corpus.splits import folds
-
     labels = labels_from(Y, len(rows))
     parts = sample_tests(list(folds(len(rows), n_folds, random_state=0)), labels)
     fresh = type(ranker)(**ranker.get_params(deep=False))
     taught = lessons if is_graphs(lessons) else labels
-    scores = spread(scored_apart, parts, (fresh, rows, taught), "calibrating")
-    tested = np.concatenate([some for _, some in parts])
-    return np.concatenate(scores), take(labels, tested)
+    shared = (fresh, rows, taught)
+    tested, scores = cross_validate(scored_apart, parts, shared, "calibrating")
+    return scores, take(labels, tested)
 
 
 def sample_tests(parts: Sequence[Part], labels: Rows) -> list[Part]:
@@ -229,7 +227,6 @@ def crossed_calibration_error(
 
     The scores are to be held-out ones.
     """
-    from classmark.corpus.splits import folds
     from classmark.measures import calibration_error
 
     labels = labels_from(Y, len(scores), scores.shape[1])

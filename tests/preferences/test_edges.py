@@ -5,8 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.preferences.decompose import weighted_groups
-from classmark.preferences.graph import PreferenceGraph, amended, from_edges
+from classmark.preferences.graph import (
+    PreferenceGraph,
+    amended,
+    from_edges,
+    weighted_groups,
+)
 from classmark.preferences.levels import are_layered, favoured, graphs_from
 from classmark.problems import Mistake
 

@@ -8,8 +8,7 @@ from sklearn.svm import LinearSVC
 
 from classmark import LogLinearRanker, PreferenceGraph, PreferenceRanker
 from classmark.measures.ranking_errors import ranking_error
-from classmark.preferences.decompose import decompose
-from classmark.preferences.graph import amended
+from classmark.preferences.graph import amended, decompose
 from classmark.problems import Mistake
 from classmark.solvers import kernels_groups
 from classmark.solvers.ascent import ascend

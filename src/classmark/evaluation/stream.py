@@ -20,7 +20,7 @@ from classmark.measures.categories import per_document, rank_relevant
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows, rows_from, take
+from classmark.sparse import Rows, keep_values, rows_from, take
 
 
 class RunningRocchio(Estimator):
@@ -284,11 +284,8 @@ def narrowed(rows: Rows, width: int) -> Rows:
     >>> narrowed(rows_from([[1.0, 2.0], [0.0, 3.0]]), 1).values.tolist()
     [1.0]
     """
-    if width >= rows.width:
-        return Rows(rows.starts, rows.columns, rows.values, width)
-    mask = rows.columns < width
-    counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
-    return Rows(counted[rows.starts], rows.columns[mask], rows.values[mask], width)
+    first = keep_values(rows, rows.columns < width)
+    return Rows(first.starts, first.columns, first.values, width)
 
 
 def _both(rows: Rows, labels: Rows, at: int) -> tuple[Rows, Rows]:

@@ -14,7 +14,7 @@ from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.ranking import BLOCK, numbers, order
-from classmark.sparse import Rows, take
+from classmark.sparse import Rows, keep_values, take
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -124,12 +124,7 @@ def relevant(
 ) -> Rows:
     """Read labels of any form and keep those with a grade above 0."""
     labels = labels_from(Y, n_documents, n_labels)
-    mask = labels.values > 0
-    if mask.all():
-        return labels
-    counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
-    columns, values = labels.columns[mask], labels.values[mask]
-    return Rows(counted[labels.starts], columns, values, labels.width)
+    return keep_values(labels, labels.values > 0)
 
 
 def per_document(ranked: RelevantRanks) -> dict[str, Floats]:

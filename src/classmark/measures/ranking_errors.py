@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
 from classmark.measures import categories as measured
-from classmark.preferences.decompose import Decomposition, decompose
-from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.graph import Decomposition, PreferenceGraph, decompose
 from classmark.problems import Mistake
 from classmark.ranking import numbers
 from classmark.sparse import Rows

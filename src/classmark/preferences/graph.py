@@ -2,12 +2,20 @@
 
 Edges are either listed, or follow from layers: every label of a layer stands above
 every label of the layers below it. Layered graphs never list their edges unless asked.
+A decomposition says which edges stand together in a group that errs or not as one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -214,12 +222,20 @@ def from_edges(
             "give one per document"
         )
     for edge in edges:
-        document, winner, loser, weight = _parts(edge)
+        if len(edge) not in (3, 4):
+            raise Mistake(
+                f"edge {tuple(edge)!r} has {len(edge)} parts: give document, winner, "
+                "loser, and a weight if you like"
+            )
+        document, winner, loser, *weight = edge
         place = f"document {document!r}, {winner!r} over {loser!r}"
         if document not in by_document:
             raise Mistake(f"{place}: the document is not known: add it, or drop this")
-        pair = _pair(number, winner, loser, place)
-        _add(by_document[document], pair, weight, place)
+        for name in (winner, loser):
+            if name not in number:
+                raise Mistake(f"{place}: there is no label {name!r}: correct its name")
+        pair = number[winner], number[loser]
+        _add(by_document[document], pair, float(weight[0] if weight else 1.0), place)
     return [
         amended(base[at] if base else PreferenceGraph(len(labels)), by_document[name])
         for at, name in enumerate(documents)
@@ -245,28 +261,9 @@ def amended(graph: PreferenceGraph, edges: Mapping[Edge, float]) -> PreferenceGr
     return PreferenceGraph(graph.n_labels, listed, thresholds=graph.thresholds)
 
 
-def _parts(edge: Sequence[Any]) -> tuple[Hashable, Hashable, Hashable, float]:
-    if len(edge) not in (3, 4):
-        raise Mistake(
-            f"edge {tuple(edge)!r} has {len(edge)} parts: give document, winner, "
-            "loser, and a weight if you like"
-        )
-    document, winner, loser, *weight = edge
-    return document, winner, loser, float(weight[0]) if weight else 1.0
-
-
-def _pair(
-    number: Mapping[Hashable, int], winner: Hashable, loser: Hashable, place: str
-) -> Edge:
-    for name in (winner, loser):
-        if name not in number:
-            raise Mistake(f"{place}: there is no label {name!r}: correct its name")
-    if winner == loser:
-        raise Mistake(f"{place}: a label cannot be above itself: remove it")
-    return number[winner], number[loser]
-
-
 def _add(edges: dict[Edge, float], pair: Edge, weight: float, place: str) -> None:
+    if pair[0] == pair[1]:
+        raise Mistake(f"{place}: a label cannot be above itself: remove it")
     if not (math.isfinite(weight) and weight > 0):
         raise Mistake(f"{place}: its weight is {weight}: give a number above 0")
     if pair in edges:
@@ -274,3 +271,74 @@ def _add(edges: dict[Edge, float], pair: Edge, weight: float, place: str) -> Non
     if (pair[1], pair[0]) in edges:
         raise Mistake(f"{place}: the contrary is given too: keep one")
     edges[pair] = weight
+
+
+Groups = list[list[Edge]]
+Decomposition = str | Callable[[PreferenceGraph], Iterable[Iterable[Edge]]]
+NAMES = ("zero-one", "disagreement", "domination", "dominated")
+
+
+def decompose(graph: PreferenceGraph, decomposition: Decomposition) -> Groups:
+    """Part the edges of a graph into groups [DekelManningSinger03].
+
+    "zero-one": all edges together; "disagreement": each alone; "domination": by their
+    init, a label with all it dominates; "dominated": by their term. A function from a
+    graph to groups of its edges does as well. How a group is priced is not said here:
+    that is the loss.
+
+    >>> decompose(PreferenceGraph(3, [(0, 1), (0, 2), (1, 2)]), "domination")
+    [[(0, 1), (0, 2)], [(1, 2)]]
+    """
+    edges = graph.edges()
+    if callable(decomposition):
+        listed = [[(int(u), int(v)) for u, v in g] for g in decomposition(graph)]
+        known = set(edges)
+        for place, group in enumerate(listed):
+            if foreign := [edge for edge in group if edge not in known]:
+                raise Mistake(
+                    f"the decomposition's group {place} has the edge {foreign[0]}, "
+                    "which is not in the graph: return groups of graph.edges()"
+                )
+        return listed
+    require_decomposition(decomposition)
+    if decomposition == "zero-one":
+        return [edges] if edges else []
+    if decomposition == "disagreement":
+        return [[edge] for edge in edges]
+    end = 0 if decomposition == "domination" else 1
+    groups: dict[int, list[Edge]] = {}
+    for edge in edges:
+        groups.setdefault(edge[end], []).append(edge)
+    return [groups[label] for label in sorted(groups)]
+
+
+def require_decomposition(decomposition: Decomposition) -> None:
+    """Refuse a name that is none of ``NAMES``."""
+    if not callable(decomposition) and decomposition not in NAMES:
+        raise Mistake(
+            f"decomposition {decomposition!r} is not known: use "
+            f"{', '.join(NAMES)} or a function"
+        )
+
+
+def weighted_groups(
+    graph: PreferenceGraph,
+    decompositions: Sequence[Decomposition],
+    shares: Floats,
+) -> tuple[Groups, list[float]]:
+    """The groups of all decompositions, and the mean over each of weight · share.
+
+    shares : (n_labels,), what an edge is worth by its winner; the threshold's is 1.
+
+    >>> graph = PreferenceGraph(3, [(0, 1, 2.0), (0, 2), (1, 2)])
+    >>> weighted_groups(graph, ["domination"], np.ones(3))
+    ([[(0, 1), (0, 2)], [(1, 2)]], [1.5, 1.0])
+    """
+    share = [*shares.tolist(), 1.0]
+    worth = {
+        edge: weight * share[edge[0]]
+        for edge, weight in zip(graph.each_edge(), graph.each_weight(), strict=True)
+    }
+    groups = [group for name in decompositions for group in decompose(graph, name)]
+    means = [sum(worth[e] for e in group) / max(len(group), 1) for group in groups]
+    return groups, means

@@ -14,15 +14,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Bools, Floats, Ints
-from classmark.preferences.decompose import NAMES, Decomposition, decompose
-from classmark.preferences.graph import PreferenceGraph
-from classmark.preferences.levels import checked_graphs, is_graphs, levels_from
+from classmark.preferences.graph import (
+    NAMES,
+    Decomposition,
+    PreferenceGraph,
+    decompose,
+    require_decomposition,
+)
+from classmark.preferences.levels import (
+    graphs_from,
+    is_graphs,
+    levels_from,
+    rows_of_levels,
+)
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows
@@ -265,8 +275,7 @@ def _turns(rows: Places) -> list[Places]:
 _PRICED = (_zero_one, _disagreement, _domination, _dominated)
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(NamedTuple):
     """Groups of listed edges: document → groups → edges, by pointers."""
 
     starts: Ints
@@ -304,11 +313,9 @@ class LogLinearLoss:
         if len(self.listed.inits):
             from classmark.preferences.kernels import price_groups
 
-            edges = self.listed
-            starts = edges.starts[first : first + len(scores) + 1]
-            groups = (edges.group_starts, edges.inits, edges.terms, edges.log_weights)
+            starts, *edges = self.listed
             out = (prices.into, prices.out_of, prices.losses)
-            price_groups(starts, *groups, scores, *out)
+            price_groups(starts[first : first + len(scores) + 1], *edges, scores, *out)
         return prices
 
 
@@ -324,18 +331,12 @@ def loss_from(
     >>> loss.prices(np.zeros((2, 2))).losses.round(4).tolist()
     [0.6931, 0.6931]
     """
-    if not callable(decomposition) and decomposition not in NAMES:
-        raise Mistake(
-            f"decomposition {decomposition!r} is not known: use "
-            f"{', '.join(NAMES)} or a function"
-        )
-    if is_graphs(Y):
-        return _from_graphs(checked_graphs(Y, n_documents), decomposition)
+    require_decomposition(decomposition)
+    if is_graphs(Y) or callable(decomposition):
+        return _from_graphs(graphs_from(Y, n_documents, n_labels), decomposition)
     rows = levels_from(Y, n_documents, n_labels)
-    if callable(decomposition):
-        return _from_graphs(_graphs_of(rows), decomposition)
-    nothing = _listed({}, len(rows))
-    return LogLinearLoss(NAMES.index(decomposition), _condensed(rows), nothing)
+    kind = NAMES.index(decomposition)
+    return LogLinearLoss(kind, _condensed(rows), _listed({}, len(rows)))
 
 
 def _from_graphs(
@@ -345,32 +346,14 @@ def _from_graphs(
     named = isinstance(decomposition, str)
     nothing = np.empty(0, np.int64)
     levels = [g.levels if named and g.levels is not None else nothing for g in graphs]
-    columns = [np.flatnonzero(level) for level in levels]
-    starts = np.concatenate([[0], np.cumsum([len(c) for c in columns])])
-    values = [v[c] for v, c in zip(levels, columns, strict=True)]
-    layers = Rows(
-        starts.astype(np.int64),
-        np.concatenate(columns).astype(np.uint32),
-        np.concatenate(values),
-        graphs[0].n_labels,
-    )
     groups = {
         at: _groups(graph, decomposition, at)
         for at, graph in enumerate(track(graphs, "decomposing", len(graphs)))
         if not named or graph.levels is None
     }
+    layers = _condensed(rows_of_levels(levels, graphs[0].n_labels))
     kind = NAMES.index(decomposition) if isinstance(decomposition, str) else 0
-    return LogLinearLoss(kind, _condensed(layers), _listed(groups, len(graphs)))
-
-
-def _graphs_of(rows: Rows) -> list[PreferenceGraph]:
-    graphs = []
-    for at in range(len(rows)):
-        columns, values = rows.row(at)
-        levels = np.zeros(rows.width, np.int64)
-        levels[columns] = values
-        graphs.append(PreferenceGraph(rows.width, levels=levels))
-    return graphs
+    return LogLinearLoss(kind, layers, _listed(groups, len(graphs)))
 
 
 def _condensed(rows: Rows) -> Rows:

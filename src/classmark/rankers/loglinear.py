@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from classmark.preferences.decompose import Decomposition
+from classmark.preferences.graph import Decomposition
 from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker

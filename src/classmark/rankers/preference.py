@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
-from classmark.preferences.decompose import Decomposition, weighted_groups
-from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.graph import Decomposition, PreferenceGraph, weighted_groups
 from classmark.preferences.labels import labels_from
 from classmark.preferences.levels import (
     are_layered,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from classmark import PreferenceGraph, PreferenceRanker
-from classmark.preferences.decompose import weighted_groups
+from classmark.preferences.graph import weighted_groups
 from classmark.preferences.levels import levels_from
 from classmark.rankers.preference import DECOMPOSITIONS
 from classmark.solvers.ascent import ascend

@@ -165,7 +165,7 @@ def _shown(value: Any) -> str:
 
 
 def _choices() -> dict[str, tuple[str, ...]]:
-    from classmark.preferences.decompose import NAMES
+    from classmark.preferences.graph import NAMES
     from classmark.weighting.vectorizer import WEIGHTINGS
     from classmark.workbench.strategies import STRATEGIES
 

@@ -313,9 +313,9 @@ class LogLinearLoss:
         if len(self.listed.inits):
             from classmark.preferences.kernels import price_groups
 
-            starts, *edges = self.listed
-            out = (prices.into, prices.out_of, prices.losses)
-            price_groups(starts[first : first + len(scores) + 1], *edges, scores, *out)
+            starts = self.listed.starts[first : first + len(scores) + 1]
+            edges = self.listed._replace(starts=starts)
+            price_groups(*edges, scores, prices.into, prices.out_of, prices.losses)
         return prices
 
 

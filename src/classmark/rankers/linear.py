@@ -11,7 +11,8 @@ import numpy as np
 from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator
 from classmark.problems import Mistake
-from classmark.ranking import order, top
+from classmark.ranking import order
+from classmark.ranking import top as best_of
 from classmark.sparse import Rows, rows_from
 
 if TYPE_CHECKING:
@@ -98,7 +99,13 @@ class LinearRanker(Estimator, ABC):
     def rank(self, X: Any, top: int | None = None) -> Ints:
         """Category numbers, best first, shape (documents, top or all)."""
         scores = self.decision_function(X)
-        return order(scores) if top is None else _best(scores, top)
+        if top is None:
+            return order(scores)
+        if not isinstance(top, int | np.integer) or top < 1:
+            raise Mistake(
+                f"top is {top!r}: ask for at least one category, a whole number"
+            )
+        return best_of(scores, top)
 
     def score(self, X: Any, Y: Any) -> float:
         """Mean average precision of the rankings: what scikit-learn's tools compare."""
@@ -129,9 +136,3 @@ class LinearRanker(Estimator, ABC):
                 f"{self.weights_.shape[0]}: use the vectorizer it was fitted with"
             )
         return rows
-
-
-def _best(scores: Floats, k: int) -> Ints:
-    if not isinstance(k, int | np.integer) or k < 1:
-        raise Mistake(f"top is {k!r}: ask for at least one category, a whole number")
-    return top(scores, k)

@@ -11,9 +11,13 @@ import numpy as np
 
 from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
-from classmark.rankers.calibration import Calibrator
 from classmark.rankers.preference import PreferenceRanker, Words, lesson_of
-from classmark.rankers.text_ranker import Suggestion, TextRanker
+from classmark.rankers.text_ranker import (
+    Suggestion,
+    TextRanker,
+    prefixed,
+    with_prefix,
+)
 from classmark.solvers.live_files import from_arrays, to_arrays
 from classmark.solvers.preference_live import from_nothing
 from classmark.storage import open_folder, pack_strings, save, unpack_strings
@@ -125,7 +129,8 @@ class LiveTextRanker:
         if handle is not None and self.dual.knows(handle):
             changed = self._teach_anew(id_, handle, text, labels)
         elif labels is not None:
-            words = self.vectorizer.learn(text) if handle is None else self._row(text)
+            weigh = self.vectorizer
+            words = weigh.learn(text) if handle is None else weigh.rows([text]).row(0)
             self.handles[id_] = self.dual.learn(self._lesson(words, labels))
             changed = True
         else:
@@ -147,9 +152,6 @@ class LiveTextRanker:
             return False
         self.dual.replace(handle, lesson)
         return True
-
-    def _row(self, text: str) -> Words:
-        return self.vectorizer.rows([text]).row(0)
 
     def _lesson(self, words: Words, labels: Labelling) -> Lesson:
         if not isinstance(labels, PreferenceGraph):
@@ -179,51 +181,23 @@ class LiveTextRanker:
 
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Write everything as a new folder; opened, it goes on as if never closed."""
-        words, settings = self.vectorizer.to_arrays()
-        stored = {f"vectorizer_{name}": array for name, array in words.items()}
-        for name, array in to_arrays(self.dual).items():
-            stored[f"dual_{name}"] = array
-        calibrator = None
-        if self.model.calibrator is not None:
-            learned, calibrator = self.model.calibrator.to_arrays()
-            stored |= {f"calibrator_{name}": array for name, array in learned.items()}
-        for name, texts in (("categories", self.categories), ("ids", self.handles)):
-            stored[name], stored[f"{name}_ends"] = pack_strings(list(texts))
+        stored, described = self.model.to_arrays(facts)
+        stored |= prefixed("dual_", to_arrays(self.dual))
+        stored["ids"], stored["ids_ends"] = pack_strings(list(self.handles))
         stored["handles"] = np.array(list(self.handles.values()), np.int64)
-        described = {
-            "vectorizer": settings,
-            "parameters": self.ranker.kept_as[1],
-            "calibrator": calibrator,
-            "facts": facts or {},
-        }
         save(folder, FORMAT, VERSION, stored, described)
 
     @classmethod
     def open(cls, folder: Path) -> tuple[LiveTextRanker, dict[str, Any]]:
         """Open a saved folder; return it and the facts kept beside it."""
         saved = open_folder(folder, FORMAT, VERSION)
-
-        def part(prefix: str) -> dict[str, Any]:
-            return {
-                name.removeprefix(prefix): array
-                for name, array in saved.arrays.items()
-                if name.startswith(prefix)
-            }
-
         ranker = PreferenceRanker(**saved.settings["parameters"])
-        ranker.live_ = from_arrays(part("dual_"), str(ranker.mapping))
-        vectorizer = LiveVectorizer.from_arrays(
-            part("vectorizer_"), saved.settings["vectorizer"]
-        )
-        names, ids = (
-            unpack_strings(saved.arrays[name], saved.arrays[f"{name}_ends"])
-            for name in ("categories", "ids")
-        )
-        opened = cls(vectorizer, ranker, names)
-        handles = (int(handle) for handle in saved.arrays["handles"])
-        opened.handles = dict(zip(ids, handles, strict=True))
-        if (how := saved.settings["calibrator"]) is not None:
-            opened.model.calibrator = Calibrator.from_arrays(part("calibrator_"), how)
+        dual = with_prefix("dual_", saved.arrays)
+        ranker.live_ = from_arrays(dual, str(ranker.mapping))
+        opened = cls(LiveVectorizer(), ranker)
+        opened.model = TextRanker.from_arrays(saved, LiveVectorizer, ranker)
+        ids = unpack_strings(saved.arrays["ids"], saved.arrays["ids_ends"])
+        opened.handles = dict(zip(ids, saved.arrays["handles"].tolist(), strict=True))
         opened._settle()
         return opened, saved.settings["facts"]
 

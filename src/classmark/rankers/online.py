@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from classmark.arrays import Array, Floats, Ints
+from classmark.arrays import Array, Floats
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -55,8 +55,11 @@ class OnlineRanker(LinearRanker):
         self._model, self._grows = self._fresh(), False
         shuffle = None if self.random_state is None else generator(self.random_state)
         for _ in track(range(self.passes), "passes", self.passes):
-            order = None if shuffle is None else shuffle.permutation(len(rows))
-            self._learn(rule, _ordered(rows, order), _ordered(labels, order))
+            if shuffle is None:
+                self._learn(rule, rows, labels)
+            else:
+                order = shuffle.permutation(len(rows))
+                self._learn(rule, take(rows, order), take(labels, order))
         return self
 
     def partial_fit(self, X: Any, Y: Any, n_labels: int | None = None) -> Self:
@@ -90,9 +93,14 @@ class OnlineRanker(LinearRanker):
     def _learn(self, rule: int, rows: Rows, labels: Rows) -> None:
         model = self._model
         if isinstance(model, Prototypes):
-            _require_room(
-                max(rows.width, model.features), max(labels.width, model.labels)
-            )
+            features = max(rows.width, model.features)
+            categories = max(labels.width, model.labels)
+            if features * categories > DENSE_LIMIT:
+                raise Mistake(
+                    f"{features} features × {categories} categories need "
+                    f"{8 * features * categories / 2**30:.0f} GiB: select features "
+                    "first (select_features), or use Rocchio, whose weights are sparse"
+                )
         model.learn(rule, rows, labels)
         self.n_rounds_ = len(model.rounds)
 
@@ -137,10 +145,6 @@ class OnlineRanker(LinearRanker):
 
         With votes: the mean number of categories each one is put above.
         """
-        rows = self._documents(X)
-        return self._model.scores(rows)
-
-    def _documents(self, X: Any) -> Rows:
         self._require_fitted()
         rows, width = rows_from(X), self._model.features
         if rows.width != width and not self._grows:
@@ -150,8 +154,8 @@ class OnlineRanker(LinearRanker):
                 "which takes new features"
             )
         if rows.width > width:
-            return keep_columns(rows, np.arange(width))
-        return Rows(rows.starts, rows.columns, rows.values, width)
+            rows = keep_columns(rows, np.arange(width))
+        return self._model.scores(Rows(rows.starts, rows.columns, rows.values, width))
 
     def _require_learned(self) -> None:
         if not self.__sklearn_is_fitted__():
@@ -169,19 +173,6 @@ class OnlineRanker(LinearRanker):
         if self.budget is not None and self.budget < 1:
             raise Mistake(f"budget is {self.budget}: keep at least one document")
         return self._rule()
-
-
-def _ordered(rows: Rows, order: Ints | None) -> Rows:
-    return rows if order is None else take(rows, order)
-
-
-def _require_room(features: int, categories: int) -> None:
-    if features * categories > DENSE_LIMIT:
-        raise Mistake(
-            f"{features} features × {categories} categories need "
-            f"{8 * features * categories / 2**30:.0f} GiB: select features first "
-            "(select_features), or use Rocchio, whose weights are sparse"
-        )
 
 
 class MMP(OnlineRanker):
@@ -243,9 +234,6 @@ class MMP(OnlineRanker):
         return self.loss
 
 
-RULE = 0
-
-
 class CategoryPerceptron(OnlineRanker):
     """Binary perceptrons, one per category, over the same stream of documents.
 
@@ -281,4 +269,4 @@ class CategoryPerceptron(OnlineRanker):
         self.random_state = random_state
 
     def _rule(self) -> int:
-        return RULE
+        return 0

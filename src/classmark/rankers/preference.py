@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -43,6 +43,7 @@ from classmark.validation import require_numbers
 
 Mapping = str | Callable[[PreferenceGraph], Any]
 Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual
+Words = tuple[NDArray[np.uint32], Array]
 DECOMPOSITIONS = {
     "dis": ("disagreement",),
     "dom": ("domination",),
@@ -59,158 +60,6 @@ def decompositions(mapping: Mapping) -> Sequence[Decomposition]:
             "not: use 'dis', 'dom', 'dme' or 'dom-dme'"
         )
     return (mapping,) if callable(mapping) else DECOMPOSITIONS[mapping]
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """The parameters of the problem, as ``PreferenceRanker`` explains them.
-
-    dense : whether the weights must be dense, whatever memory they take;  prototypes :
-    of documents and their labels, shape (features, labels), each of length 1.
-    """
-
-    mapping: Mapping
-    C: float
-    tol: float
-    class_weight: str | None
-    center: float | None
-    memory: str
-    threads: int
-    seed: int
-    dense: bool
-    prototypes: Callable[[Rows, Rows], Any]
-
-    def problem(self, rows: Rows, Y: Any) -> Problem:
-        """Layers stay layers; only graphs that are not layered list their edges."""
-        if callable(self.mapping) or (is_graphs(Y) and not are_layered(Y)):
-            return self._mixed(rows, graphs_from(Y, len(rows), thresholds=True))
-        levels = levels_from(Y, len(rows))
-        if self.mapping == "svm":
-            rows = with_constant(rows, -1.0)
-        able = self.mapping == "dom" and not self.dense
-        if not fits(rows, levels.width, self.memory, sparse=able):
-            return self._sparse(rows, levels)
-        center = Center(self._prototypes(rows, levels))
-        return self._implicit(rows, levels, self._shares(levels), center)
-
-    def _sparse(self, rows: Rows, levels: Rows) -> SparseDual:
-        caps = self._caps(levels, self._shares(levels)).listed[levels.columns]
-        least = 0.1 * self.tol / max(1.0, float(caps.max(initial=0.0)))
-        center = self._prototypes(rows, levels)
-        return SparseDual(
-            rows, levels, caps, center=center, least=least, seed=self.seed
-        )
-
-    def _mixed(self, rows: Rows, graphs: Sequence[PreferenceGraph]) -> Problem:
-        decompositions(self.mapping)
-        levels = favoured(graphs)
-        if not self.dense:
-            fits(rows, levels.width, self.memory, sparse=False)
-        shares, center = self._shares(levels), Center(self._prototypes(rows, levels))
-        free = callable(self.mapping)
-        listed = np.array([free or not are_layered([graph]) for graph in graphs])
-        if listed.all():
-            return self._explicit(rows, graphs, shares, center)
-        first = self._implicit(
-            take(rows, ~listed), take(levels, ~listed), shares, center
-        )
-        chosen = [graphs[int(i)] for i in np.flatnonzero(listed)]
-        second = self._explicit(take(rows, listed), chosen, shares, center, first.W)
-        return CompositeDual(first, second, listed)
-
-    def _implicit(
-        self, rows: Rows, levels: Rows, shares: Floats, center: Center
-    ) -> ImplicitDual:
-        caps, mapping = self._caps(levels, shares), str(self.mapping)
-        return ImplicitDual(
-            rows, levels, mapping, caps, threads=self.threads, center=center
-        )
-
-    def _prototypes(self, rows: Rows, levels: Rows) -> Any:
-        """Unit prototypes, ``center`` times as long; or nothing."""
-        if self.center is None:
-            return None
-        return self.prototypes(rows, relevant(levels)) * float(self.center)
-
-    def _explicit(
-        self,
-        rows: Rows,
-        graphs: Sequence[PreferenceGraph],
-        shares: Floats,
-        center: Center,
-        W: Floats | None = None,
-    ) -> ExplicitDual:
-        """List the groups: for graphs that are not layered, and for functions."""
-        chosen = decompositions(self.mapping)
-        decomposed = [weighted_groups(graph, chosen, shares) for graph in graphs]
-        groups = [document for document, _ in decomposed]
-        caps = self.C * np.array(
-            [w for _, weights in decomposed for w in weights], float
-        )
-        return ExplicitDual(rows, graphs[0].n_labels, groups, caps, center, W)
-
-    def _shares(self, levels: Rows) -> Floats:
-        """1 per label, or such that every label's groups cost the same together."""
-        if self.class_weight is None:
-            return np.ones(levels.width)
-        size = _sizes(levels)
-        used = max(int((size > 0).sum()), 1)
-        return np.asarray(size.sum() / (used * np.maximum(size, 1)))
-
-    def _caps(self, levels: Rows, shares: Floats) -> Caps:
-        """C times the label's share; what a label has is shared by its negatives."""
-        if self.class_weight is None:
-            return Caps(self.C * shares, self.C * shares)
-        size = _sizes(levels)
-        others = np.maximum(len(levels) - size, 1)
-        return Caps(self.C * shares, self.C * shares * size / others)
-
-
-def _sizes(levels: Rows) -> Ints:
-    """How many documents speak for each label."""
-    return np.bincount(relevant(levels).columns, minlength=levels.width)
-
-
-Words = tuple[NDArray[np.uint32], Array]
-
-
-Preferences = Rows | Sequence[PreferenceGraph]
-
-
-def preferences_from(
-    Y: Any, n_documents: int, mapping: Mapping, n_labels: int = 0
-) -> Preferences:
-    """Labels or grades as Rows, graphs as graphs: checked, before any is learned.
-
-    n_labels : labels there are already. A mapping that is a function needs graphs.
-    """
-    if is_graphs(Y):
-        decompositions(mapping)
-        return checked_graphs(Y, n_documents, thresholds=True)
-    labels = labels_from(Y, n_documents)
-    if not callable(mapping):
-        return labels
-    width = max(labels.width, n_labels)
-    return graphs_from(Rows(labels.starts, labels.columns, labels.values, width))
-
-
-def width_of(preferences: Preferences) -> int:
-    """The number of labels."""
-    if isinstance(preferences, Rows):
-        return preferences.width
-    return preferences[0].n_labels if len(preferences) else 0
-
-
-def lessons_from(
-    rows: Rows, preferences: Preferences, mapping: Mapping
-) -> Iterator[Lesson]:
-    """A lesson per document."""
-    for i in range(len(rows)):
-        if isinstance(preferences, Rows):
-            listed, grades = preferences.row(i)
-            yield Lesson(*rows.row(i), listed, _by_order(grades))
-        else:
-            yield lesson_of(rows.row(i), preferences[i], mapping)
 
 
 def lesson_of(words: Words, graph: PreferenceGraph, mapping: Mapping) -> Lesson:
@@ -234,13 +83,6 @@ def lesson_of(words: Words, graph: PreferenceGraph, mapping: Mapping) -> Lesson:
         named,
         tuple(weights),
     )
-
-
-def _by_order(grades: Array) -> NDArray[np.float32]:
-    """Levels 1, 2, … by the order of the grades within the document."""
-    if len(grades) < 2:
-        return np.ones(len(grades), np.float32)
-    return (np.searchsorted(np.unique(grades), grades) + 1).astype(np.float32)
 
 
 class PreferenceRanker(LinearRanker):
@@ -325,7 +167,7 @@ class PreferenceRanker(LinearRanker):
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from documents X, shape (n, features), and labels, grades or graphs."""
         self._check()
-        problem = self._terms().problem(self._rows(X), Y)
+        problem = self._problem(self._rows(X), Y)
         solution = ascend(problem, self.tol, self.max_iter, self.random_state)
         self._settle(problem, solution)
         self.problem_, self.live_ = problem, None
@@ -340,15 +182,41 @@ class PreferenceRanker(LinearRanker):
         self._check()
         rows = rows_from(X)
         live = self._started(rows.values.dtype)
-        width = max(live.n_labels, n_labels or 0)
-        preferences = preferences_from(Y, len(rows), self.mapping, width)
-        live.grow(rows.width, max(width, width_of(preferences)))
+        width, lessons = self._lessons(rows, Y, max(live.n_labels, n_labels or 0))
+        live.grow(rows.width, width)
         self.live_, self.revisits_ = live, 0
-        for lesson in lessons_from(rows, preferences, self.mapping):
+        for lesson in lessons:
             live.learn(lesson)
             self.revisits_ += self.revisit()
         self.show_stream()
         return self
+
+    def _lessons(
+        self, rows: Rows, Y: Any, n_labels: int
+    ) -> tuple[int, Iterator[Lesson]]:
+        """The number of labels, ``n_labels`` or more, and a lesson per document.
+
+        All of Y is checked before any lesson is made.
+        """
+        if is_graphs(Y):
+            decompositions(self.mapping)
+            graphs = checked_graphs(Y, len(rows), thresholds=True)
+            n_labels = max(n_labels, graphs[0].n_labels)
+        else:
+            labels = labels_from(Y, len(rows))
+            n_labels = max(n_labels, labels.width)
+            if not callable(self.mapping):
+                each = (labels.row(i) for i in range(len(rows)))
+                return n_labels, (
+                    Lesson(*rows.row(i), listed, _levels(grades))
+                    for i, (listed, grades) in enumerate(each)
+                )
+            wide = Rows(labels.starts, labels.columns, labels.values, n_labels)
+            graphs = graphs_from(wide)
+        return n_labels, (
+            lesson_of(rows.row(i), graph, self.mapping)
+            for i, graph in enumerate(graphs)
+        )
 
     @property
     def can_go_on(self) -> bool:
@@ -406,7 +274,7 @@ class PreferenceRanker(LinearRanker):
         Yields fitted copies: the duals of a smaller C are feasible for a larger one.
         """
         self._check()
-        problem, last = self._terms().problem(self._rows(X), Y), self.C
+        problem, last = self._problem(self._rows(X), Y), self.C
         for C in sorted(Cs):
             problem.raise_caps(C / last)
             solution = ascend(problem, self.tol, self.max_iter, self.random_state)
@@ -424,11 +292,84 @@ class PreferenceRanker(LinearRanker):
         self.documents_ = rows.to_scipy()
         return rows_from(features_of(self._similarity()(self.documents_, None)))
 
-    def _terms(self) -> Terms:
-        return Terms(
-            self.mapping, self.C, self.tol, self.class_weight, self.center, self.memory,
-            self.n_jobs, self.random_state, self.kernel is not None, self.prototypes,
-        )  # fmt: skip
+    def _problem(self, rows: Rows, Y: Any) -> Problem:
+        """Layers stay layers; only graphs that are not layered list their edges."""
+        if callable(self.mapping) or (is_graphs(Y) and not are_layered(Y)):
+            return self._mixed(rows, graphs_from(Y, len(rows), thresholds=True))
+        levels = levels_from(Y, len(rows))
+        if self.mapping == "svm":
+            rows = with_constant(rows, -1.0)
+        able = self.mapping == "dom" and self.kernel is None
+        in_memory = fits(rows, levels.width, self.memory, sparse=able)
+        shares, prototypes = self._shares(levels), self._prototypes(rows, levels)
+        if in_memory:
+            return self._implicit(rows, levels, shares, Center(prototypes))
+        caps = self._caps(levels, shares).listed[levels.columns]
+        least = 0.1 * self.tol / max(1.0, float(caps.max(initial=0.0)))
+        seed = self.random_state
+        return SparseDual(rows, levels, caps, center=prototypes, least=least, seed=seed)
+
+    def _mixed(self, rows: Rows, graphs: Sequence[PreferenceGraph]) -> Problem:
+        decompositions(self.mapping)
+        levels = favoured(graphs)
+        if self.kernel is None:
+            fits(rows, levels.width, self.memory, sparse=False)
+        shares, center = self._shares(levels), Center(self._prototypes(rows, levels))
+        free = callable(self.mapping)
+        listed = np.array([free or not are_layered([graph]) for graph in graphs])
+        if listed.all():
+            return self._explicit(rows, graphs, shares, center)
+        first = self._implicit(
+            take(rows, ~listed), take(levels, ~listed), shares, center
+        )
+        chosen = [graphs[int(i)] for i in np.flatnonzero(listed)]
+        second = self._explicit(take(rows, listed), chosen, shares, center, first.W)
+        return CompositeDual(first, second, listed)
+
+    def _implicit(
+        self, rows: Rows, levels: Rows, shares: Floats, center: Center
+    ) -> ImplicitDual:
+        caps, mapping = self._caps(levels, shares), str(self.mapping)
+        return ImplicitDual(
+            rows, levels, mapping, caps, threads=self.n_jobs, center=center
+        )
+
+    def _explicit(
+        self,
+        rows: Rows,
+        graphs: Sequence[PreferenceGraph],
+        shares: Floats,
+        center: Center,
+        W: Floats | None = None,
+    ) -> ExplicitDual:
+        """List the groups: for graphs that are not layered, and for functions."""
+        chosen = decompositions(self.mapping)
+        decomposed = [weighted_groups(graph, chosen, shares) for graph in graphs]
+        groups = [document for document, _ in decomposed]
+        caps = np.array([w for _, weights in decomposed for w in weights], float)
+        return ExplicitDual(rows, graphs[0].n_labels, groups, self.C * caps, center, W)
+
+    def _shares(self, levels: Rows) -> Floats:
+        """1 per label, or such that every label's groups cost the same together."""
+        if self.class_weight is None:
+            return np.ones(levels.width)
+        size = _sizes(levels)
+        used = max(int((size > 0).sum()), 1)
+        return np.asarray(size.sum() / (used * np.maximum(size, 1)))
+
+    def _caps(self, levels: Rows, shares: Floats) -> Caps:
+        """C times the label's share; what a label has is shared by its negatives."""
+        if self.class_weight is None:
+            return Caps(self.C * shares, self.C * shares)
+        size = _sizes(levels)
+        others = np.maximum(len(levels) - size, 1)
+        return Caps(self.C * shares, self.C * shares * size / others)
+
+    def _prototypes(self, rows: Rows, levels: Rows) -> Any:
+        """Unit prototypes, ``center`` times as long; or nothing."""
+        if self.center is None:
+            return None
+        return self.prototypes(rows, relevant(levels)) * float(self.center)
 
     def prototypes(self, rows: Rows, labels: Rows) -> Any:
         """The w₀ of ``center``, csr (features, labels), each of length 1: Rocchio's."""
@@ -499,3 +440,15 @@ class PreferenceRanker(LinearRanker):
             raise Mistake("revisits is to be 0 or more, keep 1 or more, or None")
         if self.budget is not None and not self.budget >= 0:
             raise Mistake(f"budget is {self.budget}: give seconds, or None")
+
+
+def _sizes(levels: Rows) -> Ints:
+    """How many documents speak for each label."""
+    return np.bincount(relevant(levels).columns, minlength=levels.width)
+
+
+def _levels(grades: Array) -> NDArray[np.float32]:
+    """Levels 1, 2, … by the order of the grades within the document."""
+    if len(grades) < 2:
+        return np.ones(len(grades), np.float32)
+    return (np.searchsorted(np.unique(grades), grades) + 1).astype(np.float32)

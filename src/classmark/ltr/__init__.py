@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from classmark.ltr.judged import normalise_per_query
-from classmark.ltr.lambdamart import LambdaMART
-from classmark.ltr.listwise import ListNet, PairwiseLogistic
+from classmark.ltr.listwise import LambdaMART, ListNet, PairwiseLogistic
 from classmark.ltr.selection import (
     Importance,
     Selected,

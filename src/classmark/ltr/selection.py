@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 from classmark.arrays import Floats, Ints
 from classmark.corpus.splits import cross_validate
 from classmark.corpus.splits import folds as parted
+from classmark.evaluation.retrieval import settings_of
 from classmark.ltr.judged import QueryRanker, numbers, order_measured, query_numbers
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -58,7 +58,10 @@ def select_over_queries(
     >>> select_over_queries(RankingSVM(), X, y, qid, [0.1, 1.0], folds=2).parameters
     {'C': 0.1}
     """
-    rows, tried = rows_from(X), _combinations(grid)
+    named = grid if isinstance(grid, Mapping) else {"C": grid}
+    rows, tried = rows_from(X), tuple(settings_of(named))
+    if not tried or not named:
+        raise Mistake("grid is empty: give at least one value to try")
     grades, queries = numbers(y, len(rows), "y"), query_numbers(qid, len(rows))
     count = int(queries.max(initial=-1)) + 1
     if not 2 <= folds <= count:
@@ -95,18 +98,6 @@ def _fold_measured(
     return order_measured(scores, grades[test], queries[test], [measure])[measure]
 
 
-def _combinations(
-    grid: Mapping[str, Sequence[Any]] | Sequence[float],
-) -> tuple[dict[str, Any], ...]:
-    named = grid if isinstance(grid, Mapping) else {"C": grid}
-    tried = tuple(
-        dict(zip(named, chosen, strict=True)) for chosen in product(*named.values())
-    )
-    if not tried or not named:
-        raise Mistake("grid is empty: give at least one value to try")
-    return tried
-
-
 @dataclass(frozen=True, slots=True)
 class Importance:
     """Of each feature, (features,).
@@ -141,7 +132,12 @@ def importance(
     table = rows_from(X).to_scipy().toarray().astype(np.float64)
     grades = numbers(y, len(table), "y")
     queries, random = query_numbers(qid, len(table)), generator(random_state)
-    before = _measured(ranker, table, grades, queries, measure)
+
+    def measured() -> Floats:
+        scores = ranker.decision_function(table)
+        return order_measured(scores, grades, queries, [measure])[measure]
+
+    before = measured()
     by_query = np.argsort(queries, kind="stable")
     orders = [np.lexsort((random.random(len(table)), queries)) for _ in range(rounds)]
     drop, error = np.empty((2, table.shape[1]))
@@ -149,30 +145,16 @@ def importance(
         falls, column = np.zeros(len(before)), table[:, at].copy()
         for order in orders:
             table[by_query, at] = column[order]
-            falls += before - _measured(ranker, table, grades, queries, measure)
+            falls += before - measured()
         table[:, at] = column
         drop[at] = falls.mean() / rounds
         spread = falls.std(ddof=1) if len(falls) > 1 else 0.0
         error[at] = spread / rounds / np.sqrt(len(falls))
     weights = getattr(ranker, "coef_", None)
-    pull = None if weights is None else np.abs(weights) * _within(table, queries)
-    return Importance(pull, drop, error)
-
-
-def _measured(
-    ranker: QueryRanker,
-    table: Floats,
-    grades: Floats,
-    queries: Ints,
-    measure: str,
-) -> Floats:
-    scores = ranker.decision_function(table)
-    return order_measured(scores, grades, queries, [measure])[measure]
-
-
-def _within(table: Floats, queries: Ints) -> Floats:
-    """The standard deviation of each column within queries, pooled."""
-    sums = np.zeros((int(queries.max(initial=-1)) + 1, table.shape[1]))
-    np.add.at(sums, queries, table)
-    apart = table - (sums / np.bincount(queries)[:, np.newaxis])[queries]
-    return np.asarray(np.sqrt((apart**2).mean(axis=0)), np.float64)
+    if weights is None:
+        return Importance(None, drop, error)
+    means = np.zeros((len(before), table.shape[1]))
+    np.add.at(means, queries, table)
+    means /= np.bincount(queries)[:, np.newaxis]
+    within = np.sqrt(((table - means[queries]) ** 2).mean(axis=0))
+    return Importance(np.abs(weights) * within, drop, error)

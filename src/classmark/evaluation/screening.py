@@ -86,8 +86,8 @@ def simulate(  # noqa: PLR0913 (what a trial is asked)
     )  # fmt: skip
     stopped, recall, bound = 0, 0.0, 0.0
     for _ in track(range(len(rows)), "screening"):
-        n_relevant = int(screening.reading.relevant.sum())
-        if screening.reading.stop and not stopped:
+        n_relevant = int(screening.relevant.sum())
+        if screening.stop and not stopped:
             state = screening.progress()
             stopped, recall, bound = state.read, n_relevant / total, state.recall_bound
         reached = n_relevant >= rule.target * total - 1e-9
@@ -95,7 +95,7 @@ def simulate(  # noqa: PLR0913 (what a trial is asked)
             break
         shown = screening.next()
         screening.answer(shown.documents, truth[shown.documents], shown.random)
-    order = screening.reading.relevant
+    order = screening.relevant
     whole = np.concatenate([order, np.ones(total - int(order.sum()), bool)])
     read, n = documents_read(whole, rule.target), len(rows)
     return Simulated(n, total, order, stopped, recall, bound, read, rule.target)

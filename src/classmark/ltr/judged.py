@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator
-from classmark.measures.retrieval import COMPUTED, JudgedRun, Measure, parse_for
+from classmark.measures.retrieval import JudgedRun, Measure, measured
 from classmark.problems import Mistake
 from classmark.ranking import rank
 from classmark.solvers.pairs import Runs
@@ -127,7 +127,6 @@ def order_measured(
     >>> order_measured([1.0, 2.0], [1, 0], ["q", "q"], ["map", "ndcg@1"])
     {'map': array([0.5]), 'ndcg@1': array([0.])}
     """
-    parsed = parse_for(measures, list(COMPUTED))
     grades = np.asarray(y)
     grades = np.maximum(numbers(grades, len(grades), "y"), 0.0)
     query = query_numbers(qid, len(grades))
@@ -136,10 +135,7 @@ def order_measured(
     ideal = rank(query, rows, grades)
     names = tuple(map(str, range(int(query.max(initial=-1)) + 1)))
     run = JudgedRun(names, ranked, grades[ranked.items], ideal, grades[ideal.items])
-    return {
-        str(name): COMPUTED[measure.name](run, measure.cutoff)
-        for name, measure in zip(measures, parsed, strict=True)
-    }
+    return measured(run, measures)
 
 
 WAYS = ("minmax", "zscore", None)

@@ -72,10 +72,8 @@ def relevant_ranks(
     sizes, k = np.diff(starts), scores.shape[1]
     document = np.repeat(np.arange(len(scores)), sizes)
     ranks, reached = np.empty((2, len(columns)), np.int64)
-    few, step = (
-        np.flatnonzero(sizes[document] <= FEW),
-        max(1, SCORES_AT_ONCE // max(1, k)),
-    )
+    few = np.flatnonzero(sizes[document] <= FEW)
+    step = max(1, SCORES_AT_ONCE // max(1, k))
     for first in range(0, len(few), step):
         part = few[first : first + step]
         ranks[part], reached[part] = _by_counting(scores[document[part]], columns[part])
@@ -268,7 +266,12 @@ class CategoryTally:
                 f"scores has {ranked.n_labels} columns: give one per label, "
                 f"{self.n_labels} in every block"
             )
-        self._add_curves(ranked)
+        k, sizes = self.n_labels, ranked.sizes
+        weights = np.repeat(1 / np.maximum(sizes, 1), sizes)
+        self._hits_by_rank += np.bincount(ranked.ranks - 1, minlength=k)
+        self._shares += np.bincount(ranked.ranks - 1, weights, minlength=k)
+        by_size = np.bincount(sizes, minlength=k + 1)
+        self._ideal += len(ranked) - np.cumsum(by_size[:-1])
         self.documents += len(ranked)
         self.skipped += int((ranked.sizes == 0).sum())
         for name, values in per_document(ranked).items():
@@ -279,10 +282,7 @@ class CategoryTally:
     def measures(self, names: Sequence[str | Measure] = NAMES) -> dict[str, float]:
         """Return the means, under the names as given."""
         parsed = parse_for(names, KNOWN)
-        return {
-            str(name): self._value(measure)
-            for name, measure in zip(names, parsed, strict=True)
-        }
+        return {name: self._value(measure) for name, measure in parsed.items()}
 
     def precision_at_rank(self, *, normalized: bool = True) -> Floats:
         """Return the precision within the first 1..k labels, averaged over documents.
@@ -298,14 +298,6 @@ class CategoryTally:
         """Return the recall within the first 1..k labels, averaged over documents."""
         self._require_labels()
         return np.cumsum(self._shares) / (self.documents - self.skipped)
-
-    def _add_curves(self, ranked: RelevantRanks) -> None:
-        k, sizes = self.n_labels, ranked.sizes
-        weights = np.repeat(1 / np.maximum(sizes, 1), sizes)
-        self._hits_by_rank += np.bincount(ranked.ranks - 1, minlength=k)
-        self._shares += np.bincount(ranked.ranks - 1, weights, minlength=k)
-        by_size = np.bincount(sizes, minlength=k + 1)
-        self._ideal += len(ranked) - np.cumsum(by_size[:-1])
 
     def _value(self, measure: Measure) -> float:
         self._require_labels()
@@ -357,10 +349,8 @@ def category_ranking_per_document(scores: ArrayLike, Y: Any) -> dict[str, Floats
     array([0., 1.])
     """
     values = per_document(rank_relevant(scores, Y))
-    return {
-        name: values[measure.name]
-        for name, measure in zip(NAMES, parse_for(NAMES, MEANS), strict=True)
-    }
+    parsed = parse_for(NAMES, MEANS)
+    return {name: values[measure.name] for name, measure in parsed.items()}
 
 
 def precision_at_rank(scores: ArrayLike, Y: Any, *, normalized: bool = True) -> Floats:
@@ -396,6 +386,6 @@ def _tally(scores: ArrayLike, Y: Any) -> CategoryTally:
     tally = CategoryTally(k)
     step = max(1, BLOCK // max(1, k))
     for start in track(range(0, n, step), "measuring", -(-n // step)):
-        rows = np.arange(start, min(start + step, n))
-        tally.add(table[rows[0] : rows[-1] + 1], take(labels, rows))
+        part = slice(start, start + step)
+        tally.add(table[part], take(labels, np.arange(n)[part]))
     return tally

@@ -72,8 +72,7 @@ def contingency(truth: Any, predicted: Any, n_labels: int | None = None) -> Cont
             f"{true_pairs.documents}: give the same documents in the same order"
         )
     k = max(true_pairs.n_labels, assigned.n_labels, n_labels or 0)
-    right = np.intersect1d(true_pairs.keys(k), assigned.keys(k), assume_unique=True)
-    document, label = np.divmod(right, max(1, k))
+    document, label = np.divmod(_common(true_pairs, assigned, k), max(1, k))
     n = true_pairs.documents
     hits = np.bincount(document, minlength=n)
     size = np.bincount(true_pairs.document, minlength=n)
@@ -107,10 +106,7 @@ def classification(
     counts = contingency(truth, predicted, n_labels)
     if not counts.exact.size:
         raise Mistake("truth holds no document: give at least one")
-    return {
-        str(name): _value(counts, measure)
-        for name, measure in zip(measures, parsed, strict=True)
-    }
+    return {name: _value(counts, measure) for name, measure in parsed.items()}
 
 
 def accuracy_bound(priors: ArrayLike, predicted_counts: ArrayLike) -> float:
@@ -171,21 +167,15 @@ def _value(counts: Contingency, measure: Measure) -> float:
     if measure.name == "Detected":
         return float((counts.assigned > 0).sum())
     if measure.average == "micro":
-        summed = Contingency(
+        counts = Contingency(
             counts.right.sum(keepdims=True),
             counts.assigned.sum(keepdims=True),
             counts.wanted.sum(keepdims=True),
             counts.exact,
         )
-        return float(_by_label(summed, measure.name)[0])
-    occurring = _by_label(counts, measure.name)[counts.occurring]
+    by_label = {"F1": counts.f1, "Precision": counts.precision, "Recall": counts.recall}
+    occurring = by_label[measure.name]()[counts.occurring]
     return float(occurring.mean()) if occurring.size else 0.0
-
-
-def _by_label(counts: Contingency, name: str) -> Floats:
-    if name == "F1":
-        return counts.f1()
-    return counts.precision() if name == "Precision" else counts.recall()
 
 
 def tree_induced_error(truth: ArrayLike, predicted: ArrayLike, ancestors: Any) -> float:
@@ -205,7 +195,7 @@ def tree_induced_error(truth: ArrayLike, predicted: ArrayLike, ancestors: Any) -
     n = _same_documents(true_nodes, assigned)
     if len(np.ravel(truth)) != n or len(np.ravel(predicted)) != n:
         raise Mistake("truth and predicted: give one label index a document")
-    shared = len(_common(true_nodes, assigned))
+    shared = len(_common(true_nodes, assigned, above.width))
     return (len(true_nodes.label) + len(assigned.label) - 2 * shared) / n
 
 
@@ -224,7 +214,7 @@ def hierarchical_f(truth: Any, predicted: Any, ancestors: Any) -> dict[str, floa
     above = relevant(ancestors)
     true_nodes, assigned = _nodes(truth, above), _nodes(predicted, above)
     _same_documents(true_nodes, assigned)
-    shared = len(_common(true_nodes, assigned))
+    shared = len(_common(true_nodes, assigned, above.width))
     sizes = len(assigned.label), len(true_nodes.label)
     return {
         "precision": shared / max(1, sizes[0]),
@@ -248,9 +238,8 @@ def _nodes(Y: Any, above: Rows) -> LabelPairs:
     return LabelPairs(document, node, pairs.documents, above.width)
 
 
-def _common(a: LabelPairs, b: LabelPairs) -> Ints:
-    width = max(a.n_labels, b.n_labels)
-    return np.intersect1d(a.keys(width), b.keys(width), assume_unique=True)
+def _common(a: LabelPairs, b: LabelPairs, k: int) -> Ints:
+    return np.intersect1d(a.keys(k), b.keys(k), assume_unique=True)
 
 
 def _same_documents(truth: LabelPairs, predicted: LabelPairs) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
@@ -95,10 +95,12 @@ def parse(name: str | Measure) -> Measure:
     return Measure(canonical, int(form[3]) if form[3] else None, average)
 
 
-def parse_for(names: Sequence[str | Measure], computed: Sequence[str]) -> list[Measure]:
+def parse_for(
+    names: Sequence[str | Measure], computed: Iterable[str]
+) -> dict[str, Measure]:
     """Read names, all of which must be among those that ``computed`` lists."""
-    parsed = [parse(name) for name in names]
-    for measure in parsed:
+    parsed = {str(name): parse(name) for name in names}
+    for measure in parsed.values():
         if measure.name not in computed:
             raise Mistake(
                 f"measure {measure} is not defined for this kind of answer: choose "
@@ -240,7 +242,7 @@ def retrieval(
     >>> retrieval(run, qrels, ["map", "mrr", "P@2"])
     {'map': 0.5833333333333333, 'mrr': 0.5, 'P@2': 0.5}
     """
-    values = _values(judge(run, qrels), measures)
+    values = measured(judge(run, qrels), measures)
     return {name: float(each.mean()) for name, each in values.items()}
 
 
@@ -255,7 +257,7 @@ def retrieval_per_query(
     judged = judge(run, qrels)
     return {
         name: dict(zip(judged.queries, each.tolist(), strict=True))
-        for name, each in _values(judged, measures).items()
+        for name, each in measured(judged, measures).items()
     }
 
 
@@ -289,11 +291,6 @@ def recall(judged: JudgedRun, cutoff: int | None) -> Floats:
     return _share(judged.total(judged.hits(cutoff).astype(np.float64)), judged.relevant)
 
 
-def winner_takes_all(judged: JudgedRun, _: int | None = None) -> Floats:
-    """1 if the first document is relevant, else 0 [ManningRaghavanSchutze08]."""
-    return precision(judged, 1)
-
-
 def break_even(judged: JudgedRun, _: int | None = None) -> Floats:
     """Precision where it equals recall, at rank R = number relevant [Joachims05]."""
     within = judged.retrieved.ranks() <= judged.relevant[judged.retrieved.queries]
@@ -315,7 +312,7 @@ def ndcg(judged: JudgedRun, cutoff: int | None = None) -> Floats:
 COMPUTED: dict[str, Callable[[JudgedRun, int | None], Floats]] = {
     "AP": average_precision,
     "RR": reciprocal_rank,
-    "WTA": winner_takes_all,
+    "WTA": lambda judged, _: precision(judged, 1),  # is the first one relevant?
     "P": precision,
     "R": recall,
     "PRBEP": break_even,
@@ -323,11 +320,11 @@ COMPUTED: dict[str, Callable[[JudgedRun, int | None], Floats]] = {
 }
 
 
-def _values(judged: JudgedRun, measures: Sequence[str | Measure]) -> dict[str, Floats]:
-    parsed = parse_for(measures, list(COMPUTED))
+def measured(judged: JudgedRun, measures: Sequence[str | Measure]) -> dict[str, Floats]:
+    """The value of each measure for each query, under the names as given."""
     return {
-        str(name): COMPUTED[measure.name](judged, measure.cutoff)
-        for name, measure in zip(measures, parsed, strict=True)
+        name: COMPUTED[measure.name](judged, measure.cutoff)
+        for name, measure in parse_for(measures, COMPUTED).items()
     }
 
 

@@ -73,7 +73,7 @@ def test_layers_never_list_their_edges(name, monkeypatch):
     def refuse(self):
         raise AssertionError(self)
 
-    monkeypatch.setattr(PreferenceGraph, "each_edge", refuse)
+    monkeypatch.setattr(PreferenceGraph, "edges", refuse)
     loss_from([PreferenceGraph.layers(3, [[1], [0, 2]])], name).prices(np.zeros((1, 3)))
 
 

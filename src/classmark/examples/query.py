@@ -228,16 +228,6 @@ class ExampleQuery(Estimator):
     [1, 0]
     """
 
-    coef_: Floats
-    objective_: float
-    gap_: float
-    nonzero_: int
-    method_: str
-    C_: float
-    choice_: auto.Choice | None
-    _learned: Learned
-    _training: TrainingSet
-
     def __init__(  # noqa: PLR0917 - as scikit-learn has it
         self,
         method: str = "auto",
@@ -313,8 +303,7 @@ class ExampleQuery(Estimator):
     def decision_function(self, X: Any) -> Floats:
         """The scores of documents, shape (n,): w · x, or Σ c_r k(x_r, x)."""
         self._require_fitted()
-        query: Learned = self._learned
-        return query.scores(taken_in(X, name="X"))
+        return self._learned.scores(taken_in(X, name="X"))
 
     def rank(self, X: Any, k: int | None = None) -> Ints:
         """The numbers of the documents, best first, ties by number; the best ``k``."""

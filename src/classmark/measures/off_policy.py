@@ -52,8 +52,7 @@ def ips(
     >>> ips([1, 0, 1, 0], [0.5] * 4, [0.25, 0.25, 0.5, 0.5]).value
     0.75
     """
-    r, w = _weighted(rewards, wanted, logged)
-    return _mean(r, w, confidence)
+    return clipped_ips(rewards, wanted, logged, np.inf, confidence=confidence)
 
 
 def clipped_ips(
@@ -74,7 +73,10 @@ def clipped_ips(
     if not clip > 0:
         raise Mistake(f"clip is {clip}: give the greatest weight, above 0")
     r, w = _weighted(rewards, wanted, logged)
-    return _mean(r, np.minimum(w, clip), confidence)
+    w = np.minimum(w, clip)
+    terms = w * r
+    error = float(terms.std(ddof=1) / np.sqrt(len(terms)))
+    return _estimate(float(terms.mean()), error, w, confidence)
 
 
 def snips(
@@ -121,12 +123,6 @@ def _weighted(
     if not np.all((target >= 0) & (target <= 1)) or not np.isfinite(r).all():
         raise Mistake("wanted holds chances, 0 to 1, and rewards finite numbers")
     return r, target / chance
-
-
-def _mean(r: Floats, w: Floats, confidence: float) -> Estimate:
-    terms = w * r
-    error = float(terms.std(ddof=1) / np.sqrt(len(terms)))
-    return _estimate(float(terms.mean()), error, w, confidence)
 
 
 def _estimate(value: float, error: float, w: Floats, confidence: float) -> Estimate:

@@ -12,7 +12,6 @@ from collections.abc import (
     Callable,
     Hashable,
     Iterable,
-    Iterator,
     Mapping,
     Sequence,
 )
@@ -135,23 +134,20 @@ class PreferenceGraph:
 
     def edges(self) -> list[Edge]:
         """All edges (init, term), by init, then term."""
-        return list(self.each_edge())
-
-    def each_edge(self) -> Iterator[Edge]:
-        """Yield the edges one by one."""
         if self.levels is None:
-            yield from ((int(u), int(v)) for u, v in self.pairs)
-            return
-        for u in np.flatnonzero(self.levels > 0):
-            lower = (self.levels >= 0) & (self.levels < self.levels[u])
-            yield from ((int(u), int(v)) for v in np.flatnonzero(lower))
+            return [(int(u), int(v)) for u, v in self.pairs]
+        levels = self.levels
+        return [
+            (int(u), int(v))
+            for u in np.flatnonzero(levels > 0)
+            for v in np.flatnonzero((levels >= 0) & (levels < levels[u]))
+        ]
 
-    def each_weight(self) -> Iterator[float]:
-        """Yield the weights, in the order of the edges; of a layered graph, ones."""
-        if self.levels is None:
-            yield from self.weights.tolist()
-            return
-        yield from (1.0 for _ in range(self.n_edges))
+    def edge_weights(self) -> dict[Edge, float]:
+        """The weight of each edge, in the order of the edges; 1 in a layered graph."""
+        edges = self.edges()
+        weights = self.weights.tolist() if self.levels is None else [1.0] * len(edges)
+        return dict(zip(edges, weights, strict=True))
 
 
 def _checked(n_labels: int, labels: Iterable[int]) -> Ints:
@@ -251,9 +247,7 @@ def amended(graph: PreferenceGraph, edges: Mapping[Edge, float]) -> PreferenceGr
     """
     if not edges:
         return graph
-    weight: dict[Edge, float] = dict(
-        zip(graph.each_edge(), graph.each_weight(), strict=True)
-    )
+    weight = graph.edge_weights()
     for (winner, loser), value in edges.items():
         weight.pop((loser, winner), None)
         weight[winner, loser] = value
@@ -336,8 +330,7 @@ def weighted_groups(
     """
     share = [*shares.tolist(), 1.0]
     worth = {
-        edge: weight * share[edge[0]]
-        for edge, weight in zip(graph.each_edge(), graph.each_weight(), strict=True)
+        edge: weight * share[edge[0]] for edge, weight in graph.edge_weights().items()
     }
     groups = [group for name in decompositions for group in decompose(graph, name)]
     means = [sum(worth[e] for e in group) / max(len(group), 1) for group in groups]

@@ -53,6 +53,7 @@ class LiveTextRanker:
         categories: Sequence[str] = (),
     ) -> None:
         self.model = TextRanker(vectorizer, ranker, categories)
+        self.vectorizer, self.ranker = vectorizer, ranker
         self.handles: dict[str, int] = {}
         if ranker.live_ is None:
             mapping = ranker.mapping
@@ -89,20 +90,6 @@ class LiveTextRanker:
         if self.ranker.live_ is None:
             raise Mistake("this ranker was fitted anew: make a new LiveTextRanker")
         return self.ranker.live_
-
-    @property
-    def ranker(self) -> PreferenceRanker:
-        """The ranker, whose weights change with every lesson."""
-        ranker = self.model.ranker
-        assert isinstance(ranker, PreferenceRanker)  # noqa: S101 (as it was made)
-        return ranker
-
-    @property
-    def vectorizer(self) -> LiveVectorizer:
-        """The vectorizer, whose vocabulary grows."""
-        vectorizer = self.model.vectorizer
-        assert isinstance(vectorizer, LiveVectorizer)  # noqa: S101 (as it was made)
-        return vectorizer
 
     @property
     def categories(self) -> list[str]:
@@ -194,8 +181,9 @@ class LiveTextRanker:
         ranker = PreferenceRanker(**saved.settings["parameters"])
         dual = with_prefix("dual_", saved.arrays)
         ranker.live_ = from_arrays(dual, str(ranker.mapping))
-        opened = cls(LiveVectorizer(), ranker)
-        opened.model = TextRanker.from_arrays(saved, LiveVectorizer, ranker)
+        model: Any = TextRanker.from_arrays(saved, LiveVectorizer, ranker)
+        opened = cls(model.vectorizer, ranker, model.categories)
+        opened.model.calibrator = model.calibrator
         ids = unpack_strings(saved.arrays["ids"], saved.arrays["ids_ends"])
         opened.handles = dict(zip(ids, saved.arrays["handles"].tolist(), strict=True))
         opened._settle()

@@ -30,18 +30,32 @@ class OnlineRanker(LinearRanker):
     n_rounds_ : how many documents were learned from, each pass counted.
     """
 
-    passes: int
-    average: bool
-    kernel: str | Similarity | None
-    vote: bool
-    budget: int | None
-    gamma: float
-    degree: int
-    coef0: float
-    random_state: Seed
     n_rounds_: int
     _model: Prototypes | Supports
     _grows = False
+
+    def __init__(
+        self,
+        passes: int = 1,
+        average: bool = False,
+        kernel: str | Similarity | None = None,
+        budget: int | None = None,
+        *,
+        vote: bool = False,
+        gamma: float = 1.0,
+        degree: int = 2,
+        coef0: float = 1.0,
+        random_state: Seed = None,
+    ) -> None:
+        self.passes = passes
+        self.average = average
+        self.kernel = kernel
+        self.budget = budget
+        self.vote = vote
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.random_state = random_state
 
     @abstractmethod
     def _rule(self) -> int:
@@ -217,16 +231,11 @@ class MMP(OnlineRanker):
         coef0: float = 1.0,
         random_state: Seed = None,
     ) -> None:
+        super().__init__(
+            passes, average, kernel, budget, vote=vote, gamma=gamma, degree=degree,
+            coef0=coef0, random_state=random_state,
+        )  # fmt: skip
         self.loss = loss
-        self.passes = passes
-        self.average = average
-        self.kernel = kernel
-        self.vote = vote
-        self.budget = budget
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.random_state = random_state
 
     def _rule(self) -> int:
         if self.loss not in (1, 2, 3):
@@ -244,29 +253,6 @@ class CategoryPerceptron(OnlineRanker):
     average : rank with the mean of the prototypes after each round, not the last.
     kernel, vote, budget, gamma, degree, coef0, random_state : as for ``MMP``.
     """
-
-    def __init__(
-        self,
-        passes: int = 1,
-        average: bool = False,
-        kernel: str | Similarity | None = None,
-        budget: int | None = None,
-        *,
-        vote: bool = False,
-        gamma: float = 1.0,
-        degree: int = 2,
-        coef0: float = 1.0,
-        random_state: Seed = None,
-    ) -> None:
-        self.passes = passes
-        self.average = average
-        self.kernel = kernel
-        self.budget = budget
-        self.vote = vote
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.random_state = random_state
 
     def _rule(self) -> int:
         return 0

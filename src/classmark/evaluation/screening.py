@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Bools, Floats
+from classmark.arrays import Bools
 from classmark.evaluation.figures import color_of, points_of
 from classmark.examples.screening import Query, Rule, Screening
 from classmark.figures import LINE, SOFT, Axis, Figure, Panel, Series, write_figure
-from classmark.measures import documents_read, recall_curve
+from classmark.measures import documents_read
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import rows_from
@@ -128,19 +128,3 @@ def draw_curves(
     x = Axis("share of the documents read", low=0, high=1)
     panel = Panel(series, x, Axis("recall", low=0, high=1.02))
     write_figure(Figure(title, [panel]), path)
-
-
-def mean_curve(trials: list[Simulated], points: int = 400) -> Floats:
-    """The mean recall at evenly spaced shares of documents read, shape (points + 1,).
-
-    A reading that ended keeps its last recall.
-    """
-    shares = np.linspace(0, 1, points + 1)
-    rows = []
-    for trial in trials:
-        missing = trial.relevant - int(trial.order.sum())
-        curve = recall_curve(np.concatenate([trial.order, np.ones(missing, bool)]))
-        curve = curve[: len(trial.order) + 1]
-        at = np.minimum(np.floor(shares * trial.documents).astype(int), len(curve) - 1)
-        rows.append(curve[at])
-    return np.asarray(np.mean(rows, axis=0), float)

@@ -142,43 +142,35 @@ def _by_tables(settings: ExampleQuery, training: TrainingSet) -> Any:
 
 
 def _by_kernel(settings: ExampleQuery, training: TrainingSet) -> Learned:
-    if isinstance(training.U, Collection):
+    """Learn coefficients of documents, by hinges or, for means, 1/l and −1/u."""
+    method, U, nan = settings.method, training.U, float("nan")
+    if isinstance(U, Collection):
         raise Mistake(
             f"the kernel {settings.kernel!r} needs the rows of U at hand: use the "
             "linear one, or give how many documents to learn from as sample"
         )
     kernel = Kernel(settings.kernel, settings.gamma, settings.degree, settings.coef0)
-    parts = [training.judged(), training.U] if len(training.U) else [training.judged()]
-    support = stack(parts)
-    if settings.method in {"centroid", "rocchio"}:
-        return _means_by_kernel(settings.method, training, support, kernel)
-    if settings.method not in PRICES:
+    parts = [training.judged(), U] if len(U) else [training.judged()]
+    if method in PRICES:
+        C = _cost(settings)
+        hinges = hinges_of(training, PRICES[method](training, C))
+        matrices = [part.to_scipy() for part in parts]
+        solution = ascend_gram(matrices, hinges, kernel, tol=_tol(settings))
+        return Learned(
+            None, solution.objective, solution.gap, method, C, None,
+            solution.coefficients, stack(parts), kernel,
+        )  # fmt: skip
+    if method not in {"centroid", "rocchio"}:
         methods = ", ".join(["centroid", "rocchio", *PRICES])
-        raise Mistake(f"{settings.method} has no form with kernels: use {methods}")
-    C = _cost(settings)
-    hinges = hinges_of(training, PRICES[settings.method](training, C))
-    matrices = [part.to_scipy() for part in parts]
-    solution = ascend_gram(matrices, hinges, kernel, tol=_tol(settings))
-    return Learned(
-        None, solution.objective, solution.gap, settings.method, C, None,
-        solution.coefficients, support, kernel,
-    )  # fmt: skip
-
-
-def _means_by_kernel(
-    method: str, training: TrainingSet, support: Rows, kernel: Kernel
-) -> Learned:
-    """Means in the kernel's space: coefficients 1/l, and −1/u."""
-    counts = [len(part) for part in (training.P, training.N, training.U)]
-    if method == "rocchio" and not counts[2]:
+        raise Mistake(f"{method} has no form with kernels: use {methods}")
+    if method == "rocchio" and not len(U):
         raise Mistake("rocchio with a kernel needs the documents of U: give them")
-    each = [1.0, -1.0, -1.0 if method == "rocchio" else 0.0]
-    parts = zip(each, counts, strict=True)
-    coefficients = np.concatenate([np.full(n, sign / max(n, 1)) for sign, n in parts])
-    return Learned(
-        None, float("nan"), 0.0, method, float("nan"), None,
-        coefficients, support, kernel,
-    )  # fmt: skip
+    signs = (1.0, -1.0, -1.0 if method == "rocchio" else 0.0)
+    sizes = (len(training.P), len(training.N), len(U))
+    shares = [sign / max(n, 1) for sign, n in zip(signs, sizes, strict=True)]
+    coefficients = np.repeat(shares, sizes)
+    support = stack(parts)
+    return Learned(None, nan, 0.0, method, nan, None, coefficients, support, kernel)
 
 
 def _cost(settings: ExampleQuery) -> float:

@@ -45,11 +45,8 @@ def judged(X: Any, y: ArrayLike, qid: Any, weights: ArrayLike | None = None) -> 
     """
     rows = rows_from(X)
     grades = numbers(y, len(rows), "y")
-    counts = (
-        np.ones(len(rows))
-        if weights is None
-        else numbers(weights, len(rows), "weights", least=0.0)
-    )
+    ones = np.ones(len(rows)) if weights is None else weights
+    counts = numbers(ones, len(rows), "weights", least=0.0)
     number = query_numbers(qid, len(rows))
     distinct, level = np.unique(grades, return_inverse=True)
     order = np.lexsort((level, number))

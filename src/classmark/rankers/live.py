@@ -65,7 +65,7 @@ class LiveTextRanker:
                     "trained ranker, or leave both None"
                 )
             ranker.live_ = from_nothing(mapping, ranker.C, keep=ranker.keep)
-            self._settle()
+            self.ranker.show_stream()
 
     @classmethod
     def start(cls, trained: TextRanker, ids: Iterable[str]) -> LiveTextRanker:
@@ -81,7 +81,7 @@ class LiveTextRanker:
         live = cls(LiveVectorizer.start(vectorizer), ranker, trained.categories)
         live.model.calibrator = trained.calibrator
         live.handles = {id_: handle for handle, id_ in enumerate(ids)}
-        live._settle()
+        ranker.show_stream()
         return live
 
     @property
@@ -100,7 +100,7 @@ class LiveTextRanker:
         """Know more categories."""
         self.categories.extend(keys)
         self.dual.grow(0, len(self.categories))
-        self._settle()
+        self.ranker.show_stream()
 
     def show(self, numbers: Iterable[int]) -> None:
         """Rank these categories, and no others, from now on."""
@@ -122,7 +122,7 @@ class LiveTextRanker:
             changed = True
         else:
             changed = False
-        self._settle()
+        self.ranker.show_stream()
         return changed
 
     def _teach_anew(
@@ -148,19 +148,19 @@ class LiveTextRanker:
     def revisit(self, count: int | None = None) -> int:
         """Visit documents again; return how many visits were made."""
         visits = self.ranker.revisit(count)
-        self._settle()
+        self.ranker.show_stream()
         return visits
 
     def merge(self, number: int, into: int) -> None:
         """Let what was learned of one category count for another."""
         self.dual.merge(number, into)
-        self._settle()
+        self.ranker.show_stream()
 
     def move(self, ids: Iterable[str], number: int, to: int) -> None:
         """Let documents of one category have another instead, with what they taught."""
         handles = [self.handles[id_] for id_ in ids if id_ in self.handles]
         self.dual.move([h for h in handles if self.dual.knows(h)], number, to)
-        self._settle()
+        self.ranker.show_stream()
 
     def suggest(self, text: str, top: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best of the categories shown, each with its strongest terms."""
@@ -186,12 +186,8 @@ class LiveTextRanker:
         opened.model.calibrator = model.calibrator
         ids = unpack_strings(saved.arrays["ids"], saved.arrays["ids_ends"])
         opened.handles = dict(zip(ids, saved.arrays["handles"].tolist(), strict=True))
-        opened._settle()
+        ranker.show_stream()
         return opened, saved.settings["facts"]
-
-    def _settle(self) -> None:
-        """Let the ranker see the present weights."""
-        self.ranker.show_stream()
 
 
 @cache

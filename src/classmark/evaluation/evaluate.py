@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from classmark.preferences.graph import PreferenceGraph
     from classmark.rankers.linear import LinearRanker
     from classmark.taxonomy.tree import Taxonomy
-    from classmark.weighting.vectorizer import Vectorizer
 
 
 Labels = Sequence[Sequence[int]]
@@ -138,31 +137,12 @@ class Evaluation:
     priors: Floats
 
 
-def evaluate(
-    collection: LabelledTexts,
-    splits: Iterable[Split],
-    vectorizer: Callable[[], Vectorizer],
-    ranker: Callable[[], LinearRanker],
-) -> Evaluation:
-    """Train on the first half of each split, rank the second, measure all together."""
-
-    def learn(train: Ints) -> TextRanker:
-        untaught = ranker()
-        return TextRanker.fit(
-            vectorizer(),
-            untaught,
-            [collection.texts[i] for i in train],
-            collection.lessons(untaught, train),
-            collection.categories,
-        )
-
-    return evaluate_each(collection, splits, {"": learn})[""]
-
-
 def evaluate_each(
     collection: LabelledTexts, splits: Iterable[Split], learners: Mapping[str, Learn]
 ) -> dict[str, Evaluation]:
-    """Evaluate several by the same splits; each learner's fold is a task (``spread``).
+    """Train on the first half of each split, rank the second, measure all together.
+
+    All learners have the same splits; each fold of each is a task (``spread``).
 
     learners : by name, what learns from the texts of some numbers; on other machines
     they are to be such as can be sent there.

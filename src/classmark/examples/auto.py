@@ -35,14 +35,17 @@ import numpy as np
 
 from classmark.arrays import Floats, Ints
 from classmark.corpus.splits import train_test
-from classmark.examples.collection import Collection, climb, products, some
 from classmark.examples.problem import (
     NOBODY,
+    Collection,
     Hopeful,
     Prices,
     TrainingSet,
+    climb,
     hinges_of,
     mean_of,
+    products,
+    some,
 )
 from classmark.problems import Mistake
 from classmark.solvers.hinge import Solution, ascend

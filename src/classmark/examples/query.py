@@ -12,14 +12,17 @@ from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator
 from classmark.examples import auto
 from classmark.examples.auto import biased
-from classmark.examples.collection import Collection, climb, products, taken_in
 from classmark.examples.problem import (
     PRICES,
+    Collection,
     TrainingSet,
+    climb,
     empty,
     hinges_of,
     mean_of,
+    products,
     sampled,
+    taken_in,
     training_set,
 )
 from classmark.problems import Mistake
@@ -256,7 +259,7 @@ class ExampleQuery(Estimator):
         """Learn the query.
 
         P, U, N : examples, the unlabelled collection, documents that are not wanted,
-        all of the same width; U may lie elsewhere (``collection.Collection``);  mean :
+        all of the same width; U may lie elsewhere (``problem.Collection``);  mean :
         of U, where it is at hand: with it and without U, "rocchio" and "auto" answer
         online;  known : the rows of U that are among P or N.
         """

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats
 from classmark.measures.significance import sign_test
+from classmark.measures.stopping import require_share
 from classmark.problems import Mistake
 from classmark.validation import Seed, generator
 
@@ -128,8 +129,7 @@ def _weighted(
 def _estimate(value: float, error: float, w: Floats, confidence: float) -> Estimate:
     from scipy.special import ndtri
 
-    if not 0 < confidence < 1:
-        raise Mistake(f"confidence is {confidence}: give a share between 0 and 1")
+    require_share("confidence", confidence)
     wide = float(ndtri((1 + confidence) / 2)) * error
     squares = float((w**2).sum())
     effective = float(w.sum()) ** 2 / squares if squares else 0.0

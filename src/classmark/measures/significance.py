@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from classmark.arrays import Floats
 from classmark.measures.classification import contingency, label_pairs
+from classmark.measures.stopping import require_share
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.validation import Seed, generator
@@ -180,8 +181,7 @@ def bootstrap_interval(
     >>> bootstrap_interval([0.5, 0.5, 0.5])
     (0.5, 0.5)
     """
-    if not 0 < confidence < 1:
-        raise Mistake(f"confidence is {confidence}: give a share between 0 and 1")
+    require_share("confidence", confidence)
     x = np.asarray(values, dtype=np.float64)
     d = _differences(x, np.zeros_like(x) if other is None else other, least=1)
     rng = generator(seed)

@@ -34,7 +34,14 @@ def levels_from(
     [2.0, 1.0]
     """
     if is_graphs(Y):
-        return _from_graphs(Y, n_documents)
+        checked_graphs(Y, n_documents)
+        if not are_layered(Y):
+            raise Mistake(
+                "Y holds graphs that are not layered over all labels: this needs "
+                "layered graphs (PreferenceGraph.multilabel, or .layers with every "
+                "label in one)"
+            )
+        return rows_of_levels([graph.levels for graph in Y], Y[0].n_labels)
     rows = labels_from(Y, n_documents, n_labels)
     grades = np.unique(rows.values)
     level = np.ones(rows.nnz, np.float32)
@@ -144,17 +151,6 @@ def checked_graphs(
                 "which only PreferenceRanker learns: leave those edges out"
             )
     return graphs
-
-
-def _from_graphs(graphs: Sequence[PreferenceGraph], n_documents: int | None) -> Rows:
-    checked_graphs(graphs, n_documents)
-    if not are_layered(graphs):
-        raise Mistake(
-            "Y holds graphs that are not layered over all labels: this needs layered "
-            "graphs (PreferenceGraph.multilabel, or .layers with every label in one)"
-        )
-    levels = [graph.levels for graph in graphs if graph.levels is not None]
-    return rows_of_levels(levels, graphs[0].n_labels)
 
 
 def rows_of_levels(levels: Sequence[Ints], n_labels: int) -> Rows:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.examples.collection import some
+from classmark.examples.problem import some
 from classmark.examples.query import ExampleQuery
 from classmark.problems import Mistake
 from classmark.sparse import Rows, stack

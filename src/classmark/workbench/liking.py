@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.examples.collection import products
+from classmark.examples.problem import products
 from classmark.formats.weights import QueryWeights, read_weights
 from classmark.problems import Mistake
 from classmark.sparse import Rows

@@ -190,13 +190,10 @@ def tree_induced_error(truth: ArrayLike, predicted: ArrayLike, ancestors: Any) -
     >>> tree_induced_error([0, 0], [0, 2], [[0, 3], [1, 3], [2]])
     1.5
     """
-    above = relevant(ancestors)
-    true_nodes, assigned = _nodes(truth, above), _nodes(predicted, above)
-    n = _same_documents(true_nodes, assigned)
+    n_true, n_assigned, shared, n = _node_counts(truth, predicted, ancestors)
     if len(np.ravel(truth)) != n or len(np.ravel(predicted)) != n:
         raise Mistake("truth and predicted: give one label index a document")
-    shared = len(_common(true_nodes, assigned, above.width))
-    return (len(true_nodes.label) + len(assigned.label) - 2 * shared) / n
+    return (n_true + n_assigned - 2 * shared) / n
 
 
 def hierarchical_f(truth: Any, predicted: Any, ancestors: Any) -> dict[str, float]:
@@ -211,16 +208,31 @@ def hierarchical_f(truth: Any, predicted: Any, ancestors: Any) -> dict[str, floa
     >>> hierarchical_f([0, 0], [0, 1], [[0, 2], [1, 2]])
     {'precision': 0.75, 'recall': 0.75, 'f1': 0.75}
     """
+    n_true, n_assigned, shared, _ = _node_counts(truth, predicted, ancestors)
+    return {
+        "precision": shared / max(1, n_assigned),
+        "recall": shared / max(1, n_true),
+        "f1": 2 * shared / max(1, n_true + n_assigned),
+    }
+
+
+def _node_counts(
+    truth: Any, predicted: Any, ancestors: Any
+) -> tuple[int, int, int, int]:
+    """The true nodes, the assigned ones, those in both, over all documents; and these.
+
+    The nodes of a document are its labels and their ancestors.
+    """
     above = relevant(ancestors)
     true_nodes, assigned = _nodes(truth, above), _nodes(predicted, above)
-    _same_documents(true_nodes, assigned)
-    shared = len(_common(true_nodes, assigned, above.width))
-    sizes = len(assigned.label), len(true_nodes.label)
-    return {
-        "precision": shared / max(1, sizes[0]),
-        "recall": shared / max(1, sizes[1]),
-        "f1": 2 * shared / max(1, sum(sizes)),
-    }
+    n = true_nodes.documents
+    if n != assigned.documents or not n:
+        raise Mistake(
+            f"truth has {n} documents, predicted {assigned.documents}: give the same "
+            "documents, at least one"
+        )
+    shared = _common(true_nodes, assigned, above.width)
+    return len(true_nodes.label), len(assigned.label), len(shared), n
 
 
 def _nodes(Y: Any, above: Rows) -> LabelPairs:
@@ -240,15 +252,6 @@ def _nodes(Y: Any, above: Rows) -> LabelPairs:
 
 def _common(a: LabelPairs, b: LabelPairs, k: int) -> Ints:
     return np.intersect1d(a.keys(k), b.keys(k), assume_unique=True)
-
-
-def _same_documents(truth: LabelPairs, predicted: LabelPairs) -> int:
-    if truth.documents != predicted.documents or not truth.documents:
-        raise Mistake(
-            f"truth has {truth.documents} documents, predicted {predicted.documents}: "
-            "give the same documents, at least one"
-        )
-    return truth.documents
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -392,14 +393,13 @@ def _groups(
 
 
 def _listed(groups: Mapping[int, list[list[tuple[int, int, float]]]], n: int) -> Listed:
-    many = [len(groups.get(document, ())) for document in range(n)]
+    n_groups = [len(groups.get(document, ())) for document in range(n)]
     every = [group for document in sorted(groups) for group in groups[document]]
-    sizes = [len(group) for group in every]
-    edges = np.array([edge for group in every for edge in group]).reshape(-1, 3)
+    inits, terms, logs = np.array(list(chain(*every)), float).reshape(-1, 3).T
     return Listed(
-        np.concatenate([[0], np.cumsum(many)]).astype(np.int64),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        edges[:, 0].astype(np.uint32),
-        edges[:, 1].astype(np.uint32),
-        edges[:, 2].astype(np.float64),
+        np.cumsum([0, *n_groups], dtype=np.int64),
+        np.cumsum([0, *map(len, every)], dtype=np.int64),
+        inits.astype(np.uint32),
+        terms.astype(np.uint32),
+        logs.copy(),
     )

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Array, Floats
+from classmark.preferences.labels import labels_from
+from classmark.preferences.levels import is_graphs
 from classmark.problems import Mistake
 from classmark.rankers.calibration import Calibrator, held_out_scores
 from classmark.rankers.linear import LinearRanker
@@ -93,15 +95,11 @@ class TextRanker:
         categories: Sequence[str],
     ) -> TextRanker:
         """Learn from texts and, per text, numbers into ``categories``, or a graph."""
-        from classmark.preferences.labels import labels_from
-        from classmark.preferences.levels import is_graphs
-
         X = vectorizer.fit_transform(texts)
-        if is_graphs(labels):
-            ranker.fit(X, labels)
-        else:
-            ranker.fit(X, labels_from(labels, X.shape[0], len(categories)))
-        return cls(vectorizer, ranker, categories)
+        Y: Any = labels
+        if not is_graphs(labels):
+            Y = labels_from(labels, X.shape[0], len(categories))
+        return cls(vectorizer, ranker.fit(X, Y), categories)
 
     def calibrate(
         self, texts: Iterable[str], labels: Sequence[Sequence[int]], lessons: Any = None
@@ -110,8 +108,6 @@ class TextRanker:
 
         lessons : the graphs that ``fit`` learned from, if it learned from graphs.
         """
-        from classmark.preferences.labels import labels_from
-
         X = self.vectorizer.transform(texts)
         Y = labels_from(labels, X.shape[0], len(self.categories))
         self.calibrator = Calibrator().fit(*held_out_scores(self.ranker, X, Y, lessons))

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from classmark.preferences.decompose import NAMES
+from classmark.preferences.graph import NAMES
 from classmark.progress import shown_by
 from classmark.rankers.loglinear import LogLinearRanker
 from reproductions.graphs_rcv1 import Collection, collection

@@ -25,9 +25,9 @@ import numpy as np
 from bench_stream import table
 
 from classmark.datasets import load
-from classmark.evaluation.screening import Simulated, draw_curves, mean_curve, simulate
+from classmark.evaluation.screening import Simulated, draw_curves, simulate
 from classmark.examples.screening import Rule, Screening
-from classmark.measures import paired_t_test
+from classmark.measures import paired_t_test, recall_curve
 from classmark.sparse import Rows, rows_from
 from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
@@ -204,6 +204,22 @@ def million(documents: int, terms: int = 60, width: int = 200_000) -> dict[str, 
         "a batch of 100, ms, median": round(1000 * float(np.median(seconds))),
         "worst, ms": round(1000 * max(seconds)),
     }
+
+
+def mean_curve(trials, points=400):
+    """The mean recall at evenly spaced shares of documents read, shape (points + 1,).
+
+    A reading that ended keeps its last recall.
+    """
+    shares = np.linspace(0, 1, points + 1)
+    rows = []
+    for trial in trials:
+        missing = trial.relevant - int(trial.order.sum())
+        curve = recall_curve(np.concatenate([trial.order, np.ones(missing, bool)]))
+        curve = curve[: len(trial.order) + 1]
+        at = np.minimum(np.floor(shares * trial.documents).astype(int), len(curve) - 1)
+        rows.append(curve[at])
+    return np.asarray(np.mean(rows, axis=0), float)
 
 
 def main() -> None:

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Array, Bools, Floats, Ints
-from classmark.ltr.features import PairFeatures, minmax, tally
+from classmark.evaluation.retrieval import tally
+from classmark.ltr.features import PairFeatures, minmax
 from classmark.ltr.propensity import (
     fit_click_model,
     propensity_weights,

@@ -21,8 +21,7 @@ from classmark.arrays import Floats, Ints
 from classmark.corpus.splits import folds, train_test
 from classmark.measures.ranking_errors import ranking_error
 from classmark.measures.significance import paired_t_test
-from classmark.preferences.decompose import NAMES
-from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.graph import NAMES, PreferenceGraph
 from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
 from classmark.progress import track

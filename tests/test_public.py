@@ -14,7 +14,8 @@ ROOMS = {"": cm, "datasets.": datasets, "measures.": measures}
 PUBLIC = {
     prefix + name: getattr(room, name)
     for prefix, room in ROOMS.items()
-    for name in room.__all__
+    for name in getattr(room, "__all__", vars(room))
+    if not name.startswith("_") and not inspect.ismodule(getattr(room, name))
 }
 
 

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from classmark.measures import accuracy_bound as accuracy_bound
     from classmark.measures.ranking_errors import ranking_error as ranking_error
     from classmark.preferences.clicks import click_preferences as click_preferences
-    from classmark.preferences.decompose import decompose as decompose
     from classmark.preferences.graph import PreferenceGraph as PreferenceGraph
+    from classmark.preferences.graph import decompose as decompose
     from classmark.problems import Mistake as Mistake
     from classmark.rankers.loglinear import LogLinearRanker as LogLinearRanker
     from classmark.rankers.online import MMP as MMP
@@ -97,7 +97,7 @@ _HOMES = {
     "Vectorizer": "classmark.weighting.vectorizer",
     "accuracy_bound": "classmark.measures",
     "click_preferences": "classmark.preferences.clicks",
-    "decompose": "classmark.preferences.decompose",
+    "decompose": "classmark.preferences.graph",
     "name_clusters": "classmark.clusters.naming",
     "near_duplicates": "classmark.clusters.duplicates",
     "normalise_per_query": "classmark.ltr",

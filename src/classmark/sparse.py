@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Array, Ints
+from classmark.arrays import Array, Bools, Ints
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -167,14 +167,21 @@ def keep_columns(rows: Rows, columns: ArrayLike) -> Rows:
     number = np.full(rows.width, -1, np.int64)
     number[selected] = np.arange(len(selected))
     renumbered = number[rows.columns]
-    mask = renumbered >= 0
+    columns = renumbered.astype(np.uint32)
+    every = Rows(rows.starts, columns, rows.values, len(selected))
+    return keep_values(every, renumbered >= 0)
+
+
+def keep_values(rows: Rows, mask: Bools) -> Rows:
+    """Select stored values by a mask, shape (nnz,); the width stays.
+
+    >>> keep_values(rows_from([[1.0, 2.0]]), np.array([False, True])).columns.tolist()
+    [1]
+    """
+    if mask.all():
+        return rows
     counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
-    return Rows(
-        counted[rows.starts],
-        renumbered[mask].astype(np.uint32),
-        rows.values[mask],
-        len(selected),
-    )
+    return Rows(counted[rows.starts], rows.columns[mask], rows.values[mask], rows.width)
 
 
 def with_constant(rows: Rows, value: float) -> Rows:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import reproductions
-from classmark.preferences.decompose import NAMES
+from classmark.preferences.graph import NAMES
 from reproductions.graphs_rcv1 import PAPER, Row, Table
 from reproductions.plm_reuters import MAPPINGS, RANKS, Curves
 from reproductions.plm_reuters import Row as Curve

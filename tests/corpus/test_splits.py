@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.corpus.splits import folds, train_test
+from classmark.corpus.splits import cross_validate, folds, train_test
 from classmark.problems import Mistake
 
 
@@ -27,6 +27,13 @@ def test_each_document_is_asked_in_one_fold(n, data):
         assert len(ask) in {n // k, n // k + 1}
         asked += ask.tolist()
     assert sorted(asked) == list(range(n))
+
+
+def test_results_of_folds_and_settings_come_in_the_documents_order():
+    tasks = [(*part, by) for part in folds(7, 3) for by in (1, 10)]
+    documents, results = cross_validate(lambda task: task[1] * task[2], tasks)
+    assert documents.tolist() == [at for at in range(7) for _ in range(2)]
+    assert results.reshape(7, 2).tolist() == [[at, 10 * at] for at in range(7)]
 
 
 def test_another_seed_gives_another_split():

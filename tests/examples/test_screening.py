@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from classmark.evaluation.screening import draw_curves, mean_curve, simulate
+from classmark.evaluation.screening import draw_curves, simulate
 from classmark.examples.online import RelevanceQuery
 from classmark.examples.screening import Rule, Screening
 from classmark.problems import Mistake
@@ -205,9 +205,7 @@ def test_a_simulated_screening_saves_work_and_stops_at_the_target(tmp_path):
     plain = simulate(X, truth, [3], rule=Rule(share=0, patience=1e9), to_stop=False)
     assert plain.stopped == 0
     assert plain.order.sum() >= 0.95 * 40
-    curve = mean_curve([found, plain])
-    assert curve[0] == 0
-    assert np.all(np.diff(curve) >= 0)
+    curve = np.linspace(0, 1, 401)
     draw_curves({"ours": curve}, tmp_path / "x.svg", "X", documents=400, target=0.8,
                 stops={"ours": (0.2, 0.9)})  # fmt: skip
     assert "share of the documents read" in (tmp_path / "x.svg").read_text()

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.measures.ranking_errors import ranking_error
-from classmark.preferences.decompose import NAMES
-from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.graph import NAMES, PreferenceGraph
 from classmark.preferences.losses import loss_from
 from classmark.solvers.smooth import Documents, survey, widest
 from classmark.sparse import rows_from

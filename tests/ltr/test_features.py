@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from classmark.evaluation.retrieval import tally
 from classmark.index.feedback import feedback_from
 from classmark.index.index import Index
 from classmark.index.models import MODELS
@@ -17,7 +18,6 @@ from classmark.ltr.features import (
     counted,
     features_of,
     minmax,
-    tally,
 )
 from classmark.problems import Mistake
 

@@ -334,7 +334,7 @@ def test_judgments_without_an_order_are_refused(ranker):
         (([2], [0]), r"winners\[0\] is 2, but X has 2 rows"),
         (([0], [-1]), r"losers\[0\] is -1, but X has 2 rows"),
         (([0.5], [1.0]), "winners: give a flat list of row numbers"),
-        (([0], [1], [-1.0]), "weights: one is below 0"),
+        (([0], [1], [-1.0]), "weights, row 0: -1.0 is below 0"),
         (([0], [1], [0.0]), "no preference counts anything"),
     ],
 )

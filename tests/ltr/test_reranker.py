@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from classmark.evaluation.retrieval import tally
 from classmark.index.index import Index
-from classmark.ltr.features import PairFeatures, Recipe, tally
+from classmark.ltr.features import PairFeatures, Recipe
 from classmark.ltr.reranker import Reranker, open_reranker, save_reranker
 from classmark.problems import DamagedFolder, Mistake
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from classmark.examples.collection import Collection
 from classmark.examples.problem import (
     PRICES,
+    Collection,
     Hopeful,
     Prices,
     hinges_of,

@@ -5,7 +5,7 @@ import pytest
 
 from classmark.corpus.splits import folds
 from classmark.datasets.library import library_categories, library_records
-from classmark.evaluation.evaluate import LabelledTexts, evaluate, select_cost
+from classmark.evaluation.evaluate import LabelledTexts, evaluate_each, select_cost
 from classmark.hierarchies.flat import FlatClassifier
 from classmark.hierarchies.held_out import out_of_fold
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker, chosen
@@ -17,6 +17,7 @@ from classmark.progress import shown_by
 from classmark.rankers.calibration import held_out_scores
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.rocchio import Rocchio
+from classmark.rankers.text_ranker import TextRanker
 from classmark.sparse import rows_from
 from classmark.spreading import spread_by
 from classmark.taxonomy.tree import Taxonomy
@@ -99,10 +100,15 @@ def chosen_near_prototypes():
     return chosen(TaxonomyRanker(tree, NAMES), rows_from(X), rows_from(Y))
 
 
+def learned_from(train):
+    texts, labels = ([part[i] for i in train] for part in (TEXTS, LABELS))
+    return TextRanker.fit(Vectorizer(), Rocchio(), texts, labels, NAMES)
+
+
 def evaluated():
     collection = LabelledTexts(TEXTS, LABELS, NAMES)
     parts = folds(len(TEXTS), 3, random_state=0)
-    found = evaluate(collection, parts, Vectorizer, Rocchio)
+    found = evaluate_each(collection, parts, {"rocchio": learned_from})["rocchio"]
     return found.measures, found.precision.tolist(), found.assigned, found.labels
 
 
@@ -228,5 +234,5 @@ def test_a_fold_without_documents_is_told_before_anything_is_learned(spreading):
     collection = LabelledTexts(TEXTS, LABELS, NAMES)
     nobody = np.empty(0, np.int64)
     with pytest.raises(Mistake, match="0 documents to train on"):
-        evaluate(collection, [(nobody, np.arange(3))], Vectorizer, Rocchio)
+        evaluate_each(collection, [(nobody, np.arange(3))], {"rocchio": learned_from})
     assert spreading == []

@@ -16,7 +16,7 @@ from classmark.measures import (
     ranking_error,
     recall_at_rank,
 )
-from classmark.measures.categories import FEW, relevant_ranks
+from classmark.measures.categories import FEW, rank_relevant
 from classmark.problems import Mistake
 from classmark.ranking import order
 from classmark.sparse import Rows, rows_from
@@ -46,11 +46,12 @@ def indicator(Y, k):
 
 def same_as_the_oracle(scores, Y):
     starts = np.cumsum([0, *map(len, Y)])
-    arguments = scores, starts, np.concatenate(Y).astype(np.uint32)
-    for fast, plain in zip(
-        relevant_ranks(*arguments), slow.relevant_ranks(*arguments), strict=True
-    ):
-        np.testing.assert_array_equal(fast, plain)
+    columns = np.concatenate(Y).astype(np.uint32)
+    labels = Rows(starts, columns, np.ones(len(columns)), scores.shape[1])
+    ranks, above = slow.relevant_ranks(scores, starts, columns)
+    ranked = rank_relevant(scores, labels)
+    np.testing.assert_array_equal(ranked.ranks, ranks)
+    np.testing.assert_array_equal(ranked.above, above)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.measures.ranking_errors import violated_groups
-from classmark.preferences.decompose import decompose
-from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.graph import PreferenceGraph, decompose
 from classmark.preferences.levels import levels_from
 from classmark.problems import Mistake
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.measures.ranking_errors import ranking_error
-from classmark.preferences.decompose import NAMES, decompose
-from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.graph import NAMES, PreferenceGraph, decompose
 from classmark.problems import Mistake
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "measures.json"

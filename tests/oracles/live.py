@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from classmark.preferences.decompose import weighted_groups
+from classmark.preferences.graph import weighted_groups
 from classmark.rankers.preference import DECOMPOSITIONS
 
 NAMES = {0: "dis", 1: "dom", 2: "dme"}

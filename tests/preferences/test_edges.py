@@ -5,8 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.preferences.decompose import weighted_groups
-from classmark.preferences.graph import PreferenceGraph, amended, from_edges
+from classmark.preferences.graph import (
+    PreferenceGraph,
+    amended,
+    from_edges,
+    weighted_groups,
+)
 from classmark.preferences.levels import are_layered, favoured, graphs_from
 from classmark.problems import Mistake
 
@@ -68,7 +72,7 @@ def test_an_amended_graph_has_what_was_said_and_the_rest_as_before(levels, said)
     graph = PreferenceGraph(4, levels=np.array(levels))
     edges = {pair[:: 1 if up else -1]: w for pair, (up, w) in said.items()}
     found = amended(graph, edges)
-    weights = dict(zip(found.edges(), found.each_weight(), strict=True))
+    weights = found.edge_weights()
     compared = {frozenset(edge) for edge in edges}
     before = {e: 1.0 for e in graph.edges() if frozenset(e) not in compared}
     assert weights == before | edges

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.preferences.decompose import NAMES, decompose
-from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.graph import NAMES, PreferenceGraph, decompose
 from classmark.preferences.levels import levels_from
 from classmark.problems import Mistake
 

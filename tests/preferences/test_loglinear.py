@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
-from classmark.preferences.decompose import NAMES, decompose
-from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.graph import NAMES, PreferenceGraph, decompose
 from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
 
@@ -74,7 +73,7 @@ def test_layers_never_list_their_edges(name, monkeypatch):
     def refuse(self):
         raise AssertionError(self)
 
-    monkeypatch.setattr(PreferenceGraph, "each_edge", refuse)
+    monkeypatch.setattr(PreferenceGraph, "edges", refuse)
     loss_from([PreferenceGraph.layers(3, [[1], [0, 2]])], name).prices(np.zeros((1, 3)))
 
 
@@ -102,5 +101,5 @@ def test_mistakes_are_named():
         loss_from(graphs, "zero-one", 3)
     with pytest.raises(Mistake, match=r"document 0: .*group 0 has the edge \(1, 0\)"):
         loss_from(graphs, lambda _: [[(1, 0)]])
-    with pytest.raises(Mistake, match="document 0: the decomposition's group 1 has no"):
+    with pytest.raises(Mistake, match="document 0: the loss's group 1 has no"):
         loss_from(graphs, lambda g: [g.edges(), []])

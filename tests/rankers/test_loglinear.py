@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from classmark.preferences.decompose import NAMES, decompose
-from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.graph import NAMES, PreferenceGraph, decompose
 from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
 from classmark.rankers.loglinear import LogLinearRanker

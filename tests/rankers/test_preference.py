@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from classmark import PreferenceGraph, PreferenceRanker, Rocchio
-from classmark.preferences.decompose import decompose
+from classmark.preferences.graph import decompose
 from classmark.problems import Mistake
 
 

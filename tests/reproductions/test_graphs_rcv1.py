@@ -2,7 +2,7 @@
 
 import pytest
 
-from classmark.preferences.decompose import NAMES
+from classmark.preferences.graph import NAMES
 from classmark.taxonomy.tree import Taxonomy
 from reproductions.graphs_rcv1 import Row, claims, collection, graphs_of
 

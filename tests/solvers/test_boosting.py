@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.preferences.decompose import NAMES, decompose
-from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.graph import NAMES, PreferenceGraph, decompose
 from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
 from classmark.solvers.smooth import (

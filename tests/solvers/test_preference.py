@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
-from classmark.preferences.decompose import decompose
-from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.graph import PreferenceGraph, decompose
 from classmark.preferences.levels import are_layered, levels_from
 from classmark.problems import Mistake
 from classmark.solvers import kernels_dual

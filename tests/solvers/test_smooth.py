@@ -8,8 +8,7 @@ from scipy import sparse
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import logsumexp
 
-from classmark.preferences.decompose import NAMES
-from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.graph import NAMES, PreferenceGraph
 from classmark.preferences.losses import loss_from
 from classmark.solvers import smooth
 from classmark.solvers.smooth import Documents, Objective, minimise, penalty

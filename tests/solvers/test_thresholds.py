@@ -8,8 +8,7 @@ from sklearn.svm import LinearSVC
 
 from classmark import LogLinearRanker, PreferenceGraph, PreferenceRanker
 from classmark.measures.ranking_errors import ranking_error
-from classmark.preferences.decompose import decompose
-from classmark.preferences.graph import amended
+from classmark.preferences.graph import amended, decompose
 from classmark.problems import Mistake
 from classmark.solvers import kernels_groups
 from classmark.solvers.ascent import ascend
@@ -49,7 +48,7 @@ def test_the_optimum_is_that_of_liblinear_on_explicit_vectors():
     rows = [
         (psi(x, edge), weight)
         for x, graph in zip(X, graphs, strict=True)
-        for edge, weight in zip(graph.edges(), graph.each_weight(), strict=True)
+        for edge, weight in graph.edge_weights().items()
     ]
     P, weights = np.array([p for p, _ in rows]), np.array([w for _, w in rows])
     sign = np.where(np.arange(len(P)) % 2, 1, -1)
@@ -77,7 +76,7 @@ def test_no_step_away_from_the_optimum_of_groups_is_better(mapping):
     def primal(w):
         value = 0.5 * w @ w
         for x, graph in zip(X, graphs, strict=True):
-            weight = dict(zip(graph.edges(), graph.each_weight(), strict=True))
+            weight = graph.edge_weights()
             for name in names[mapping]:
                 for group in decompose(graph, name):
                     worst = max(1 - psi(x, edge) @ w for edge in group)

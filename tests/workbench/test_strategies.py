@@ -9,7 +9,7 @@ from classmark.evaluation import evaluate
 from classmark.evaluation.evaluate import (
     LabelledTexts,
     ancestors_of,
-    evaluate_by,
+    evaluate_each,
     in_tree,
 )
 from classmark.hierarchies.report import taxonomy_report
@@ -238,9 +238,8 @@ def test_measures_in_the_tree_by_hand():
     vectorizer = Vectorizer()
     vectorizer.fit_transform(texts)
     split = [(np.arange(4), np.arange(4))]
-    found = evaluate_by(
-        collection, split, lambda _: TextRanker(vectorizer, Told(scores), names)
-    )
+    model = TextRanker(vectorizer, Told(scores), names)
+    found = evaluate_each(collection, split, {"told": lambda _: model})["told"]
     assert found.assigned == [[0], [0, 1], [2], [0]]
     assert found.priors.tolist() == [0.4, 0.4, 0.2]
     measured = in_tree(found, TREE, names)
@@ -264,7 +263,8 @@ def test_rare_recall_is_a_mean_over_rare_categories():
     every = np.arange(len(labels))
     model = TextRanker(vectorizer, Told(scores), names)
     collection = LabelledTexts(texts, labels, names)
-    found = evaluate_by(collection, [(every, every)], lambda _: model)
+    splits = [(every, every)]
+    found = evaluate_each(collection, splits, {"told": lambda _: model})["told"]
     # 0 has 12 documents; 1 is among the five best once of three times, 2 never
     assert found.measures["rare_recall@5"] == pytest.approx((1 / 3 + 0) / 2)
     measured = in_tree(found, Taxonomy([], nodes=names), names)
@@ -296,7 +296,7 @@ def test_scores_are_looked_at_block_by_block(monkeypatch, never):
             (np.arange(65, 130), np.arange(65)),
         ]
         collection = LabelledTexts(texts, labels, names)
-        return evaluate_by(collection, splits, lambda _: Asked())
+        return evaluate_each(collection, splits, {"asked": lambda _: Asked()})["asked"]
 
     whole = evaluated()
     assert asked == [65, 65]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.corpus.splits import folds
+from classmark.corpus.splits import cross_validate, folds
 from classmark.measures import (
     accuracy_bound,
     classification,
@@ -19,7 +20,7 @@ from classmark.measures import (
 )
 from classmark.measures.categories import CategoryTally, RelevantRanks, rank_relevant
 from classmark.measures.ranking_errors import violated_groups
-from classmark.preferences.decompose import short_name
+from classmark.preferences.graph import short_name
 from classmark.preferences.levels import levels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH, crossed_calibration_error
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from classmark.preferences.graph import PreferenceGraph
     from classmark.rankers.linear import LinearRanker
     from classmark.taxonomy.tree import Taxonomy
-    from classmark.weighting.vectorizer import Vectorizer
 
 
 Labels = Sequence[Sequence[int]]
@@ -51,12 +51,13 @@ class Answered:
     it is rare, and how many of those have it among their best;
     ranks, sample : of each block of documents where the labels stand, and the scores of
     every so-manieth document;  assigned : the best categories of each document, as many
-    as it has labels.
+    as it has labels;  seconds : that learning and scoring took.
     """
 
     taught: Ints
     rare: Ints
     rare_hits: Ints
+    seconds: float = 0.0
     ranks: list[RelevantRanks] = field(default_factory=list)
     sample: list[Floats] = field(default_factory=list)
     assigned: list[list[int]] = field(default_factory=list)
@@ -73,85 +74,9 @@ class Answered:
             self.rare_hits[list(set(few).intersection(line[:WITHIN].tolist()))] += 1
 
 
-def counted(labels: Labels, categories: int) -> Ints:
-    """How many documents each category is taught by."""
-    flat = [label for row in labels for label in row]
-    return np.bincount(flat, minlength=categories)
-
-
 def sampling(categories: int, tested: int) -> int:
     """Every how-manieth of all documents tested is in the sample."""
     return -(-tested // max(2 * ENOUGH, BLOCK // categories))
-
-
-def ask(
-    model: TextRanker,
-    texts: Sequence[str],
-    labels: Labels,
-    taught: Ints,
-    where: slice,
-) -> Answered:
-    """Have a model score texts, never more than ``BLOCK`` scores at once.
-
-    where : the place of the first text among all that are tested, and, as its step,
-    every how-manieth of them is in the sample.
-    """
-    answered = Answered(taught, np.zeros_like(taught), np.zeros_like(taught))
-    for low, high in _blocks(len(texts), len(taught)):
-        first = -(where.start + low) % where.step
-        scores = model.scores(texts[low:high])
-        answered.add(scores, labels[low:high], slice(first, None, where.step))
-    return answered
-
-
-class Answers:
-    """Measures of all documents tested, from the answers of each model.
-
-    categories : how many;  tested : how many documents there will be in all.
-
-    labels : those of the documents;  assigned, taught : as of ``Answered``.
-
-    Where ``tested`` × ``categories`` is large, the calibration error is that of every
-    so-manieth document.
-    """
-
-    def __init__(self, categories: int, tested: int) -> None:
-        self.tally = CategoryTally(categories)
-        self.labels: list[Sequence[int]] = []
-        self.assigned: list[list[int]] = []
-        self.taught = np.zeros(categories, np.int64)
-        self._every = sampling(categories, tested)
-        self._sample: list[Floats] = []
-        self._rare = np.zeros(categories, np.int64)
-        self._rare_hits = np.zeros(categories, np.int64)
-
-    def add(self, answered: Answered, labels: Labels) -> None:
-        """Count a model's answers for documents with these labels."""
-        for ranks in answered.ranks:
-            self.tally.count(ranks)
-        self._sample += answered.sample
-        self._rare += answered.rare
-        self._rare_hits += answered.rare_hits
-        self.taught += answered.taught
-        self.assigned += answered.assigned
-        self.labels += labels
-
-    def measures(self) -> dict[str, float]:
-        """The means, by name; the recall of rare ones where there were any."""
-        measures = self.tally.measures() | {"skipped": self.tally.skipped}
-        if (rare := self._rare > 0).any():
-            measures[RARE] = float((self._rare_hits[rare] / self._rare[rare]).mean())
-        if len(self.labels) >= ENOUGH:
-            sample = np.concatenate(self._sample)
-            labels = self.labels[:: self._every]
-            measures["calibration_error"] = crossed_calibration_error(sample, labels)
-        return measures
-
-
-def _blocks(documents: int, categories: int) -> Iterator[tuple[int, int]]:
-    size = max(1, BLOCK // categories)
-    for low in range(0, documents, size):
-        yield low, min(low + size, documents)
 
 
 def _finite(scores: Floats) -> Floats:
@@ -213,106 +138,92 @@ class Evaluation:
     priors: Floats
 
 
-def evaluate(
-    collection: LabelledTexts,
-    splits: Iterable[Split],
-    vectorizer: Callable[[], Vectorizer],
-    ranker: Callable[[], LinearRanker],
-) -> Evaluation:
-    """Train on the first half of each split, rank the second, measure all together."""
-
-    def learn(train: Ints) -> TextRanker:
-        untaught = ranker()
-        return TextRanker.fit(
-            vectorizer(),
-            untaught,
-            [collection.texts[i] for i in train],
-            collection.lessons(untaught, train),
-            collection.categories,
-        )
-
-    return evaluate_by(collection, splits, learn)
-
-
-def evaluate_by(
-    collection: LabelledTexts, splits: Iterable[Split], learn: Learn
-) -> Evaluation:
-    """As ``evaluate``, with whatever learns from the texts of these numbers."""
-    return evaluate_each(collection, splits, {"": learn})[""]
-
-
 def evaluate_each(
     collection: LabelledTexts, splits: Iterable[Split], learners: Mapping[str, Learn]
 ) -> dict[str, Evaluation]:
-    """Evaluate several by the same splits; each learner's fold is a task (``spread``).
+    """Train on the first half of each split, rank the second, measure all together.
 
-    On other machines learners are to be such as can be sent there.
+    All learners have the same splits; each fold of each is a task (``spread``).
+
+    learners : by name, what learns from the texts of some numbers; on other machines
+    they are to be such as can be sent there.
     """
     parts = list(splits)
     for train, test in parts:
-        _require_both(train, test)
+        if not len(train) or not len(test):
+            raise Mistake(
+                f"{len(train)} documents to train on and {len(test)} to test: label "
+                "more documents, or use fewer folds"
+            )
     tasks = [(name, fold) for name in learners for fold in range(len(parts))]
     shared = (collection, parts, dict(learners))
-    done = dict(
-        zip(tasks, spread(_fold_answers, tasks, [shared], "evaluating"), strict=True)
-    )
+    answers = spread(_fold_answers, tasks, [shared], "evaluating")
+    n = len(parts)
     return {
-        name: _evaluation(
-            collection, parts, [done[name, at] for at in range(len(parts))]
-        )
-        for name in learners
+        name: _evaluation(collection, parts, answers[at * n : (at + 1) * n])
+        for at, name in enumerate(learners)
     }
 
 
 def _fold_answers(
     task: tuple[str, int],
     shared: tuple[LabelledTexts, list[Split], dict[str, Learn]],
-) -> tuple[float, Answered]:
-    """Learn from one fold and score the rest; return the seconds and the answers."""
+) -> Answered:
+    """Learn from one fold and score the rest, at most ``BLOCK`` scores at once."""
     (name, at), (collection, parts, learners) = task, shared
     train, test = parts[at]
     started = time.perf_counter()
     model = learners[name](train)
-    labels = collection.labels
-    categories = len(collection.categories)
+    labels, categories = collection.labels, len(collection.categories)
     sizes = [len(part) for _, part in parts]
-    answered = ask(
-        model,
-        [collection.texts[i] for i in test],
-        [labels[i] for i in test],
-        counted([labels[i] for i in train], categories),
-        slice(sum(sizes[:at]), None, sampling(categories, sum(sizes))),
-    )
-    return time.perf_counter() - started, answered
+    every = sampling(categories, sum(sizes))
+    taught = [label for i in train for label in labels[i]]
+    counts, none = np.bincount(taught, minlength=categories), np.zeros(categories, int)
+    answered = Answered(counts, none, none.copy())
+    step = max(1, BLOCK // categories)
+    for low in range(0, len(test), step):
+        block = test[low : low + step]
+        scores = model.scores([collection.texts[i] for i in block])
+        first = -(sum(sizes[:at]) + low) % every
+        sampled = slice(first, None, every)
+        answered.add(scores, [labels[i] for i in block], sampled)
+    answered.seconds = time.perf_counter() - started
+    return answered
 
 
 def _evaluation(
-    collection: LabelledTexts,
-    parts: list[Split],
-    folds: list[tuple[float, Answered]],
+    collection: LabelledTexts, parts: list[Split], folds: list[Answered]
 ) -> Evaluation:
-    tested = sum(len(test) for _, test in parts)
-    answers = Answers(len(collection.categories), tested)
-    for (_, test), (_, answered) in zip(parts, folds, strict=True):
-        answers.add(answered, [collection.labels[i] for i in test])
-    return Evaluation(
-        answers.measures(),
-        answers.tally.precision_at_rank(),
-        sum(len(train) for train, _ in parts),
-        tested,
-        sum(seconds for seconds, _ in folds),
-        answers.labels,
-        answers.assigned,
-        answers.taught / max(1, int(answers.taught.sum())),
-    )
+    """Measure all documents tested together.
 
-
-def _require_both(train: Sequence[int] | Ints, test: Ints) -> None:
-    if not len(train) or not len(test):
-        raise Mistake(
-            f"{len(train)} documents to train on and {len(test)} to test: label more "
-            "documents, or use fewer folds"
+    Where they × categories is large, the calibration error is that of every so-manieth.
+    """
+    labels = [collection.labels[i] for _, test in parts for i in test]
+    tally = CategoryTally(len(collection.categories))
+    for ranks in chain.from_iterable(fold.ranks for fold in folds):
+        tally.count(ranks)
+    measures = tally.measures() | {"skipped": tally.skipped}
+    rare = np.sum([fold.rare for fold in folds], axis=0)
+    if rare.any():
+        hits = np.sum([fold.rare_hits for fold in folds], axis=0)
+        measures[RARE] = float((hits[rare > 0] / rare[rare > 0]).mean())
+    if len(labels) >= ENOUGH:
+        sample = np.concatenate([scores for fold in folds for scores in fold.sample])
+        every = sampling(len(collection.categories), len(labels))
+        measures["calibration_error"] = crossed_calibration_error(
+            sample, labels[::every]
         )
+    taught = np.sum([fold.taught for fold in folds], axis=0)
+    return Evaluation(
+        measures,
+        tally.precision_at_rank(),
+        sum(len(train) for train, _ in parts),
+        len(labels),
+        sum(fold.seconds for fold in folds),
+        labels,
+        [best for fold in folds for best in fold.assigned],
+        taught / max(1, int(taught.sum())),
+    )
 
 
 NAMED = ("detected", "F1(micro)", "F1(macro)")
@@ -411,14 +322,10 @@ def select_cost(
         raise Mistake("select_cost needs a loss by name: a function has no own cost")
     rows = rows_from(X)
     levels = levels_from(Y, len(rows))
-    costs = np.zeros((len(Cs), len(rows)))
     parts = list(folds(len(rows), n_folds, random_state=0))
     fresh = type(ranker)(**ranker.get_params(deep=False))
-    shared = (fresh, rows, levels, sorted(Cs))
-    fold_costs = spread(_fold_costs, parts, shared, "cross-validating")
-    for (_, test), values in zip(parts, fold_costs, strict=True):
-        costs[:, test] = values
-    mean = costs.mean(axis=1)
+    _, costs = cross_validate(_fold_costs, parts, (fresh, rows, levels, sorted(Cs)))
+    mean = costs.mean(axis=0)
     best = int(np.argmin(mean))
     return Selected(float(sorted(Cs)[best]), tuple(sorted(Cs)), mean)
 
@@ -430,14 +337,12 @@ def _fold_costs(
     levels: Rows,
     Cs: Sequence[float],
 ) -> Floats:
-    """The costs of a fold's documents, shape (Cs, documents), along one path."""
+    """The costs of a fold's documents, shape (documents, Cs), along one path."""
     train, test = part
     held_out, truth = take(rows, test), take(levels, test)
     path = ranker.path(take(rows, train), take(levels, train), Cs)
     loss = short_name(ranker.loss)
-    return np.array(
-        [
-            violated_groups(each.decision_function(held_out), truth, loss)
-            for each in path
-        ]
-    )
+    costs = [
+        violated_groups(each.decision_function(held_out), truth, loss) for each in path
+    ]
+    return np.stack(costs, axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,13 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classmark.arrays import Floats
+from classmark.corpus.splits import train_test
 from classmark.index.feedback import Feedback, TopDocuments
 from classmark.index.models import resolve
 from classmark.index.plans import Choice
 from classmark.measures import parse, retrieval_per_query
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.validation import Seed, generator
+from classmark.validation import Seed
 
 if TYPE_CHECKING:
     from classmark.datasets.dataset import Dataset
@@ -55,9 +57,8 @@ class JudgedQueries:
     def halves(self, seed: Seed = 0) -> tuple[JudgedQueries, JudgedQueries]:
         """Part the queries in two by chance: one half to tune on, one to report."""
         ids = np.array(list(self.queries))
-        order = generator(seed).permutation(len(ids))
-        half = len(ids) // 2
-        tuned, reported = sorted(order[:half]), sorted(order[half:])
+        share = (len(ids) // 2) / len(ids)
+        reported, tuned = train_test(len(ids), share, seed)
         return self.only(ids[tuned].tolist()), self.only(ids[reported].tolist())
 
 
@@ -108,14 +109,14 @@ def run_queries(
     feedback: Feedback | None = None,
 ) -> Run:
     """Answer every query: query → document → score, best first."""
-    searcher, (model, parameters) = judged.searcher, choice
+    searcher, model = judged.searcher, choice[0]
     queries: list[Sequence[str] | Mapping[str, float]] = list(judged.queries.values())
     if feedback is not None:
         hits = _answers(searcher, queries, choice, feedback.documents)
-        counts = [_counted(terms) for terms in judged.queries.values()]
-        first = [_top_documents(best, model) for best in hits]
+        counts = [tally(terms) for terms in judged.queries.values()]
+        first = [top_documents(best, model) for best in hits]
         queries = list(searcher.lengthen(counts, first, feedback))
-    answers = _answers(searcher, queries, (model, parameters), k)
+    answers = _answers(searcher, queries, choice, k)
     return {
         id_: {hit.id: hit.score for hit in best}
         for id_, best in zip(judged.queries, answers, strict=True)
@@ -145,16 +146,19 @@ def _answers(
     ]
 
 
-def _counted(terms: Sequence[str]) -> dict[str, float]:
-    counts: dict[str, float] = {}
-    for term in terms:
-        counts[term] = counts.get(term, 0.0) + 1.0
-    return counts
-
-
-def _top_documents(best: Sequence[Hit], model: str) -> TopDocuments:
+def top_documents(best: Sequence[Hit], model: str) -> TopDocuments:
+    """The first documents of a query, as feedback takes them."""
     items = np.array([hit.number for hit in best], np.int64)
     return TopDocuments(items, np.array([hit.score for hit in best]), model)
+
+
+def tally(terms: Sequence[str]) -> dict[str, float]:
+    """Count the terms of a query, in order of appearance.
+
+    >>> tally(["bee", "hive", "bee"])
+    {'bee': 2.0, 'hive': 1.0}
+    """
+    return {term: float(count) for term, count in Counter(terms).items()}
 
 
 MOST = 2000

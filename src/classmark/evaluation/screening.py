@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Bools, Floats
+from classmark.arrays import Bools
 from classmark.evaluation.figures import color_of, points_of
 from classmark.examples.screening import Query, Rule, Screening
 from classmark.figures import LINE, SOFT, Axis, Figure, Panel, Series, write_figure
-from classmark.measures import documents_read, recall_curve
+from classmark.measures import documents_read
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import rows_from
@@ -86,8 +86,8 @@ def simulate(  # noqa: PLR0913 (what a trial is asked)
     )  # fmt: skip
     stopped, recall, bound = 0, 0.0, 0.0
     for _ in track(range(len(rows)), "screening"):
-        n_relevant = int(screening.reading.relevant.sum())
-        if screening.reading.stop and not stopped:
+        n_relevant = int(screening.relevant.sum())
+        if screening.stop and not stopped:
             state = screening.progress()
             stopped, recall, bound = state.read, n_relevant / total, state.recall_bound
         reached = n_relevant >= rule.target * total - 1e-9
@@ -95,7 +95,7 @@ def simulate(  # noqa: PLR0913 (what a trial is asked)
             break
         shown = screening.next()
         screening.answer(shown.documents, truth[shown.documents], shown.random)
-    order = screening.reading.relevant
+    order = screening.relevant
     whole = np.concatenate([order, np.ones(total - int(order.sum()), bool)])
     read, n = documents_read(whole, rule.target), len(rows)
     return Simulated(n, total, order, stopped, recall, bound, read, rule.target)
@@ -128,19 +128,3 @@ def draw_curves(
     x = Axis("share of the documents read", low=0, high=1)
     panel = Panel(series, x, Axis("recall", low=0, high=1.02))
     write_figure(Figure(title, [panel]), path)
-
-
-def mean_curve(trials: list[Simulated], points: int = 400) -> Floats:
-    """The mean recall at evenly spaced shares of documents read, shape (points + 1,).
-
-    A reading that ended keeps its last recall.
-    """
-    shares = np.linspace(0, 1, points + 1)
-    rows = []
-    for trial in trials:
-        missing = trial.relevant - int(trial.order.sum())
-        curve = recall_curve(np.concatenate([trial.order, np.ones(missing, bool)]))
-        curve = curve[: len(trial.order) + 1]
-        at = np.minimum(np.floor(shares * trial.documents).astype(int), len(curve) - 1)
-        rows.append(curve[at])
-    return np.asarray(np.mean(rows, axis=0), float)

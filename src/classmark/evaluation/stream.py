@@ -7,7 +7,6 @@ it, the ranking is measured, and only then is the document learned.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
@@ -20,7 +19,7 @@ from classmark.measures.categories import per_document, rank_relevant
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows, rows_from, take
+from classmark.sparse import Rows, keep_values, rows_from, take
 
 
 class RunningRocchio(Estimator):
@@ -53,38 +52,37 @@ class RunningRocchio(Estimator):
             self.sizes_[relevant] += 1
             self.documents_ += 1
         touched = np.unique(labels.columns).astype(np.int64)
-        self.lengths_[touched] = self._lengths(touched)
+        width = self.width_
+        sums, total = self.sums_[:width, touched], self.total_[:width]
+        weights = self._weights(sums, total, self.sizes_[touched])
+        self.lengths_[touched] = np.sqrt((weights**2).sum(axis=0))
         return self
 
     def decision_function(self, X: Any) -> Floats:
         """Scores of all labels, shape (documents, labels)."""
         self._require_fitted()
         rows = rows_from(X)
-        self._require_width(rows)
+        if rows.width > self.width_:
+            raise Mistake(
+                f"X has {rows.width} features, {self.width_} were learned: leave out "
+                "the new ones"
+            )
         scores = np.empty((len(rows), len(self.sizes_)))
         scale = np.where(self.lengths_ > 0, self.lengths_, 1.0)
         for at in range(len(rows)):
             columns, values = rows.row(at)
-            weights = self._weights(self.sums_[columns], self.total_[columns])
+            sums, total = self.sums_[columns], self.total_[columns]
+            weights = self._weights(sums, total, self.sizes_)
             scores[at] = values.astype(np.float64) @ weights / scale
         return scores
 
-    def _weights(
-        self, sums: Floats, total: Floats, sizes: Ints | None = None
-    ) -> Floats:
+    def _weights(self, sums: Floats, total: Floats, size: Ints) -> Floats:
         """Weights from sums of shape (features, labels)."""
-        size = self.sizes_ if sizes is None else sizes
         inside = self.beta / np.maximum(size, 1)
         outside = self.gamma / np.maximum(self.documents_ - size, 1)
         return np.maximum(
             0.0, sums * (inside + outside) - total[:, np.newaxis] * outside
         )
-
-    def _lengths(self, labels: Ints) -> Floats:
-        width = self.width_
-        sums, total = self.sums_[:width, labels], self.total_[:width]
-        weights = self._weights(sums, total, self.sizes_[labels])
-        return np.asarray(np.sqrt((weights**2).sum(axis=0)))
 
     def _grow(self, features: int, labels: int) -> None:
         """Make room: twice as many features as are needed, the labels there are."""
@@ -103,13 +101,6 @@ class RunningRocchio(Estimator):
             self.sizes_ = np.pad(self.sizes_, (0, new))
         self.width_ = max(self.width_, features)
 
-    def _require_width(self, rows: Rows) -> None:
-        if rows.width > self.width_:
-            raise Mistake(
-                f"X has {rows.width} features, {self.width_} were learned: leave out "
-                "the new ones"
-            )
-
 
 MEASURES = {
     "loss1": "Loss1",
@@ -120,8 +111,6 @@ MEASURES = {
     "coverage": "Coverage",
 }
 INSPECTED = "inspected"
-
-Labels = Sequence[Sequence[int]]
 
 
 class OnlineRanker(Protocol):
@@ -203,11 +192,13 @@ class Follower:
 
         rows : may be wider, labels : may be more than before.
         """
-        self._measures.append(_measured(self.scores(rows, labels.width), labels))
+        values = per_document(rank_relevant(self.scores(rows, labels.width), labels))
+        measures = {name: values[key] for name, key in MEASURES.items()}
+        self._measures.append(measures | {INSPECTED: measures["coverage"] + 1.0})
         for at in range(len(rows)):
-            document, relevant = (
-                (rows, labels) if len(rows) == 1 else _both(rows, labels, at)
-            )
+            document, relevant = rows, labels
+            if len(rows) > 1:
+                document, relevant = take(rows, [at]), take(labels, [at])
             started = time.perf_counter()
             self.ranker.partial_fit(document, relevant, labels.width)
             self._seconds.append(time.perf_counter() - started)
@@ -259,7 +250,14 @@ def replay(
     labels = labels_from(Y, len(rows), n_labels)
     follower = Follower(ranker)
     width = n_labels or 1
-    for which in track(list(_blocks(len(rows), groups)), "replaying the stream"):
+    names = np.arange(len(rows)) if groups is None else np.asarray(groups)
+    if names.shape != (len(rows),):
+        raise Mistake(
+            f"groups has shape {names.shape}: give one name for each document"
+        )
+    ends = np.flatnonzero(names[1:] != names[:-1]) + 1
+    blocks = np.split(np.arange(len(rows)), ends) if len(rows) else []
+    for which in track(blocks, "replaying the stream"):
         block = take(labels, which)
         if n_labels is None:
             width = max(width, int(block.columns.max(initial=0)) + 1)
@@ -268,34 +266,11 @@ def replay(
     return follower.result()
 
 
-def _blocks(n: int, groups: ArrayLike | None) -> Iterator[Ints]:
-    if groups is None:
-        return (np.array([at]) for at in range(n))
-    name = np.asarray(groups)
-    if name.shape != (n,):
-        raise Mistake(f"groups has shape {name.shape}: give one name for each document")
-    ends = np.flatnonzero(name[1:] != name[:-1]) + 1
-    return iter(np.split(np.arange(n), ends) if n else [])
-
-
 def narrowed(rows: Rows, width: int) -> Rows:
     """Only the first ``width`` columns.
 
     >>> narrowed(rows_from([[1.0, 2.0], [0.0, 3.0]]), 1).values.tolist()
     [1.0]
     """
-    if width >= rows.width:
-        return Rows(rows.starts, rows.columns, rows.values, width)
-    mask = rows.columns < width
-    counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
-    return Rows(counted[rows.starts], rows.columns[mask], rows.values[mask], width)
-
-
-def _both(rows: Rows, labels: Rows, at: int) -> tuple[Rows, Rows]:
-    return take(rows, [at]), take(labels, [at])
-
-
-def _measured(scores: Floats, labels: Rows) -> dict[str, Floats]:
-    values = per_document(rank_relevant(scores, labels))
-    measures = {name: values[key] for name, key in MEASURES.items()}
-    return measures | {INSPECTED: measures["coverage"] + 1.0}
+    first = keep_values(rows, rows.columns < width)
+    return Rows(first.starts, first.columns, first.values, width)

@@ -28,26 +28,28 @@ need not be pushed to −1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.examples.collection import Collection, climb, products, some
+from classmark.corpus.splits import train_test
 from classmark.examples.problem import (
     NOBODY,
+    Collection,
     Hopeful,
     Prices,
     TrainingSet,
+    climb,
     hinges_of,
     mean_of,
+    products,
+    some,
 )
 from classmark.problems import Mistake
 from classmark.solvers.hinge import Solution, ascend
 from classmark.sparse import Rows, take
-from classmark.validation import generator
 
 MARGIN = 0.25  # μ
 CLEAN = 0.02  # the share of hidden documents at which U counts as much as P
@@ -134,9 +136,24 @@ def left_out(P: Rows, mean: Floats) -> Floats:
 def learn(
     training: TrainingSet, C: float, tol: float, before: Answer | None = None
 ) -> Answer:
-    """The query, over P, N and U; ``before`` is that of fewer examples."""
-    scores = _open(training, _rocchio(training))
-    choice = choose(training, scores)
+    """The query, over P, N and U; ``before`` is that of fewer examples.
+
+    Without U, which then stands by its mean, the center is −C l · mean. While all duals
+    of U are at their bounds this is the same query, and no row of U is read.
+    """
+    if not len(training.U):
+        hinges = hinges_of(training, Prices(C, 0.0, (1.0, MARGIN)))
+        center = -C * len(training.P) * training.mean
+        parts, duals = [training.judged()], hinges.boxes
+        solution = ascend(parts, hinges, center=center, duals=duals, tol=tol)
+        return Answer(solution, None, None)
+    query = mean_of(training.P) - training.mean  # Rocchio's
+    scores = _scores(training.U, query)
+    if abs(scores.mean() - training.mean @ query) > 1e-4 * np.abs(scores).mean() + 1e-9:
+        raise Mistake(
+            "mean is not the mean of U: leave it out, or give that of these U"
+        )
+    choice = choose(training, _open(training, scores))
     C = C * choice.cost
     state = _begun(training, C, None if before is None else before.state)
     if before is not None:
@@ -148,19 +165,6 @@ def learn(
         training, C, choice, _best(training, scores, choice, C), state, tol
     )
     return Answer(solution, choice, state)
-
-
-def learn_online(training: TrainingSet, C: float, tol: float) -> Answer:
-    """The query from P and N alone, U standing by its mean: center −C l · mean.
-
-    While all duals of U are at their bounds this is the same query; no row of U is
-    read.
-    """
-    hinges = hinges_of(training, Prices(C, 0.0, (1.0, MARGIN)))
-    center = -C * len(training.P) * training.mean
-    parts = [training.judged()]
-    solution = ascend(parts, hinges, center=center, duals=hinges.boxes, tol=tol)
-    return Answer(solution, None, None)
 
 
 def _fit(
@@ -176,32 +180,25 @@ def _fit(
     hinges = hinges_of(training, prices, hopeful)
     hoping = np.full(len(hopeful.rows), state.P.mean())
     start = np.concatenate([state.P, state.N, state.U, hoping]) * hinges.boxes
-    few = _few(training, hopeful)
-    weights = few(hinges.signs * start) - prices.others * state.pull
     judged = training.judged()
+    others = slice(len(judged), len(judged) + len(training.U))  # the hinges of U
+    few = products([judged, some(training.U, hopeful.rows)])
+
+    def sum_of_few(duals: Floats) -> Floats:
+        """Σ sign · dual · x over all hinges but those of U."""
+        return few.back(np.delete(hinges.signs * duals, others))
+
+    weights = sum_of_few(start) - prices.others * state.pull
     solution = climb(judged, training.U, hinges, duals=start, weights=weights, tol=tol)
     full = np.ones_like(start)
     np.divide(solution.duals, hinges.boxes, out=full, where=hinges.boxes > 0.0)
-    pull = (few(hinges.signs * solution.duals) - solution.weights) / prices.others
-    P, N, U, _ = np.split(
-        full, np.cumsum([len(training.P), len(training.N), len(training.U)])
-    )
-    return solution, State(P, N, U, pull, training.labelled, _seen(training, solution))
-
-
-def _seen(training: TrainingSet, solution: Solution) -> Floats:
-    """The scores of U: from the slopes of the last visits where there are any."""
+    pull = (sum_of_few(solution.duals) - solution.weights) / prices.others
+    P, N = np.split(full[: len(judged)], [len(training.P)])
     if solution.slopes is None:
-        return _scores(training.U, solution.weights)
-    judged = len(training.P) + len(training.N)
-    return np.asarray(-MARGIN - solution.slopes[judged : judged + len(training.U)])
-
-
-def _few(training: TrainingSet, hopeful: Hopeful) -> Callable[[Floats], Floats]:
-    """Σ coefficient · x over all hinges but those of U, as a function."""
-    rows = products([training.judged(), some(training.U, hopeful.rows)])
-    judged, n = len(training.P) + len(training.N), len(hopeful.rows)
-    return lambda c: rows.back(np.concatenate([c[:judged], c[len(c) - n :]]))
+        scores = _scores(training.U, solution.weights)
+    else:  # of the last visits
+        scores = np.asarray(-MARGIN - solution.slopes[others])
+    return solution, State(P, N, full[others], pull, training.labelled, scores)
 
 
 def _begun(training: TrainingSet, C: float, before: State | None) -> State:
@@ -237,17 +234,6 @@ def _best(training: TrainingSet, scores: Floats, choice: Choice, C: float) -> Ho
     return Hopeful(np.sort(best), C * price)
 
 
-def _rocchio(training: TrainingSet) -> Floats:
-    """The scores of U by Rocchio's query; their mean checks that ``mean`` is U's."""
-    query = mean_of(training.P) - training.mean
-    scores = _scores(training.U, query)
-    if abs(scores.mean() - training.mean @ query) > 1e-4 * np.abs(scores).mean() + 1e-9:
-        raise Mistake(
-            "mean is not the mean of U: leave it out, or give that of these U"
-        )
-    return scores
-
-
 def _scores(rows: Rows | Collection, weights: Floats) -> Floats:
     return products([rows]).product(weights)
 
@@ -277,24 +263,20 @@ def biased(
         raise Mistake(
             f"biased keeps back examples to choose its costs: give at least {FEWEST}"
         )
-    order = generator(random_state).permutation(len(training.P))
-    n_held_out = max(1, round(HELD * len(order)))
-    learn = replace(training, P=take(training.P, np.sort(order[n_held_out:])))
-    judge = products([take(training.P, order[:n_held_out]), training.U])
+    train, test = train_test(len(training.P), HELD, random_state)
+    learn = replace(training, P=take(training.P, train))
+    judge = products([take(training.P, test), training.U])
+    grid = [(other * times, other) for other in OTHERS for times in TIMES]
+    if C is not None:
+        grid = [(C, C / times) for times in TIMES]
     best, costs = -1.0, (1.0, 1.0)
-    for example, other in _costs(C):
+    for example, other in grid:
         scores = judge.product(_fit_biased(learn, example, other, tol).weights)
-        recall = float((scores[:n_held_out] > 0).mean())
+        recall = float((scores[: len(test)] > 0).mean())
         criterion = recall**2 / max(float((scores > 0).mean()), 1e-12)
         if criterion > best:
             best, costs = criterion, (example, other)
     return _fit_biased(training, *costs, tol), costs[0]
-
-
-def _costs(C: float | None) -> list[tuple[float, float]]:
-    if C is not None:
-        return [(C, C / times) for times in TIMES]
-    return [(other * times, other) for other in OTHERS for times in TIMES]
 
 
 def _fit_biased(

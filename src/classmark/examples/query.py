@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,14 +12,17 @@ from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator
 from classmark.examples import auto
 from classmark.examples.auto import biased
-from classmark.examples.collection import Collection, climb, products, taken_in
 from classmark.examples.problem import (
     PRICES,
+    Collection,
     TrainingSet,
+    climb,
     empty,
     hinges_of,
     mean_of,
+    products,
     sampled,
+    taken_in,
     training_set,
 )
 from classmark.problems import Mistake
@@ -36,21 +39,11 @@ from classmark.sparse import Rows, rows_from, stack
 NEED_NOTHING = ("centroid", "one-class")
 NEED_MEAN = ("rocchio", "auto")
 PRODUCTS = ("precision-recall", "precision-recall-balanced")
-WEIGHTED = ("balanced", "precision-recall-balanced")  # C is what an example costs
-
-
-class Settings(Protocol):
-    """The parameters of an ``ExampleQuery``."""
-
-    method: str
-    C: float | None
-    k: int | None
-    tol: float | None
-    kernel: Any
-    gamma: float
-    degree: int
-    coef0: float
-    random_state: int
+WEIGHTED = (
+    "auto",
+    "balanced",
+    "precision-recall-balanced",
+)  # C is what an example costs
 
 
 class Learned(NamedTuple):
@@ -84,21 +77,32 @@ class Learned(NamedTuple):
 
 
 def learned(
-    settings: Settings, training: TrainingSet, before: Learned | None
+    settings: ExampleQuery, training: TrainingSet, before: Learned | None
 ) -> Learned:
     """Learn by the method of the settings; ``before`` is the query to start from."""
-    _require(settings.method, training)
+    method, C, tol = settings.method, _cost(settings), _tol(settings)
+    _require(method, training)
     if settings.kernel != "linear":
         return _by_kernel(settings, training)
-    if settings.method in {"centroid", "rocchio"}:
-        return _by_means(settings, training)
-    if settings.method == "auto":
-        return _by_choice(settings, training, before)
-    if settings.method in PRICES:
-        return _by_hinges(settings, training)
-    if settings.method == "biased":
-        return _by_bias(settings, training)
-    return _by_tables(settings, training)
+    if method in {"centroid", "rocchio"}:
+        return _by_means(method, training)
+    answer: auto.Answer | None = None
+    solution: Any
+    if method == "auto":
+        start = None if before is None else before.answer
+        answer = auto.learn(training, C, tol, start)
+        solution = answer.solution
+    elif method in PRICES:
+        hinges = hinges_of(training, PRICES[method](training, C))
+        duals = hinges.boxes
+        solution = climb(training.judged(), training.U, hinges, duals=duals, tol=tol)
+    elif method == "biased":
+        solution, C = biased(training, settings.C, tol, settings.random_state)
+    else:
+        solution = _by_tables(settings, training)
+    return Learned(
+        solution.weights, solution.objective, solution.gap, method, C, answer
+    )
 
 
 def _require(method: str, training: TrainingSet) -> None:
@@ -110,125 +114,75 @@ def _require(method: str, training: TrainingSet) -> None:
         raise Mistake(f"{method} learns from the collection: give U, or its mean")
 
 
-def _by_means(settings: Settings, training: TrainingSet) -> Learned:
+def _by_means(method: str, training: TrainingSet) -> Learned:
     """The mean of P, less that of U: the minimum of ½‖w‖² − w · (mean P − mean U)."""
     weights = mean_of(training.P)
-    if settings.method == "rocchio":
+    if method == "rocchio":
         weights = weights - training.mean
     if len(training.N):
         weights = weights - mean_of(training.N)
     value = -0.5 * float(weights @ weights)
-    return Learned(weights, value, 0.0, settings.method, float("nan"))
+    return Learned(weights, value, 0.0, method, float("nan"))
 
 
-def _by_choice(
-    settings: Settings, training: TrainingSet, before: Learned | None
-) -> Learned:
-    C = 1.0 if settings.C is None else settings.C
-    if len(training.U):
-        answer = auto.learn(
-            training, C, _tol(settings), None if before is None else before.answer
-        )
-    else:
-        answer = auto.learn_online(training, C, _tol(settings))
-    solution = answer.solution
-    return Learned(
-        solution.weights, solution.objective, solution.gap, "auto", C, answer
-    )
-
-
-def _by_hinges(settings: Settings, training: TrainingSet) -> Learned:
-    C = _cost(settings)
-    hinges = hinges_of(training, PRICES[settings.method](training, C))
-    duals, tol = hinges.boxes, _tol(settings)
-    solution = climb(training.judged(), training.U, hinges, duals=duals, tol=tol)
-    return Learned(
-        solution.weights, solution.objective, solution.gap, settings.method, C
-    )
-
-
-def _by_bias(settings: Settings, training: TrainingSet) -> Learned:
-    solution, C = biased(training, settings.C, _tol(settings), settings.random_state)
-    return Learned(solution.weights, solution.objective, solution.gap, "biased", C)
-
-
-def _by_tables(settings: Settings, training: TrainingSet) -> Learned:
+def _by_tables(settings: ExampleQuery, training: TrainingSet) -> Any:
     """SVM_pr, SVM_p@k, SVM_r@k: rejected documents stand among the others."""
-    C, tol = _cost(settings), _tol(settings)
-    parts = _tables(training)
-    examples, others = len(training.P), len(training.N) + len(training.U)
-    weighted = settings.method == "precision-recall-balanced"
-    scale = balanced_scale(examples, others) if weighted else None
+    method, C, tol = settings.method, _cost(settings), _tol(settings)
+    P, N, U = training.P, training.N, training.U
+    parts: list[Rows | Collection] = [P, N, U] if len(N) else [P, U]
+    if len(N) and isinstance(U, Rows):
+        parts = [P, stack([N, U])]
+    others = len(N) + len(U)
+    weighted = method == "precision-recall-balanced"
+    scale = balanced_scale(len(P), others) if weighted else None
     here = [part for part in parts if isinstance(part, Rows)]
-    solution: Any
-    if settings.method in PRODUCTS and len(here) == len(parts):
-        solution = ascend_precision(here, C, scale=scale, tol=tol)
-    else:
-        kind = "precision-recall" if settings.method in PRODUCTS else settings.method
-        k = examples if settings.k is None else settings.k
-        oracle = oracle_of(kind, examples, others, k=k, scale=scale)
-        solution = cutting_planes(products(parts), oracle, C, tol=tol)
-    return Learned(
-        solution.weights, solution.objective, solution.gap, settings.method, C
-    )
+    if method in PRODUCTS and len(here) == len(parts):
+        return ascend_precision(here, C, scale=scale, tol=tol)
+    kind = "precision-recall" if method in PRODUCTS else method
+    k = len(P) if settings.k is None else settings.k
+    oracle = oracle_of(kind, len(P), others, k=k, scale=scale)
+    return cutting_planes(products(parts), oracle, C, tol=tol)
 
 
-def _tables(training: TrainingSet) -> list[Rows | Collection]:
-    """The examples, and all others below them."""
-    if not len(training.N):
-        return [training.P, training.U]
-    if isinstance(training.U, Rows):
-        return [training.P, stack([training.N, training.U])]
-    return [training.P, training.N, training.U]
-
-
-def _by_kernel(settings: Settings, training: TrainingSet) -> Learned:
-    if isinstance(training.U, Collection):
+def _by_kernel(settings: ExampleQuery, training: TrainingSet) -> Learned:
+    """Learn coefficients of documents, by hinges or, for means, 1/l and −1/u."""
+    method, U, nan = settings.method, training.U, float("nan")
+    if isinstance(U, Collection):
         raise Mistake(
             f"the kernel {settings.kernel!r} needs the rows of U at hand: use the "
             "linear one, or give how many documents to learn from as sample"
         )
     kernel = Kernel(settings.kernel, settings.gamma, settings.degree, settings.coef0)
-    parts = [training.judged(), training.U] if len(training.U) else [training.judged()]
-    support = stack(parts)
-    if settings.method in {"centroid", "rocchio"}:
-        return _means_by_kernel(settings, training, support, kernel)
-    if settings.method not in PRICES:
+    parts = [training.judged(), U] if len(U) else [training.judged()]
+    if method in PRICES:
+        C = _cost(settings)
+        hinges = hinges_of(training, PRICES[method](training, C))
+        matrices = [part.to_scipy() for part in parts]
+        solution = ascend_gram(matrices, hinges, kernel, tol=_tol(settings))
+        return Learned(
+            None, solution.objective, solution.gap, method, C, None,
+            solution.coefficients, stack(parts), kernel,
+        )  # fmt: skip
+    if method not in {"centroid", "rocchio"}:
         methods = ", ".join(["centroid", "rocchio", *PRICES])
-        raise Mistake(f"{settings.method} has no form with kernels: use {methods}")
-    C = _cost(settings)
-    hinges = hinges_of(training, PRICES[settings.method](training, C))
-    matrices = [part.to_scipy() for part in parts]
-    solution = ascend_gram(matrices, hinges, kernel, tol=_tol(settings))
-    return Learned(
-        None, solution.objective, solution.gap, settings.method, C, None,
-        solution.coefficients, support, kernel,
-    )  # fmt: skip
-
-
-def _means_by_kernel(
-    settings: Settings, training: TrainingSet, support: Rows, kernel: Kernel
-) -> Learned:
-    """Means in the kernel's space: coefficients 1/l, and −1/u."""
-    counts = [len(part) for part in (training.P, training.N, training.U)]
-    if settings.method == "rocchio" and not counts[2]:
+        raise Mistake(f"{method} has no form with kernels: use {methods}")
+    if method == "rocchio" and not len(U):
         raise Mistake("rocchio with a kernel needs the documents of U: give them")
-    each = [1.0, -1.0, -1.0 if settings.method == "rocchio" else 0.0]
-    parts = zip(each, counts, strict=True)
-    coefficients = np.concatenate([np.full(n, sign / max(n, 1)) for sign, n in parts])
-    return Learned(
-        None, float("nan"), 0.0, settings.method, float("nan"), None,
-        coefficients, support, kernel,
-    )  # fmt: skip
+    signs = (1.0, -1.0, -1.0 if method == "rocchio" else 0.0)
+    sizes = (len(training.P), len(training.N), len(U))
+    shares = [sign / max(n, 1) for sign, n in zip(signs, sizes, strict=True)]
+    coefficients = np.repeat(shares, sizes)
+    support = stack(parts)
+    return Learned(None, nan, 0.0, method, nan, None, coefficients, support, kernel)
 
 
-def _cost(settings: Settings) -> float:
+def _cost(settings: ExampleQuery) -> float:
     if settings.C is not None:
         return float(settings.C)
     return 1.0 if settings.method in WEIGHTED else 100.0
 
 
-def _tol(settings: Settings) -> float:
+def _tol(settings: ExampleQuery) -> float:
     if settings.tol is not None:
         return settings.tol
     return 1e-2 if settings.method == "auto" else 1e-3
@@ -269,16 +223,6 @@ class ExampleQuery(Estimator):
     [1, 0]
     """
 
-    coef_: Floats
-    objective_: float
-    gap_: float
-    nonzero_: int
-    method_: str
-    C_: float
-    choice_: auto.Choice | None
-    _learned: Learned
-    _training: TrainingSet
-
     def __init__(  # noqa: PLR0917 - as scikit-learn has it
         self,
         method: str = "auto",
@@ -315,7 +259,7 @@ class ExampleQuery(Estimator):
         """Learn the query.
 
         P, U, N : examples, the unlabelled collection, documents that are not wanted,
-        all of the same width; U may lie elsewhere (``collection.Collection``);  mean :
+        all of the same width; U may lie elsewhere (``problem.Collection``);  mean :
         of U, where it is at hand: with it and without U, "rocchio" and "auto" answer
         online;  known : the rows of U that are among P or N.
         """
@@ -354,8 +298,7 @@ class ExampleQuery(Estimator):
     def decision_function(self, X: Any) -> Floats:
         """The scores of documents, shape (n,): w · x, or Σ c_r k(x_r, x)."""
         self._require_fitted()
-        query: Learned = self._learned
-        return query.scores(taken_in(X, name="X"))
+        return self._learned.scores(taken_in(X, name="X"))
 
     def rank(self, X: Any, k: int | None = None) -> Ints:
         """The numbers of the documents, best first, ties by number; the best ``k``."""
@@ -381,8 +324,8 @@ class ExampleQuery(Estimator):
         if terms < self.nonzero_:
             weights[np.argsort(-np.abs(weights), kind="stable")[terms:]] = 0.0
         shorter = copy(self)
-        vars(shorter).update(_shown(self._learned._replace(weights=weights)))
-        vars(shorter)["_history"] = []
+        shorter._history = []  # noqa: SLF001 (a copy of this one)
+        shorter._show(self._learned._replace(weights=weights))  # noqa: SLF001
         return shorter
 
     def __getattr__(self, name: str) -> Any:
@@ -405,21 +348,13 @@ class ExampleQuery(Estimator):
         self._show(query)
 
     def _show(self, query: Learned) -> None:
+        """Have the attributes of a query that has been learned."""
         vars(self).pop("coef_", None)
-        vars(self).update(_shown(query))
-
-
-def _shown(query: Learned) -> dict[str, Any]:
-    """The attributes of a query that has been learned."""
-    size = len(query.coefficients)
-    shown: dict[str, Any] = {
-        "_learned": query,
-        "objective_": query.objective,
-        "gap_": query.gap,
-        "method_": query.method,
-        "C_": query.C,
-        "choice_": None if query.answer is None else query.answer.choice,
-    }
-    if query.weights is not None:
-        shown["coef_"], size = query.weights, int(np.count_nonzero(query.weights))
-    return shown | {"nonzero_": size}
+        self._learned = query
+        self.objective_, self.gap_ = query.objective, query.gap
+        self.method_, self.C_ = query.method, query.C
+        self.choice_ = None if query.answer is None else query.answer.choice
+        self.nonzero_ = len(query.coefficients)
+        if query.weights is not None:
+            self.coef_ = query.weights
+            self.nonzero_ = int(np.count_nonzero(query.weights))

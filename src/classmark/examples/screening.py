@@ -133,7 +133,11 @@ class Reading:
         relevant: Sequence[bool | None] | Bools,
         random: Sequence[bool] | Bools | None = None,
     ) -> None:
-        """Take answers in, in reading order; random : whether they were drawn so."""
+        """Take answers in, in reading order.
+
+        relevant : True, False, or None where the reader cannot say;  random : whether
+        the document was drawn so.
+        """
         numbers = np.asarray(documents, np.int64)
         drawn = np.zeros(len(numbers), bool) if random is None else np.asarray(random)
         judgments = np.array(
@@ -160,10 +164,8 @@ class Reading:
         n_before = len(self) - self._steps.pop()
         back = self.since(n_before)
         self.read[self.numbers[n_before:]] = False
-        self.numbers, self.judgments = (
-            self.numbers[:n_before],
-            self.judgments[:n_before],
-        )
+        self.numbers = self.numbers[:n_before]
+        self.judgments = self.judgments[:n_before]
         self.random = self.random[:n_before]
         self._forget()
         return back
@@ -292,7 +294,7 @@ class Batch(NamedTuple):
     scores: Floats
 
 
-class Screening:
+class Screening(Reading):
     """Read until a share of the relevant documents is found, provably.
 
     rows : the documents, shape (n, features), float32 to save memory;  relevant :
@@ -327,9 +329,8 @@ class Screening:
         self.examples = (
             None if examples is None else rows_from(examples, name="examples")
         )
-        self.reading = Reading(len(self.rows), Rule() if rule is None else rule)
-        order = generator(random_state).permutation(len(self.rows))
-        self._order: Ints = order.astype(np.int64)
+        super().__init__(len(self.rows), Rule() if rule is None else rule)
+        self._order: Ints = generator(random_state).permutation(len(self.rows))
         self._make: Callable[[], Query] = query or RelevanceQuery
         self._query: Query | None = None
         self._learned = 0
@@ -345,38 +346,19 @@ class Screening:
         """
         if count is not None and count < 1:
             raise Mistake(f"count is {count}: ask for at least one document")
-        unread = len(self.rows) - len(self.reading)
-        size = min(self.reading.rule.batch if count is None else count, unread)
+        unread = len(self.rows) - len(self)
+        size = min(self.rule.batch if count is None else count, unread)
         scores = self.learn()
-        drawn = size if scores is None else self.reading.draws_wanted(size)
+        drawn = size if scores is None else self.draws_wanted(size)
         likely = np.empty(0, np.int64)
         if scores is not None and drawn < size:
-            likely = top(np.where(self.reading.read, -np.inf, scores), size - drawn)
-        documents = np.concatenate([likely, self._drawn(drawn, likely)])
+            likely = top(np.where(self.read, -np.inf, scores), size - drawn)
+        closed = self.read.copy()
+        closed[likely] = True
+        unread_order = self._order[~closed[self._order]]
+        documents = np.concatenate([likely, unread_order[:drawn]])
         shown = np.full(size, np.nan) if scores is None else scores[documents]
         return Batch(documents, np.arange(size) >= len(likely), shown.astype(float))
-
-    def answer(
-        self,
-        documents: Sequence[int] | Ints,
-        relevant: Sequence[bool | None] | Bools,
-        random: Sequence[bool] | Bools | None = None,
-    ) -> None:
-        """Take answers in, in reading order.
-
-        relevant : True, False, or None where the reader cannot say;  random : whether
-        the document was drawn so, as ``next`` said.
-        """
-        self.reading.answer(documents, relevant, random)
-        self._scores = None
-
-    def undo(self) -> list[Answer]:
-        """Take the answers of the last ``answer`` back, and return them."""
-        back = self.reading.undo()
-        if self._learned > len(self.reading):
-            self._query, self._learned = None, 0
-        self._scores = None
-        return back
 
     def learn(self) -> Array | None:
         """Learn the new answers; return all scores, None without an example."""
@@ -386,10 +368,6 @@ class Screening:
                 self._scores = self._query.decision_function(self.rows)
         return self._scores
 
-    def progress(self) -> Progress:
-        """Say where the screening stands."""
-        return self.reading.progress()
-
     @property
     def query(self) -> Query | None:
         """The fitted query; None without an example."""
@@ -398,22 +376,20 @@ class Screening:
     @property
     def found(self) -> Ints:
         """The relevant documents, in the order they were found."""
-        documents: Ints = self.reading.numbers[self.reading.judgments == 1]
+        documents: Ints = self.numbers[self.judgments == 1]
         return documents
 
-    def _drawn(self, count: int, likely: Ints) -> Ints:
-        """The next ``count`` unread documents in the random order, without these."""
-        closed = self.reading.read.copy()
-        closed[likely] = True
-        places = np.flatnonzero(~closed[self._order])[:count]
-        drawn: Ints = self._order[places]
-        return drawn
+    def _forget(self) -> None:
+        super()._forget()
+        self._scores = None
+        if self._learned > len(self):
+            self._query, self._learned = None, 0
 
     def _teach(self) -> None:
         """Let the query learn the new answers, or begin one if there are examples."""
         fresh, judgments = (
-            values[self._learned :]
-            for values in (self.reading.numbers, self.reading.judgments)
+            self.numbers[self._learned :],
+            self.judgments[self._learned :],
         )
         yes, no = fresh[judgments == 1], fresh[judgments == 0]
         if self._query is None:
@@ -425,7 +401,7 @@ class Screening:
             self._query.fit(stack(parts), self.rows, self._taken(no))
         elif len(yes) or len(no):
             self._query.partial_fit(self._taken(yes), self._taken(no))
-        self._learned = len(self.reading)
+        self._learned = len(self)
 
     def _taken(self, numbers: Ints) -> Rows | None:
         return take(self.rows, numbers) if len(numbers) else None

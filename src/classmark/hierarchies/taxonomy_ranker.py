@@ -20,7 +20,7 @@ from classmark.preferences.levels import (
     relevant,
 )
 from classmark.problems import Mistake
-from classmark.rankers.preference import PreferenceRanker, Terms
+from classmark.rankers.preference import PreferenceRanker, Problem
 from classmark.sparse import Rows, keep_columns, rows_from, take
 from classmark.spreading import spread
 from classmark.taxonomy.tree import Taxonomy
@@ -406,10 +406,10 @@ class TaxonomyRanker(PreferenceRanker):
         plain.problem_, plain.live_ = self.problem_, self.live_
         return plain
 
-    def _terms(self) -> Terms:
+    def _problem(self, rows: Rows, Y: Any) -> Problem:
         plain = self._plain()
         plain.prototypes = self.prototypes  # type: ignore[method-assign]
-        return plain._terms()  # noqa: SLF001 (the same class, with its C)
+        return plain._problem(rows, Y)  # noqa: SLF001 (the same class, with its C)
 
     def _started(self, kind: Any) -> LiveDual:
         return self._plain()._started(kind)  # noqa: SLF001 (the same class, with its C)

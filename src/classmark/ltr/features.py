@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.index.feedback import TopDocuments, expand, feedback_from, main_field
+from classmark.evaluation.retrieval import tally, top_documents
+from classmark.index.feedback import expand, feedback_from, main_field
 from classmark.index.models import MODELS, resolve
 from classmark.index.search import Searcher
 from classmark.index.sides import COSINE, Matches, Side
@@ -124,11 +125,7 @@ class PairFeatures:
             hits = self.searcher.search(
                 query, feedback.documents, model, fields=None, prior=None, **choice[1]
             )
-            numbers = np.array([hit.number for hit in hits], np.int64)
-            scores = np.array([hit.score for hit in hits])
-            longer = expand(
-                field, query, TopDocuments(numbers, scores, model), feedback
-            )
+            longer = expand(field, query, top_documents(hits, model), feedback)
             columns.append(side.scores(side.matches(longer, items), items, choice))
         return columns
 
@@ -175,10 +172,13 @@ def features_of(
 
     documents : ids, or numbers in the index.
     """
+    from classmark.examples.online import document_numbers
+
     features = PairFeatures(index, recipe)
-    return features.names, features.of(
-        tally(index.terms(query)), _numbers(index, documents)
-    )
+    if not isinstance(documents, np.ndarray):
+        documents = document_numbers(index, documents)
+    terms = tally(index.terms(query))
+    return features.names, features.of(terms, documents.astype(np.int64))
 
 
 def minmax(X: Floats) -> Floats:
@@ -190,25 +190,3 @@ def minmax(X: Floats) -> Floats:
     from classmark.ltr.judged import normalise_per_query
 
     return normalise_per_query(X, np.zeros(len(X), np.int64), "minmax")
-
-
-def tally(terms: Sequence[str]) -> dict[str, float]:
-    """Count the terms of a query, in order of appearance.
-
-    >>> tally(["bee", "hive", "bee"])
-    {'bee': 2.0, 'hive': 1.0}
-    """
-    counts: dict[str, float] = {}
-    for term in terms:
-        counts[term] = counts.get(term, 0.0) + 1.0
-    return counts
-
-
-def _numbers(index: Index, documents: Sequence[str] | Ints) -> Ints:
-    if isinstance(documents, np.ndarray):
-        return documents.astype(np.int64)
-    numbers = [index.number(name) for name in documents]
-    for name, number in zip(documents, numbers, strict=True):
-        if number is None:
-            raise Mistake(f"document {name!r} is not in the index: give an id it has")
-    return np.array(numbers, np.int64)

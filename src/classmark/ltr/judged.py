@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator
-from classmark.measures.retrieval import JudgedRun, Measure, compute, of_runs, parse_for
+from classmark.measures.retrieval import JudgedRun, Measure, measured
 from classmark.problems import Mistake
 from classmark.ranking import rank
 from classmark.solvers.pairs import Runs
@@ -45,7 +45,8 @@ def judged(X: Any, y: ArrayLike, qid: Any, weights: ArrayLike | None = None) -> 
     """
     rows = rows_from(X)
     grades = numbers(y, len(rows), "y")
-    counts = np.ones(len(rows)) if weights is None else _weights(weights, len(rows))
+    ones = np.ones(len(rows)) if weights is None else weights
+    counts = numbers(ones, len(rows), "weights", least=0.0)
     number = query_numbers(qid, len(rows))
     distinct, level = np.unique(grades, return_inverse=True)
     order = np.lexsort((level, number))
@@ -87,8 +88,8 @@ def query_numbers(qid: Any, n: int) -> Ints:
     return numbers
 
 
-def numbers(values: ArrayLike, n: int, name: str) -> Floats:
-    """Take in one finite number for each of n rows."""
+def numbers(values: ArrayLike, n: int, name: str, *, least: float = -np.inf) -> Floats:
+    """Take in one finite number for each of n rows, none below ``least``."""
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
         raise Mistake(f"{name} holds {array.dtype}: give one number for each row")
@@ -97,15 +98,11 @@ def numbers(values: ArrayLike, n: int, name: str) -> Floats:
     if not np.isfinite(array).all():
         at = int(np.argmin(np.isfinite(array)))
         raise Mistake(f"{name}, row {at}: {array[at]} is not finite: leave the row out")
-    return array.astype(np.float64)
-
-
-def _weights(weights: ArrayLike, n: int) -> Floats:
-    values = numbers(weights, n, "weights")
-    if (values < 0.0).any():
-        at = int(np.argmax(values < 0.0))
-        raise Mistake(f"weights, row {at}: {values[at]} is below 0: give 0 or more")
-    return values
+    array = array.astype(np.float64)
+    if (array < least).any():
+        at = int(np.argmax(array < least))
+        raise Mistake(f"{name}, row {at}: {array[at]} is below 0: give 0 or more")
+    return array
 
 
 def require_pairs(count: int) -> None:
@@ -127,7 +124,6 @@ def order_measured(
     >>> order_measured([1.0, 2.0], [1, 0], ["q", "q"], ["map", "ndcg@1"])
     {'map': array([0.5]), 'ndcg@1': array([0.])}
     """
-    parsed = parse_for(measures, of_runs())
     grades = np.asarray(y)
     grades = np.maximum(numbers(grades, len(grades), "y"), 0.0)
     query = query_numbers(qid, len(grades))
@@ -136,10 +132,7 @@ def order_measured(
     ideal = rank(query, rows, grades)
     names = tuple(map(str, range(int(query.max(initial=-1)) + 1)))
     run = JudgedRun(names, ranked, grades[ranked.items], ideal, grades[ideal.items])
-    return {
-        str(name): compute(run, measure)
-        for name, measure in zip(measures, parsed, strict=True)
-    }
+    return measured(run, measures)
 
 
 WAYS = ("minmax", "zscore", None)
@@ -184,7 +177,6 @@ class QueryRanker(Estimator, ABC):
 
     _needs_y = True
 
-    @abstractmethod
     def fit(
         self, X: Any, y: ArrayLike, qid: Any, *, weights: ArrayLike | None = None
     ) -> Self:
@@ -193,6 +185,12 @@ class QueryRanker(Estimator, ABC):
         qid : any hashables, in any order;  weights : (n,), what a row counts where it
         should be above others.
         """
+        self._learn(judged(X, y, qid, weights))
+        return self
+
+    @abstractmethod
+    def _learn(self, training: Judged) -> None:
+        """Learn from judged rows."""
 
     @abstractmethod
     def decision_function(self, X: Any) -> Floats:

@@ -9,6 +9,7 @@ for 1/θ_k looks.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,66 +65,45 @@ def swap_propensities(
     """
     places = np.asarray(positions, np.int64)
     moved, hits = np.asarray(swapped, np.bool_), np.asarray(clicks, np.float64)
-    if (
-        places.ndim != 2
-        or places.shape != (len(moved), 2)
-        or hits.shape
-        != (
-            len(moved),
-            2,
-        )
-    ):
+    if not places.shape == hits.shape == (len(moved), 2):
         raise Mistake(
             f"positions {places.shape}, swapped {moved.shape} and clicks {hits.shape} "
             "do not belong together: give two positions, and two clicks, a trial"
         )
-    ratios = _ratios(places, moved, hits)
-    return _reconciled(ratios, int(places.max()))
-
-
-def _ratios(
-    places: Ints, moved: Bools, hits: Floats
-) -> dict[tuple[int, int], tuple[float, float]]:
-    """Pair of positions → log θ_b / θ_a, and how much it weighs."""
-    ratios: dict[tuple[int, int], tuple[float, float]] = {}
     pairs, which = np.unique(places, axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    for number, (a, b) in enumerate(pairs.tolist()):
-        here = which == number
-        arms = [hits[here & arm] for arm in (moved, ~moved)]
-        if a < 1 or a == b:
-            raise Mistake(f"positions {a} and {b}: give two different ones, from 1")
-        if not all(map(len, arms)):
-            raise Mistake(
-                f"positions {a} and {b} were never seen both interchanged and not: "
-                "interchange them by chance"
-            )
-        at_a, at_b = sum(arm.mean(axis=0) for arm in arms)
-        clicks = hits[here].sum(axis=0)
-        if not clicks.all():
-            raise Mistake(
-                f"positions {a} and {b}: one of them was never clicked in a trial: "
-                "collect more"
-            )
-        ratios[a, b] = float(np.log(at_b / at_a)), float(1 / (1 / clicks).sum())
-    return ratios
-
-
-def _reconciled(
-    ratios: dict[tuple[int, int], tuple[float, float]], places: int
-) -> Floats:
-    """Solve for log θ with θ_1 = 1."""
-    rows, sides = np.zeros((len(ratios), places)), np.zeros(len(ratios))
-    for at, ((a, b), (log_ratio, weight)) in enumerate(ratios.items()):
+    rows, sides = np.zeros((len(pairs), int(places.max()))), np.zeros(len(pairs))
+    for at, (a, b) in enumerate(pairs.tolist()):
+        here = which.reshape(-1) == at
+        log_ratio, weight = _ratio(a, b, moved[here], hits[here])
         root = np.sqrt(weight)
         rows[at, a - 1], rows[at, b - 1], sides[at] = -root, root, root * log_ratio
     solved, _, rank, _ = np.linalg.lstsq(rows[:, 1:], sides)
-    if rank < places - 1:
+    if rank < rows.shape[1] - 1:
         raise Mistake(
-            f"not all positions 1 to {places} are tied to the first by results that "
-            "were interchanged: interchange others too"
+            f"not all positions 1 to {rows.shape[1]} are tied to the first by results "
+            "that were interchanged: interchange others too"
         )
     return np.asarray(np.exp(np.concatenate([[0.0], solved])))
+
+
+def _ratio(a: int, b: int, moved: Bools, hits: Floats) -> tuple[float, float]:
+    """Return log θ_b / θ_a of two positions, and how much it weighs."""
+    arms = [hits[arm] for arm in (moved, ~moved)]
+    if a < 1 or a == b:
+        raise Mistake(f"positions {a} and {b}: give two different ones, from 1")
+    if not all(map(len, arms)):
+        raise Mistake(
+            f"positions {a} and {b} were never seen both interchanged and not: "
+            "interchange them by chance"
+        )
+    at_a, at_b = sum(arm.mean(axis=0) for arm in arms)
+    clicks = hits.sum(axis=0)
+    if not clicks.all():
+        raise Mistake(
+            f"positions {a} and {b}: one of them was never clicked in a trial: "
+            "collect more"
+        )
+    return float(np.log(at_b / at_a)), float(1 / (1 / clicks).sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,8 +152,7 @@ def fit_click_model(
         )
     if places.min() < 0:
         raise Mistake("positions go from 1: the first result stands at 1")
-    seen = _Seen.of(number.reshape(-1), places, hits)
-    seen.require_tied()
+    seen = _seen(number.reshape(-1), places, hits)
     theta, gamma, done = _maximised(seen, tol, rounds)
     chance = np.clip(theta[seen.place] * gamma[seen.pair], LEAST, 1 - LEAST)
     likely = seen.clicked * np.log(chance) + seen.passed * np.log1p(-chance)
@@ -182,54 +161,44 @@ def fit_click_model(
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Seen:
+class _Seen(NamedTuple):
     """How often each pair was clicked, and not, at each place: one entry a cell."""
 
     pair: Ints
     place: Ints
     clicked: Floats
     passed: Floats
-    pairs: int
-    places: int
 
-    @classmethod
-    def of(cls, number: Ints, place: Ints, hits: Floats) -> _Seen:
-        width = int(place.max()) + 1
-        cells, which = np.unique(number * width + place, return_inverse=True)
-        clicked = np.bincount(which, hits).astype(np.float64)
-        shown = np.bincount(which).astype(np.float64)
-        pairs = int(number.max()) + 1
-        return cls(
-            cells // width, cells % width, clicked, shown - clicked, pairs, width
+
+def _seen(number: Ints, place: Ints, hits: Floats) -> _Seen:
+    """Count; refuse places that no document shown elsewhere ties to the first one."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    width = int(place.max()) + 1
+    cells, which = np.unique(number * width + place, return_inverse=True)
+    clicked: Floats = np.bincount(which, hits).astype(np.float64)
+    pair, at = cells // width, cells % width
+    useful = np.bincount(pair, clicked)[pair] > 0
+    size = width + int(number.max()) + 1
+    ends = (at[useful], width + pair[useful])
+    links = coo_matrix((np.ones(len(ends[0])), ends), (size, size))
+    part = connected_components(links, directed=False)[1]
+    loose = np.flatnonzero(part[:width] != part[0])
+    if len(loose):
+        raise Mistake(
+            f"position {loose[0] + 1} shares no clicked document with the first: "
+            "show documents at several positions, by interchanging some"
         )
-
-    def require_tied(self) -> None:
-        """Refuse places that no document shown elsewhere ties to the first one."""
-        from scipy.sparse import coo_matrix
-        from scipy.sparse.csgraph import connected_components
-
-        useful = np.bincount(self.pair, self.clicked, self.pairs)[self.pair] > 0
-        size = self.places + self.pairs
-        ones = np.ones(int(useful.sum()))
-        ends = (self.place[useful], self.places + self.pair[useful])
-        _, part = connected_components(
-            coo_matrix((ones, ends), (size, size)), directed=False
-        )
-        loose = np.flatnonzero(part[: self.places] != part[0])
-        if len(loose):
-            raise Mistake(
-                f"position {loose[0] + 1} shares no clicked document with the first: "
-                "show documents at several positions, by interchanging some"
-            )
+    return _Seen(pair, at, clicked, np.bincount(which) - clicked)
 
 
 def _maximised(seen: _Seen, tol: float, rounds: int) -> tuple[Floats, Floats, int]:
-    theta = np.full(seen.places, 0.5)  # a θ of 1 would never move again
-    gamma = np.full(seen.pairs, 0.5)
     shown = seen.clicked + seen.passed
-    by_place = np.bincount(seen.place, shown, seen.places)
-    by_pair = np.bincount(seen.pair, shown, seen.pairs)
+    by_place = np.bincount(seen.place, shown)
+    by_pair = np.bincount(seen.pair, shown)
+    theta = np.full(len(by_place), 0.5)  # a θ of 1 would never move again
+    gamma = np.full(len(by_pair), 0.5)
     moved, done = np.inf, 0
     while moved >= tol and done < rounds:
         done += 1
@@ -238,8 +207,7 @@ def _maximised(seen: _Seen, tol: float, rounds: int) -> tuple[Floats, Floats, in
         looked = seen.clicked + seen.passed * look * (1 - like) / none
         liked = seen.clicked + seen.passed * like * (1 - look) / none
         before = np.log(theta / theta[0])
-        theta = np.bincount(seen.place, looked, seen.places) / by_place
-        theta = np.clip(theta, LEAST, 1.0)
-        gamma = np.bincount(seen.pair, liked, seen.pairs) / by_pair
+        theta = np.clip(np.bincount(seen.place, looked) / by_place, LEAST, 1.0)
+        gamma = np.bincount(seen.pair, liked) / by_pair
         moved = float(np.abs(np.log(theta / theta[0]) - before).max())
     return theta, gamma, done

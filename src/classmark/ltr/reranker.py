@@ -50,27 +50,19 @@ class Reranker:
     trees: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
 
-    def misfit(self, index: Index) -> str:
-        """Say why an index is not one it was taught with; "" where it is."""
-        if tuple(index.fields) != self.fields:
-            return (
-                f"was trained over the fields {', '.join(self.fields)}, the index has "
-                f"{', '.join(index.fields) or 'none'}"
-            )
-        if str(index.analyzer) != self.analyzer:
-            return (
-                f"was trained over terms of {self.analyzer}, the index has those of "
-                f"{index.analyzer}"
-            )
-        return ""
-
     def require_fit_for(self, index: Index, name: str = "the ranker") -> None:
         """Refuse an index whose fields or terms are not those it was taught with."""
-        if why := self.misfit(index):
-            raise Mistake(
-                f"{name} {why}: take it out with classmark rank use none, train one "
-                "again with classmark rank train, or search with --ranker none"
-            )
+        fields, terms = tuple(index.fields), str(index.analyzer)
+        if (fields, terms) == (self.fields, self.analyzer):
+            return
+        why = f"terms of {self.analyzer}, the index has those of {terms}"
+        if fields != self.fields:
+            names = (", ".join(self.fields), ", ".join(fields) or "none")
+            why = f"the fields {names[0]}, the index has {names[1]}"
+        raise Mistake(
+            f"{name} was trained over {why}: take it out with classmark rank use none, "
+            "train one again with classmark rank train, or search with --ranker none"
+        )
 
     def features(self, index: Index, pagerank: Floats | None = None) -> PairFeatures:
         """Return the computation of this ranker's features over an index."""
@@ -84,9 +76,8 @@ class Reranker:
 
     def decision_function(self, rows: Floats) -> Floats:
         """Return the scores of one query's candidates, features scaled to 0 … 1."""
-        if not self.trees:
-            return np.asarray(rows @ self.weights)
-        return np.asarray(self._booster.predict(rows), np.float64)
+        scores = self._booster.predict(rows) if self.trees else rows @ self.weights
+        return np.asarray(scores, np.float64)
 
     def scores(self, raw: Floats) -> Floats:
         """Return the scores of one query's candidates by their features."""
@@ -136,10 +127,9 @@ def save_reranker(ranker: Reranker, folder: Path) -> None:
         "analyzer": ranker.analyzer,
         "facts": json.dumps(ranker.facts),
     }
-    trees = np.frombuffer(ranker.trees.encode(), np.uint8)
     arrays: dict[str, Array] = {
         "weights": np.asarray(ranker.weights, np.float64),
-        "trees": trees,
+        "trees": np.frombuffer(ranker.trees.encode(), np.uint8),
     }
     save(folder, FORMAT, VERSION, arrays, settings)
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
+from classmark.corpus.splits import cross_validate
 from classmark.corpus.splits import folds as parted
+from classmark.evaluation.retrieval import settings_of
 from classmark.ltr.judged import QueryRanker, numbers, order_measured, query_numbers
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows, rows_from, take
-from classmark.spreading import spread
 from classmark.validation import Seed, generator
 
 
@@ -58,21 +58,22 @@ def select_over_queries(
     >>> select_over_queries(RankingSVM(), X, y, qid, [0.1, 1.0], folds=2).parameters
     {'C': 0.1}
     """
-    rows, tried = rows_from(X), _combinations(grid)
+    named = grid if isinstance(grid, Mapping) else {"C": grid}
+    rows, tried = rows_from(X), tuple(settings_of(named))
+    if not tried or not named:
+        raise Mistake("grid is empty: give at least one value to try")
     grades, queries = numbers(y, len(rows), "y"), query_numbers(qid, len(rows))
     count = int(queries.max(initial=-1)) + 1
     if not 2 <= folds <= count:
         raise Mistake(
             f"folds is {folds}: give from 2 to {count}, the queries there are"
         )
-    values = np.empty((len(tried), count))
-    split = list(parted(count, folds, random_state))
-    jobs = [(fold, at) for fold in split for at in range(len(tried))]
+    parts = parted(count, folds, random_state)
+    tasks = [(*part, chosen) for part in parts for chosen in tried]
     fresh = type(ranker)(**ranker.get_params(deep=False))
-    shared = (fresh, tried, (rows, grades, queries), measure)
-    results = spread(_fold_measured, jobs, shared, "cross-validating")
-    for (_, at), (tested, measured) in zip(jobs, results, strict=True):
-        values[at, tested] = measured
+    shared = (fresh, (rows, grades, queries), measure)
+    _, measured = cross_validate(_fold_measured, tasks, shared)
+    values = np.ascontiguousarray(measured.reshape(count, len(tried)).T)
     means = values.mean(axis=1)
     errors = values.std(axis=1, ddof=1) / np.sqrt(count)
     best = int(np.argmax(means))
@@ -82,37 +83,19 @@ def select_over_queries(
 
 
 def _fold_measured(
-    job: tuple[tuple[Ints, Ints], int],
+    task: tuple[Ints, Ints, dict[str, Any]],
     ranker: QueryRanker,
-    tried: Sequence[dict[str, Any]],
     judged: tuple[Rows, Floats, Ints],
     measure: str,
-) -> tuple[Ints, Floats]:
-    """Learn from some queries and rank the others: their numbers, and the measure."""
-    (learn, ask), at = job
+) -> Floats:
+    """Learn from some queries, rank the others, and return their measure."""
+    *parts, parameters = task
     rows, grades, queries = judged
-    mine, theirs = (np.flatnonzero(np.isin(queries, part)) for part in (learn, ask))
-    fitted = type(ranker)(**ranker.get_params(deep=False)).set_params(**tried[at])
-    fitted.fit(take(rows, mine), grades[mine], queries[mine])
-    scores = fitted.decision_function(take(rows, theirs))
-    values = order_measured(scores, grades[theirs], queries[theirs], [measure])
-    return queries[theirs][np.sort(_first(queries[theirs]))], values[measure]
-
-
-def _first(values: Ints) -> Ints:
-    return np.unique(values, return_index=True)[1]
-
-
-def _combinations(
-    grid: Mapping[str, Sequence[Any]] | Sequence[float],
-) -> tuple[dict[str, Any], ...]:
-    named = grid if isinstance(grid, Mapping) else {"C": grid}
-    tried = tuple(
-        dict(zip(named, chosen, strict=True)) for chosen in product(*named.values())
-    )
-    if not tried or not named:
-        raise Mistake("grid is empty: give at least one value to try")
-    return tried
+    train, test = (np.flatnonzero(np.isin(queries, part)) for part in parts)
+    fitted = type(ranker)(**ranker.get_params(deep=False)).set_params(**parameters)
+    fitted.fit(take(rows, train), grades[train], queries[train])
+    scores = fitted.decision_function(take(rows, test))
+    return order_measured(scores, grades[test], queries[test], [measure])[measure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +132,12 @@ def importance(
     table = rows_from(X).to_scipy().toarray().astype(np.float64)
     grades = numbers(y, len(table), "y")
     queries, random = query_numbers(qid, len(table)), generator(random_state)
-    before = _measured(ranker, table, grades, queries, measure)
+
+    def measured() -> Floats:
+        scores = ranker.decision_function(table)
+        return order_measured(scores, grades, queries, [measure])[measure]
+
+    before = measured()
     by_query = np.argsort(queries, kind="stable")
     orders = [np.lexsort((random.random(len(table)), queries)) for _ in range(rounds)]
     drop, error = np.empty((2, table.shape[1]))
@@ -157,30 +145,16 @@ def importance(
         falls, column = np.zeros(len(before)), table[:, at].copy()
         for order in orders:
             table[by_query, at] = column[order]
-            falls += before - _measured(ranker, table, grades, queries, measure)
+            falls += before - measured()
         table[:, at] = column
         drop[at] = falls.mean() / rounds
         spread = falls.std(ddof=1) if len(falls) > 1 else 0.0
         error[at] = spread / rounds / np.sqrt(len(falls))
     weights = getattr(ranker, "coef_", None)
-    pull = None if weights is None else np.abs(weights) * _within(table, queries)
-    return Importance(pull, drop, error)
-
-
-def _measured(
-    ranker: QueryRanker,
-    table: Floats,
-    grades: Floats,
-    queries: Ints,
-    measure: str,
-) -> Floats:
-    scores = ranker.decision_function(table)
-    return order_measured(scores, grades, queries, [measure])[measure]
-
-
-def _within(table: Floats, queries: Ints) -> Floats:
-    """The standard deviation of each column within queries, pooled."""
-    sums = np.zeros((int(queries.max(initial=-1)) + 1, table.shape[1]))
-    np.add.at(sums, queries, table)
-    apart = table - (sums / np.bincount(queries)[:, np.newaxis])[queries]
-    return np.asarray(np.sqrt((apart**2).mean(axis=0)), np.float64)
+    if weights is None:
+        return Importance(None, drop, error)
+    means = np.zeros((len(before), table.shape[1]))
+    np.add.at(means, queries, table)
+    means /= np.bincount(queries)[:, np.newaxis]
+    within = np.sqrt(((table - means[queries]) ** 2).mean(axis=0))
+    return Importance(np.abs(weights) * within, drop, error)

@@ -11,7 +11,6 @@ from classmark.arrays import Floats, Ints
 from classmark.ltr.judged import (
     Judged,
     LinearQueryRanker,
-    judged,
     numbers,
     require_pairs,
 )
@@ -84,7 +83,8 @@ class RankingSVM(LinearQueryRanker):
     t is 1 [Joachims02] or, with ``weighting="ir"``, τ · μ: what exchanging two such
     grades costs in nDCG@10, and what makes queries count alike [Cao06]. Pairs are never
     listed: a query of n rows costs O(n log n) a look [Joachims06], with τ O(n log n + R
-    n) for R grades.
+    n) for R grades. The ``weights`` of ``fit`` say what a pair counts that the row
+    should win.
 
     gap_ : at most so much is the objective above the optimum;  tol : of the gap,
     relative.
@@ -105,18 +105,17 @@ class RankingSVM(LinearQueryRanker):
         self.weighting = weighting
         self.tol = tol
 
-    def fit(
-        self, X: Any, y: ArrayLike, qid: Any, *, weights: ArrayLike | None = None
-    ) -> Self:
-        """Learn from rows X, (n, features), grades y, (n,), and their queries, (n,).
-
-        qid : any hashables, in any order;  weights : (n,), what a pair counts that the
-        row should win.
-        """
-        training = judged(X, y, qid, weights)
-        pairs = self._pairs(training)
+    def _learn(self, training: Judged) -> None:
+        if self.weighting not in WEIGHTINGS:
+            raise Mistake(
+                f"weighting {self.weighting!r} is not known: use None or 'ir'"
+            )
+        plain = self.weighting is None
+        shares = np.ones(len(training.starts) - 1) if plain else query_shares(training)
+        falls = None if plain else drops(training)
+        pairs = GradedPairs(training.runs, training.counts, shares, falls)
         require_pairs(len(pairs))
-        return self._learn(training.rows, pairs, float(pairs.prices.max()))
+        self._solve(training.rows, pairs, float(pairs.prices.max()))
 
     def fit_preferences(
         self,
@@ -141,24 +140,11 @@ class RankingSVM(LinearQueryRanker):
         above, below = _places(winners, losers, len(rows))
         counts = np.ones(len(above))
         if weights is not None:
-            counts = numbers(weights, len(above), "weights")
-        if (counts < 0.0).any():
-            raise Mistake("weights: one is below 0: give 0 or more for each pair")
+            counts = numbers(weights, len(above), "weights", least=0.0)
         top = float(counts.max(initial=0.0))
-        return self._learn(rows, ListedPairs(above, below, counts), top)
+        return self._solve(rows, ListedPairs(above, below, counts), top)
 
-    def _pairs(self, training: Judged) -> GradedPairs:
-        if self.weighting not in WEIGHTINGS:
-            raise Mistake(
-                f"weighting {self.weighting!r} is not known: use None or 'ir'"
-            )
-        if self.weighting is None:
-            shares = np.ones(len(training.starts) - 1)
-            return GradedPairs(training.runs, training.counts, shares)
-        shares = query_shares(training)
-        return GradedPairs(training.runs, training.counts, shares, drops(training))
-
-    def _learn(self, rows: Rows, pairs: Pairs, most: float) -> Self:
+    def _solve(self, rows: Rows, pairs: Pairs, most: float) -> Self:
         if not most > 0.0:
             raise Mistake("weights: no preference counts anything: give one above 0")
         solution = hinges_of_pairs(rows, pairs, float(self.C), tol=self.tol)
@@ -193,6 +179,8 @@ class PointwiseSVM(LinearQueryRanker):
     are relevant, and without it to say "no" always costs so little that little is
     learned.
 
+    Of ``qid`` only the length matters; ``weights`` say what a row counts.
+
     intercept_ : b, which changes no order;  gap_ : at most so much is the objective
     above the optimum;  tol : of the gap, relative.
 
@@ -208,34 +196,25 @@ class PointwiseSVM(LinearQueryRanker):
         self.balanced = balanced
         self.tol = tol
 
-    def fit(
-        self, X: Any, y: ArrayLike, qid: Any, *, weights: ArrayLike | None = None
-    ) -> Self:
-        """Learn from rows X, (n, features), grades y, (n,), and their queries, (n,).
-
-        qid : only looked at for its length;  weights : (n,), what a row counts.
-        """
+    def _learn(self, training: Judged) -> None:
         if not 0.0 < self.C < np.inf:
             raise Mistake(f"C is {self.C}: give a number over 0")
-        training = judged(X, y, qid, weights)
         good = training.grades > 0.0
         if good.all() or not good.any():
             raise Mistake(
                 "y: all rows are relevant, or none is: there is no difference"
             )
-        margins = np.ones(len(good))
         share = np.where(good, good.mean(), 1.0 - good.mean())
         boxes = 0.5 * training.counts / share if self.balanced else training.counts
         hinges = Hinges(
             np.arange(len(good), dtype=np.uint32),
             np.where(good, 1.0, -1.0),
             self.C * boxes,
-            margins,
+            np.ones(len(good)),
         )
         solution = ascend([with_constant(training.rows, 1.0)], hinges, tol=self.tol)
         self.coef_, self.intercept_ = solution.weights[:-1], float(solution.weights[-1])
         self.objective_, self.gap_ = solution.objective, solution.gap
-        return self
 
     def decision_function(self, X: Any) -> Floats:
         """w·x + b, (n,)."""

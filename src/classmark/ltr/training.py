@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,12 +30,13 @@ from classmark.evaluation.retrieval import (
     run_queries,
     settings_of,
     sweep,
+    tally,
 )
 from classmark.formats.letor import JudgedRows
 from classmark.index.feedback import feedback_from
 from classmark.index.models import MODELS
 from classmark.index.plans import Choice
-from classmark.ltr.features import FEEDBACK, Longer, PairFeatures, Recipe, minmax, tally
+from classmark.ltr.features import FEEDBACK, Longer, PairFeatures, Recipe, minmax
 from classmark.measures import parse, randomisation_test
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -103,13 +105,11 @@ class Candidates:
     def run(self, queries: Sequence[str], scorer: Scorer | Any) -> Run:
         """Order the candidates of each query by a scorer, or a fitted ranker."""
         score = getattr(scorer, "decision_function", scorer)
-        run = {}
-        for query in queries:
-            block = self.blocks[query]
-            none = np.empty(0)
-            scores = np.asarray(score(block.rows)) if len(block.rows) else none
-            run[query] = block.ordered(scores)
-        return run
+        blocks = {query: self.blocks[query] for query in queries}
+        return {
+            query: block.ordered(score(block.rows) if len(block.rows) else np.empty(0))
+            for query, block in blocks.items()
+        }
 
     def judged_rows(self) -> JudgedRows:
         """Return all candidates, as a LETOR file has them; features are not scaled."""
@@ -172,20 +172,17 @@ def learner_of(name: str) -> Learner:
     """
     from classmark import ltr
 
+    learners: tuple[Learner, ...] = (
+        Learner("ranking-svm", ltr.RankingSVM),
+        Learner("rsvm-ir", partial(ltr.RankingSVM, weighting="ir"), LARGER),
+        Learner("pointwise", ltr.PointwiseSVM),
+        Learner("listnet", ltr.ListNet, LARGER),
+        Learner("logistic", ltr.PairwiseLogistic),
+        Learner("lambdamart", lambda _: ltr.LambdaMART(), (1.0,)),
+    )
     if name not in NAMES:
         raise Mistake(f"learner {name!r} is not known: use {', '.join(NAMES)}")
-    if name == "lambdamart":
-        return Learner(name, lambda _: ltr.LambdaMART(), (1.0,))
-    if name == "rsvm-ir":
-        return Learner(name, lambda C: ltr.RankingSVM(C=C, weighting="ir"), LARGER)
-    kind = {
-        "ranking-svm": ltr.RankingSVM,
-        "pointwise": ltr.PointwiseSVM,
-        "listnet": ltr.ListNet,
-        "logistic": ltr.PairwiseLogistic,
-    }[name]
-    prices = LARGER if name == "listnet" else PRICES
-    return Learner(name, lambda C: kind(C=C), prices)
+    return learners[NAMES.index(name)]
 
 
 MEASURES = ("ndcg@10", "map", "mrr")
@@ -202,7 +199,6 @@ GRIDS: dict[str, Grid] = {
 }
 MANY: Grid = {"documents": (3, 10, 20), "terms": (20, 100)}
 
-Make = Callable[[float], Any]
 Fit = Callable[[Sequence[str], float], Any]
 
 
@@ -297,8 +293,7 @@ def tune_feedback(
     chosen: list[tuple[float, Longer]] = []
     for model, kind in track(FEEDBACK, "tuning feedback", len(FEEDBACK)):
         tried = []
-        for setting in settings_of(MANY):
-            counts = {key: int(value) for key, value in setting.items()}
+        for counts in settings_of(MANY):
             feedback = feedback_from(kind, counts)
             settings = [dict(models[model])]
             (trial,) = sweep(judged, model, settings, name, feedback=feedback)
@@ -349,16 +344,6 @@ def choose_price(
     return max(means, key=means.__getitem__), means
 
 
-def fit_judged(candidates: Candidates, make: Make) -> Fit:
-    """Return how to learn from the grades of some queries at a price."""
-
-    def fit(queries: Sequence[str], price: float) -> Any:
-        X, grades, qid = candidates.stacked(queries)
-        return make(price).fit(X, grades, qid)
-
-    return fit
-
-
 def compare(
     judged: JudgedQueries, runs: Mapping[str, Run], names: Sequence[str] = MEASURES
 ) -> Compared:
@@ -371,15 +356,14 @@ def tested(values: Mapping[str, Mapping[str, Floats]]) -> dict[str, dict[str, fl
     """Test the first order against each other one: rival → measure → chance."""
     (_, learned), *rivals = values.items()
     return {
-        rival: {name: _chance(learned[name], each) for name, each in theirs.items()}
+        rival: {
+            name: 1.0
+            if np.array_equal(learned[name], each)
+            else float(randomisation_test(learned[name], each, seed=0).p_value)
+            for name, each in theirs.items()
+        }
         for rival, theirs in rivals
     }
-
-
-def _chance(learned: Floats, other: Floats) -> float:
-    if np.array_equal(learned, other):
-        return 1.0
-    return float(randomisation_test(learned, other, seed=0).p_value)
 
 
 LEARNED, BEST = "learned", "best single model"
@@ -433,7 +417,12 @@ class Learned:
         """
         rows = [self.candidates.blocks[query].rows for query in queries]
         spread = np.vstack([each - each.mean(axis=0) for each in rows if len(each)])
-        sizes = _sizes(self.ranker) * (spread.std(axis=0) if is_linear(self) else 1.0)
+        if is_linear(self):
+            weights = np.asarray(self.ranker.coef_, np.float64).ravel()
+            sizes = np.abs(weights) * spread.std(axis=0)
+        else:
+            gains = self.ranker.booster_.feature_importance("gain")
+            sizes = np.asarray(gains, np.float64)
         shares = sizes / max(float(sizes.sum()), 1e-300)
         order = np.argsort(-shares, kind="stable").tolist()
         return {self.candidates.names[at]: float(shares[at]) for at in order}
@@ -442,13 +431,6 @@ class Learned:
 def is_linear(learned: Learned) -> bool:
     """Whether the ranker is a weighted sum of features."""
     return hasattr(learned.ranker, "coef_")
-
-
-def _sizes(ranker: Any) -> Floats:
-    if hasattr(ranker, "coef_"):
-        return np.abs(np.asarray(ranker.coef_, np.float64).ravel())
-    gains = ranker.booster_.feature_importance("gain")
-    return np.asarray(gains, np.float64)
 
 
 def prepare(
@@ -477,9 +459,12 @@ def learn(
     tuned, candidates = prepared
     name, preferences = options or TrainingOptions()
     taught, held_out = judged.only(parting.taught), judged.only(parting.held_out)
-    if preferences is None:
-        fit = fit_judged(candidates, learner.make)
-    else:
+
+    def fit_judged(queries: Sequence[str], price: float) -> Any:
+        return learner.make(price).fit(*candidates.stacked(queries))
+
+    fit: Fit = fit_judged
+    if preferences is not None:
         fit = fit_preferred(candidates, learner, preferences)
     price, means = choose_price(taught, candidates, fit, learner.prices, name)
     ranker = fit(parting.taught, price)

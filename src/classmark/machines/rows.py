@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
-from classmark.examples.collection import Collection
+from classmark.examples.problem import Collection
 from classmark.machines import portion as work
 from classmark.machines.portion import Moved, packed, unpacked
 from classmark.problems import Mistake

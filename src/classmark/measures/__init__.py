@@ -1,89 +1,42 @@
 """How good is this order?"""
 
-from classmark.measures.agreement import (
-    cohen_kappa,
-    jaccard_distance,
-    kappa_of,
-    krippendorff_alpha,
-    masi_distance,
-)
+from classmark.measures.agreement import cohen_kappa as cohen_kappa
+from classmark.measures.agreement import jaccard_distance as jaccard_distance
+from classmark.measures.agreement import kappa_of as kappa_of
+from classmark.measures.agreement import krippendorff_alpha as krippendorff_alpha
+from classmark.measures.agreement import masi_distance as masi_distance
+from classmark.measures.categories import CategoryTally as CategoryTally
+from classmark.measures.categories import RelevantRanks as RelevantRanks
+from classmark.measures.categories import category_ranking as category_ranking
 from classmark.measures.categories import (
-    CategoryTally,
-    RelevantRanks,
-    category_ranking,
-    category_ranking_per_document,
-    precision_at_rank,
-    ranking_error,
-    recall_at_rank,
+    category_ranking_per_document as category_ranking_per_document,
 )
-from classmark.measures.classification import (
-    Contingency,
-    Reliability,
-    accuracy_bound,
-    calibration_error,
-    classification,
-    contingency,
-    hierarchical_f,
-    reliability,
-    tree_induced_error,
-)
-from classmark.measures.retrieval import (
-    MEASURES,
-    Declaration,
-    JudgedRun,
-    Measure,
-    parse,
-    retrieval,
-    retrieval_per_query,
-)
-from classmark.measures.significance import (
-    Outcome,
-    bootstrap_interval,
-    macro_t_test,
-    micro_sign_test,
-    paired_t_test,
-    randomisation_test,
-    sign_test,
-)
-from classmark.measures.stopping import documents_read, recall_curve, work_saved
-
-__all__ = [
-    "MEASURES",
-    "CategoryTally",
-    "Contingency",
-    "Declaration",
-    "JudgedRun",
-    "Measure",
-    "Outcome",
-    "RelevantRanks",
-    "Reliability",
-    "accuracy_bound",
-    "bootstrap_interval",
-    "calibration_error",
-    "category_ranking",
-    "category_ranking_per_document",
-    "classification",
-    "cohen_kappa",
-    "contingency",
-    "documents_read",
-    "hierarchical_f",
-    "jaccard_distance",
-    "kappa_of",
-    "krippendorff_alpha",
-    "macro_t_test",
-    "masi_distance",
-    "micro_sign_test",
-    "paired_t_test",
-    "parse",
-    "precision_at_rank",
-    "randomisation_test",
-    "ranking_error",
-    "recall_at_rank",
-    "recall_curve",
-    "reliability",
-    "retrieval",
-    "retrieval_per_query",
-    "sign_test",
-    "tree_induced_error",
-    "work_saved",
-]
+from classmark.measures.categories import precision_at_rank as precision_at_rank
+from classmark.measures.categories import ranking_error as ranking_error
+from classmark.measures.categories import recall_at_rank as recall_at_rank
+from classmark.measures.classification import Contingency as Contingency
+from classmark.measures.classification import Reliability as Reliability
+from classmark.measures.classification import accuracy_bound as accuracy_bound
+from classmark.measures.classification import calibration_error as calibration_error
+from classmark.measures.classification import classification as classification
+from classmark.measures.classification import contingency as contingency
+from classmark.measures.classification import hierarchical_f as hierarchical_f
+from classmark.measures.classification import reliability as reliability
+from classmark.measures.classification import tree_induced_error as tree_induced_error
+from classmark.measures.retrieval import MEASURES as MEASURES
+from classmark.measures.retrieval import Declaration as Declaration
+from classmark.measures.retrieval import JudgedRun as JudgedRun
+from classmark.measures.retrieval import Measure as Measure
+from classmark.measures.retrieval import parse as parse
+from classmark.measures.retrieval import retrieval as retrieval
+from classmark.measures.retrieval import retrieval_per_query as retrieval_per_query
+from classmark.measures.significance import Outcome as Outcome
+from classmark.measures.significance import bootstrap_interval as bootstrap_interval
+from classmark.measures.significance import macro_t_test as macro_t_test
+from classmark.measures.significance import micro_sign_test as micro_sign_test
+from classmark.measures.significance import paired_t_test as paired_t_test
+from classmark.measures.significance import randomisation_test as randomisation_test
+from classmark.measures.significance import sign_test as sign_test
+from classmark.measures.stopping import documents_read as documents_read
+from classmark.measures.stopping import recall_curve as recall_curve
+from classmark.measures.stopping import work_saved as work_saved

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Ints
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -44,104 +45,45 @@ def masi_distance(a: AbstractSet[Any], b: AbstractSet[Any]) -> float:
     return 1 - (1 - jaccard_distance(a, b)) * monotonicity
 
 
-class Distances(Protocol):
-    """Distances between kinds of decisions, given by their numbers."""
-
-    def between(self, first: Ints, second: Ints) -> Floats:
-        """The distances of pairs, shape as given."""
-
-    def all_pairs(self, counts: Floats) -> float:
-        """Σ of n_c · n_k · distance over all kinds c and k, shape (kinds,)."""
-
-
-class Nominal:
-    """Distance 0 between equal decisions, 1 between different ones."""
-
-    def between(self, first: Ints, second: Ints) -> Floats:
-        """1 where they differ."""
-        return np.asarray(first != second, dtype=np.float64)
-
-    def all_pairs(self, counts: Floats) -> float:
-        """All pairs less those of the same kind."""
-        return float(counts.sum() ** 2 - (counts**2).sum())
-
-
-class DistanceTable:
-    """A table of the distances that a function of two decisions gives."""
-
-    def __init__(
-        self, kinds: Sequence[Any], distance: Callable[[Any, Any], float]
-    ) -> None:
-        self._table = np.array([[distance(a, b) for b in kinds] for a in kinds], float)
-
-    def between(self, first: Ints, second: Ints) -> Floats:
-        """Look the distances up in the table."""
-        return np.asarray(self._table[first, second])
-
-    def all_pairs(self, counts: Floats) -> float:
-        """Σ of n_c · n_k · distance over the whole table."""
-        return float(counts @ self._table @ counts)
-
-
-class Sets:
-    """Jaccard's or MASI's, of sets; only those that share something are compared."""
-
-    def __init__(self, sets: Sequence[Any], distance: str) -> None:
-        from scipy.sparse import csr_array
-
-        for decision in sets:
-            if not isinstance(decision, AbstractSet):
-                raise Mistake(
-                    f"decisions: {decision!r} is no set: give sets of labels, or use "
-                    "the distance nominal"
-                )
-        numbered: dict[Any, int] = {}
-        columns = [
-            numbered.setdefault(x, len(numbered)) for labels in sets for x in labels
-        ]
-        self._masi = distance == "masi"
-        self._sizes = np.array([len(labels) for labels in sets])
-        starts = np.concatenate([[0], np.cumsum(self._sizes)])
-        shape = (len(sets), max(1, len(numbered)))
-        self._holds = csr_array((np.ones(len(columns)), columns, starts), shape=shape)
-
-    def between(self, first: Ints, second: Ints) -> Floats:
-        """1 less how alike they are."""
-        both = self._holds[first].multiply(self._holds[second])
-        shared = np.asarray(both.sum(axis=1), dtype=np.float64).ravel()
-        return np.asarray(1 - self._alike(shared, first, second))
-
-    def all_pairs(self, counts: Floats) -> float:
-        """All pairs, less how alike those are that share something, or are empty."""
-        shared = (self._holds @ self._holds.T).tocoo()
-        first, second = (np.asarray(axis, dtype=np.int64) for axis in shared.coords)
-        alike = self._alike(np.asarray(shared.data, np.float64), first, second)
-        empty = counts[self._sizes == 0].sum()
-        similarity = (counts[first] * counts[second] * alike).sum() + empty**2
-        return float(counts.sum() ** 2 - similarity)
-
-    def _alike(self, shared: Floats, first: Ints, second: Ints) -> Floats:
-        a, b = self._sizes[first], self._sizes[second]
-        union = a + b - shared
-        alike = np.divide(shared, union, out=np.ones(len(union)), where=union > 0)
-        if self._masi:
-            monotonicity = np.where(shared == np.minimum(a, b), 2 / 3, 1 / 3)
-            alike = alike * np.where(union == shared, 1.0, monotonicity)
-        return np.asarray(alike)
-
-
-def distances(
+def _similarities(
     kinds: Sequence[Any], distance: str | Callable[[Any, Any], float]
-) -> Distances:
-    """The distances between kinds of decisions, by name or by a function."""
+) -> Any:
+    """1 − distance of all kinds of decisions, shape (kinds, kinds).
+
+    Dense for a function; else sparse: only sets that share something are compared.
+    """
+    from scipy.sparse import csr_matrix
+
     if callable(distance):
-        return DistanceTable(kinds, distance)
-    if distance == NOMINAL:
-        return Nominal()
-    if distance not in SETS:
+        return 1 - np.array([[distance(a, b) for b in kinds] for a in kinds], float)
+    if distance not in (NOMINAL, *SETS):
         names = ", ".join((NOMINAL, *SETS))
         raise Mistake(f"distance is {distance!r}: use {names}, or a function")
-    return Sets(kinds, distance)
+    for decision in kinds if distance in SETS else ():
+        if not isinstance(decision, AbstractSet):
+            raise Mistake(
+                f"decisions: {decision!r} is no set: give sets of labels, or use "
+                "the distance nominal"
+            )
+    sets = kinds if distance in SETS else [(at,) for at in range(len(kinds))]
+    number: dict[Any, int] = {}
+    columns = [number.setdefault(x, len(number)) for labels in sets for x in labels]
+    sizes = np.array([len(labels) for labels in sets])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    shape = (len(sets), max(1, len(number)))
+    holds = csr_matrix((np.ones(len(columns)), columns, starts), shape=shape)
+    shared = (holds @ holds.T).tocoo()
+    first, second = shared.row, shared.col
+    smaller = np.minimum(sizes[first], sizes[second])
+    union = sizes[first] + sizes[second] - shared.data
+    alike = shared.data / union
+    if distance == "masi":
+        monotonicity = np.where(shared.data == smaller, 2 / 3, 1 / 3)
+        alike *= np.where(union == shared.data, 1.0, monotonicity)
+    empty = np.flatnonzero(sizes == 0)  # shares nothing with itself, and is alike
+    cells: Any = (np.append(first, empty), np.append(second, empty))
+    values = np.append(alike, np.ones(len(empty)))
+    return csr_matrix((values, cells), shape=(len(sets), len(sets)))
 
 
 Decisions = Sequence[Hashable | None]
@@ -217,23 +159,20 @@ def krippendorff_alpha(
     codes = codes[:, (codes >= 0).sum(axis=0) >= 2]
     if not codes.size:
         raise Mistake("decisions: no item has two of them: nothing can be compared")
-    apart = distances(kinds, distance)
+    alike = _similarities(kinds, distance)
     counts = np.bincount(codes[codes >= 0], minlength=len(kinds)).astype(np.float64)
     total = float(counts.sum())
-    expected = apart.all_pairs(counts) / (total * (total - 1))
-    return math.nan if expected == 0 else 1 - _observed(codes, apart) / expected
-
-
-def _observed(codes: Ints, apart: Distances) -> float:
-    """The mean distance of two decisions on one item, an item as often as decided."""
-    many = (codes >= 0).sum(axis=0)
-    total = 0.0
-    for person in range(len(codes)):
-        for other in range(person):
-            both = (codes[person] >= 0) & (codes[other] >= 0)
-            far = apart.between(codes[person, both], codes[other, both])
-            total += float((2 * far / (many[both] - 1)).sum())
-    return total / float(many.sum())
+    expected = (total**2 - float(counts @ (alike @ counts))) / (total * (total - 1))
+    if expected == 0:
+        return math.nan
+    n_decisions = (codes >= 0).sum(axis=0)
+    observed = 0.0
+    for first, second in combinations(codes, 2):
+        both = (first >= 0) & (second >= 0)
+        if both.any():
+            far = 1 - np.asarray(alike[first[both], second[both]]).ravel()
+            observed += float((2 * far / (n_decisions[both] - 1)).sum())
+    return 1 - observed / total / expected
 
 
 def _coded(decisions: Sequence[Decisions], *, name: str) -> tuple[Ints, list[Any]]:

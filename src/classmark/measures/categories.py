@@ -14,7 +14,7 @@ from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.ranking import BLOCK, numbers, order
-from classmark.sparse import Rows, take
+from classmark.sparse import Rows, keep_values, take
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,6 +45,9 @@ class RelevantRanks:
 def rank_relevant(scores: ArrayLike, Y: Any) -> RelevantRanks:
     """Find the ranks of the relevant labels, without sorting all the scores.
 
+    The rank of label y is 1 + #{j : s_j > s_y, or s_j = s_y and j < y}; above it are
+    #{j irrelevant : s_j ≥ s_y}.
+
     scores : (n, k);  Y : n×k indicator, sparse or not, lists of label indices, or Rows
     of grades, relevant where the grade is above 0.
 
@@ -56,37 +59,22 @@ def rank_relevant(scores: ArrayLike, Y: Any) -> RelevantRanks:
         raise Mistake("scores has 1 dimension: give one row of label scores a document")
     n, k = table.shape
     labels = relevant(Y, n, k)
-    ranks, above = relevant_ranks(table, labels.starts, labels.columns)
-    return RelevantRanks(np.diff(labels.starts), ranks, above, k)
-
-
-def relevant_ranks(
-    scores: Array, starts: Ints, columns: NDArray[np.uint32]
-) -> tuple[Ints, Ints]:
-    """Rank of each relevant label, and how many irrelevant ones are not below it.
-
-    scores : (n, k);  starts : (n + 1,), columns : (m,), the relevant labels of each
-    document. Both results are (m,), best first in each document: the rank of y,
-    1 + #{j : s_j > s_y, or s_j = s_y and j < y}, and #{j irrelevant : s_j ≥ s_y}.
-    """
-    sizes, k = np.diff(starts), scores.shape[1]
-    document = np.repeat(np.arange(len(scores)), sizes)
+    starts, columns, sizes = labels.starts, labels.columns, np.diff(labels.starts)
+    document = np.repeat(np.arange(n), sizes)
     ranks, reached = np.empty((2, len(columns)), np.int64)
-    few, step = (
-        np.flatnonzero(sizes[document] <= FEW),
-        max(1, SCORES_AT_ONCE // max(1, k)),
-    )
+    few = np.flatnonzero(sizes[document] <= FEW)
+    step = max(1, SCORES_AT_ONCE // max(1, k))
     for first in range(0, len(few), step):
         part = few[first : first + step]
-        ranks[part], reached[part] = _by_counting(scores[document[part]], columns[part])
+        ranks[part], reached[part] = _by_counting(table[document[part]], columns[part])
     for i in np.flatnonzero(sizes > FEW):
         span = slice(starts[i], starts[i + 1])
-        ranks[span], reached[span] = _by_sorting(scores[i], columns[span])
+        ranks[span], reached[span] = _by_sorting(table[i], columns[span])
     best_first = np.argsort(document * (k + 1) + ranks)
     ranks, reached = ranks[best_first], reached[best_first]
     tied = document * (k + 1) + reached  # the same for labels of one score
     relevant_reached = np.searchsorted(tied, tied, side="right") - starts[document]
-    return ranks, reached - relevant_reached
+    return RelevantRanks(sizes, ranks, reached - relevant_reached, k)
 
 
 def _by_counting(scores: Array, labels: NDArray[np.uint32]) -> tuple[Ints, Ints]:
@@ -124,12 +112,7 @@ def relevant(
 ) -> Rows:
     """Read labels of any form and keep those with a grade above 0."""
     labels = labels_from(Y, n_documents, n_labels)
-    mask = labels.values > 0
-    if mask.all():
-        return labels
-    counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
-    columns, values = labels.columns[mask], labels.values[mask]
-    return Rows(counted[labels.starts], columns, values, labels.width)
+    return keep_values(labels, labels.values > 0)
 
 
 def per_document(ranked: RelevantRanks) -> dict[str, Floats]:
@@ -203,28 +186,22 @@ def ranking_error(scores: ArrayLike, groups: Sequence[Iterable[Edge]]) -> float:
         )
     edges = np.array([edge for group in listed for edge in group], dtype=np.int64)
     f = numbers(scores)
-    _require_labels(edges, sizes, f)
-    violated = f[edges[:, 0]] <= f[edges[:, 1]]
-    starts = np.cumsum(sizes) - sizes
-    return float(np.logical_or.reduceat(violated, starts).mean())
-
-
-def _require_labels(edges: Ints, sizes: Ints, f: Floats) -> None:
     if f.ndim != 1:
         raise Mistake(
             f"scores has {f.ndim} dimensions: give the scores of one document, and "
             "average over documents"
         )
-    outside = ((edges < 0) | (edges >= len(f))).any(axis=1)
-    wrong = outside | (edges[:, 0] == edges[:, 1])
+    inits, terms = edges.T
+    wrong = ((edges < 0) | (edges >= len(f))).any(axis=1) | (inits == terms)
     if wrong.any():
         at = int(np.argmax(wrong))
         group = int(np.searchsorted(np.cumsum(sizes), at, side="right"))
-        init, term = edges[at].tolist()
         raise Mistake(
-            f"groups, group {group}: edge ({init}, {term}): give two different labels "
-            f"between 0 and {len(f) - 1}"
+            f"groups, group {group}: edge ({inits[at]}, {terms[at]}): give two "
+            f"different labels between 0 and {len(f) - 1}"
         )
+    violated = f[inits] <= f[terms]
+    return float(np.logical_or.reduceat(violated, np.cumsum(sizes) - sizes).mean())
 
 
 MEANS = (
@@ -273,7 +250,12 @@ class CategoryTally:
                 f"scores has {ranked.n_labels} columns: give one per label, "
                 f"{self.n_labels} in every block"
             )
-        self._add_curves(ranked)
+        k, sizes = self.n_labels, ranked.sizes
+        weights = np.repeat(1 / np.maximum(sizes, 1), sizes)
+        self._hits_by_rank += np.bincount(ranked.ranks - 1, minlength=k)
+        self._shares += np.bincount(ranked.ranks - 1, weights, minlength=k)
+        by_size = np.bincount(sizes, minlength=k + 1)
+        self._ideal += len(ranked) - np.cumsum(by_size[:-1])
         self.documents += len(ranked)
         self.skipped += int((ranked.sizes == 0).sum())
         for name, values in per_document(ranked).items():
@@ -284,10 +266,7 @@ class CategoryTally:
     def measures(self, names: Sequence[str | Measure] = NAMES) -> dict[str, float]:
         """Return the means, under the names as given."""
         parsed = parse_for(names, KNOWN)
-        return {
-            str(name): self._value(measure)
-            for name, measure in zip(names, parsed, strict=True)
-        }
+        return {name: self._value(measure) for name, measure in parsed.items()}
 
     def precision_at_rank(self, *, normalized: bool = True) -> Floats:
         """Return the precision within the first 1..k labels, averaged over documents.
@@ -303,14 +282,6 @@ class CategoryTally:
         """Return the recall within the first 1..k labels, averaged over documents."""
         self._require_labels()
         return np.cumsum(self._shares) / (self.documents - self.skipped)
-
-    def _add_curves(self, ranked: RelevantRanks) -> None:
-        k, sizes = self.n_labels, ranked.sizes
-        weights = np.repeat(1 / np.maximum(sizes, 1), sizes)
-        self._hits_by_rank += np.bincount(ranked.ranks - 1, minlength=k)
-        self._shares += np.bincount(ranked.ranks - 1, weights, minlength=k)
-        by_size = np.bincount(sizes, minlength=k + 1)
-        self._ideal += len(ranked) - np.cumsum(by_size[:-1])
 
     def _value(self, measure: Measure) -> float:
         self._require_labels()
@@ -362,10 +333,8 @@ def category_ranking_per_document(scores: ArrayLike, Y: Any) -> dict[str, Floats
     array([0., 1.])
     """
     values = per_document(rank_relevant(scores, Y))
-    return {
-        name: values[measure.name]
-        for name, measure in zip(NAMES, parse_for(NAMES, MEANS), strict=True)
-    }
+    parsed = parse_for(NAMES, MEANS)
+    return {name: values[measure.name] for name, measure in parsed.items()}
 
 
 def precision_at_rank(scores: ArrayLike, Y: Any, *, normalized: bool = True) -> Floats:
@@ -401,6 +370,6 @@ def _tally(scores: ArrayLike, Y: Any) -> CategoryTally:
     tally = CategoryTally(k)
     step = max(1, BLOCK // max(1, k))
     for start in track(range(0, n, step), "measuring", -(-n // step)):
-        rows = np.arange(start, min(start + step, n))
-        tally.add(table[rows[0] : rows[-1] + 1], take(labels, rows))
+        part = slice(start, start + step)
+        tally.add(table[part], take(labels, np.arange(n)[part]))
     return tally

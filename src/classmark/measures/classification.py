@@ -72,8 +72,7 @@ def contingency(truth: Any, predicted: Any, n_labels: int | None = None) -> Cont
             f"{true_pairs.documents}: give the same documents in the same order"
         )
     k = max(true_pairs.n_labels, assigned.n_labels, n_labels or 0)
-    right = np.intersect1d(true_pairs.keys(k), assigned.keys(k), assume_unique=True)
-    document, label = np.divmod(right, max(1, k))
+    document, label = np.divmod(_common(true_pairs, assigned, k), max(1, k))
     n = true_pairs.documents
     hits = np.bincount(document, minlength=n)
     size = np.bincount(true_pairs.document, minlength=n)
@@ -107,10 +106,7 @@ def classification(
     counts = contingency(truth, predicted, n_labels)
     if not counts.exact.size:
         raise Mistake("truth holds no document: give at least one")
-    return {
-        str(name): _value(counts, measure)
-        for name, measure in zip(measures, parsed, strict=True)
-    }
+    return {name: _value(counts, measure) for name, measure in parsed.items()}
 
 
 def accuracy_bound(priors: ArrayLike, predicted_counts: ArrayLike) -> float:
@@ -171,21 +167,15 @@ def _value(counts: Contingency, measure: Measure) -> float:
     if measure.name == "Detected":
         return float((counts.assigned > 0).sum())
     if measure.average == "micro":
-        summed = Contingency(
+        counts = Contingency(
             counts.right.sum(keepdims=True),
             counts.assigned.sum(keepdims=True),
             counts.wanted.sum(keepdims=True),
             counts.exact,
         )
-        return float(_by_label(summed, measure.name)[0])
-    occurring = _by_label(counts, measure.name)[counts.occurring]
+    by_label = {"F1": counts.f1, "Precision": counts.precision, "Recall": counts.recall}
+    occurring = by_label[measure.name]()[counts.occurring]
     return float(occurring.mean()) if occurring.size else 0.0
-
-
-def _by_label(counts: Contingency, name: str) -> Floats:
-    if name == "F1":
-        return counts.f1()
-    return counts.precision() if name == "Precision" else counts.recall()
 
 
 def tree_induced_error(truth: ArrayLike, predicted: ArrayLike, ancestors: Any) -> float:
@@ -200,13 +190,10 @@ def tree_induced_error(truth: ArrayLike, predicted: ArrayLike, ancestors: Any) -
     >>> tree_induced_error([0, 0], [0, 2], [[0, 3], [1, 3], [2]])
     1.5
     """
-    above = relevant(ancestors)
-    true_nodes, assigned = _nodes(truth, above), _nodes(predicted, above)
-    n = _same_documents(true_nodes, assigned)
+    n_true, n_assigned, shared, n = _node_counts(truth, predicted, ancestors)
     if len(np.ravel(truth)) != n or len(np.ravel(predicted)) != n:
         raise Mistake("truth and predicted: give one label index a document")
-    shared = len(_common(true_nodes, assigned))
-    return (len(true_nodes.label) + len(assigned.label) - 2 * shared) / n
+    return (n_true + n_assigned - 2 * shared) / n
 
 
 def hierarchical_f(truth: Any, predicted: Any, ancestors: Any) -> dict[str, float]:
@@ -221,16 +208,31 @@ def hierarchical_f(truth: Any, predicted: Any, ancestors: Any) -> dict[str, floa
     >>> hierarchical_f([0, 0], [0, 1], [[0, 2], [1, 2]])
     {'precision': 0.75, 'recall': 0.75, 'f1': 0.75}
     """
+    n_true, n_assigned, shared, _ = _node_counts(truth, predicted, ancestors)
+    return {
+        "precision": shared / max(1, n_assigned),
+        "recall": shared / max(1, n_true),
+        "f1": 2 * shared / max(1, n_true + n_assigned),
+    }
+
+
+def _node_counts(
+    truth: Any, predicted: Any, ancestors: Any
+) -> tuple[int, int, int, int]:
+    """The true nodes, the assigned ones, those in both, over all documents; and these.
+
+    The nodes of a document are its labels and their ancestors.
+    """
     above = relevant(ancestors)
     true_nodes, assigned = _nodes(truth, above), _nodes(predicted, above)
-    _same_documents(true_nodes, assigned)
-    shared = len(_common(true_nodes, assigned))
-    sizes = len(assigned.label), len(true_nodes.label)
-    return {
-        "precision": shared / max(1, sizes[0]),
-        "recall": shared / max(1, sizes[1]),
-        "f1": 2 * shared / max(1, sum(sizes)),
-    }
+    n = true_nodes.documents
+    if n != assigned.documents or not n:
+        raise Mistake(
+            f"truth has {n} documents, predicted {assigned.documents}: give the same "
+            "documents, at least one"
+        )
+    shared = _common(true_nodes, assigned, above.width)
+    return len(true_nodes.label), len(assigned.label), len(shared), n
 
 
 def _nodes(Y: Any, above: Rows) -> LabelPairs:
@@ -248,18 +250,8 @@ def _nodes(Y: Any, above: Rows) -> LabelPairs:
     return LabelPairs(document, node, pairs.documents, above.width)
 
 
-def _common(a: LabelPairs, b: LabelPairs) -> Ints:
-    width = max(a.n_labels, b.n_labels)
-    return np.intersect1d(a.keys(width), b.keys(width), assume_unique=True)
-
-
-def _same_documents(truth: LabelPairs, predicted: LabelPairs) -> int:
-    if truth.documents != predicted.documents or not truth.documents:
-        raise Mistake(
-            f"truth has {truth.documents} documents, predicted {predicted.documents}: "
-            "give the same documents, at least one"
-        )
-    return truth.documents
+def _common(a: LabelPairs, b: LabelPairs, k: int) -> Ints:
+    return np.intersect1d(a.keys(k), b.keys(k), assume_unique=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats
 from classmark.measures.significance import sign_test
+from classmark.measures.stopping import require_share
 from classmark.problems import Mistake
 from classmark.validation import Seed, generator
 
@@ -52,8 +53,7 @@ def ips(
     >>> ips([1, 0, 1, 0], [0.5] * 4, [0.25, 0.25, 0.5, 0.5]).value
     0.75
     """
-    r, w = _weighted(rewards, wanted, logged)
-    return _mean(r, w, confidence)
+    return clipped_ips(rewards, wanted, logged, np.inf, confidence=confidence)
 
 
 def clipped_ips(
@@ -74,7 +74,10 @@ def clipped_ips(
     if not clip > 0:
         raise Mistake(f"clip is {clip}: give the greatest weight, above 0")
     r, w = _weighted(rewards, wanted, logged)
-    return _mean(r, np.minimum(w, clip), confidence)
+    w = np.minimum(w, clip)
+    terms = w * r
+    error = float(terms.std(ddof=1) / np.sqrt(len(terms)))
+    return _estimate(float(terms.mean()), error, w, confidence)
 
 
 def snips(
@@ -123,17 +126,10 @@ def _weighted(
     return r, target / chance
 
 
-def _mean(r: Floats, w: Floats, confidence: float) -> Estimate:
-    terms = w * r
-    error = float(terms.std(ddof=1) / np.sqrt(len(terms)))
-    return _estimate(float(terms.mean()), error, w, confidence)
-
-
 def _estimate(value: float, error: float, w: Floats, confidence: float) -> Estimate:
     from scipy.special import ndtri
 
-    if not 0 < confidence < 1:
-        raise Mistake(f"confidence is {confidence}: give a share between 0 and 1")
+    require_share("confidence", confidence)
     wide = float(ndtri((1 + confidence) / 2)) * error
     squares = float((w**2).sum())
     effective = float(w.sum()) ** 2 / squares if squares else 0.0

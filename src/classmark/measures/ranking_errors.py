@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
 from classmark.measures import categories as measured
-from classmark.preferences.decompose import Loss, decompose, long_name
-from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.graph import Loss, PreferenceGraph, decompose, long_name
 from classmark.problems import Mistake
 from classmark.ranking import numbers
 from classmark.sparse import Rows
@@ -46,10 +47,6 @@ def ranking_error(scores: ArrayLike, graph: PreferenceGraph, loss: Loss) -> floa
     return _LAYERED[long_name(loss)](f, levels) if len(f) else 0.0
 
 
-def _zero_one(f: Floats, levels: Ints) -> float:
-    return float(_domination(f, levels) > 0)
-
-
 def _domination(f: Floats, levels: Ints) -> float:
     """Compare each label with the best of those below it."""
     steps, level = np.unique(levels, return_inverse=True)
@@ -57,10 +54,6 @@ def _domination(f: Floats, levels: Ints) -> float:
     np.maximum.at(best, level, f)
     below = np.maximum.accumulate(best)[level[level > 0] - 1]
     return float((f[level > 0] <= below).mean()) if len(below) else 0.0
-
-
-def _dominated(f: Floats, levels: Ints) -> float:
-    return _domination(-f, -levels)
 
 
 def _disagreement(f: Floats, levels: Ints) -> float:
@@ -75,11 +68,11 @@ def _disagreement(f: Floats, levels: Ints) -> float:
     return wrong / edges if edges else 0.0
 
 
-_LAYERED = {
-    "zero-one": _zero_one,
+_LAYERED: dict[str, Callable[[Floats, Ints], float]] = {
+    "zero-one": lambda f, levels: float(_domination(f, levels) > 0),
     "disagreement": _disagreement,
     "domination": _domination,
-    "dominated": _dominated,
+    "dominated": lambda f, levels: _domination(-f, -levels),
 }
 
 
@@ -98,53 +91,33 @@ def violated_groups(scores: Floats, levels: Rows, mapping: str) -> Floats:
     if mapping == "svm":
         wrong = np.where(place > 0, scores <= 0, scores >= 0)
         return np.asarray(wrong.sum(axis=1), dtype=np.float64)
-    if mapping not in _PARTS:
-        raise Mistake(
-            f"mapping {mapping!r} has no count of its own: use {list(_PARTS)}"
-        )
-    total = np.zeros(len(scores))
-    for part in _PARTS[mapping]:
-        total += part(scores, place)
-    return total
+    positive = np.unique(place[place > 0])
+    not_highest = np.concatenate([[0.0], positive[:-1]])
+    counts: dict[str, Callable[[], Floats]] = {
+        "dis": lambda: _misplaced_pairs(scores, place),
+        "dom": lambda: _not_above(scores, place, positive),
+        "dme": lambda: _not_above(-scores, -place, -not_highest),
+    }
+    if mapping not in {*counts, "dom-dme"}:
+        names = [*counts, "dom-dme"]
+        raise Mistake(f"mapping {mapping!r} has no count of its own: use {names}")
+    return np.asarray(sum(counts[name]() for name in mapping.split("-")), np.float64)
 
 
-def _dominating(scores: Floats, place: Floats) -> Floats:
-    """Labels that are not above all labels of lower levels."""
+def _not_above(scores: Floats, place: Floats, levels: Floats) -> Floats:
+    """Labels of these levels that are not above all labels of lower levels."""
     wrong = np.zeros(len(scores))
-    for level in _levels(place):
+    for level in levels:
         best_below = np.where(place < level, scores, -np.inf).max(axis=1)
         here = place == level
         wrong += (here & (scores <= best_below[:, None])).sum(axis=1)
     return wrong
 
 
-def _dominated_cost(scores: Floats, place: Floats) -> Floats:
-    """Labels that are not below all labels of higher levels."""
-    wrong = np.zeros(len(scores))
-    for level in [0.0, *_levels(place)[:-1]]:
-        worst_above = np.where(place > level, scores, np.inf).min(axis=1)
-        here = place == level
-        wrong += (here & (scores >= worst_above[:, None])).sum(axis=1)
-    return wrong
-
-
-def _pairs(scores: Floats, place: Floats) -> Floats:
-    """Pairs in the wrong order."""
+def _misplaced_pairs(scores: Floats, place: Floats) -> Floats:
     wrong = np.zeros(len(scores))
     for i in range(len(scores)):
         for label in np.flatnonzero(place[i] > 0):
             below = place[i] < place[i, label]
             wrong[i] += (scores[i, below] >= scores[i, label]).sum()
     return wrong
-
-
-_PARTS = {
-    "dis": (_pairs,),
-    "dom": (_dominating,),
-    "dme": (_dominated_cost,),
-    "dom-dme": (_dominating, _dominated_cost),
-}
-
-
-def _levels(place: Floats) -> list[float]:
-    return [float(level) for level in np.unique(place) if level > 0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
@@ -97,10 +97,12 @@ def parse(name: str | Measure) -> Measure:
     return Measure(canonical, int(form[3]) if form[3] else None, average)
 
 
-def parse_for(names: Sequence[str | Measure], computed: Sequence[str]) -> list[Measure]:
+def parse_for(
+    names: Sequence[str | Measure], computed: Iterable[str]
+) -> dict[str, Measure]:
     """Read names, all of which must be among those that ``computed`` lists."""
-    parsed = [parse(name) for name in names]
-    for measure in parsed:
+    parsed = {str(name): parse(name) for name in names}
+    for measure in parsed.values():
         if measure.name not in computed:
             raise Mistake(
                 f"measure {measure} is not defined for this kind of answer: choose "
@@ -199,7 +201,7 @@ def retrieval(
     >>> retrieval(run, qrels, ["map", "mrr", "P@2"])
     {'map': 0.5833333333333333, 'mrr': 0.5, 'P@2': 0.5}
     """
-    values = _values(judge(run, qrels), measures)
+    values = measured(judge(run, qrels), measures)
     return {name: float(each.mean()) for name, each in values.items()}
 
 
@@ -214,7 +216,7 @@ def retrieval_per_query(
     judged = judge(run, qrels)
     return {
         name: dict(zip(judged.queries, each.tolist(), strict=True))
-        for name, each in _values(judged, measures).items()
+        for name, each in measured(judged, measures).items()
     }
 
 
@@ -248,11 +250,6 @@ def recall(judged: JudgedRun, cutoff: int | None) -> Floats:
     return _share(judged.total(judged.hits(cutoff).astype(np.float64)), judged.relevant)
 
 
-def winner_takes_all(judged: JudgedRun, _: int | None = None) -> Floats:
-    """1 if the first document is relevant, else 0 [ManningRaghavanSchutze08]."""
-    return precision(judged, 1)
-
-
 def break_even(judged: JudgedRun, _: int | None = None) -> Floats:
     """Precision where it equals recall, at rank R = number relevant [Joachims05]."""
     within = judged.retrieved.ranks() <= judged.relevant[judged.retrieved.queries]
@@ -283,7 +280,12 @@ _DECLARED = (
     Declaration(
         "RR", "Voorhees99", ("mrr",), cutoff="may", empty=0.0, compute=reciprocal_rank
     ),
-    Declaration("WTA", "ManningRaghavanSchutze08", empty=0.0, compute=winner_takes_all),
+    Declaration(
+        "WTA",  # is the first one relevant?
+        "ManningRaghavanSchutze08",
+        empty=0.0,
+        compute=lambda judged, _: precision(judged, 1),
+    ),
     Declaration(
         "P", "ManningRaghavanSchutze08", cutoff="must", empty=0.0, compute=precision
     ),
@@ -318,17 +320,13 @@ _DECLARED = (
 MEASURES: dict[str, Declaration] = {declared.name: declared for declared in _DECLARED}
 
 
-def of_runs() -> list[str]:
-    """The names of the measures of a run."""
-    return [name for name, declared in MEASURES.items() if declared.compute]
-
-
-def compute(judged: JudgedRun, measure: Measure) -> Floats:
-    """The value of each query, shape (queries,); see ``parse_for`` and ``of_runs``."""
-    function = measure.declaration.compute
-    if function is None:
-        raise Mistake(f"measure {measure} is not one of ranked documents")
-    return function(judged, measure.cutoff)
+def measured(judged: JudgedRun, measures: Sequence[str | Measure]) -> dict[str, Floats]:
+    """The value of each measure for each query, under the names as given."""
+    computed = {name: each.compute for name, each in MEASURES.items() if each.compute}
+    return {
+        name: computed[measure.name](judged, measure.cutoff)
+        for name, measure in parse_for(measures, computed).items()
+    }
 
 
 def _spellings() -> dict[str, str]:
@@ -336,14 +334,6 @@ def _spellings() -> dict[str, str]:
         spelling.lower(): declared.name
         for declared in MEASURES.values()
         for spelling in (declared.name, *declared.aliases)
-    }
-
-
-def _values(judged: JudgedRun, measures: Sequence[str | Measure]) -> dict[str, Floats]:
-    parsed = parse_for(measures, of_runs())
-    return {
-        str(name): compute(judged, measure)
-        for name, measure in zip(measures, parsed, strict=True)
     }
 
 

@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from classmark.arrays import Floats
 from classmark.measures.classification import contingency, label_pairs
+from classmark.measures.stopping import require_share
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.validation import Seed, generator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 Alternative = Literal["two-sided", "greater", "less"]
 BLOCK = 1 << 22  # random numbers drawn together
@@ -144,7 +145,14 @@ def randomisation_test(
     slack = 1e-12 * float(np.abs(d).sum())  # equal sums, added in another order
     lower = upper = tried = 0
     exact = len(d) < 63 and 2 ** len(d) <= rounds
-    signs = _all_signs(len(d)) if exact else _random_signs(len(d), rounds, seed)
+    rng = generator(seed)
+    signs: Iterable[NDArray[np.int8]] = (
+        1 - 2 * rng.integers(2, size=(size, len(d)), dtype=np.int8)
+        for size in _sizes(len(d), rounds)
+    )
+    if exact:
+        bits = (np.arange(2 ** len(d))[:, np.newaxis] >> np.arange(len(d))) & 1
+        signs = [(1 - 2 * bits).astype(np.int8)]
     for block in signs:
         sums = block @ d
         lower += int((sums <= observed + slack).sum())
@@ -173,8 +181,7 @@ def bootstrap_interval(
     >>> bootstrap_interval([0.5, 0.5, 0.5])
     (0.5, 0.5)
     """
-    if not 0 < confidence < 1:
-        raise Mistake(f"confidence is {confidence}: give a share between 0 and 1")
+    require_share("confidence", confidence)
     x = np.asarray(values, dtype=np.float64)
     d = _differences(x, np.zeros_like(x) if other is None else other, least=1)
     rng = generator(seed)
@@ -216,14 +223,3 @@ def _sizes(width: int, rounds: int) -> Iterator[int]:
     step = max(1, BLOCK // width)
     sizes = [min(step, rounds - done) for done in range(0, rounds, step)]
     return iter(track(sizes, "drawing", len(sizes)))
-
-
-def _all_signs(n: int) -> Iterator[NDArray[np.int8]]:
-    bits = (np.arange(2**n)[:, np.newaxis] >> np.arange(n)) & 1
-    yield (1 - 2 * bits).astype(np.int8)
-
-
-def _random_signs(n: int, rounds: int, seed: Seed) -> Iterator[NDArray[np.int8]]:
-    rng = generator(seed)
-    for size in _sizes(n, rounds):
-        yield 1 - 2 * rng.integers(2, size=(size, n), dtype=np.int8)

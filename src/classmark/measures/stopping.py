@@ -119,16 +119,12 @@ def dry_after(n_found: int, unread: int, target: float, patience: float) -> floa
     >>> dry_after(95, 900, 0.95, patience=1.0)
     150.0
     """
-    return float(_dry_after(np.array(n_found), np.array(unread), target, patience))
+    return patience * unread / (missing_total(n_found, target) - n_found)
 
 
 def _missing(n_found: Ints, target: float) -> Floats:
     """How many unread relevant documents, at least, would miss the target."""
     return np.floor(n_found / target + 1e-9) + 1 - n_found
-
-
-def _dry_after(n_found: Ints, unread: Ints, target: float, patience: float) -> Floats:
-    return np.asarray(patience * unread / _missing(n_found, target), float)
 
 
 def draws_in(
@@ -158,9 +154,8 @@ def draws_in(
     likely = np.cumsum(~random) - ~random
     last = _latest(hit & ~random)
     unread = documents - np.arange(len(hit), dtype=np.int64)
-    dry = (likely - np.where(last < 0, 0, likely[last] + 1))[random] >= _dry_after(
-        n_found[random], unread[random], target, patience
-    )
+    since = likely - np.where(last < 0, 0, likely[last] + 1)
+    dry = (since >= patience * unread / _missing(n_found, target))[random]
     rounds = np.zeros(int(random.sum()), np.int64)
     rounds[dry] = np.unique(last[random][dry], return_inverse=True)[1] + 1
     return Draws(unread[random], n_found[random], hit[random], rounds)

@@ -7,16 +7,22 @@ compares a clicked document with some that were shown and not clicked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Bools, Ints
+from classmark.arrays import Bools
 from classmark.problems import Mistake
 
 Item = TypeVar("Item", bound=Hashable)
+STRATEGIES = (
+    "clicked-over-skipped",
+    "last-click-over-skipped-above",
+    "click-over-previous",
+    "skip-above",
+)
 
 
 def click_preferences(
@@ -65,32 +71,13 @@ def preferred_places(clicked: ArrayLike, strategy: str) -> Bools:
             f"strategy {strategy!r} is not known: use {', '.join(STRATEGIES)}"
         )
     flags = np.atleast_2d(np.asarray(clicked, np.bool_))
-    return STRATEGIES[strategy](flags)
-
-
-def _over_skipped(clicked: Bools) -> Bools:
-    return clicked[:, :, np.newaxis] & ~clicked[:, np.newaxis, :]
-
-
-def _skip_above(clicked: Bools) -> Bools:
-    above = np.tri(clicked.shape[1], k=-1, dtype=np.bool_)
-    return _over_skipped(clicked) & above
-
-
-def _last_over_above(clicked: Bools) -> Bools:
-    below: Ints = np.cumsum(clicked[:, ::-1], axis=1)[:, ::-1] - clicked
-    last: Bools = clicked & (below == 0)
-    return _skip_above(clicked) & last[:, :, np.newaxis]
-
-
-def _over_previous(clicked: Bools) -> Bools:
-    places = clicked.shape[1]
-    return _over_skipped(clicked) & np.eye(places, k=-1, dtype=np.bool_)
-
-
-STRATEGIES: dict[str, Callable[[Bools], Bools]] = {
-    "clicked-over-skipped": _over_skipped,
-    "last-click-over-skipped-above": _last_over_above,
-    "click-over-previous": _over_previous,
-    "skip-above": _skip_above,
-}
+    places = flags.shape[1]
+    wins: Bools = flags[:, :, np.newaxis] & ~flags[:, np.newaxis, :]
+    if strategy == "click-over-previous":
+        wins &= np.eye(places, k=-1, dtype=np.bool_)
+    elif strategy != "clicked-over-skipped":
+        wins &= np.tri(places, k=-1, dtype=np.bool_)
+    if strategy == "last-click-over-skipped-above":
+        not_above = np.cumsum(flags[:, ::-1], axis=1)[:, ::-1]
+        wins &= (not_above == 1)[:, :, np.newaxis]
+    return wins

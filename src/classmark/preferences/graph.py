@@ -2,12 +2,19 @@
 
 Edges are either listed, or follow from layers: every label of a layer stands above
 every label of the layers below it. Layered graphs never list their edges unless asked.
+A loss says which edges stand together in a group that errs or not as one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -15,6 +22,7 @@ import numpy as np
 
 from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
+from classmark.validation import renamed
 
 Edge = tuple[int, int]
 
@@ -127,23 +135,20 @@ class PreferenceGraph:
 
     def edges(self) -> list[Edge]:
         """All edges (init, term), by init, then term."""
-        return list(self.each_edge())
-
-    def each_edge(self) -> Iterator[Edge]:
-        """Yield the edges one by one."""
         if self.levels is None:
-            yield from ((int(u), int(v)) for u, v in self.pairs)
-            return
-        for u in np.flatnonzero(self.levels > 0):
-            lower = (self.levels >= 0) & (self.levels < self.levels[u])
-            yield from ((int(u), int(v)) for v in np.flatnonzero(lower))
+            return [(int(u), int(v)) for u, v in self.pairs]
+        levels = self.levels
+        return [
+            (int(u), int(v))
+            for u in np.flatnonzero(levels > 0)
+            for v in np.flatnonzero((levels >= 0) & (levels < levels[u]))
+        ]
 
-    def each_weight(self) -> Iterator[float]:
-        """Yield the weights, in the order of the edges; of a layered graph, ones."""
-        if self.levels is None:
-            yield from self.weights.tolist()
-            return
-        yield from (1.0 for _ in range(self.n_edges))
+    def edge_weights(self) -> dict[Edge, float]:
+        """The weight of each edge, in the order of the edges; 1 in a layered graph."""
+        edges = self.edges()
+        weights = self.weights.tolist() if self.levels is None else [1.0] * len(edges)
+        return dict(zip(edges, weights, strict=True))
 
 
 def _checked(n_labels: int, labels: Iterable[int]) -> Ints:
@@ -214,12 +219,20 @@ def from_edges(
             "give one per document"
         )
     for edge in edges:
-        document, winner, loser, weight = _parts(edge)
+        if len(edge) not in (3, 4):
+            raise Mistake(
+                f"edge {tuple(edge)!r} has {len(edge)} parts: give document, winner, "
+                "loser, and a weight if you like"
+            )
+        document, winner, loser, *weight = edge
         place = f"document {document!r}, {winner!r} over {loser!r}"
         if document not in by_document:
             raise Mistake(f"{place}: the document is not known: add it, or drop this")
-        pair = _pair(number, winner, loser, place)
-        _add(by_document[document], pair, weight, place)
+        for name in (winner, loser):
+            if name not in number:
+                raise Mistake(f"{place}: there is no label {name!r}: correct its name")
+        pair = number[winner], number[loser]
+        _add(by_document[document], pair, float(weight[0] if weight else 1.0), place)
     return [
         amended(base[at] if base else PreferenceGraph(len(labels)), by_document[name])
         for at, name in enumerate(documents)
@@ -235,9 +248,7 @@ def amended(graph: PreferenceGraph, edges: Mapping[Edge, float]) -> PreferenceGr
     """
     if not edges:
         return graph
-    weight: dict[Edge, float] = dict(
-        zip(graph.each_edge(), graph.each_weight(), strict=True)
-    )
+    weight = graph.edge_weights()
     for (winner, loser), value in edges.items():
         weight.pop((loser, winner), None)
         weight[winner, loser] = value
@@ -245,28 +256,9 @@ def amended(graph: PreferenceGraph, edges: Mapping[Edge, float]) -> PreferenceGr
     return PreferenceGraph(graph.n_labels, listed, thresholds=graph.thresholds)
 
 
-def _parts(edge: Sequence[Any]) -> tuple[Hashable, Hashable, Hashable, float]:
-    if len(edge) not in (3, 4):
-        raise Mistake(
-            f"edge {tuple(edge)!r} has {len(edge)} parts: give document, winner, "
-            "loser, and a weight if you like"
-        )
-    document, winner, loser, *weight = edge
-    return document, winner, loser, float(weight[0]) if weight else 1.0
-
-
-def _pair(
-    number: Mapping[Hashable, int], winner: Hashable, loser: Hashable, place: str
-) -> Edge:
-    for name in (winner, loser):
-        if name not in number:
-            raise Mistake(f"{place}: there is no label {name!r}: correct its name")
-    if winner == loser:
-        raise Mistake(f"{place}: a label cannot be above itself: remove it")
-    return number[winner], number[loser]
-
-
 def _add(edges: dict[Edge, float], pair: Edge, weight: float, place: str) -> None:
+    if pair[0] == pair[1]:
+        raise Mistake(f"{place}: a label cannot be above itself: remove it")
     if not (math.isfinite(weight) and weight > 0):
         raise Mistake(f"{place}: its weight is {weight}: give a number above 0")
     if pair in edges:
@@ -274,3 +266,111 @@ def _add(edges: dict[Edge, float], pair: Edge, weight: float, place: str) -> Non
     if (pair[1], pair[0]) in edges:
         raise Mistake(f"{place}: the contrary is given too: keep one")
     edges[pair] = weight
+
+
+Groups = list[list[Edge]]
+#: The name of a loss, or a function from a graph to groups of its edges.
+Loss = str | Callable[[PreferenceGraph], Iterable[Iterable[Edge]]]
+
+
+def _by_end(graph: PreferenceGraph, end: int) -> Groups:
+    groups: dict[int, list[Edge]] = {}
+    for edge in graph.edges():
+        groups.setdefault(edge[end], []).append(edge)
+    return [groups[label] for label in sorted(groups)]
+
+
+#: Losses by name, each as a function from a graph to the groups that err or not as one
+#: [DekelManningSinger03]. A new one is a new entry (docs/extending.md).
+LOSSES: dict[str, Callable[[PreferenceGraph], Iterable[Iterable[Edge]]]] = {
+    "zero-one": lambda graph: [edges] if (edges := graph.edges()) else [],
+    "disagreement": lambda graph: [[edge] for edge in graph.edges()],
+    "domination": lambda graph: _by_end(graph, 0),
+    "dominated": lambda graph: _by_end(graph, 1),
+}
+NAMES = tuple(LOSSES)  # those that have kernels, in their order
+SHORT = {"disagreement": "dis", "domination": "dom", "dominated": "dme"}
+LONG = {short: long for long, short in SHORT.items()}
+
+
+def long_name(loss: Any) -> Any:
+    """The name of a loss in [DekelManningSinger03]; anything else stays as it is.
+
+    >>> long_name("dom"), long_name("domination")
+    ('domination', 'domination')
+    """
+    return LONG.get(loss, loss) if isinstance(loss, str) else loss
+
+
+def short_name(loss: Any) -> Any:
+    """The name of a loss in [AiolliSebastianiSperduti08]; anything else stays.
+
+    >>> short_name("domination"), short_name("dom-dme")
+    ('dom', 'dom-dme')
+    """
+    return SHORT.get(loss, loss) if isinstance(loss, str) else loss
+
+
+def resolve(loss: Loss) -> Loss:
+    """The long name of a loss that has kernels, the function of any other.
+
+    >>> resolve("dom")
+    'domination'
+    """
+    name = long_name(loss)
+    if callable(loss):
+        return loss
+    if name in NAMES:
+        return str(name)
+    if name not in LOSSES:
+        raise Mistake(
+            f"loss {loss!r} is not known: use {', '.join(LOSSES)} or a function"
+        )
+    return LOSSES[name]
+
+
+@renamed(decomposition="loss")
+def decompose(graph: PreferenceGraph, loss: Loss) -> Groups:
+    """Part the edges of a graph into groups, as a loss says [DekelManningSinger03].
+
+    "zero-one": all edges together; "disagreement" or "dis": each alone; "domination" or
+    "dom": by their init, a label with all it dominates; "dominated" or "dme": by their
+    term; another name of ``LOSSES``, or a function from a graph to groups of its edges.
+
+    >>> decompose(PreferenceGraph(3, [(0, 1), (0, 2), (1, 2)]), "domination")
+    [[(0, 1), (0, 2)], [(1, 2)]]
+    """
+    resolved = resolve(loss)
+    function = resolved if callable(resolved) else LOSSES[resolved]
+    groups = [[(int(u), int(v)) for u, v in group] for group in function(graph)]
+    if callable(resolved):
+        edges = set(graph.edges())
+        for place, group in enumerate(groups):
+            if foreign := [edge for edge in group if edge not in edges]:
+                raise Mistake(
+                    f"the loss's group {place} has the edge {foreign[0]}, which is not "
+                    "in the graph: return groups of graph.edges()"
+                )
+    return groups
+
+
+def weighted_groups(
+    graph: PreferenceGraph,
+    losses: Sequence[Loss],
+    shares: Floats,
+) -> tuple[Groups, list[float]]:
+    """The groups of all losses, and the mean over each of weight · share.
+
+    shares : (n_labels,), what an edge is worth by its winner; the threshold's is 1.
+
+    >>> graph = PreferenceGraph(3, [(0, 1, 2.0), (0, 2), (1, 2)])
+    >>> weighted_groups(graph, ["domination"], np.ones(3))
+    ([[(0, 1), (0, 2)], [(1, 2)]], [1.5, 1.0])
+    """
+    share = [*shares.tolist(), 1.0]
+    worth = {
+        edge: weight * share[edge[0]] for edge, weight in graph.edge_weights().items()
+    }
+    groups = [group for loss in losses for group in decompose(graph, loss)]
+    means = [sum(worth[e] for e in group) / max(len(group), 1) for group in groups]
+    return groups, means

@@ -13,7 +13,7 @@ import numpy as np
 
 from classmark.arrays import Ints
 from classmark.problems import Mistake
-from classmark.sparse import Rows, rows_from
+from classmark.sparse import Rows, keep_values, rows_from
 
 
 def labels_from(
@@ -39,7 +39,8 @@ def labels_from(
             "raise n_labels or drop the extra columns"
         )
     wide = rows.width if n_labels is None else n_labels
-    return _without_zeros(Rows(rows.starts, rows.columns, rows.values, wide))
+    rows = Rows(rows.starts, rows.columns, rows.values, wide)
+    return keep_values(rows, rows.values != 0)  # a grade of 0 says nothing
 
 
 def _read(Y: Any, n_labels: int | None) -> Rows:
@@ -86,15 +87,6 @@ def _indices(entry: Any, row: int, n_labels: int | None) -> Ints:
         limit = "0 or more" if n_labels is None else f"0 to {n_labels - 1}"
         raise Mistake(f"Y, row {row}: label {wrong} is out of range: use {limit}")
     return indices.astype(np.int64)
-
-
-def _without_zeros(rows: Rows) -> Rows:
-    """Drop stored zeros: a grade of zero says nothing."""
-    mask = rows.values != 0
-    if mask.all():
-        return rows
-    counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
-    return Rows(counted[rows.starts], rows.columns[mask], rows.values[mask], rows.width)
 
 
 def number_labels(

@@ -17,7 +17,7 @@ from classmark.arrays import Ints
 from classmark.preferences.graph import PreferenceGraph
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
-from classmark.sparse import Rows
+from classmark.sparse import Rows, keep_values
 
 FEW = 16  # labels that a layered graph may leave out
 
@@ -34,7 +34,14 @@ def levels_from(
     [2.0, 1.0]
     """
     if is_graphs(Y):
-        return _from_graphs(Y, n_documents)
+        checked_graphs(Y, n_documents)
+        if not are_layered(Y):
+            raise Mistake(
+                "Y holds graphs that are not layered over all labels: this needs "
+                "layered graphs (PreferenceGraph.multilabel, or .layers with every "
+                "label in one)"
+            )
+        return rows_of_levels([graph.levels for graph in Y], Y[0].n_labels)
     rows = labels_from(Y, n_documents, n_labels)
     grades = np.unique(rows.values)
     level = np.ones(rows.nnz, np.float32)
@@ -78,13 +85,13 @@ def favoured(graphs: Sequence[PreferenceGraph]) -> Rows:
     >>> favoured([PreferenceGraph(3, [(0, 1), (0, 2), (2, 1)])]).columns.tolist()
     [0]
     """
-    layered = [
-        graph
-        if are_layered([graph])
-        else PreferenceGraph(graph.n_labels, levels=_winning(graph))
+    levels = [
+        graph.levels
+        if graph.levels is not None and are_layered([graph])
+        else _winning(graph)
         for graph in graphs
     ]
-    return _from_graphs(layered, None)
+    return rows_of_levels(levels, graphs[0].n_labels)
 
 
 def relevant(levels: Rows) -> Rows:
@@ -94,12 +101,7 @@ def relevant(levels: Rows) -> Rows:
     >>> relevant(favoured([graph])).columns.tolist()
     [1]
     """
-    if (levels.values > 0).all():
-        return levels
-    mask = levels.values > 0
-    counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
-    starts = counted[levels.starts]
-    return Rows(starts, levels.columns[mask], levels.values[mask], levels.width)
+    return keep_values(levels, levels.values > 0)
 
 
 def _winning(graph: PreferenceGraph) -> Ints:
@@ -151,21 +153,13 @@ def checked_graphs(
     return graphs
 
 
-def _from_graphs(graphs: Sequence[PreferenceGraph], n_documents: int | None) -> Rows:
-    checked_graphs(graphs, n_documents)
-    if not are_layered(graphs):
-        raise Mistake(
-            "Y holds graphs that are not layered over all labels: this needs layered "
-            "graphs (PreferenceGraph.multilabel, or .layers with every label in one)"
-        )
-    levels = [g.levels for g in graphs if g.levels is not None]
+def rows_of_levels(levels: Sequence[Ints], n_labels: int) -> Rows:
+    """Rows of the levels other than 0, one row for each document's (n_labels,)."""
     columns = [np.flatnonzero(level) for level in levels]
-    starts = np.concatenate([[0], np.cumsum([len(c) for c in columns])])
+    values = [level[at] for level, at in zip(levels, columns, strict=True)]
     return Rows(
-        starts.astype(np.int64),
-        np.concatenate([np.empty(0, np.uint32), *columns]).astype(np.uint32),
-        np.concatenate(
-            [np.empty(0), *(v[c] for v, c in zip(levels, columns, strict=True))]
-        ).astype(np.float32),
-        graphs[0].n_labels,
+        np.cumsum([0, *map(len, columns)], dtype=np.int64),
+        np.concatenate([np.empty(0), *columns]).astype(np.uint32),
+        np.concatenate([np.empty(0), *values]).astype(np.float32),
+        n_labels,
     )

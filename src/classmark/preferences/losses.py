@@ -14,15 +14,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Bools, Floats, Ints
-from classmark.preferences.decompose import NAMES, Loss, decompose, long_name
-from classmark.preferences.graph import PreferenceGraph
-from classmark.preferences.levels import checked_graphs, is_graphs, levels_from
+from classmark.preferences.graph import (
+    NAMES,
+    Loss,
+    PreferenceGraph,
+    decompose,
+    resolve,
+)
+from classmark.preferences.levels import (
+    graphs_from,
+    is_graphs,
+    levels_from,
+    rows_of_levels,
+)
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows
@@ -93,7 +104,7 @@ class Layers:
 def price_layers(kind: int, levels: Rows, scores: Floats, first: int = 0) -> Prices:
     """Price the documents from number ``first`` on, one for each row of scores.
 
-    kind : the decomposition, by its place in ``preferences.decompose.NAMES``;  levels :
+    kind : the loss, by its place in ``preferences.graph.NAMES``;  levels :
     labels that are not at level 0, −1 for those compared with none;  scores : (n, k).
 
     >>> levels = Rows(np.array([0, 1]), np.array([1], np.uint32), np.array([1]), 3)
@@ -265,8 +276,7 @@ def _turns(rows: Places) -> list[Places]:
 _PRICED = (_zero_one, _disagreement, _domination, _dominated)
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(NamedTuple):
     """Groups of listed edges: document → groups → edges, by pointers."""
 
     starts: Ints
@@ -304,11 +314,9 @@ class LogLinearLoss:
         if len(self.listed.inits):
             from classmark.preferences.kernels import price_groups
 
-            edges = self.listed
-            starts = edges.starts[first : first + len(scores) + 1]
-            groups = (edges.group_starts, edges.inits, edges.terms, edges.log_weights)
-            out = (prices.into, prices.out_of, prices.losses)
-            price_groups(starts, *groups, scores, *out)
+            starts = self.listed.starts[first : first + len(scores) + 1]
+            edges = self.listed._replace(starts=starts)
+            price_groups(*edges, scores, prices.into, prices.out_of, prices.losses)
         return prices
 
 
@@ -324,51 +332,27 @@ def loss_from(
     >>> loss.prices(np.zeros((2, 2))).losses.round(4).tolist()
     [0.6931, 0.6931]
     """
-    loss = long_name(loss)
-    if not callable(loss) and loss not in NAMES:
-        raise Mistake(
-            f"loss {loss!r} is not known: use {', '.join(NAMES)} or a function"
-        )
-    if is_graphs(Y):
-        return _from_graphs(checked_graphs(Y, n_documents), loss)
+    resolved = resolve(loss)
+    if is_graphs(Y) or callable(resolved):
+        return _from_graphs(graphs_from(Y, n_documents, n_labels), resolved)
     rows = levels_from(Y, n_documents, n_labels)
-    if callable(loss):
-        return _from_graphs(_graphs_of(rows), loss)
-    nothing = _listed({}, len(rows))
-    return LogLinearLoss(NAMES.index(loss), _condensed(rows), nothing)
+    kind = NAMES.index(resolved)
+    return LogLinearLoss(kind, _condensed(rows), _listed({}, len(rows)))
 
 
 def _from_graphs(graphs: Sequence[PreferenceGraph], loss: Loss) -> LogLinearLoss:
-    """Keep the levels of layered graphs, where the loss has a name."""
+    """Keep the levels of layered graphs, where the loss has a kernel."""
     named = isinstance(loss, str)
     nothing = np.empty(0, np.int64)
     levels = [g.levels if named and g.levels is not None else nothing for g in graphs]
-    columns = [np.flatnonzero(level) for level in levels]
-    starts = np.concatenate([[0], np.cumsum([len(c) for c in columns])])
-    values = [v[c] for v, c in zip(levels, columns, strict=True)]
-    layers = Rows(
-        starts.astype(np.int64),
-        np.concatenate(columns).astype(np.uint32),
-        np.concatenate(values),
-        graphs[0].n_labels,
-    )
     groups = {
         at: _groups(graph, loss, at)
         for at, graph in enumerate(track(graphs, "decomposing", len(graphs)))
         if not named or graph.levels is None
     }
+    layers = _condensed(rows_of_levels(levels, graphs[0].n_labels))
     kind = NAMES.index(loss) if isinstance(loss, str) else 0
-    return LogLinearLoss(kind, _condensed(layers), _listed(groups, len(graphs)))
-
-
-def _graphs_of(rows: Rows) -> list[PreferenceGraph]:
-    graphs = []
-    for at in range(len(rows)):
-        columns, values = rows.row(at)
-        levels = np.zeros(rows.width, np.int64)
-        levels[columns] = values
-        graphs.append(PreferenceGraph(rows.width, levels=levels))
-    return graphs
+    return LogLinearLoss(kind, layers, _listed(groups, len(graphs)))
 
 
 def _condensed(rows: Rows) -> Rows:
@@ -407,14 +391,13 @@ def _groups(
 
 
 def _listed(groups: Mapping[int, list[list[tuple[int, int, float]]]], n: int) -> Listed:
-    many = [len(groups.get(document, ())) for document in range(n)]
+    n_groups = [len(groups.get(document, ())) for document in range(n)]
     every = [group for document in sorted(groups) for group in groups[document]]
-    sizes = [len(group) for group in every]
-    edges = np.array([edge for group in every for edge in group]).reshape(-1, 3)
+    inits, terms, logs = np.array(list(chain(*every)), float).reshape(-1, 3).T
     return Listed(
-        np.concatenate([[0], np.cumsum(many)]).astype(np.int64),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        edges[:, 0].astype(np.uint32),
-        edges[:, 1].astype(np.uint32),
-        edges[:, 2].astype(np.float64),
+        np.cumsum([0, *n_groups], dtype=np.int64),
+        np.cumsum([0, *map(len, every)], dtype=np.int64),
+        inits.astype(np.uint32),
+        terms.astype(np.uint32),
+        logs.copy(),
     )

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.arrays import Array, Floats, Ints
+from classmark.corpus.splits import cross_validate, folds
 from classmark.estimator import Estimator
 from classmark.preferences.labels import labels_from
 from classmark.preferences.levels import is_graphs
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
 from classmark.sparse import Rows, rows_from, take
-from classmark.spreading import spread
-
-
-class _Blocks(NamedTuple):
-    """Neighbouring observations pooled: where they begin and end, Σ y, how many."""
-
-    first: Floats
-    last: Floats
-    total: Floats
-    size: Floats
 
 
 def isotonic(x: Floats, y: Floats) -> tuple[Floats, Floats]:
@@ -36,40 +27,17 @@ def isotonic(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     >>> places.tolist(), values.tolist()
     ([1.0, 2.0, 3.0, 4.0], [0.0, 0.5, 0.5, 1.0])
     """
+    from scipy.optimize import isotonic_regression
+
     at, which = np.unique(x, return_inverse=True)
-    total: Floats = np.bincount(which.ravel(), y).astype(np.float64)
-    size: Floats = np.bincount(which.ravel()).astype(np.float64)
-    pooled = _violators_pooled(_falling_pooled(_Blocks(at, at, total, size)))
-    value = pooled.total / pooled.size
-    places = np.column_stack((pooled.first, pooled.last)).ravel()
+    total, size = np.bincount(which.ravel(), y), np.bincount(which.ravel())
+    blocks = isotonic_regression(total / size, weights=size).blocks
+    first, last = blocks[:-1], blocks[1:] - 1
+    value = np.add.reduceat(total, first) / np.add.reduceat(size, first)
+    places = np.column_stack((at[first], at[last])).ravel()
     mask = np.ones(len(places), np.bool_)
-    mask[1::2] = pooled.last > pooled.first
+    mask[1::2] = last > first
     return places[mask], np.repeat(value, 2)[mask]
-
-
-def _falling_pooled(blocks: _Blocks) -> _Blocks:
-    """Pool each run that never rises, which one step of the curve always holds."""
-    mean = blocks.total / blocks.size
-    starts = np.flatnonzero(np.concatenate(([True], mean[1:] > mean[:-1])))
-    ends = np.concatenate((starts[1:], [len(mean)])) - 1
-    return _Blocks(
-        blocks.first[starts],
-        blocks.last[ends],
-        np.add.reduceat(blocks.total, starts),
-        np.add.reduceat(blocks.size, starts),
-    )
-
-
-def _violators_pooled(blocks: _Blocks) -> _Blocks:
-    """From the left, pool a block with those before it that are not below it."""
-    done: list[tuple[float, float, float, float]] = []
-    for entry in zip(*(part.tolist() for part in blocks), strict=True):
-        first, last, total, size = entry
-        while done and done[-1][2] * size >= total * done[-1][3]:
-            first, _, before, many = done.pop()
-            total, size = total + before, size + many
-        done.append((first, last, total, size))
-    return _Blocks(*np.array(done, np.float64).T)
 
 
 def along(x: Floats, places: Floats, values: Floats) -> Floats:
@@ -131,7 +99,8 @@ class Calibrator(Estimator):
         self.variance_ = float(S.var(axis=1).mean())
         self.decisions_ = len(S)
         f = self.standing(S).ravel()
-        low, high = _targets(y)
+        n_true = int(y.sum())
+        low, high = 1 / (len(y) - n_true + 2), (n_true + 1) / (n_true + 2)
         if self.method == "platt":
             self.curve_ = _sigmoid_fit(f, np.where(y, high, low))
         else:
@@ -186,15 +155,13 @@ def held_out_scores(
     categories is large, only some documents of each fold are scored.
     """
     rows = rows_from(X)
-    from classmark.corpus.splits import folds
-
     labels = labels_from(Y, len(rows))
     parts = sample_tests(list(folds(len(rows), n_folds, random_state=0)), labels)
     fresh = type(ranker)(**ranker.get_params(deep=False))
     taught = lessons if is_graphs(lessons) else labels
-    scores = spread(scored_apart, parts, (fresh, rows, taught), "calibrating")
-    tested = np.concatenate([some for _, some in parts])
-    return np.concatenate(scores), take(labels, tested)
+    shared = (fresh, rows, taught)
+    tested, scores = cross_validate(scored_apart, parts, shared, "calibrating")
+    return scores, take(labels, tested)
 
 
 def sample_tests(parts: Sequence[Part], labels: Rows) -> list[Part]:
@@ -213,11 +180,8 @@ def scored_apart(part: Part, ranker: LinearRanker, rows: Rows, lessons: Any) -> 
     lessons : labels as Rows, or a graph per document.
     """
     train, test = part
-    taught = (
-        take(lessons, train)
-        if isinstance(lessons, Rows)
-        else [lessons[i] for i in train]
-    )
+    labelled = isinstance(lessons, Rows)
+    taught = take(lessons, train) if labelled else [lessons[i] for i in train]
     fresh = type(ranker)(**ranker.get_params(deep=False)).fit(take(rows, train), taught)
     return fresh.decision_function(take(rows, test))
 
@@ -229,7 +193,6 @@ def crossed_calibration_error(
 
     The scores are to be held-out ones.
     """
-    from classmark.corpus.splits import folds
     from classmark.measures import calibration_error
 
     labels = labels_from(Y, len(scores), scores.shape[1])
@@ -262,27 +225,18 @@ def _best_other(z: Floats) -> Floats:
     return other
 
 
-def _targets(y: Bools) -> tuple[float, float]:
-    """The targets of negative and positive examples [Platt99]."""
-    so = int(y.sum())
-    return 1 / (len(y) - so + 2), (so + 1) / (so + 2)
-
-
 def _sigmoid(f: Floats) -> Floats:
     half: Floats = np.tanh(f / 2)
     return (1 + half) / 2
 
 
 def _sigmoid_fit(f: Floats, t: Floats) -> Floats:
-    """Slope, not negative, and shift of least cross-entropy."""
-    flat = np.array([0.0, np.log(t.mean() / (1 - t.mean()))])
-    fitted = _newton(flat, f, t)
-    return flat if fitted[0] < 0 else fitted
+    """Slope, not negative, and shift of least cross-entropy.
 
-
-def _newton(ab: Floats, f: Floats, t: Floats) -> Floats:
-    """Newton's method, a step halved until the cost falls [LinLinWeng07]."""
+    By Newton's method, a step halved until the cost falls [LinLinWeng07].
+    """
     design = np.column_stack((f, np.ones(len(f))))
+    flat = ab = np.array([0.0, np.log(t.mean() / (1 - t.mean()))])
     cost = _cross_entropy(design @ ab, t)
     for _ in range(STEPS):
         p = _sigmoid(design @ ab)
@@ -294,9 +248,9 @@ def _newton(ab: Floats, f: Floats, t: Floats) -> Floats:
         while (new := _cross_entropy(design @ (ab - size * step), t)) > cost:
             size /= 2
             if size < SMALLEST:
-                return ab
+                return flat if ab[0] < 0 else ab
         ab, cost = ab - size * step, new
-    return ab
+    return flat if ab[0] < 0 else ab
 
 
 def _cross_entropy(margin: Floats, t: Floats) -> float:

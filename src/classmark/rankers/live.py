@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.preferences.decompose import short_name
-from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.graph import PreferenceGraph, short_name
 from classmark.problems import Mistake
-from classmark.rankers.calibration import Calibrator
 from classmark.rankers.preference import PreferenceRanker, Words, lesson_of
-from classmark.rankers.text_ranker import Suggestion, TextRanker
+from classmark.rankers.text_ranker import (
+    Suggestion,
+    TextRanker,
+    prefixed,
+    with_prefix,
+)
 from classmark.solvers.live_files import from_arrays, to_arrays
 from classmark.solvers.preference_live import from_nothing
 from classmark.storage import open_folder, pack_strings, save, unpack_strings
@@ -50,6 +53,7 @@ class LiveTextRanker:
         categories: Sequence[str] = (),
     ) -> None:
         self.model = TextRanker(vectorizer, ranker, categories)
+        self.vectorizer, self.ranker = vectorizer, ranker
         self.handles: dict[str, int] = {}
         if ranker.live_ is None:
             loss = short_name(ranker.loss)
@@ -61,7 +65,7 @@ class LiveTextRanker:
                     "trained ranker, or leave both None"
                 )
             ranker.live_ = from_nothing(loss, ranker.C, keep=ranker.max_documents)
-            self._settle()
+            self.ranker.show_stream()
 
     @classmethod
     def start(cls, trained: TextRanker, ids: Iterable[str]) -> LiveTextRanker:
@@ -77,7 +81,7 @@ class LiveTextRanker:
         live = cls(LiveVectorizer.start(vectorizer), ranker, trained.categories)
         live.model.calibrator = trained.calibrator
         live.handles = {id_: handle for handle, id_ in enumerate(ids)}
-        live._settle()
+        ranker.show_stream()
         return live
 
     @property
@@ -88,20 +92,6 @@ class LiveTextRanker:
         return self.ranker.live_
 
     @property
-    def ranker(self) -> PreferenceRanker:
-        """The ranker, whose weights change with every lesson."""
-        ranker = self.model.ranker
-        assert isinstance(ranker, PreferenceRanker)  # noqa: S101 (as it was made)
-        return ranker
-
-    @property
-    def vectorizer(self) -> LiveVectorizer:
-        """The vectorizer, whose vocabulary grows."""
-        vectorizer = self.model.vectorizer
-        assert isinstance(vectorizer, LiveVectorizer)  # noqa: S101 (as it was made)
-        return vectorizer
-
-    @property
     def categories(self) -> list[str]:
         """The keys of all categories, by number."""
         return self.model.categories
@@ -110,7 +100,7 @@ class LiveTextRanker:
         """Know more categories."""
         self.categories.extend(keys)
         self.dual.grow(0, len(self.categories))
-        self._settle()
+        self.ranker.show_stream()
 
     def show(self, numbers: Iterable[int]) -> None:
         """Rank these categories, and no others, from now on."""
@@ -126,12 +116,13 @@ class LiveTextRanker:
         if handle is not None and self.dual.knows(handle):
             changed = self._teach_anew(id_, handle, text, labels)
         elif labels is not None:
-            words = self.vectorizer.learn(text) if handle is None else self._row(text)
+            weigh = self.vectorizer
+            words = weigh.learn(text) if handle is None else weigh.rows([text]).row(0)
             self.handles[id_] = self.dual.learn(self._lesson(words, labels))
             changed = True
         else:
             changed = False
-        self._settle()
+        self.ranker.show_stream()
         return changed
 
     def _teach_anew(
@@ -149,9 +140,6 @@ class LiveTextRanker:
         self.dual.replace(handle, lesson)
         return True
 
-    def _row(self, text: str) -> Words:
-        return self.vectorizer.rows([text]).row(0)
-
     def _lesson(self, words: Words, labels: Labelling) -> Lesson:
         if not isinstance(labels, PreferenceGraph):
             labels = PreferenceGraph.multilabel(len(self.categories), labels)
@@ -160,19 +148,19 @@ class LiveTextRanker:
     def revisit(self, count: int | None = None) -> int:
         """Visit documents again; return how many visits were made."""
         visits = self.ranker.revisit(count)
-        self._settle()
+        self.ranker.show_stream()
         return visits
 
     def merge(self, number: int, into: int) -> None:
         """Let what was learned of one category count for another."""
         self.dual.merge(number, into)
-        self._settle()
+        self.ranker.show_stream()
 
     def move(self, ids: Iterable[str], number: int, to: int) -> None:
         """Let documents of one category have another instead, with what they taught."""
         handles = [self.handles[id_] for id_ in ids if id_ in self.handles]
         self.dual.move([h for h in handles if self.dual.knows(h)], number, to)
-        self._settle()
+        self.ranker.show_stream()
 
     def suggest(self, text: str, k: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best of the categories shown, each with its strongest terms."""
@@ -180,57 +168,26 @@ class LiveTextRanker:
 
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Write everything as a new folder; opened, it goes on as if never closed."""
-        words, settings = self.vectorizer.to_arrays()
-        stored = {f"vectorizer_{name}": array for name, array in words.items()}
-        for name, array in to_arrays(self.dual).items():
-            stored[f"dual_{name}"] = array
-        calibrator = None
-        if self.model.calibrator is not None:
-            learned, calibrator = self.model.calibrator.to_arrays()
-            stored |= {f"calibrator_{name}": array for name, array in learned.items()}
-        for name, texts in (("categories", self.categories), ("ids", self.handles)):
-            stored[name], stored[f"{name}_ends"] = pack_strings(list(texts))
+        stored, described = self.model.to_arrays(facts)
+        stored |= prefixed("dual_", to_arrays(self.dual))
+        stored["ids"], stored["ids_ends"] = pack_strings(list(self.handles))
         stored["handles"] = np.array(list(self.handles.values()), np.int64)
-        described = {
-            "vectorizer": settings,
-            "parameters": self.ranker.kept_as[1],
-            "calibrator": calibrator,
-            "facts": facts or {},
-        }
         save(folder, FORMAT, VERSION, stored, described)
 
     @classmethod
     def open(cls, folder: Path) -> tuple[LiveTextRanker, dict[str, Any]]:
         """Open a saved folder; return it and the facts kept beside it."""
         saved = open_folder(folder, FORMAT, VERSION)
-
-        def part(prefix: str) -> dict[str, Any]:
-            return {
-                name.removeprefix(prefix): array
-                for name, array in saved.arrays.items()
-                if name.startswith(prefix)
-            }
-
         ranker = PreferenceRanker.from_params(saved.settings["parameters"])
-        ranker.live_ = from_arrays(part("dual_"), short_name(ranker.loss))
-        vectorizer = LiveVectorizer.from_arrays(
-            part("vectorizer_"), saved.settings["vectorizer"]
-        )
-        names, ids = (
-            unpack_strings(saved.arrays[name], saved.arrays[f"{name}_ends"])
-            for name in ("categories", "ids")
-        )
-        opened = cls(vectorizer, ranker, names)
-        handles = (int(handle) for handle in saved.arrays["handles"])
-        opened.handles = dict(zip(ids, handles, strict=True))
-        if (how := saved.settings["calibrator"]) is not None:
-            opened.model.calibrator = Calibrator.from_arrays(part("calibrator_"), how)
-        opened._settle()
+        dual = with_prefix("dual_", saved.arrays)
+        ranker.live_ = from_arrays(dual, short_name(ranker.loss))
+        model: Any = TextRanker.from_arrays(saved, LiveVectorizer, ranker)
+        opened = cls(model.vectorizer, ranker, model.categories)
+        opened.model.calibrator = model.calibrator
+        ids = unpack_strings(saved.arrays["ids"], saved.arrays["ids_ends"])
+        opened.handles = dict(zip(ids, saved.arrays["handles"].tolist(), strict=True))
+        ranker.show_stream()
         return opened, saved.settings["facts"]
-
-    def _settle(self) -> None:
-        """Let the ranker see the present weights."""
-        self.ranker.show_stream()
 
 
 @cache

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from classmark.preferences.decompose import Loss
+from classmark.preferences.graph import Loss
 from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
 from classmark.solvers.smooth import (
     Documents,
     Objective,
-    Solution,
+    boost,
     minimise,
     require_penalty,
 )
@@ -72,20 +72,17 @@ class LogLinearRanker(LinearRanker):
         self._require_parameters()
         rows = rows_from(X)
         loss = loss_from(Y, self.loss, len(rows))
-        solution = self._solved(Documents(rows, loss))
+        documents, max_iter, tol = Documents(rows, loss), self.max_iter, self.tol
+        if self.solver == "boosting":
+            solution = boost(documents, C=self.C, max_iter=max_iter, tol=tol)
+        else:
+            objective = Objective(documents, self.C, self.penalty)
+            solution = minimise(objective, max_iter=max_iter, tol=tol)
         self.weights_ = solution.weights
         self.loss_curve_ = solution.losses
         self.n_iter_ = len(solution.losses)
         self.objective_ = solution.objective
         return self
-
-    def _solved(self, documents: Documents) -> Solution:
-        if self.solver == "boosting":
-            from classmark.solvers.smooth import boost
-
-            return boost(documents, C=self.C, max_iter=self.max_iter, tol=self.tol)
-        objective = Objective(documents, self.C, self.penalty)
-        return minimise(objective, max_iter=self.max_iter, tol=self.tol)
 
     def _require_parameters(self) -> None:
         require_penalty(self.penalty, self.C)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from classmark.arrays import Array, Floats, Ints
+from classmark.arrays import Array, Floats
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -30,18 +30,33 @@ class OnlineRanker(LinearRanker):
     n_rounds_ : how many documents were learned from, each pass counted.
     """
 
-    passes: int
-    average: bool
-    kernel: str | Similarity | None
-    vote: bool
-    max_documents: int | None
-    gamma: float
-    degree: int
-    coef0: float
-    random_state: Seed
     n_rounds_: int
     _model: Prototypes | Supports
     _grows = False
+
+    @renamed(budget="max_documents")
+    def __init__(
+        self,
+        passes: int = 1,
+        average: bool = False,
+        kernel: str | Similarity | None = None,
+        max_documents: int | None = None,
+        *,
+        vote: bool = False,
+        gamma: float = 1.0,
+        degree: int = 2,
+        coef0: float = 1.0,
+        random_state: Seed = None,
+    ) -> None:
+        self.passes = passes
+        self.average = average
+        self.kernel = kernel
+        self.max_documents = max_documents
+        self.vote = vote
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.random_state = random_state
 
     @abstractmethod
     def _rule(self) -> int:
@@ -55,8 +70,11 @@ class OnlineRanker(LinearRanker):
         self._model, self._grows = self._fresh(), False
         shuffle = None if self.random_state is None else generator(self.random_state)
         for _ in track(range(self.passes), "passes", self.passes):
-            order = None if shuffle is None else shuffle.permutation(len(rows))
-            self._learn(rule, _ordered(rows, order), _ordered(labels, order))
+            if shuffle is None:
+                self._learn(rule, rows, labels)
+            else:
+                order = shuffle.permutation(len(rows))
+                self._learn(rule, take(rows, order), take(labels, order))
         return self
 
     def partial_fit(self, X: Any, Y: Any, n_labels: int | None = None) -> Self:
@@ -90,9 +108,14 @@ class OnlineRanker(LinearRanker):
     def _learn(self, rule: int, rows: Rows, labels: Rows) -> None:
         model = self._model
         if isinstance(model, Prototypes):
-            _require_room(
-                max(rows.width, model.features), max(labels.width, model.labels)
-            )
+            features = max(rows.width, model.features)
+            categories = max(labels.width, model.labels)
+            if features * categories > DENSE_LIMIT:
+                raise Mistake(
+                    f"{features} features × {categories} categories need "
+                    f"{8 * features * categories / 2**30:.0f} GiB: select features "
+                    "first (select_features), or use Rocchio, whose weights are sparse"
+                )
         model.learn(rule, rows, labels)
         self.n_rounds_ = len(model.rounds)
 
@@ -140,10 +163,6 @@ class OnlineRanker(LinearRanker):
 
         With votes: the mean number of categories each one is put above.
         """
-        rows = self._documents(X)
-        return self._model.scores(rows)
-
-    def _documents(self, X: Any) -> Rows:
         self._require_fitted()
         rows, width = rows_from(X), self._model.features
         if rows.width != width and not self._grows:
@@ -153,8 +172,8 @@ class OnlineRanker(LinearRanker):
                 "which takes new features"
             )
         if rows.width > width:
-            return keep_columns(rows, np.arange(width))
-        return Rows(rows.starts, rows.columns, rows.values, width)
+            rows = keep_columns(rows, np.arange(width))
+        return self._model.scores(Rows(rows.starts, rows.columns, rows.values, width))
 
     def _require_learned(self) -> None:
         if not self.__sklearn_is_fitted__():
@@ -178,19 +197,6 @@ class OnlineRanker(LinearRanker):
                 f"max_documents is {self.max_documents}: keep at least one document"
             )
         return self._rule()
-
-
-def _ordered(rows: Rows, order: Ints | None) -> Rows:
-    return rows if order is None else take(rows, order)
-
-
-def _require_room(features: int, categories: int) -> None:
-    if features * categories > DENSE_LIMIT:
-        raise Mistake(
-            f"{features} features × {categories} categories need "
-            f"{8 * features * categories / 2**30:.0f} GiB: select features first "
-            "(select_features), or use Rocchio, whose weights are sparse"
-        )
 
 
 class MMP(OnlineRanker):
@@ -236,24 +242,16 @@ class MMP(OnlineRanker):
         coef0: float = 1.0,
         random_state: Seed = None,
     ) -> None:
+        super().__init__(
+            passes, average, kernel, max_documents, vote=vote, gamma=gamma,
+            degree=degree, coef0=coef0, random_state=random_state,
+        )  # fmt: skip
         self.loss = loss
-        self.passes = passes
-        self.average = average
-        self.kernel = kernel
-        self.vote = vote
-        self.max_documents = max_documents
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.random_state = random_state
 
     def _rule(self) -> int:
         if self.loss not in (1, 2, 3):
             raise Mistake(f"loss is {self.loss!r}: use 1, 2 or 3")
         return self.loss
-
-
-RULE = 0
 
 
 class CategoryPerceptron(OnlineRanker):
@@ -267,29 +265,5 @@ class CategoryPerceptron(OnlineRanker):
     kernel, vote, max_documents, gamma, degree, coef0, random_state : as for ``MMP``.
     """
 
-    @renamed(budget="max_documents")
-    def __init__(
-        self,
-        passes: int = 1,
-        average: bool = False,
-        kernel: str | Similarity | None = None,
-        max_documents: int | None = None,
-        *,
-        vote: bool = False,
-        gamma: float = 1.0,
-        degree: int = 2,
-        coef0: float = 1.0,
-        random_state: Seed = None,
-    ) -> None:
-        self.passes = passes
-        self.average = average
-        self.kernel = kernel
-        self.max_documents = max_documents
-        self.vote = vote
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.random_state = random_state
-
     def _rule(self) -> int:
-        return RULE
+        return 0

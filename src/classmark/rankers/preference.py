@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
-from classmark.preferences.decompose import Loss, short_name, weighted_groups
-from classmark.preferences.graph import PreferenceGraph
+from classmark.preferences.graph import (
+    LOSSES,
+    Loss,
+    PreferenceGraph,
+    short_name,
+    weighted_groups,
+)
 from classmark.preferences.labels import labels_from
 from classmark.preferences.levels import (
     are_layered,
@@ -43,6 +48,7 @@ from classmark.sparse import Rows, rows_from, take, with_constant
 from classmark.validation import renamed, require_numbers
 
 Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual
+Words = tuple[NDArray[np.uint32], Array]
 DECOMPOSITIONS = {
     "dis": ("disagreement",),
     "dom": ("domination",),
@@ -59,156 +65,6 @@ def decompositions(loss: Loss) -> Sequence[Loss]:
             "not: use 'dis', 'dom', 'dme' or 'dom-dme'"
         )
     return (loss,) if callable(loss) else DECOMPOSITIONS[loss]
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """The parameters of the problem, as ``PreferenceRanker`` explains them.
-
-    dense : whether the weights must be dense, whatever memory they take;  prototypes :
-    of documents and their labels, shape (features, labels), each of length 1.
-    """
-
-    loss: Loss
-    C: float
-    tol: float
-    class_weight: str | None
-    center: float | None
-    memory: str
-    threads: int
-    seed: int
-    dense: bool
-    prototypes: Callable[[Rows, Rows], Any]
-
-    def problem(self, rows: Rows, Y: Any) -> Problem:
-        """Layers stay layers; only graphs that are not layered list their edges."""
-        if callable(self.loss) or (is_graphs(Y) and not are_layered(Y)):
-            return self._mixed(rows, graphs_from(Y, len(rows), thresholds=True))
-        levels = levels_from(Y, len(rows))
-        if self.loss == "svm":
-            rows = with_constant(rows, -1.0)
-        able = self.loss == "dom" and not self.dense
-        if not fits(rows, levels.width, self.memory, sparse=able):
-            return self._sparse(rows, levels)
-        center = Center(self._prototypes(rows, levels))
-        return self._implicit(rows, levels, self._shares(levels), center)
-
-    def _sparse(self, rows: Rows, levels: Rows) -> SparseDual:
-        caps = self._caps(levels, self._shares(levels)).listed[levels.columns]
-        least = 0.1 * self.tol / max(1.0, float(caps.max(initial=0.0)))
-        center = self._prototypes(rows, levels)
-        return SparseDual(
-            rows, levels, caps, center=center, least=least, seed=self.seed
-        )
-
-    def _mixed(self, rows: Rows, graphs: Sequence[PreferenceGraph]) -> Problem:
-        decompositions(self.loss)
-        levels = favoured(graphs)
-        if not self.dense:
-            fits(rows, levels.width, self.memory, sparse=False)
-        shares, center = self._shares(levels), Center(self._prototypes(rows, levels))
-        free = callable(self.loss)
-        listed = np.array([free or not are_layered([graph]) for graph in graphs])
-        if listed.all():
-            return self._explicit(rows, graphs, shares, center)
-        first = self._implicit(
-            take(rows, ~listed), take(levels, ~listed), shares, center
-        )
-        chosen = [graphs[int(i)] for i in np.flatnonzero(listed)]
-        second = self._explicit(take(rows, listed), chosen, shares, center, first.W)
-        return CompositeDual(first, second, listed)
-
-    def _implicit(
-        self, rows: Rows, levels: Rows, shares: Floats, center: Center
-    ) -> ImplicitDual:
-        caps, loss = self._caps(levels, shares), str(self.loss)
-        return ImplicitDual(
-            rows, levels, loss, caps, threads=self.threads, center=center
-        )
-
-    def _prototypes(self, rows: Rows, levels: Rows) -> Any:
-        """Unit prototypes, ``center`` times as long; or nothing."""
-        if self.center is None:
-            return None
-        return self.prototypes(rows, relevant(levels)) * float(self.center)
-
-    def _explicit(
-        self,
-        rows: Rows,
-        graphs: Sequence[PreferenceGraph],
-        shares: Floats,
-        center: Center,
-        W: Floats | None = None,
-    ) -> ExplicitDual:
-        """List the groups: for graphs that are not layered, and for functions."""
-        chosen = decompositions(self.loss)
-        decomposed = [weighted_groups(graph, chosen, shares) for graph in graphs]
-        groups = [document for document, _ in decomposed]
-        caps = self.C * np.array(
-            [w for _, weights in decomposed for w in weights], float
-        )
-        return ExplicitDual(rows, graphs[0].n_labels, groups, caps, center, W)
-
-    def _shares(self, levels: Rows) -> Floats:
-        """1 per label, or such that every label's groups cost the same together."""
-        if self.class_weight is None:
-            return np.ones(levels.width)
-        size = _sizes(levels)
-        used = max(int((size > 0).sum()), 1)
-        return np.asarray(size.sum() / (used * np.maximum(size, 1)))
-
-    def _caps(self, levels: Rows, shares: Floats) -> Caps:
-        """C times the label's share; what a label has is shared by its negatives."""
-        if self.class_weight is None:
-            return Caps(self.C * shares, self.C * shares)
-        size = _sizes(levels)
-        others = np.maximum(len(levels) - size, 1)
-        return Caps(self.C * shares, self.C * shares * size / others)
-
-
-def _sizes(levels: Rows) -> Ints:
-    """How many documents speak for each label."""
-    return np.bincount(relevant(levels).columns, minlength=levels.width)
-
-
-Words = tuple[NDArray[np.uint32], Array]
-
-
-Preferences = Rows | Sequence[PreferenceGraph]
-
-
-def preferences_from(
-    Y: Any, n_documents: int, loss: Loss, n_labels: int = 0
-) -> Preferences:
-    """Labels or grades as Rows, graphs as graphs: checked, before any is learned.
-
-    n_labels : labels there are already. A loss that is a function needs graphs.
-    """
-    if is_graphs(Y):
-        decompositions(loss)
-        return checked_graphs(Y, n_documents, thresholds=True)
-    labels = labels_from(Y, n_documents)
-    if not callable(loss):
-        return labels
-    width = max(labels.width, n_labels)
-    return graphs_from(Rows(labels.starts, labels.columns, labels.values, width))
-
-
-def width_of(preferences: Preferences) -> int:
-    """The number of labels."""
-    if isinstance(preferences, Rows):
-        return preferences.width
-    return preferences[0].n_labels if len(preferences) else 0
-
-
-def lessons_from(rows: Rows, preferences: Preferences, loss: Loss) -> Iterator[Lesson]:
-    """A lesson per document."""
-    for i in range(len(rows)):
-        if isinstance(preferences, Rows):
-            listed, grades = preferences.row(i)
-            yield Lesson(*rows.row(i), listed, _by_order(grades))
-        else:
-            yield lesson_of(rows.row(i), preferences[i], loss)
 
 
 def lesson_of(words: Words, graph: PreferenceGraph, loss: Loss) -> Lesson:
@@ -232,13 +88,6 @@ def lesson_of(words: Words, graph: PreferenceGraph, loss: Loss) -> Lesson:
         named,
         tuple(weights),
     )
-
-
-def _by_order(grades: Array) -> NDArray[np.float32]:
-    """Levels 1, 2, … by the order of the grades within the document."""
-    if len(grades) < 2:
-        return np.ones(len(grades), np.float32)
-    return (np.searchsorted(np.unique(grades), grades) + 1).astype(np.float32)
 
 
 class PreferenceRanker(LinearRanker):
@@ -324,12 +173,21 @@ class PreferenceRanker(LinearRanker):
 
     @property
     def _loss(self) -> Any:
-        return short_name(self.loss)
+        """The name of a loss that has kernels, the function of any other."""
+        short = short_name(self.loss)
+        if callable(short) or short in CODES:
+            return short
+        if short in LOSSES:
+            return LOSSES[short]
+        known = dict.fromkeys([*CODES, *map(short_name, LOSSES)])
+        raise Mistake(
+            f"loss {self.loss!r} is not known: use {', '.join(known)} or a function"
+        )
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from documents X, shape (n, features), and labels, grades or graphs."""
         self._check()
-        problem = self._terms().problem(self._rows(X), Y)
+        problem = self._problem(self._rows(X), Y)
         solution = ascend(problem, self.tol, self.max_iter, self.random_state)
         self._settle(problem, solution)
         self.problem_, self.live_ = problem, None
@@ -344,15 +202,40 @@ class PreferenceRanker(LinearRanker):
         self._check()
         rows = rows_from(X)
         live = self._started(rows.values.dtype)
-        width = max(live.n_labels, n_labels or 0)
-        preferences = preferences_from(Y, len(rows), self._loss, width)
-        live.grow(rows.width, max(width, width_of(preferences)))
+        width, lessons = self._lessons(rows, Y, max(live.n_labels, n_labels or 0))
+        live.grow(rows.width, width)
         self.live_, self.revisits_ = live, 0
-        for lesson in lessons_from(rows, preferences, self._loss):
+        for lesson in lessons:
             live.learn(lesson)
             self.revisits_ += self.revisit()
         self.show_stream()
         return self
+
+    def _lessons(
+        self, rows: Rows, Y: Any, n_labels: int
+    ) -> tuple[int, Iterator[Lesson]]:
+        """The number of labels, ``n_labels`` or more, and a lesson per document.
+
+        All of Y is checked before any lesson is made.
+        """
+        if is_graphs(Y):
+            decompositions(self._loss)
+            graphs = checked_graphs(Y, len(rows), thresholds=True)
+            n_labels = max(n_labels, graphs[0].n_labels)
+        else:
+            labels = labels_from(Y, len(rows))
+            n_labels = max(n_labels, labels.width)
+            if not callable(self._loss):
+                each = (labels.row(i) for i in range(len(rows)))
+                return n_labels, (
+                    Lesson(*rows.row(i), listed, _levels(grades))
+                    for i, (listed, grades) in enumerate(each)
+                )
+            wide = Rows(labels.starts, labels.columns, labels.values, n_labels)
+            graphs = graphs_from(wide)
+        return n_labels, (
+            lesson_of(rows.row(i), graph, self._loss) for i, graph in enumerate(graphs)
+        )
 
     @property
     def can_go_on(self) -> bool:
@@ -410,7 +293,7 @@ class PreferenceRanker(LinearRanker):
         Yields fitted copies: the duals of a smaller C are feasible for a larger one.
         """
         self._check()
-        problem, last = self._terms().problem(self._rows(X), Y), self.C
+        problem, last = self._problem(self._rows(X), Y), self.C
         for C in sorted(Cs):
             problem.raise_caps(C / last)
             solution = ascend(problem, self.tol, self.max_iter, self.random_state)
@@ -428,11 +311,84 @@ class PreferenceRanker(LinearRanker):
         self.documents_ = rows.to_scipy()
         return rows_from(features_of(self._similarity()(self.documents_, None)))
 
-    def _terms(self) -> Terms:
-        return Terms(
-            self._loss, self.C, self.tol, self.class_weight, self.center, self.memory,
-            self.n_jobs, self.random_state, self.kernel is not None, self.prototypes,
-        )  # fmt: skip
+    def _problem(self, rows: Rows, Y: Any) -> Problem:
+        """Layers stay layers; only graphs that are not layered list their edges."""
+        if callable(self._loss) or (is_graphs(Y) and not are_layered(Y)):
+            return self._mixed(rows, graphs_from(Y, len(rows), thresholds=True))
+        levels = levels_from(Y, len(rows))
+        if self._loss == "svm":
+            rows = with_constant(rows, -1.0)
+        able = self._loss == "dom" and self.kernel is None
+        in_memory = fits(rows, levels.width, self.memory, sparse=able)
+        shares, prototypes = self._shares(levels), self._prototypes(rows, levels)
+        if in_memory:
+            return self._implicit(rows, levels, shares, Center(prototypes))
+        caps = self._caps(levels, shares).listed[levels.columns]
+        least = 0.1 * self.tol / max(1.0, float(caps.max(initial=0.0)))
+        seed = self.random_state
+        return SparseDual(rows, levels, caps, center=prototypes, least=least, seed=seed)
+
+    def _mixed(self, rows: Rows, graphs: Sequence[PreferenceGraph]) -> Problem:
+        decompositions(self._loss)
+        levels = favoured(graphs)
+        if self.kernel is None:
+            fits(rows, levels.width, self.memory, sparse=False)
+        shares, center = self._shares(levels), Center(self._prototypes(rows, levels))
+        free = callable(self._loss)
+        listed = np.array([free or not are_layered([graph]) for graph in graphs])
+        if listed.all():
+            return self._explicit(rows, graphs, shares, center)
+        first = self._implicit(
+            take(rows, ~listed), take(levels, ~listed), shares, center
+        )
+        chosen = [graphs[int(i)] for i in np.flatnonzero(listed)]
+        second = self._explicit(take(rows, listed), chosen, shares, center, first.W)
+        return CompositeDual(first, second, listed)
+
+    def _implicit(
+        self, rows: Rows, levels: Rows, shares: Floats, center: Center
+    ) -> ImplicitDual:
+        caps, loss = self._caps(levels, shares), str(self._loss)
+        return ImplicitDual(
+            rows, levels, loss, caps, threads=self.n_jobs, center=center
+        )
+
+    def _explicit(
+        self,
+        rows: Rows,
+        graphs: Sequence[PreferenceGraph],
+        shares: Floats,
+        center: Center,
+        W: Floats | None = None,
+    ) -> ExplicitDual:
+        """List the groups: for graphs that are not layered, and for functions."""
+        chosen = decompositions(self._loss)
+        decomposed = [weighted_groups(graph, chosen, shares) for graph in graphs]
+        groups = [document for document, _ in decomposed]
+        caps = np.array([w for _, weights in decomposed for w in weights], float)
+        return ExplicitDual(rows, graphs[0].n_labels, groups, self.C * caps, center, W)
+
+    def _shares(self, levels: Rows) -> Floats:
+        """1 per label, or such that every label's groups cost the same together."""
+        if self.class_weight is None:
+            return np.ones(levels.width)
+        size = _sizes(levels)
+        used = max(int((size > 0).sum()), 1)
+        return np.asarray(size.sum() / (used * np.maximum(size, 1)))
+
+    def _caps(self, levels: Rows, shares: Floats) -> Caps:
+        """C times the label's share; what a label has is shared by its negatives."""
+        if self.class_weight is None:
+            return Caps(self.C * shares, self.C * shares)
+        size = _sizes(levels)
+        others = np.maximum(len(levels) - size, 1)
+        return Caps(self.C * shares, self.C * shares * size / others)
+
+    def _prototypes(self, rows: Rows, levels: Rows) -> Any:
+        """Unit prototypes, ``center`` times as long; or nothing."""
+        if self.center is None:
+            return None
+        return self.prototypes(rows, relevant(levels)) * float(self.center)
 
     def prototypes(self, rows: Rows, labels: Rows) -> Any:
         """The w₀ of ``center``, csr (features, labels), each of length 1: Rocchio's."""
@@ -481,10 +437,7 @@ class PreferenceRanker(LinearRanker):
         return super().evidence(X, category)
 
     def _check(self) -> None:
-        if not callable(self._loss) and self._loss not in CODES:
-            raise Mistake(
-                f"loss {self.loss!r} is not known: use {', '.join(CODES)} or a function"
-            )
+        self._loss  # noqa: B018 (refuses a name that is not known)
         require_numbers(self, "C", "tol")
         require_numbers(self, "n_jobs", "max_iter", "revisits", whole=True)
         require_numbers(self, "max_documents", whole=True, or_none=True)
@@ -506,3 +459,15 @@ class PreferenceRanker(LinearRanker):
             )
         if self.time_budget is not None and not self.time_budget >= 0:
             raise Mistake(f"time_budget is {self.time_budget}: give seconds, or None")
+
+
+def _sizes(levels: Rows) -> Ints:
+    """How many documents speak for each label."""
+    return np.bincount(relevant(levels).columns, minlength=levels.width)
+
+
+def _levels(grades: Array) -> NDArray[np.float32]:
+    """Levels 1, 2, … by the order of the grades within the document."""
+    if len(grades) < 2:
+        return np.ones(len(grades), np.float32)
+    return (np.searchsorted(np.unique(grades), grades) + 1).astype(np.float32)

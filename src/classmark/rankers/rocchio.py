@@ -9,6 +9,7 @@ import numpy as np
 from classmark.preferences.labels import labels_from
 from classmark.rankers.linear import LinearRanker
 from classmark.sparse import rows_from
+from classmark.weighting.selection import rocchio_weights
 
 
 class Rocchio(LinearRanker):
@@ -38,11 +39,9 @@ class Rocchio(LinearRanker):
         sums = (documents.T @ belongs).tocsc().T  # (k, features)
         total = np.asarray(documents.sum(axis=0)).ravel()
         size = np.asarray(belongs.sum(axis=0)).ravel()
-        with_, without = np.maximum(size, 1), np.maximum(len(rows) - size, 1)
         owner = np.repeat(np.arange(len(size)), np.diff(sums.indptr))
-        favour = self.beta * sums.data / with_[owner]
-        against = self.gamma * (total[sums.indices] - sums.data) / without[owner]
-        sums.data = np.maximum(0.0, favour - against)
+        counts, how = (size[owner], len(rows)), (self.beta, self.gamma)
+        sums.data = rocchio_weights(sums.data, total[sums.indices], *counts, *how)
         length = np.sqrt(np.bincount(owner, sums.data**2, minlength=len(size)))
         sums.data /= np.where(length > 0, length, 1.0)[owner]
         sums.eliminate_zeros()

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Array, Floats
+from classmark.preferences.labels import labels_from
+from classmark.preferences.levels import is_graphs
 from classmark.problems import Mistake
 from classmark.rankers.calibration import Calibrator, held_out_scores
 from classmark.rankers.linear import LinearRanker
@@ -17,7 +19,7 @@ from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.rocchio import Rocchio
 from classmark.ranking import top as best_of
-from classmark.storage import open_folder, pack_strings, save, unpack_strings
+from classmark.storage import Saved, open_folder, pack_strings, save, unpack_strings
 from classmark.text.tokens import words
 
 if TYPE_CHECKING:
@@ -93,15 +95,11 @@ class TextRanker:
         categories: Sequence[str],
     ) -> TextRanker:
         """Learn from texts and, per text, numbers into ``categories``, or a graph."""
-        from classmark.preferences.labels import labels_from
-        from classmark.preferences.levels import is_graphs
-
         X = vectorizer.fit_transform(texts)
-        if is_graphs(labels):
-            ranker.fit(X, labels)
-        else:
-            ranker.fit(X, labels_from(labels, X.shape[0], len(categories)))
-        return cls(vectorizer, ranker, categories)
+        Y: Any = labels
+        if not is_graphs(labels):
+            Y = labels_from(labels, X.shape[0], len(categories))
+        return cls(vectorizer, ranker.fit(X, Y), categories)
 
     def calibrate(
         self, texts: Iterable[str], labels: Sequence[Sequence[int]], lessons: Any = None
@@ -110,8 +108,6 @@ class TextRanker:
 
         lessons : the graphs that ``fit`` learned from, if it learned from graphs.
         """
-        from classmark.preferences.labels import labels_from
-
         X = self.vectorizer.transform(texts)
         Y = labels_from(labels, X.shape[0], len(self.categories))
         self.calibrator = Calibrator().fit(*held_out_scores(self.ranker, X, Y, lessons))
@@ -163,26 +159,52 @@ class TextRanker:
 
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Write everything as a new folder; ``facts`` are kept beside the settings."""
-        arrays, settings = self.vectorizer.to_arrays()
-        stored = _prefixed("vectorizer_", arrays)
-        stored |= _weights_to_arrays(self.ranker.weights_)
+        stored, described = self.to_arrays(facts)
+        weights = self.ranker.weights_
+        if isinstance(weights, np.ndarray):
+            stored["weights"] = weights
+        else:
+            rows = weights.tocsr()
+            parts = (rows.data, rows.indices, rows.indptr, np.array(rows.shape))
+            stored |= dict(zip(SPARSE, parts, strict=True))
         if self.ranker.thresholds_ is not None:
             stored["thresholds"] = self.ranker.thresholds_
-        stored["categories"], stored["categories_ends"] = pack_strings(self.categories)
-        calibrator = None
+        kinds = {kind: name for name, kind in LEARNERS.items()}
+        described["learner"] = self.ranker.kept_as[0] or kinds[type(self.ranker)]
+        save(folder, FORMAT, VERSION, stored, described)
+
+    def to_arrays(
+        self, facts: dict[str, Any] | None
+    ) -> tuple[dict[str, Array], dict[str, Any]]:
+        """The arrays and settings to be saved, other than the weights."""
+        words, settings = self.vectorizer.to_arrays()
+        stored, calibrator = prefixed("vectorizer_", words), None
         if self.calibrator is not None:
             learned, calibrator = self.calibrator.to_arrays()
-            stored |= _prefixed("calibrator_", learned)
-        name, parameters = self.ranker.kept_as
-        kinds = {kind: name for name, kind in LEARNERS.items()}
-        described = {
+            stored |= prefixed("calibrator_", learned)
+        stored["categories"], stored["categories_ends"] = pack_strings(self.categories)
+        return stored, {
             "vectorizer": settings,
-            "learner": name or kinds[type(self.ranker)],
-            "parameters": parameters,
+            "parameters": self.ranker.kept_as[1],
             "calibrator": calibrator,
             "facts": facts or {},
         }
-        save(folder, FORMAT, VERSION, stored, described)
+
+    @classmethod
+    def from_arrays(
+        cls, saved: Saved, vectorizer: Any, ranker: LinearRanker
+    ) -> TextRanker:
+        """What :meth:`to_arrays` described; vectorizer : the class of it."""
+        arrays, settings = saved.arrays, saved.settings
+        words = with_prefix("vectorizer_", arrays)
+        names = unpack_strings(arrays["categories"], arrays["categories_ends"])
+        opened = cls(
+            vectorizer.from_arrays(words, settings["vectorizer"]), ranker, names
+        )
+        if (calibrator := settings.get("calibrator")) is not None:
+            learned = with_prefix("calibrator_", arrays)
+            opened.calibrator = Calibrator.from_arrays(learned, calibrator)
+        return opened
 
     @classmethod
     def open(cls, folder: Path, learners: Kinds = LEARNERS) -> TextRanker:
@@ -190,58 +212,35 @@ class TextRanker:
 
         learners : the kinds of rankers that may be in it, by name.
         """
+        from scipy.sparse import csr_matrix
+
         from classmark.weighting.vectorizer import Vectorizer
 
         saved = open_folder(folder, FORMAT, VERSION)
-        arrays = _with_prefix("vectorizer_", saved.arrays)
-        vectorizer = Vectorizer.from_arrays(arrays, saved.settings["vectorizer"])
         kind = _learner(learners, saved.settings["learner"])
         ranker = kind.from_params(saved.settings["parameters"])
-        ranker.weights_ = _weights_from_arrays(saved.arrays)
+        if "weights" in saved.arrays:
+            ranker.weights_ = saved.arrays["weights"]
+        else:
+            *parts, shape = (saved.arrays[name] for name in SPARSE)
+            weights: Any = csr_matrix(tuple(parts), shape=tuple(shape.tolist()))
+            ranker.weights_ = weights
         ranker.thresholds_ = saved.arrays.get("thresholds")
-        names = unpack_strings(
-            saved.arrays["categories"], saved.arrays["categories_ends"]
-        )
-        opened = cls(vectorizer, ranker, names)
-        if (how := saved.settings.get("calibrator")) is not None:
-            learned = _with_prefix("calibrator_", saved.arrays)
-            opened.calibrator = Calibrator.from_arrays(learned, how)
-        return opened
+        return cls.from_arrays(saved, Vectorizer, ranker)
 
 
-Arrays = dict[str, Array]
+SPARSE = ("weights_values", "weights_columns", "weights_starts", "weights_shape")
 
 
-def _prefixed(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
+def prefixed(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays of one part, under names of its own."""
     return {f"{prefix}{name}": array for name, array in arrays.items()}
 
 
-def _with_prefix(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
+def with_prefix(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays that ``prefixed`` named, by their names before."""
     return {
         name.removeprefix(prefix): array
         for name, array in arrays.items()
         if name.startswith(prefix)
     }
-
-
-def _weights_to_arrays(weights: Any) -> dict[str, Array]:
-    if isinstance(weights, np.ndarray):
-        return {"weights": weights}
-    rows = weights.tocsr()
-    return {
-        "weights_values": rows.data,
-        "weights_columns": rows.indices,
-        "weights_starts": rows.indptr,
-        "weights_shape": np.asarray(rows.shape, np.int64),
-    }
-
-
-def _weights_from_arrays(arrays: dict[str, Array]) -> Any:
-    if "weights" in arrays:
-        return arrays["weights"]
-    from scipy.sparse import csr_matrix
-
-    parts = ("weights_values", "weights_columns", "weights_starts")
-    values, columns, starts = (arrays[part] for part in parts)
-    height, width = (int(size) for size in arrays["weights_shape"])
-    return csr_matrix((values, columns, starts), shape=(height, width))

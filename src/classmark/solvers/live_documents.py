@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from classmark.arrays import Array, Bools, Floats, Ints
-from classmark.preferences.decompose import Groups
+from classmark.preferences.graph import Groups
 from classmark.solvers.preference import ExplicitDual, ImplicitDual
 from classmark.sparse import Rows, take
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Array, Bools, Floats, Ints
-from classmark.preferences.decompose import Groups
+from classmark.preferences.graph import Groups
 from classmark.problems import Mistake
 from classmark.sparse import Rows
 

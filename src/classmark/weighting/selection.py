@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from classmark.arrays import Array, Floats, Ints
 from classmark.corpus.counting import Statistics
@@ -13,8 +13,6 @@ from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows, rows_from, take, transpose
-
-BETA, GAMMA = 16.0, 4.0
 
 
 def select_features(
@@ -45,7 +43,9 @@ def select_features(
     total = _column_sums(rows, np.arange(len(rows)))
     for label in track(range(len(labels)), "selecting terms", len(labels)):
         documents, grades = labels.row(label)
-        weights = _rocchio(rows, total, documents[grades > 0])
+        members = documents[grades > 0]
+        inside = _column_sums(rows, members)
+        weights = rocchio_weights(inside, total, len(members), len(rows))
         best = np.argsort(-weights, kind="stable")[:most]
         chosen[best[weights[best] > 0.0]] = True
     return np.flatnonzero(chosen)
@@ -113,13 +113,27 @@ def frequent_terms(
     return np.sort(selected[order[:max_features]])
 
 
-def _rocchio(rows: Rows, total: Floats, members: NDArray[np.uint32]) -> Floats:
-    """Return the Rocchio weight of each term for one label; a mean over none is 0."""
-    inside = _column_sums(rows, members)
-    n_inside, n_outside = len(members), len(rows) - len(members)
-    weights = BETA * inside / max(n_inside, 1)
-    weights -= GAMMA * (total - inside) / max(n_outside, 1)
-    return np.maximum(weights, 0.0)
+def rocchio_weights(
+    inside: Array,
+    total: Array,
+    n_inside: ArrayLike,
+    n: int,
+    beta: float = 16.0,
+    gamma: float = 4.0,
+) -> Floats:
+    """max(0, β · mean over a label's documents − γ · mean over the others) [Rocchio71].
+
+    inside, total : sums over the label's documents and over all n, of one shape;
+    n_inside : how many documents have the label. A mean over none is 0; β = 16 and
+    γ = 4 are those of [CrammerSinger03].
+
+    >>> rocchio_weights(np.array([3.0, 0.0]), np.array([3.0, 2.0]), 1, 3).tolist()
+    [48.0, 0.0]
+    """
+    size = np.asarray(n_inside)
+    favour = beta * inside / np.maximum(size, 1)
+    against = gamma * (total - inside) / np.maximum(n - size, 1)
+    return np.asarray(np.maximum(0.0, favour - against))
 
 
 def _column_sums(rows: Rows, which: Array) -> Floats:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Array, Floats, Ints
-from classmark.examples.collection import some
+from classmark.examples.problem import some
 from classmark.examples.query import ExampleQuery
 from classmark.measures.retrieval import retrieval
 from classmark.problems import Mistake

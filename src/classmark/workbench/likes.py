@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from classmark.arrays import Floats
-from classmark.examples.collection import some
+from classmark.examples.problem import some
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.ranking import top

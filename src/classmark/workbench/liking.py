@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.examples.collection import products
 from classmark.examples.online import TERMS, Online
+from classmark.examples.problem import products
 from classmark.formats import guess_format, read_records
 from classmark.formats.citations import write_bibtex, write_ris
 from classmark.formats.records import Reference

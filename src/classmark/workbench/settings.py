@@ -119,7 +119,7 @@ def with_loss(learning: Mapping[str, Any]) -> dict[str, Any]:
     >>> with_loss({"learner": "plm", "cost": "dis", "decomposition": "domination"})
     {'learner': 'plm', 'loss': 'dis'}
     """
-    from classmark.preferences.decompose import short_name
+    from classmark.preferences.graph import short_name
 
     settings = dict(learning)
     cost, decomposition = settings.pop("cost", ""), settings.pop("decomposition", "")

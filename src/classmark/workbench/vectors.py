@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from classmark.corpus.documents import Document
-from classmark.examples import collection as elsewhere
+from classmark.examples import problem as elsewhere
 from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.progress import track

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from classmark import PreferenceGraph, PreferenceRanker
-from classmark.preferences.decompose import weighted_groups
+from classmark.preferences.graph import weighted_groups
 from classmark.preferences.levels import levels_from
 from classmark.rankers.preference import DECOMPOSITIONS
 from classmark.solvers.ascent import ascend
@@ -93,9 +93,7 @@ def test_the_weights_are_what_the_duals_of_both_stand_for():
 def test_the_ranker_mixes_graphs(mapping):
     X, graphs = problem(3)
     every = [
-        PreferenceGraph(
-            K, [(*e, w) for e, w in zip(g.edges(), g.each_weight(), strict=True)]
-        )
+        PreferenceGraph(K, [(*e, w) for e, w in g.edge_weights().items()])
         for g in graphs
     ]
     mixed = PreferenceRanker(mapping, C=C, tol=1e-6, max_iter=5000).fit(X, graphs)

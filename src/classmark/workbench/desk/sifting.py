@@ -116,7 +116,7 @@ class Sifting:
         progress = self._screening.progress()
         (now,) = project.store.run("SELECT count(*) FROM documents").fetchone()
         status = Status(
-            self.search.name, progress, self._screening.reading, now - len(self._ids)
+            self.search.name, progress, self._screening, now - len(self._ids)
         )
         weights = self._weights()
         return Basket(

@@ -20,9 +20,8 @@ from scipy.special import ndtr
 
 from classmark.corpus.counting import statistics
 from classmark.datasets import load
-from classmark.hierarchies.held_out import Documents
 from classmark.hierarchies.places import places_of
-from classmark.hierarchies.pruning import Removals
+from classmark.hierarchies.pruning import Documents, Removals
 from classmark.hierarchies.pruning_rules import NAMES, Described, fit_meta, to_facts
 from classmark.sparse import keep_columns, rows_from, take
 from classmark.weighting.vectorizer import Vectorizer, weigh

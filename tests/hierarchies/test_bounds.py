@@ -13,8 +13,8 @@ from classmark.hierarchies.bounds import (
     parents_of,
     path_costs,
 )
-from classmark.hierarchies.held_out import Documents
 from classmark.hierarchies.places import places_of
+from classmark.hierarchies.pruning import Documents
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from classmark.hierarchies.held_out import Documents
 from classmark.hierarchies.places import places_of
+from classmark.hierarchies.pruning import Documents
 from classmark.hierarchies.pruning_rules import (
     NAMES,
     SMOOTHING,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from classmark.arrays import Ints
+from classmark.arrays import Array, Ints
 from classmark.problems import Mistake
+from classmark.spreading import spread
 from classmark.validation import Seed, generator
 
 
@@ -38,11 +40,32 @@ def folds(n: int, k: int = 5, random_state: Seed = 0) -> Iterator[tuple[Ints, In
     if not 2 <= k <= n:
         raise Mistake(f"k is {k}: give between 2 and the {n} documents there are")
     order = generator(random_state).permutation(n)
-    return _parted(order, k)
+    parts = np.array_split(order, k)
+    return ((np.delete(np.arange(n), part), np.sort(part)) for part in parts)
 
 
-def _parted(order: Ints, k: int) -> Iterator[tuple[Ints, Ints]]:
-    for part in np.array_split(order, k):
-        others = np.ones(len(order), np.bool_)
-        others[part] = False
-        yield np.flatnonzero(others), np.sort(part)
+def cross_validate(
+    work: Callable[..., Array],
+    tasks: Sequence[tuple[Any, ...]],
+    shared: Sequence[Any] = (),
+    title: str = "cross-validating",
+) -> tuple[Ints, Array]:
+    """Do ``work(task, *shared)`` for every task; results in the documents' order.
+
+    tasks : (train, test) of each fold, or (train, test, more), where ``more`` is what
+    the work needs besides;  work : a function of a module that learns from ``train``
+    and returns an array with one entry for each document of ``test``;  shared, title :
+    as for ``spread``, by which the tasks are done.
+
+    Returns the documents tested, increasing, and their entries. A document that several
+    tasks test has several entries, in the order of the tasks.
+
+    >>> tasks = list(folds(5, k=2, random_state=1))
+    >>> documents, doubled = cross_validate(lambda task: 2 * task[1], tasks)
+    >>> documents.tolist(), doubled.tolist()
+    ([0, 1, 2, 3, 4], [0, 2, 4, 6, 8])
+    """
+    results = np.concatenate(spread(work, tasks, shared, title))
+    tested = np.concatenate([task[1] for task in tasks])
+    order = np.argsort(tested, kind="stable")
+    return tested[order], results[order]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.arrays import Array, Ints
+from classmark.arrays import Array, Bools, Ints
 from classmark.problems import Mistake
 from classmark.sparse import Rows, take
 from classmark.storage import open_folder, save
@@ -165,6 +165,18 @@ def places_of(taxonomy: Taxonomy, y: Iterable[Any]) -> Places:
     return Places(tree, rows)
 
 
+def among_labels(labels: Rows, predicted: Ints) -> Bools:
+    """Whether the number predicted for each document is one of its labels, (n,).
+
+    >>> from classmark.sparse import rows_from
+    >>> among_labels(rows_from(np.eye(2)), np.array([1, 1])).tolist()
+    [False, True]
+    """
+    document = np.repeat(np.arange(len(labels)), np.diff(labels.starts))
+    hits = labels.columns == predicted[document]
+    return np.bincount(document, hits, minlength=len(labels)) > 0
+
+
 def _listed(y: Iterable[Any]) -> list[Any]:
     return y.tolist() if isinstance(y, np.ndarray) else list(y)
 
@@ -228,6 +240,13 @@ def shape_of(places: Places) -> Shape:
     below = [places.daughters(int(v)) for v in order]
     starts = np.cumsum([0, *map(len, below)]).astype(np.int64)
     return Shape(order, starts, code[np.concatenate(below)])
+
+
+def flat_shape(places: Places) -> Shape:
+    """A root whose daughters are all leaves: the flat strategy."""
+    count = len(places.leaves)
+    root, starts = np.array([places.root]), np.array([0, count])
+    return Shape(root, starts, np.arange(count))
 
 
 def _in_order(places: Places) -> Ints:
@@ -357,7 +376,10 @@ class Nodes(Lessons):
     def __init__(self, rows: Rows, places: Places, shape: Shape) -> None:
         members: Any = places.nodes_of().tocsc()
         members.sort_indices()
-        below = np.concatenate([places.daughters(int(v)) for v in shape.order])
+        leaf, inner = np.maximum(shape.codes, 0), np.minimum(shape.codes, -1)
+        below = np.where(
+            shape.codes >= 0, places.leaves[leaf], np.asarray(shape.order)[inner]
+        )
         super().__init__(
             rows, members.indptr, members.indices, shape.order, shape.starts, below
         )

@@ -16,18 +16,59 @@ from classmark.hierarchies.bounds import (
     complexity,
     complexity_ratio,
 )
-from classmark.hierarchies.held_out import Documents, Learner, bound_of
-from classmark.hierarchies.places import Places, places_of
+from classmark.hierarchies.held_out import Learner, TrialTree, best_daughters
+from classmark.hierarchies.nodes import NodeModel
+from classmark.hierarchies.places import Nodes, Places, places_of, shape_of
 from classmark.measures.significance import Outcome, micro_sign_test
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows, rows_from, take
+from classmark.sparse import Rows, keep_columns, rows_from, take, transpose
 from classmark.taxonomy.edits import prune
 from classmark.taxonomy.tree import Dummy, Taxonomy
 from classmark.validation import generator
 
 FOLDS = 3
 MOST = 2000  # documents of a node that a trial looks at
+
+
+class Documents:
+    """Rows of documents, and the nodes of a working tree that each belongs to.
+
+    daughters : of each inner node, increasing; a copy, which may be changed.
+    """
+
+    def __init__(self, places: Places, X: Any) -> None:
+        self.places, self.rows = places, rows_from(X)
+        self._belongs = places.nodes_of()
+        self._belongs.sort_indices()
+        self._nodes = rows_from(self._belongs)
+        self._documents = transpose(self._nodes)
+        self.daughters = {int(v): places.daughters(int(v)) for v in places.inner}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def at(self, node: int) -> Ints:
+        """The documents that belong to a node or below it, increasing."""
+        return self._documents.row(node)[0].astype(np.int64)
+
+    def belong(self, documents: Ints, nodes: Ints) -> Bools:
+        """Whether each document belongs to the node given with it."""
+        return np.asarray(self._belongs[documents, nodes]).ravel() > 0
+
+    def owners(self, documents: Ints, daughters: Ints) -> Rows:
+        """An entry where a document belongs to a daughter, shape (n, d)."""
+        return keep_columns(take(self._nodes, documents), daughters)
+
+    def fit(self, learner: Learner, documents: Ints, daughters: Ints) -> NodeModel:
+        """Train a classifier over some daughters with some documents."""
+        owners = self.owners(documents, daughters)
+        return learner.fit(take(self.rows, documents), owners)
+
+    def choices(self, model: NodeModel, documents: Ints, daughters: Ints) -> Ints:
+        """The daughter with the highest score, for each document."""
+        best: Ints = daughters[best_daughters(model, take(self.rows, documents))]
+        return best
 
 
 class Removal(NamedTuple):
@@ -489,48 +530,29 @@ def pruning_report(
     train_labels = [labels[i] for i in learn]
     result = pruned(taxonomy, take(rows, learn), train_labels, wish, learner)
     number = {node: at for at, node in enumerate(taxonomy)}
-    trees = [places_of(tree, train_labels) for tree in (taxonomy, result.taxonomy)]
     truth = [
         [number[places.named[leaf]] for leaf in places.documents.row(i)[0]] for i in ask
     ]
-    predicted, standing = [], []
-    for tree in trees:
-        names, limit = _tried(tree, take(rows, learn), take(rows, ask), learner)
-        predicted.append([[number[name]] for name in names])
-        standing.append(_standing_nodes(tree, limit, predicted[-1], truth))
+    predicted, standings = [], []
+    for each in (taxonomy, result.taxonomy):
+        tree = places_of(each, train_labels)
+        trial = TrialTree(Nodes(take(rows, learn), tree, shape_of(tree)), learner)
+        leaves = trial.leaves(take(rows, ask)).tolist()
+        answers = [number[tree.named[leaf]] for leaf in leaves]
+        wrong = [answer not in own for answer, own in zip(answers, truth, strict=True)]
+        branching, limit = branching_of(tree), trial.bound(trial.margins())
+        ratio = complexity_ratio(branching, len(tree.leaves))
+        error, terms = float(np.mean(wrong)), complexity(branching)
+        standings.append(Standing(error, terms, ratio, limit))
+        predicted.append([[answer] for answer in answers])
     return PruningReport(
         result.taxonomy,
         result.removed,
         result.tried,
-        standing[0],
-        standing[1],
+        standings[0],
+        standings[1],
         micro_sign_test(truth, predicted[1], predicted[0]),
         len(learn),
         len(ask),
         wish.policy,
     )
-
-
-def _standing_nodes(
-    places: Places, limit: Bound, predicted: list[list[int]], truth: list[list[int]]
-) -> Standing:
-    wrong = [
-        answer[0] not in labels for answer, labels in zip(predicted, truth, strict=True)
-    ]
-    branching = branching_of(places)
-    ratio = complexity_ratio(branching, len(places.leaves))
-    return Standing(float(np.mean(wrong)), complexity(branching), ratio, limit)
-
-
-def _tried(
-    places: Places, learn: Rows, ask: Rows, learner: Learner
-) -> tuple[list[Any], Bound]:
-    """Train top-down and descend: the category each document comes to, the bound."""
-    documents = Documents(places, learn)
-    everyone = np.ones(len(learn), np.bool_)
-    models = documents.trained(learner, everyone)
-    limit = bound_of(documents, models, everyone)
-    documents.rows = ask
-    leaf = documents.descend(models, np.arange(len(ask)))
-    named = dict(zip(places.leaves.tolist(), places.named, strict=True))
-    return [named[v] for v in leaf.tolist()], limit

@@ -21,7 +21,7 @@ from classmark.problems import Mistake
 from classmark.sparse import take
 
 if TYPE_CHECKING:
-    from classmark.hierarchies.held_out import Documents
+    from classmark.hierarchies.pruning import Documents
 
 
 SETS = ("sisters", "daughters", "across")

@@ -11,7 +11,6 @@ import numpy as np
 
 from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.estimator import Estimator
-from classmark.hierarchies.flat import categories_in
 from classmark.hierarchies.held_out import numbered
 from classmark.hierarchies.nodes import fitted_scale
 from classmark.hierarchies.paths import (
@@ -24,7 +23,7 @@ from classmark.hierarchies.paths import (
     traded,
     ways_down,
 )
-from classmark.hierarchies.places import Places, places_of
+from classmark.hierarchies.places import Places, categories_in, places_of
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows, take

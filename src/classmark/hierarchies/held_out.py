@@ -11,14 +11,17 @@ import numpy as np
 from classmark.arrays import Bools, Floats, Ints
 from classmark.corpus.splits import cross_validate, folds, train_test
 from classmark.hierarchies.bounds import Bound, bound, complexity
-from classmark.hierarchies.flat import categories_in, owners_of
+from classmark.hierarchies.flat import owners_of
 from classmark.hierarchies.nodes import NodeModel, fit_node
 from classmark.hierarchies.places import (
     Nodes,
     Places,
     Shape,
     among_labels,
+    categories_in,
     flat_shape,
+    require_one_each,
+    rows_of_ones,
     shape_of,
 )
 from classmark.hierarchies.taxonomy_ranker import unit_rows
@@ -62,10 +65,7 @@ def fitted(base: Any, X: Any, y: Iterable[Any]) -> Fitted:
     ['ants', 'bees']
     """
     rows, categories = rows_from(X), categories_in(y)
-    if len(categories) != len(rows):
-        raise Mistake(
-            f"X has {len(rows)} rows, y {len(categories)}: give each document its class"
-        )
+    require_one_each(len(rows), len(categories))
     copy = type(base)(**base.get_params(deep=False))
     if not isinstance(base, LinearRanker):
         copy.fit(rows.to_scipy(), categories)
@@ -154,9 +154,7 @@ def numbered(y: Iterable[Any], classes: Sequence[Hashable]) -> Rows:
                 "spelling; several classes of a document are a list"
             )
         columns.append(sorted({place[name] for name in names}))
-    starts = np.cumsum([0, *map(len, columns)]).astype(np.int64)
-    flat = np.array([at for line in columns for at in line], np.uint32)
-    return Rows(starts, flat, np.ones(len(flat)), len(classes))
+    return rows_of_ones(columns, len(classes))
 
 
 CENTROIDS = "centroids"

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.hierarchies.flat import LinearClassifier, listed
+from classmark.hierarchies.flat import LinearClassifier
 from classmark.hierarchies.nodes import in_use, require
-from classmark.hierarchies.places import Places, places_of
+from classmark.hierarchies.places import Places, places_of, require_one_each
 from classmark.hierarchies.taxonomy_ranker import require_taxonomy
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -75,12 +75,8 @@ class HierarchicalSVM(LinearClassifier):
     def fit(self, X: Any, y: Iterable[Any]) -> Self:
         """Learn from documents X, shape (n, features), and their categories."""
         self._check()
-        rows, places = rows_from(X), places_of(self.taxonomy, listed(y))
-        if len(places.documents) != len(rows):
-            raise Mistake(
-                f"y has {len(places.documents)} entries for {len(rows)} documents: "
-                "give one each"
-            )
+        rows, places = rows_from(X), places_of(self.taxonomy, y)
+        require_one_each(len(rows), len(places.documents))
         if not places.documents.nnz:
             raise Mistake("y names no category: give at least one document a category")
         features, compact = in_use(rows)

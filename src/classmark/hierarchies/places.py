@@ -150,8 +150,14 @@ def places_of(taxonomy: Taxonomy, y: Iterable[Any]) -> Places:
     >>> places_of(tree, ["a", ["a", "b"], []]).documents.starts.tolist()
     [0, 1, 3, 3]
     """
-    categories = [_several(taxonomy, entry) for entry in _listed(y)]
-    _require_known(taxonomy, categories)
+    categories = [_several(taxonomy, entry) for entry in listed(y)]
+    for row, several in enumerate(categories):
+        for node in several:
+            if node not in taxonomy:
+                raise Mistake(
+                    f"y, row {row}: {node!r} is not a category of the taxonomy: "
+                    "check its spelling, or add it to the taxonomy"
+                )
     used = dict.fromkeys(node for several in categories for node in several)
     inner = [node for node in used if not taxonomy.is_leaf(node)]
     tree = taxonomy.with_dummy_leaves(inner) if inner else taxonomy
@@ -159,10 +165,7 @@ def places_of(taxonomy: Taxonomy, y: Iterable[Any]) -> Places:
     for node in inner:
         position[node] = position[Dummy(node)]
     columns = [sorted({position[node] for node in several}) for several in categories]
-    starts = np.cumsum([0, *map(len, columns)]).astype(np.int64)
-    flat = np.array([c for line in columns for c in line], np.uint32)
-    rows = Rows(starts, flat, np.ones(len(flat)), len(tree.leaf_numbers))
-    return Places(tree, rows)
+    return Places(tree, rows_of_ones(columns, len(tree.leaf_numbers)))
 
 
 def among_labels(labels: Rows, predicted: Ints) -> Bools:
@@ -177,8 +180,33 @@ def among_labels(labels: Rows, predicted: Ints) -> Bools:
     return np.bincount(document, hits, minlength=len(labels)) > 0
 
 
-def _listed(y: Iterable[Any]) -> list[Any]:
+def categories_in(y: Iterable[Any]) -> list[list[Any]]:
+    """The categories of each document; only lists, sets and arrays hold several.
+
+    >>> categories_in(["a", ["a", "b"], ("x", 1)])
+    [['a'], ['a', 'b'], [('x', 1)]]
+    """
+    return [list(entry) if isinstance(entry, MANY) else [entry] for entry in listed(y)]
+
+
+def listed(y: Iterable[Any]) -> list[Any]:
+    """The entry of ``y`` for each document, as a list."""
+    if isinstance(y, str) or not isinstance(y, Iterable):
+        raise Mistake(f"y is {y!r}: give a list, for each document its categories")
     return y.tolist() if isinstance(y, np.ndarray) else list(y)
+
+
+def require_one_each(rows: int, entries: int) -> None:
+    """Refuse documents and categories of different numbers."""
+    if rows != entries:
+        raise Mistake(f"X has {rows} rows, y {entries} entries: give one each")
+
+
+def rows_of_ones(lists: Sequence[Sequence[int]], width: int) -> Rows:
+    """Rows with a 1 in each listed column; the columns of a row increase."""
+    starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+    columns = np.array([column for line in lists for column in line], np.uint32)
+    return Rows(starts, columns, np.ones(len(columns)), width)
 
 
 def _several(taxonomy: Taxonomy, entry: Any) -> Sequence[Hashable]:
@@ -187,16 +215,6 @@ def _several(taxonomy: Taxonomy, entry: Any) -> Sequence[Hashable]:
     if isinstance(entry, tuple) and entry not in taxonomy:
         return entry
     return (entry,)
-
-
-def _require_known(taxonomy: Taxonomy, categories: list[Sequence[Hashable]]) -> None:
-    for row, several in enumerate(categories):
-        for node in several:
-            if node not in taxonomy:
-                raise Mistake(
-                    f"y, row {row}: {node!r} is not a category of the taxonomy: "
-                    "check its spelling, or add it to the taxonomy"
-                )
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,14 @@ from classmark.hierarchies.bounds import (
 )
 from classmark.hierarchies.held_out import Learner, TrialTree, best_daughters
 from classmark.hierarchies.nodes import NodeModel
-from classmark.hierarchies.places import Nodes, Places, places_of, shape_of
+from classmark.hierarchies.places import (
+    Nodes,
+    Places,
+    among_labels,
+    places_of,
+    require_one_each,
+    shape_of,
+)
 from classmark.measures.significance import Outcome, micro_sign_test
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -39,9 +46,7 @@ class Documents:
 
     def __init__(self, places: Places, X: Any) -> None:
         self.places, self.rows = places, rows_from(X)
-        self._belongs = places.nodes_of()
-        self._belongs.sort_indices()
-        self._nodes = rows_from(self._belongs)
+        self._nodes = rows_from(places.nodes_of())
         self._documents = transpose(self._nodes)
         self.daughters = {int(v): places.daughters(int(v)) for v in places.inner}
 
@@ -54,7 +59,7 @@ class Documents:
 
     def belong(self, documents: Ints, nodes: Ints) -> Bools:
         """Whether each document belongs to the node given with it."""
-        return np.asarray(self._belongs[documents, nodes]).ravel() > 0
+        return among_labels(take(self._nodes, documents), nodes)
 
     def owners(self, documents: Ints, daughters: Ints) -> Rows:
         """An entry where a document belongs to a daughter, shape (n, d)."""
@@ -323,10 +328,7 @@ def pruned(
         policies = ", ".join(map(repr, CHOOSERS))
         raise Mistake(f"policy {wish.policy!r} is not known: use {policies}")
     places, rows = places_of(taxonomy, y), rows_from(X)
-    if len(rows) != len(places.documents):
-        raise Mistake(
-            f"X has {len(rows)} rows, y {len(places.documents)} entries: give one each"
-        )
+    require_one_each(len(rows), len(places.documents))
     trials = Removals(Documents(places, rows), learner, seed=wish.seed)
     able = [v for v in trials.removable() if v < len(places.tree)]
     share = 1.0 if wish.share is None else wish.share

@@ -21,7 +21,7 @@ from classmark.hierarchies.bounds import (
     shape_of,
 )
 from classmark.hierarchies.held_out import Compared, Learner, compare
-from classmark.hierarchies.places import Places, places_of
+from classmark.hierarchies.places import Places, places_of, require_one_each
 from classmark.problems import Mistake
 from classmark.sparse import Rows, rows_from
 from classmark.taxonomy.tree import Taxonomy
@@ -196,10 +196,7 @@ def taxonomy_report(
             **figures, why="documents are needed to choose a strategy"
         )
     rows = rows_from(X)
-    if len(rows) != len(places.documents):
-        raise Mistake(
-            f"X has {len(rows)} rows, y {len(places.documents)} entries: give one each"
-        )
+    require_one_each(len(rows), len(places.documents))
     figures |= _of_documents(places, rows)
     if alike := same_either_way(places):
         return TaxonomyReport(**figures, why=alike)

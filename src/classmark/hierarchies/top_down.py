@@ -20,7 +20,13 @@ from classmark.hierarchies.descent import (
 )
 from classmark.hierarchies.model_files import SavedModel, keep, open_model
 from classmark.hierarchies.nodes import documents_like, require
-from classmark.hierarchies.places import Nodes, Places, places_of, shape_of
+from classmark.hierarchies.places import (
+    Nodes,
+    Places,
+    places_of,
+    require_one_each,
+    shape_of,
+)
 from classmark.hierarchies.training import Settings, train, trained_in
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence
@@ -100,7 +106,7 @@ class TopDownClassifier(Estimator):
         """Learn from documents X, shape (n, features), and their categories."""
         self._check()
         rows, places = rows_from(X), places_of(self.taxonomy, y)
-        _require_one_each(len(rows), len(places.documents))
+        require_one_each(len(rows), len(places.documents))
         if not places.documents.nnz:
             raise Mistake("y: no document is in a category: give some that are")
         nodes = Nodes(rows, places, shape_of(places))
@@ -167,7 +173,7 @@ class TopDownClassifier(Estimator):
         """Return the share of documents whose predicted category is one of theirs."""
         places = places_of(self.places_.tree, y)
         answers = self.predict(X)
-        _require_one_each(len(answers), len(places.documents))
+        require_one_each(len(answers), len(places.documents))
         named = places.named
         right = [
             label in {named[at] for at in places.documents.row(i)[0].tolist()}
@@ -291,10 +297,3 @@ def _require_number(name: str, value: Any, kind: type[Real | Integral]) -> None:
     if not isinstance(value, kind) or isinstance(value, bool):
         expected = "a whole number" if kind is Integral else "a number"
         raise Mistake(f"{name} is {value!r}: give {expected}")
-
-
-def _require_one_each(rows: int, entries: int) -> None:
-    if rows != entries:
-        raise Mistake(
-            f"X has {rows} rows and y {entries} entries: give one entry per row"
-        )

@@ -119,7 +119,7 @@ def online_compared():
         (held_out, [5]),
         (held_out_by_graphs, [3]),
         (out_of_folds, [3]),
-        (chosen_near_prototypes, [3]),
+        (chosen_near_prototypes, [9]),
         (evaluated, [3]),
         (online_compared, [2]),
     ],

@@ -331,7 +331,7 @@ def quicker(base: Any, learned: Any) -> Any:
     >>> quicker(CrammerSingerSVM(C=3.0), None)
     CrammerSingerSVM(C=3.0, tol=0.1)
     """
-    if not isinstance(base, FlatClassifier | PreferenceRanker):
+    if not isinstance(base, FlatClassifier | PreferenceRanker | TaxonomyRanker):
         return base
     estimator = type(base)(**base.get_params(deep=False))
     if isinstance(learned, TaxonomyRanker):

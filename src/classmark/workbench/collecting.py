@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from classmark.rankers.preference import PreferenceRanker
 from classmark.taxonomy.category import ACTIVE, Category, taxonomy_of
 from classmark.workbench.supervising import spoken_of, taught, teaches
 
@@ -40,7 +39,7 @@ def to_learn_from(records: Iterable[Judged], ranker: LinearRanker) -> list[Judge
 
     Those set apart for testing are left out.
     """
-    able = isinstance(ranker, PreferenceRanker) and ranker.mapping != "svm"
+    able = getattr(ranker, "mapping", "svm") != "svm"
     none: dict[str, Any] = {} if able else {"rejected": frozenset()}
     given = (replace(r, **none) for r in records if part_of(r) != TEST)
     return [r for r in given if teaches(r, graphs=ranker.takes_graphs)]

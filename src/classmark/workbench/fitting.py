@@ -231,9 +231,10 @@ def new_vectorizer(
 def selected(X: Any, labels: Any, ranker: LinearRanker) -> LinearRanker:
     """The same ranker with the C that cross-validation prefers."""
     from classmark.evaluation.evaluate import select_cost
+    from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
     from classmark.rankers.preference import PreferenceRanker
 
-    if not isinstance(ranker, PreferenceRanker):
+    if not isinstance(ranker, PreferenceRanker | TaxonomyRanker):
         raise Mistake(
             "--select chooses the C of the learner plm: add --learner plm, and no "
             "strategy but flat or plain"

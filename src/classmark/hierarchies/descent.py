@@ -176,8 +176,9 @@ def gather(shape: Shape, pieces: Sequence[Piece]) -> Trained:
     joined: dict[str, Any] = {"starts": shape.starts, "codes": shape.codes}
     for name in ("bias", "slope", "features", "offsets", "daughter", "weight"):
         joined[name] = np.concatenate([getattr(piece, name) for piece in pieces])
-    joined["feature_starts"] = _ends([len(piece.features) for piece in pieces])
-    joined["entry_starts"] = _ends([len(piece.weight) for piece in pieces])
+    for name, part in (("feature_starts", "features"), ("entry_starts", "weight")):
+        lengths = [len(getattr(piece, part)) for piece in pieces]
+        joined[name] = np.cumsum([0, *lengths]).astype(np.int64)
     arrays = tuple(joined[name] for name in NAMES)
     return Trained(read_only(arrays), lost / whole if whole else 0.0)
 
@@ -188,10 +189,6 @@ def read_only(arrays: Sequence[Array]) -> tuple[Array, ...]:
     for view in views:
         view.flags.writeable = False
     return views
-
-
-def _ends(lengths: list[int]) -> Ints:
-    return np.cumsum([0, *lengths]).astype(np.int64)
 
 
 DOCUMENTS_AT_ONCE = 256  # documents that go down together
@@ -207,17 +204,9 @@ def by_beam(
     """
     from classmark.hierarchies.kernels import descend
 
-    best_leaves = np.empty((len(rows), beam), np.int64)
-    scores = np.empty((len(rows), beam))
-
-    def walk(low: int, high: int) -> None:
-        descend(
-            rows.starts[low : high + 1], rows.columns, rows.values, trained.arrays,
-            scale, beam, trained.widest, best_leaves[low:high], scores[low:high],
-        )  # fmt: skip
-
-    _in_blocks(walk, len(rows), threads)
-    return best_leaves, scores
+    out = np.empty((len(rows), beam), np.int64), np.empty((len(rows), beam))
+    _walk(descend, trained, rows, (scale, beam, trained.widest), out, threads)
+    return out
 
 
 def by_best_first(
@@ -232,17 +221,9 @@ def by_best_first(
     from classmark.hierarchies.kernels import best_first
 
     n_leaves, n_best, ratio = leaves
-    best_leaves = np.empty((len(rows), n_best), np.int64)
-    scores = np.empty((len(rows), n_best))
-
-    def walk(low: int, high: int) -> None:
-        best_first(
-            rows.starts[low : high + 1], rows.columns, rows.values, trained.arrays,
-            scale, ratio, n_leaves, best_leaves[low:high], scores[low:high],
-        )  # fmt: skip
-
-    _in_blocks(walk, len(rows), threads)
-    return best_leaves, scores
+    out = np.empty((len(rows), n_best), np.int64), np.empty((len(rows), n_best))
+    _walk(best_first, trained, rows, (scale, ratio, n_leaves), out, threads)
+    return out
 
 
 def everywhere(
@@ -253,29 +234,31 @@ def everywhere(
     from classmark.hierarchies.kernels import all_leaves
 
     out = np.empty((len(rows), n_leaves))
-
-    def walk(low: int, high: int) -> None:
-        all_leaves(
-            rows.starts[low : high + 1], rows.columns, rows.values, trained.arrays,
-            scale, margins, out[low:high],
-        )  # fmt: skip
-
-    _in_blocks(walk, len(rows), threads)
+    _walk(all_leaves, trained, rows, (scale, margins), (out,), threads)
     return out
 
 
-def _in_blocks(walk: Callable[[int, int], None], n: int, threads: int) -> None:
-    spans: Any = [
-        (low, min(low + DOCUMENTS_AT_ONCE, n)) for low in range(0, n, DOCUMENTS_AT_ONCE)
-    ]
-    if threads == 1 or len(spans) < 2:
-        for span in track(spans, "documents", len(spans)):
-            walk(*span)
+def _walk(
+    kernel: Callable[..., None], trained: Trained, rows: Rows, options: tuple[Any, ...],
+    out: tuple[Array, ...], threads: int,
+) -> None:  # fmt: skip
+    """Run a kernel over blocks of documents; it fills the rows of ``out``."""
+
+    def walk(low: int) -> None:
+        high = low + DOCUMENTS_AT_ONCE
+        kernel(
+            rows.starts[low : high + 1], rows.columns, rows.values, trained.arrays,
+            *options, *(array[low:high] for array in out),
+        )  # fmt: skip
+
+    blocks = range(0, len(rows), DOCUMENTS_AT_ONCE)
+    if threads == 1 or len(blocks) < 2:
+        for low in track(blocks, "documents", len(blocks)):
+            walk(low)
         return
     with ThreadPoolExecutor(threads) as pool:
-        walks = [pool.submit(walk, *span) for span in spans]
-        for done in track(walks, "documents", len(walks)):
-            done.result()
+        for _ in track(pool.map(walk, blocks), "documents", len(blocks)):
+            pass
 
 
 Step = tuple[int, int]  # an inner node, and the place of a daughter among its own

@@ -10,7 +10,6 @@ from classmark.hierarchies.bounds import (
     branching_of,
     complexity,
     complexity_ratio,
-    parents_of,
     path_costs,
 )
 from classmark.hierarchies.places import places_of
@@ -68,7 +67,7 @@ def test_several_roots_are_chosen_among_too():
     places = places_of(Taxonomy([("a", 1), ("a", 2), ("b", 3)]), [])
     assert branching_of(places)[places.root] == 2
     assert path_costs(places).tolist() == [4, 4, 3]
-    assert parents_of(places)[places.roots].tolist() == [places.root] * 2
+    assert places.parent[places.roots].tolist() == [places.root] * 2
 
 
 def test_a_graph_is_counted_as_classifiers_are_built_over_all_parents():

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, log, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
+from classmark.hierarchies.places import Places
 from classmark.problems import Mistake
-
-if TYPE_CHECKING:
-    from classmark.hierarchies.places import Places
-    from classmark.sparse import Rows
+from classmark.sparse import Rows
 
 
 class Bound(NamedTuple):
@@ -88,15 +86,6 @@ def bound(
     )
 
 
-def parents_of(places: Places) -> Ints:
-    """The parent of each node in the tree backbone, −1 at the root, shape (size,)."""
-    parent = np.full(places.size, -1, np.int64)
-    parent[: len(places.tree)] = places.tree.lineage.parent
-    if places.root == len(places.tree):
-        parent[places.roots] = places.root
-    return parent
-
-
 def branching_of(places: Places) -> Ints:
     """|D(v)| of each node, over all parents, 0 at leaves, shape (size,).
 
@@ -115,13 +104,12 @@ def path_costs(places: Places) -> Ints:
 
     Of several ways the one along the backbone. A flat strategy scores all K leaves.
     """
-    parent, branching = parents_of(places), branching_of(places)
+    parent, branching = places.parent, branching_of(places)
     node = places.leaves.copy()
     cost = np.zeros(len(node), np.int64)
     while (node >= 0).any():
-        above = np.where(node >= 0, parent[node], -1)
-        cost += np.where(above >= 0, branching[above], 0)
-        node = above
+        node = np.where(node >= 0, parent[node], -1)
+        cost += np.where(node >= 0, branching[node], 0)
     return cost
 
 
@@ -237,15 +225,12 @@ class Shape:
         nodes = np.flatnonzero((self.depth == level) & (self.branching > 0))
         return nodes[np.argsort(-self.features[nodes], kind="stable")]
 
-    def law(self, level: int) -> PowerLaw | None:
-        """The power law d_r ≈ d_1 r^−β of the features of a level's inner nodes."""
-        return power_law(self.features[self.inner_at(level)])
-
     @property
     def laws(self) -> dict[int, PowerLaw]:
-        """The laws of the levels that have enough inner nodes for one."""
-        fitted = {level: self.law(level) for level in range(self.levels)}
-        return {level: law for level, law in fitted.items() if law is not None}
+        """d_r ≈ d_1 r^−β, the features of a level's inner nodes, where enough are."""
+        levels = range(self.levels)
+        laws = {at: power_law(self.features[self.inner_at(at)]) for at in levels}
+        return {level: law for level, law in laws.items() if law is not None}
 
     @property
     def exponent(self) -> float | None:
@@ -286,11 +271,8 @@ def shape_of(places: Places, rows: Rows) -> Shape:
         documents = nodes.indices[nodes.indptr[v] : nodes.indptr[v + 1]]
         if len(documents):
             features[v] = len(np.unique(present[documents].indices))
+    depth = places.tree.lineage.depths
+    if places.root == len(places.tree):
+        depth = np.append(depth + 1, 0)
     width = len(np.unique(rows.columns))
-    parent = parents_of(places)
-    depth = np.zeros(places.size, np.int64)
-    node = parent.copy()
-    while (node >= 0).any():
-        depth += node >= 0
-        node = np.where(node >= 0, parent[node], -1)
     return Shape(features, branching_of(places), depth, width, len(places.leaves))

@@ -12,7 +12,7 @@ import numpy as np
 
 from classmark.arrays import Array, Bools, Ints
 from classmark.problems import Mistake
-from classmark.sparse import Rows, take
+from classmark.sparse import Rows, rows_from, take
 from classmark.storage import open_folder, save
 from classmark.taxonomy.tree import Dummy, Taxonomy
 
@@ -81,14 +81,25 @@ class Places:
         return self.roots if node == len(self.tree) else self.tree.below(node)
 
     @cached_property
+    def parent(self) -> Ints:
+        """The parent of each node in the tree backbone, −1 at the root, (size,)."""
+        parent = np.full(self.size, -1, np.int64)
+        parent[: len(self.tree)] = self.tree.lineage.parent
+        if self.root == len(self.tree):
+            parent[self.roots] = self.root
+        return parent
+
+    @cached_property
     def inner(self) -> Ints:
-        """Nodes with daughters, the root first, parents before their daughters."""
-        order = [int(self.root)]
-        seen = set(order)
+        """Nodes with daughters, the root first, all parents before their daughters."""
+        waiting = np.zeros(self.size, np.int64)
+        for v in range(self.size):
+            waiting[self.daughters(v)] += 1
+        order = [self.root] if self.size else []
         for v in order:
-            below = [int(u) for u in self.daughters(v) if int(u) not in seen]
-            seen.update(below)
-            order.extend(below)
+            below = self.daughters(v)
+            waiting[below] -= 1
+            order.extend(int(u) for u in below if not waiting[u])
         return np.array([v for v in order if len(self.daughters(v))], np.int64)
 
     @cached_property
@@ -97,14 +108,23 @@ class Places:
 
         Shape (leaves, size).
         """
-        leaves, nodes, levels = np.arange(len(self.leaves)), self.leaves, []
-        while len(leaves):
-            levels.append(leaves * self.size + nodes)
-            leaves, nodes = self._one_up(leaves, nodes)
-        cells = np.unique(np.concatenate(levels)) if levels else np.empty(0, np.int64)
-        starts = np.searchsorted(cells, np.arange(len(self.leaves) + 1) * self.size)
-        columns = (cells % self.size).astype(np.uint32)
-        return Rows(starts, columns, np.ones(len(columns)), self.size)
+        from scipy.sparse import csr_matrix
+
+        parents = [self.tree.above(v) for v in range(len(self.tree))]
+        if self.root == len(self.tree):
+            root, none = np.array([self.root]), np.empty(0, np.int64)
+            parents = [line if len(line) else root for line in parents] + [none]
+        one_up = rows_of_ones(parents, self.size).to_scipy()
+        entries: Any = (np.ones(len(self.leaves)), self.leaves)
+        leaves: Any = (*entries, np.arange(len(self.leaves) + 1))
+        reached: Any = csr_matrix(leaves, shape=(len(self.leaves), self.size))
+        nodes = reached
+        while reached.nnz:
+            reached = reached @ one_up
+            reached.data[:] = 1.0
+            nodes = nodes + reached
+        nodes.data[:] = 1.0
+        return rows_from(nodes)
 
     @cached_property
     def sizes(self) -> Ints:
@@ -118,26 +138,6 @@ class Places:
         ).tocsr()
         membership.data[:] = 1.0
         return membership
-
-    def _one_up(self, leaves: Ints, nodes: Ints) -> tuple[Ints, Ints]:
-        """Pairs of a leaf and a node above it become pairs with that node's parents."""
-        starts, parents = self._parents
-        many = starts[nodes + 1] - starts[nodes]
-        first = np.repeat(starts[nodes] - np.cumsum(many) + many, many)
-        leaves, nodes = np.repeat(leaves, many), parents[first + np.arange(len(first))]
-        cells = np.unique(leaves * self.size + nodes)
-        return cells // self.size, cells % self.size
-
-    @cached_property
-    def _parents(self) -> tuple[Ints, Ints]:
-        """Node ``v`` has the parents starts[v]:starts[v + 1]."""
-        tree, root = self.tree, np.array([self.root])
-        lists = [tree.above(v) for v in range(len(tree))]
-        if self.root == len(tree):
-            lists = [line if len(line) else root for line in lists]
-            lists.append(np.empty(0, np.int64))
-        starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
-        return starts, np.concatenate(lists).astype(np.int64)
 
 
 def places_of(taxonomy: Taxonomy, y: Iterable[Any]) -> Places:
@@ -202,7 +202,7 @@ def require_one_each(rows: int, entries: int) -> None:
         raise Mistake(f"X has {rows} rows, y {entries} entries: give one each")
 
 
-def rows_of_ones(lists: Sequence[Sequence[int]], width: int) -> Rows:
+def rows_of_ones(lists: Sequence[Any], width: int) -> Rows:
     """Rows with a 1 in each listed column; the columns of a row increase."""
     starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
     columns = np.array([column for line in lists for column in line], np.uint32)
@@ -249,7 +249,7 @@ def shape_of(places: Places) -> Shape:
     >>> shape_of(places_of(tree, [1])).codes.tolist()
     [-1, 0, 1, 2]
     """
-    order = _in_order(places)
+    order = places.inner
     if not len(order):
         raise Mistake("the taxonomy has no inner category: there is nothing to choose")
     code = np.zeros(places.size, np.int64)
@@ -265,22 +265,6 @@ def flat_shape(places: Places) -> Shape:
     count = len(places.leaves)
     root, starts = np.array([places.root]), np.array([0, count])
     return Shape(root, starts, np.arange(count))
-
-
-def _in_order(places: Places) -> Ints:
-    """Inner nodes; each waits for all its parents."""
-    waiting = np.zeros(places.size, np.int64)
-    inner = places.inner
-    for v in inner:
-        waiting[places.daughters(int(v))] += 1
-    order: list[int] = [int(places.root)] if len(inner) else []
-    for v in order:
-        below = places.daughters(v)
-        waiting[below] -= 1
-        order.extend(int(u) for u in below if not waiting[u])
-    is_inner = np.zeros(places.size, bool)
-    is_inner[inner] = True
-    return np.array([v for v in order if is_inner[v]], np.int64)
 
 
 FORMAT, VERSION = "classmark-lessons", 1

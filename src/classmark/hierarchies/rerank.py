@@ -88,7 +88,7 @@ class Votes:
         return transpose(self.labels)
 
     @cached_property
-    def cache(self) -> dict[tuple[int, int], tuple[Ints, Floats] | None]:
+    def cache(self) -> dict[tuple[int, int], tuple[Array, Floats] | None]:
         """The classifiers of the last pairs, as ``_learned`` gives them."""
         return {}
 
@@ -147,7 +147,7 @@ class Votes:
             wins[at] = int((against > 0.0).sum()) * 2 > self.count
         return wins
 
-    def _learned(self, a: int, b: int) -> tuple[Ints, Floats] | None:
+    def _learned(self, a: int, b: int) -> tuple[Array, Floats] | None:
         """Features (m,), increasing, and weights (m, count), positive for class a."""
         of_a, of_b = (self.owned.row(c)[0].astype(np.int64) for c in (a, b))
         only_a = np.setdiff1d(of_a, of_b, assume_unique=True)
@@ -182,7 +182,12 @@ class Votes:
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Votes:
         """The votes that :meth:`to_arrays` described."""
         rows, labels = (
-            Rows(*(arrays[f"{name}_{part}"] for part in PARTS), settings[width])
+            Rows(
+                arrays[f"{name}_starts"],
+                arrays[f"{name}_columns"],
+                arrays[f"{name}_values"],
+                settings[width],
+            )
             for name, width in (("rows", "width"), ("labels", "categories"))
         )
         return cls(rows, labels, **{name: settings[name] for name in LIMITS})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from copy import copy
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -378,11 +378,12 @@ class TaxonomyRanker(LinearRanker):
         words = keep_columns(rows, np.arange(rows.width - apart)) if apart else rows
         nodes = self._nodes(labels.width)
         descriptions = self._description_rows(nodes, words.width)
-        smoothed, self.dropped_ = smoothed_prototypes(
+        found = smoothed_prototypes(
             words, labels, self.taxonomy, nodes, self.decay, descriptions
         )
-        smoothed.resize(rows.width, labels.width)
-        return smoothed
+        self.dropped_, tall = found.dropped, cast("Any", found.prototypes)
+        tall.resize(rows.width, labels.width)
+        return found.prototypes
 
     @property
     def thresholds_(self) -> Floats | None:  # type: ignore[override]

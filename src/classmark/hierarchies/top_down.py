@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,12 +26,14 @@ from classmark.hierarchies.places import (
     require_one_each,
     shape_of,
 )
+from classmark.hierarchies.taxonomy_ranker import require_taxonomy
 from classmark.hierarchies.training import Settings, train, trained_in
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence
 from classmark.ranking import order
 from classmark.sparse import Rows, rows_from
 from classmark.taxonomy.tree import Taxonomy
+from classmark.validation import require_numbers
 
 BLOCK = 1 << 24  # scores of leaves that are held together
 KEPT = ("base", "beam", "C", "drop", "n_jobs", "memory", "scale", "tol")
@@ -272,15 +273,11 @@ class TopDownClassifier(Estimator):
         return documents_like(X, self.n_features_in_, self)
 
     def _check(self) -> None:
-        for name in ("C", "drop", "scale", "tol"):
-            _require_number(name, getattr(self, name), Real)
-        for name in ("beam", "n_jobs"):
-            _require_number(name, getattr(self, name), Integral)
+        require_taxonomy(self.taxonomy)
+        require_numbers(self, "C", "drop", "scale", "tol")
+        require_numbers(self, "n_jobs", whole=True)
+        require_numbers(self, "beam", whole=True, or_none=True)
         require(self.base, self.C)
-        if not isinstance(self.taxonomy, Taxonomy):
-            raise Mistake(
-                f"taxonomy is a {type(self.taxonomy).__name__}: give a Taxonomy"
-            )
         if self.beam is not None and self.beam < 1:
             raise Mistake(f"beam is {self.beam}: give 1 or more, or None")
         if not 0 <= self.drop < 1:
@@ -289,11 +286,3 @@ class TopDownClassifier(Estimator):
             raise Mistake("tol and scale are to be greater than 0")
         if self.n_jobs < 1:
             raise Mistake(f"n_jobs is {self.n_jobs}: give 1 or more")
-
-
-def _require_number(name: str, value: Any, kind: type[Real | Integral]) -> None:
-    if value is None and name == "beam":
-        return
-    if not isinstance(value, kind) or isinstance(value, bool):
-        expected = "a whole number" if kind is Integral else "a number"
-        raise Mistake(f"{name} is {value!r}: give {expected}")

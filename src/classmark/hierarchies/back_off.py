@@ -10,11 +10,11 @@ from typing import Any, Self
 import numpy as np
 
 from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.corpus.splits import cross_validate
 from classmark.estimator import Estimator
 from classmark.hierarchies.held_out import numbered
 from classmark.hierarchies.nodes import fitted_scale
 from classmark.hierarchies.paths import (
-    Ground,
     Placed,
     PlacementSummary,
     Ways,
@@ -83,10 +83,7 @@ class Assurance:
 
 
 def crossed(
-    features: Floats,
-    right: Bools,
-    informative: Bools,
-    n_folds: int = 5,
+    features: Floats, right: Bools, informative: Bools, n_folds: int = 5
 ) -> Floats:
     """Probabilities (n, steps), each by a model that learned from other documents.
 
@@ -94,28 +91,27 @@ def crossed(
     0 where a step is not informative.
     """
     n = len(features)
-    fold = generator(0).permutation(n) % min(n_folds, max(n, 1))
-    chances = np.zeros(right.shape)
-    for at in range(int(fold.max(initial=-1)) + 1):
-        here, others = fold == at, np.flatnonzero(fold != at)
-        model = learned_from(
-            features, right, informative, others if len(others) else None
-        )
-        chances[here] = spread(model, features[here], informative[here])
-    return chances
+    fold = generator(0).permutation(n) % min(n_folds, n)
+    numbers = [np.flatnonzero(fold == at) for at in range(min(n_folds, n))]
+    every = np.arange(n)
+    tasks = [(np.setdiff1d(every, out) if n > 1 else every, out) for out in numbers]
+    shared = (features, right, informative)
+    return cross_validate(_fold_chances, tasks, shared, "judging ways")[1]
 
 
-def learned_from(
-    features: Floats,
-    right: Bools,
-    informative: Bools,
-    documents: Ints | None = None,
-) -> Assurance:
+def _fold_chances(
+    part: tuple[Ints, Ints], features: Floats, right: Bools, informative: Bools
+) -> Floats:
+    learn, out = part
+    model = learned_from(features[learn], right[learn], informative[learn])
+    return spread(model, features[out], informative[out])
+
+
+def learned_from(features: Floats, right: Bools, informative: Bools) -> Assurance:
     """Learn from the informative steps of documents, at most MANY, evenly spaced."""
-    which = np.arange(len(features)) if documents is None else documents
-    which = which[:: max(1, -(-len(which) // MANY))]
-    mask = informative[which]
-    return Assurance.learned(features[which][mask], right[which][mask])
+    some = slice(None, None, max(1, -(-len(features) // MANY)))
+    mask = informative[some]
+    return Assurance.learned(features[some][mask], right[some][mask])
 
 
 def spread(model: Assurance, features: Floats, informative: Bools) -> Floats:
@@ -226,17 +222,10 @@ class BackOff(Estimator):
         labels = numbered(true_classes, self.classes_)
         self.scale_ = fitted_scale(table, labels)
         self.sizes_ = np.bincount(labels.columns, minlength=labels.width)
-        self._learn(
-            self._raw(table[labelled]), [names for names in categories if names]
+        ways = self._raw(table[labelled])
+        right = right_steps(
+            ways, self._places, [names for names in categories if names]
         )
-        return self
-
-    def _learn(self, ways: Ways, categories: list[list[Any]]) -> None:
-        """Learn the probability that each step is right, and the threshold.
-
-        The threshold is chosen on probabilities predicted out of fold.
-        """
-        right = right_steps(ways, self._places, categories)
         informative = ways.informative
         chances = crossed(ways.features, right, informative)
         judged = ways._replace(chances=np.where(informative, chances, ways.chances))
@@ -245,6 +234,7 @@ class BackOff(Estimator):
         self.threshold_ = trade.lowest(self.precision)
         self.thresholds_ = [trade.lowest(share) for share in SHARES]
         self.held_out_ = self._summary(judged, right)
+        return self
 
     def place(self, scores: Any) -> Placed:
         """Put documents where they can be put: scores (n, classes), as fitted."""
@@ -313,8 +303,9 @@ class BackOff(Estimator):
         tree = Taxonomy(edges, nodes=nodes)
         back_off = cls(tree, settings["precision"], settings["confidence"])
         back_off.scale_ = settings["scale"]
-        back_off.threshold_ = _number(settings["threshold"])
-        back_off.thresholds_ = [_number(value) for value in settings["thresholds"]]
+        thresholds = [settings["threshold"], *settings["thresholds"]]
+        numbers = [np.inf if value is None else value for value in thresholds]
+        back_off.threshold_, *back_off.thresholds_ = numbers
         back_off.held_out_ = PlacementSummary(*settings["held_out"])
         back_off._settle([nodes[v] for v in arrays["classes"].tolist()])
         sizes = dict(zip(*settings["sizes"], strict=True))
@@ -368,7 +359,8 @@ class BackOff(Estimator):
             [
                 ways_down(
                     self._places,
-                    Ground(self._below, self.sizes_),
+                    self._below,
+                    self.sizes_,
                     table[start : start + step],
                     self.scale_,
                 )
@@ -400,7 +392,3 @@ class BackOff(Estimator):
 def _plain(threshold: float) -> float | None:
     """JSON has no infinity."""
     return None if np.isinf(threshold) else float(threshold)
-
-
-def _number(threshold: float | None) -> float:
-    return np.inf if threshold is None else threshold

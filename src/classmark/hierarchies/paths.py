@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.arrays import Bools, Floats, Ints
 from classmark.hierarchies.held_out import numbered
 from classmark.hierarchies.nodes import posterior
-from classmark.hierarchies.places import Places
+from classmark.hierarchies.places import Places, rows_of_ones
 from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.sparse import Rows
@@ -77,37 +77,23 @@ class Ways(NamedTuple):
         return nodes, np.where(placed, chances, probabilities.max(axis=1, initial=0.0))
 
 
-class Ground(NamedTuple):
-    """The classes in a tree.
+def ways_down(
+    places: Places, below: Rows, sizes: Ints, scores: Floats, scale: float
+) -> Ways:
+    """Follow the likeliest daughters; of equal ones the first.
 
-    below : (classes, nodes), 1 where the class is the node or below it;
-    sizes : (classes,), how many documents each has.
-    """
-
-    below: Rows
-    sizes: Ints
-
-    def sums(self, of_classes: Array) -> Floats:
-        """Σ over the classes below each node; (…, classes) in, (…, nodes) out."""
-        class_of = np.repeat(np.arange(len(self.below)), np.diff(self.below.starts))
-        nodes, width = self.below.columns, self.below.width
-        lines = of_classes.reshape(-1, of_classes.shape[-1])
-        totals = [np.bincount(nodes, line[class_of], width) for line in lines]
-        sums: Floats = np.array(totals, np.float64)
-        return sums.reshape(*of_classes.shape[:-1], width)
-
-
-def ways_down(places: Places, ground: Ground, scores: Floats, scale: float) -> Ways:
-    """Follow the likeliest daughters; of equal ones the first. scores : (n, classes).
+    below : (classes, nodes), 1 where the class is the node or below it;  sizes :
+    (classes,), how many documents each has;  scores : (n, classes).
 
     What speaks for a node: the log-odds of its probability, at the fitted temperature
     and at others; whether it is a leaf, how many classes and documents are below it,
     how deep it is; of the document the best score, its lead and the entropy.
     """
-    classes = posterior(scores, scale)
-    views = [ground.sums(classes)]
-    views += [ground.sums(posterior(scores, scale * part)) for part in OTHERS]
-    many, sizes = ground.sums(np.ones(len(ground.below))), ground.sums(ground.sizes)
+    membership, classes = below.to_scipy(), posterior(scores, scale)
+    others = [posterior(scores, scale * part) for part in OTHERS]
+    views = [np.asarray(chances @ membership) for chances in (classes, *others)]
+    many = np.bincount(below.columns, minlength=below.width)
+    documents = sizes.astype(np.float64) @ membership
     of_document = _of_documents(scores, classes, scale)
     at = np.full(len(scores), places.root, np.int64)
     every = np.arange(len(at))
@@ -115,7 +101,7 @@ def ways_down(places: Places, ground: Ground, scores: Floats, scale: float) -> W
     steps: list[Floats] = []
     features: list[Floats] = []
     while not nodes or (at >= 0).any():
-        here = np.where(many[at] < len(ground.below), views[0][every, at], np.inf)
+        here = np.where(many[at] < len(below), views[0][every, at], np.inf)
         nodes.append(at)
         steps.append(np.where(at >= 0, here, -np.inf))
         daughters = _further(places, views[0], at)
@@ -125,7 +111,7 @@ def ways_down(places: Places, ground: Ground, scores: Floats, scale: float) -> W
                     *(_log_odds(view[every, at]) for view in views),
                     np.where(daughters < 0, _log_odds(views[0][every, at]), NOT_A_LEAF),
                     np.log1p(many[at]),
-                    np.log1p(sizes[at]),
+                    np.log1p(documents[at]),
                     np.full(len(at), float(len(nodes))),
                     of_document,
                 )
@@ -154,15 +140,13 @@ def _log_odds(chances: Floats) -> Floats:
 def joined(parts: Sequence[Ways]) -> Ways:
     """The ways of several blocks of documents, the shorter ones lengthened."""
     steps = max(part.nodes.shape[1] for part in parts)
-    missing = [((0, 0), (0, steps - part.nodes.shape[1])) for part in parts]
-    pairs = list(zip(parts, missing, strict=True))
-    return Ways(
-        np.concatenate([np.pad(w.nodes, m, constant_values=-1) for w, m in pairs]),
-        np.concatenate(
-            [np.pad(w.chances, m, constant_values=-np.inf) for w, m in pairs]
-        ),
-        np.concatenate([np.pad(w.features, (*m, (0, 0))) for w, m in pairs]),
-    )
+    nodes, chances, features = [], [], []
+    for part in parts:
+        more = ((0, 0), (0, steps - part.nodes.shape[1]))
+        nodes.append(np.pad(part.nodes, more, constant_values=-1))
+        chances.append(np.pad(part.chances, more, constant_values=-np.inf))
+        features.append(np.pad(part.features, (*more, (0, 0))))
+    return Ways(*map(np.concatenate, (nodes, chances, features)))
 
 
 def _further(places: Places, by_node: Floats, at: Ints) -> Ints:
@@ -182,14 +166,9 @@ def right_steps(ways: Ways, places: Places, categories: list[list[Any]]) -> Bool
 
     categories : the true categories of each document.
     """
-    from scipy.sparse import csr_matrix
-
     names = list(dict.fromkeys(name for labels in categories for name in labels))
-    above = [_lineage(places.tree, name) for name in names]
-    starts = np.cumsum([0, *map(len, above)])
-    flat = np.array([v for line in above for v in line], np.int64)
-    parts: Any = (np.ones(len(flat)), flat, starts)
-    tree = csr_matrix(parts, shape=(len(names), places.size))
+    above = [sorted(_lineage(places.tree, name)) for name in names]
+    tree = rows_of_ones(above, places.size).to_scipy()
     true = numbered(categories, names).to_scipy() @ tree
     document, step = np.nonzero(ways.nodes >= 0)
     right = np.zeros(ways.nodes.shape, np.bool_)
@@ -249,14 +228,10 @@ def traded(chances: Floats, right: Bools, confidence: float | None = None) -> Tr
     true = np.cumsum(gained[informative][order])
     last = np.flatnonzero(height[1:] < height[:-1])
     middle = (height[last] + height[last + 1]) / 2
-    return Trade(middle, _surely(true[last], placed[last], confidence))
-
-
-def _surely(true: Any, placed: Any, confidence: float | None) -> Floats:
-    """The share that is right, or the least it may be with that confidence."""
+    true, placed = true[last], placed[last]
     if confidence is None:
-        return np.asarray(true / placed, np.float64)
+        return Trade(middle, true / placed)
     from scipy.special import betaincinv
 
     bound = betaincinv(np.maximum(true, 1), placed - true + 1, 1.0 - confidence)
-    return np.where(true > 0, bound, 0.0)
+    return Trade(middle, np.where(true > 0, bound, 0.0))

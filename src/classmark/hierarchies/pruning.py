@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -84,8 +84,6 @@ class Removal(NamedTuple):
     |D(v)|(|D(v)| − 1).
     """
 
-    node: int
-    parent: int
     gain: float
     changed: int
     tested: int
@@ -95,6 +93,15 @@ class Removal(NamedTuple):
     def spread(self) -> float:
         """The standard error of the gain, as documents."""
         return float(np.sqrt(self.changed))
+
+    @property
+    def why(self) -> str:
+        """Gain, standard error and complexity, on the documents chosen by."""
+        rise = f"{self.terms:+d}".replace("-", "−")
+        return (
+            f"{self.gain:+.0f} right of {self.tested} documents it was chosen on "
+            f"(standard error {self.spread:.1f}), complexity {rise}"
+        )
 
 
 class _Fate(NamedTuple):
@@ -127,8 +134,7 @@ class Removals:
         self.documents = documents
         self.learner = learner or Learner()
         self.folds, self.most = folds, most
-        rng = generator(seed)
-        self._place = rng.permutation(len(documents))
+        self._place = generator(seed).permutation(len(documents))
         self.fold_of = self._place % folds
         self._fates: dict[int, _Fate] = {}
         self._tried: dict[int, _Fate] = {}
@@ -155,19 +161,12 @@ class Removals:
         sample = self._sample(p)
         if min(before) == 1:
             self._tried[node] = self._same(node)
-            return Removal(node, p, 0.0, 0, len(sample), rise)
+            return Removal(0.0, 0, len(sample), rise)
         fate = self._judged(sample, joined)
-        now = self._through(p, node)
-        difference = fate.right.astype(np.int64) - now
+        difference = fate.right.astype(np.int64) - self._through(p, node)
+        gain, changed = float(difference.sum()), int(np.abs(difference).sum())
         self._tried[node] = fate
-        return Removal(
-            node,
-            p,
-            float(difference.sum()),
-            int(np.abs(difference).sum()),
-            len(sample),
-            rise,
-        )
+        return Removal(gain, changed, len(sample), rise)
 
     def remove(self, node: int) -> None:
         """Take a node out; its daughters become its parent's."""
@@ -224,26 +223,19 @@ class Removals:
 
     def _same(self, node: int) -> _Fate:
         """One of the two decides nothing: the other's choices stand."""
-        p = self.parent(node)
-        first, second = self._fate(p), self._fate(node)
-        chosen, right = first.chosen.copy(), first.right.copy()
-        sent = chosen == node
-        if len(self.documents.daughters[node]) == 1:
-            chosen[sent] = self.documents.daughters[node][0]
-            return _Fate(first.documents, chosen, right)
-        return second
+        first, daughters = self._fate(self.parent(node)), self.documents.daughters[node]
+        if len(daughters) > 1:
+            return self._fate(node)
+        return first._replace(
+            chosen=np.where(first.chosen == node, daughters[0], first.chosen)
+        )
 
 
 Policy = Literal["bound", "meta", "random"]
 RANDOM_SHARE = 0.3
-SCALE = (
-    1e-4  # what stands for 8BRL, a constant for the worst case, when nodes are tried
-)
+SCALE = 1e-4  # stands for 8BRL, a constant for the worst case, when nodes are tried
 SINGLE = "decides nothing: a single daughter"
-BOLD, CONSERVATIVE = (
-    0.5,
-    0.7,
-)  # probabilities from which the classifier of nodes removes
+BOLD, CONSERVATIVE = 0.5, 0.7  # probabilities from which the classifier removes nodes
 
 
 class Removed(NamedTuple):
@@ -354,17 +346,8 @@ def _by_bound(trials: Removals, able: list[int], wish: Wish, most: int) -> Chose
         free = removal.terms <= 0 <= removal.gain
         if free or removal.gain > threshold:
             trials.remove(v)
-            removals.append((v, SINGLE if free else _reason(removal)))
+            removals.append((v, SINGLE if free else removal.why))
     return removals
-
-
-def _reason(removal: Removal) -> str:
-    """Gain, standard error and complexity, on the out-of-fold documents chosen by."""
-    rise = f"{removal.terms:+d}".replace("-", "−")
-    return (
-        f"{removal.gain:+.0f} right of {removal.tested} documents it was chosen on "
-        f"(standard error {removal.spread:.1f}), complexity {rise}"
-    )
 
 
 def _by_meta(trials: Removals, able: list[int], wish: Wish, most: int) -> Chosen:
@@ -404,21 +387,18 @@ CHOOSERS: dict[str, Callable[[Removals, list[int], Wish, int], Chosen]] = {
 def _lifted(
     taxonomy: Taxonomy, places: Places, removed: tuple[Removed, ...]
 ) -> Taxonomy:
-    """The taxonomy without the removed; those with documents stay, as leaves."""
+    """The taxonomy without the removed; those with documents stay, as leaves.
+
+    Such a leaf is below the nearest category above it that stays, if there is one.
+    """
     gone = {entry.node for entry in removed}
     stay = {node for node in gone if Dummy(node) in places.tree}
-    left = prune(taxonomy, gone)
-    fresh = [(up, node) for node in stay for up in _standing(taxonomy, node, gone)]
+    edges = prune(taxonomy, gone).edges
+    for node in stay:
+        above = [up for up in taxonomy.path(node)[:-1] if up not in gone]
+        edges += [(up, node) for up in above[-1:]]
     order = [node for node in taxonomy if node not in gone or node in stay]
-    return Taxonomy([*left.edges, *fresh], nodes=order)
-
-
-def _standing(taxonomy: Taxonomy, node: Hashable, gone: set[Any]) -> list[Any]:
-    """The nearest category above that is not removed, none above a root."""
-    above = taxonomy.parents(node)[:1]
-    while above and above[0] in gone:
-        above = taxonomy.parents(above[0])[:1]
-    return above
+    return Taxonomy(edges, nodes=order)
 
 
 HELD_OUT = 0.25

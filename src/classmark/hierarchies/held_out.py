@@ -46,11 +46,10 @@ class Fitted:
         if classes is None or list(classes) == self.classes:
             return scores
         place = {name: at for at, name in enumerate(self.classes)}
-        columns = np.array([place.get(name, -1) for name in classes], np.int64)
-        learned = columns >= 0
-        wide = np.full((len(scores), len(columns)), -np.inf)
-        wide[:, learned] = scores[:, columns[learned]]
-        return wide
+        unknown = np.full((len(scores), 1), -np.inf)  # the last column: −1
+        return np.hstack((scores, unknown))[
+            :, [place.get(name, -1) for name in classes]
+        ]
 
 
 def fitted(base: Any, X: Any, y: Iterable[Any]) -> Fitted:
@@ -70,21 +69,11 @@ def fitted(base: Any, X: Any, y: Iterable[Any]) -> Fitted:
     if not isinstance(base, LinearRanker):
         copy.fit(rows.to_scipy(), categories)
         return Fitted(copy, list(copy.classes_))
-    classes = _numbered_as(base, categories)
+    classes, tree = (getattr(base, name, None) for name in ("categories", "taxonomy"))
+    if classes is None:
+        classes = owners_of(categories, len(rows))[0] if tree is None else tree.nodes
     copy.fit(rows, numbered(categories, classes))
-    return Fitted(copy, classes)
-
-
-def _numbered_as(base: LinearRanker, labels: list[list[Any]]) -> list[Any]:
-    """What a ranker's label numbers stand for."""
-    categories, tree = (
-        getattr(base, name, None) for name in ("categories", "taxonomy")
-    )
-    if categories is not None:
-        return list(categories)
-    if tree is not None:
-        return list(tree.nodes)
-    return owners_of(labels, len(labels))[0]
+    return Fitted(copy, list(classes))
 
 
 def out_of_fold(

@@ -24,17 +24,6 @@ def log_odds(rows: Rows, owners: Rows, alpha: float = 1.0) -> tuple[Floats, Floa
     >>> np.exp(log_odds(rows, owners)[0]).round(2).tolist()
     [[0.8, 0.5], [0.2, 0.5]]
     """
-    _require_counts(rows, alpha)
-    belongs: Any = owners.to_scipy().copy()
-    belongs.data = np.ones(owners.nnz)
-    counts = (belongs.T @ rows.to_scipy()).toarray().T.astype(np.float64) + alpha
-    sizes = np.bincount(owners.columns, minlength=owners.width)
-    whole = counts.sum(axis=0) if len(counts) else np.ones(owners.width)
-    weights = np.log(counts) - np.log(whole)
-    return weights, np.log(sizes) - np.log(sizes.sum())
-
-
-def _require_counts(rows: Rows, alpha: float) -> None:
     if not 0 < alpha < np.inf:
         raise Mistake(f"alpha is {alpha}: give a number greater than 0")
     if rows.nnz and rows.values.min() < 0:
@@ -44,6 +33,13 @@ def _require_counts(rows: Rows, alpha: float) -> None:
             f"X, row {row}: a value is below 0, and naive Bayes counts: use weights of "
             "words that are 0 or more, or base='svm'"
         )
+    belongs: Any = owners.to_scipy().copy()
+    belongs.data = np.ones(owners.nnz)
+    counts = (belongs.T @ rows.to_scipy()).toarray().T.astype(np.float64) + alpha
+    sizes = np.bincount(owners.columns, minlength=owners.width)
+    whole = counts.sum(axis=0) if len(counts) else np.ones(owners.width)
+    weights = np.log(counts) - np.log(whole)
+    return weights, np.log(sizes) - np.log(sizes.sum())
 
 
 REACH = 1e3  # how far a scale may be from one over the spread of the scores
@@ -94,7 +90,10 @@ def fitted_scale(scores: Any, labels: Rows) -> float:
             "documents of classes that were learned"
         )
     spread = float(np.median(-true[true < 0.0])) if (true < 0.0).any() else 0.0
-    middle = -np.log(spread if spread > 0.0 else _width(table))
+    if not spread > 0.0:
+        finite = table[np.isfinite(table)]
+        spread = float(finite.std()) if finite.size else 0.0
+    middle = -np.log(spread if spread > 0.0 else 1.0)
 
     def surprise(log_scale: float) -> float:
         scale = np.exp(log_scale)
@@ -116,13 +115,6 @@ def _telling(table: Floats, labels: Rows) -> tuple[Floats, Ints, Floats]:
     mask = np.isfinite(true) & (document % step == 0)
     which, renumbered = np.unique(document[mask], return_inverse=True)
     return table[which], renumbered.ravel(), true[mask]
-
-
-def _width(table: Floats) -> float:
-    """A typical distance of scores, 1 where there is none."""
-    finite = table[np.isfinite(table)]
-    width = float(finite.std()) if finite.size else 0.0
-    return width if width > 0.0 else 1.0
 
 
 def _checked(scores: Any) -> Floats:

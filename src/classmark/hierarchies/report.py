@@ -20,7 +20,7 @@ from classmark.hierarchies.bounds import (
     power_law,
     shape_of,
 )
-from classmark.hierarchies.held_out import Compared, Learner, compare
+from classmark.hierarchies.held_out import Compared, compare
 from classmark.hierarchies.places import Places, places_of, require_one_each
 from classmark.problems import Mistake
 from classmark.sparse import Rows, rows_from
@@ -65,19 +65,12 @@ WORDS = {
 }
 
 
-def lines_of(report: TaxonomyReport) -> list[dict[str, Any]]:
-    """Each figure that is known, as {what, value}."""
-    lines = []
-    for name, label in WORDS.items():
-        value = report[name]
-        if value is not None and value != "":
-            lines.append({"what": label, "value": _plain_value(name, value)})
-    return lines
-
-
 def _plain_value(name: str, value: Any) -> Any:
     if name.startswith("bound_"):
-        return _bound(value)
+        return (
+            f"{value.total:,.2f} = errors {value.empirical:.3f} + complexity "
+            f"{value.complexity:,.2f} + confidence {value.confidence:.3f}"
+        )
     if name == "class_sizes":
         return f"{value.head:.1f} · rank^−{value.exponent:.2f} (r² {value.fit:.2f})"
     if name == "feature_laws":
@@ -86,13 +79,6 @@ def _plain_value(name: str, value: Any) -> Any:
     if name == "size_top_down_foretold":
         return round(value)
     return ("yes" if value else "no") if isinstance(value, bool) else value
-
-
-def _bound(bound: Bound) -> str:
-    return (
-        f"{bound.total:,.2f} = errors {bound.empirical:.3f} + complexity "
-        f"{bound.complexity:,.2f} + confidence {bound.confidence:.3f}"
-    )
 
 
 RARE = 10
@@ -171,7 +157,11 @@ class TaxonomyReport:
 
     def rows(self) -> list[dict[str, Any]]:
         """Each figure that is known, as {what, value}, in words and plain numbers."""
-        return lines_of(self)
+        return [
+            {"what": label, "value": _plain_value(name, self[name])}
+            for name, label in WORDS.items()
+            if self[name] is not None and self[name] != ""
+        ]
 
 
 def taxonomy_report(
@@ -198,26 +188,36 @@ def taxonomy_report(
     rows = rows_from(X)
     require_one_each(len(rows), len(places.documents))
     figures |= _of_documents(places, rows)
-    if alike := same_either_way(places):
+    alike = "nothing to choose between: "
+    if len(places.leaves) < 2:
+        alike += "the taxonomy has fewer than two leaves"
         return TaxonomyReport(**figures, why=alike)
+    if len(places.inner) < 2:
+        return TaxonomyReport(
+            **figures, why=alike + "all leaves are right below the top"
+        )
     if np.diff(places.documents.starts).astype(np.bool_).sum() < FEWEST:
         few = f"fewer than {FEWEST} documents have a category: too few to hold some out"
         return TaxonomyReport(**figures, why=few)
-    compared = compare(places, rows, Learner())
-    figures |= _of_trial(compared)
+    compared = compare(places, rows)
     strategy, why = favoured(
         compared, figures["complexity_ratio"], figures["size_flat"]
     )
-    return TaxonomyReport(**figures, strategy=strategy, why=why)
-
-
-def same_either_way(places: Places) -> str:
-    """Why flat and top-down are one and the same here; nothing where they are not."""
-    if len(places.leaves) < 2:
-        return "nothing to choose between: the taxonomy has fewer than two leaves"
-    if len(places.inner) < 2:
-        return "nothing to choose between: all leaves are right below the top"
-    return ""
+    return TaxonomyReport(
+        **figures,
+        base=compared.base,
+        error_flat=compared.flat.held_out,
+        error_top_down=compared.top_down.held_out,
+        error_ratio=compared.ratio,
+        training_error_flat=compared.flat.error,
+        training_error_top_down=compared.top_down.error,
+        training_error_ratio=compared.training_ratio,
+        chance=compared.chance.p_value,
+        bound_flat=compared.flat.bound,
+        bound_top_down=compared.top_down.bound,
+        strategy=strategy,
+        why=why,
+    )
 
 
 def _of_tree(taxonomy: Taxonomy, places: Places) -> dict[str, Any]:
@@ -260,21 +260,6 @@ def _of_documents(places: Places, rows: Rows) -> dict[str, Any]:
         "size_flat": shape.flat_size,
         "size_top_down": shape.top_down_size,
         "size_top_down_foretold": shape.foretold_size(),
-    }
-
-
-def _of_trial(compared: Compared) -> dict[str, Any]:
-    return {
-        "base": compared.base,
-        "error_flat": compared.flat.held_out,
-        "error_top_down": compared.top_down.held_out,
-        "error_ratio": compared.ratio,
-        "training_error_flat": compared.flat.error,
-        "training_error_top_down": compared.top_down.error,
-        "training_error_ratio": compared.training_ratio,
-        "chance": compared.chance.p_value,
-        "bound_flat": compared.flat.bound,
-        "bound_top_down": compared.top_down.bound,
     }
 
 

@@ -316,7 +316,7 @@ class RareCategoryReranker(ScoringClassifier):
         return limits
 
     def _check(self) -> None:
-        require_estimator(self.base)
+        _require_estimator(self.base)
         require_numbers(self, "votes", whole=True)
         require_numbers(self, "delta", "ratio", or_none=True)
         if self.votes < 1 or self.votes % 2 == 0:
@@ -344,7 +344,7 @@ def quicker(base: Any, learned: Any) -> Any:
     return estimator.set_params(tol=max(base.tol, LOOSE))
 
 
-def require_estimator(base: Any) -> None:
+def _require_estimator(base: Any) -> None:
     """Refuse a name or a class where a classifier is wanted; None stands for one."""
     manners = ("get_params", "fit", "decision_function")
     able = all(hasattr(base, name) for name in manners)

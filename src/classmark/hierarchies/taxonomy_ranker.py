@@ -440,7 +440,12 @@ class TaxonomyRanker(LinearRanker):
         return [tree.number(n) if n in tree else -1 for n in names[:count]]
 
     def _description_rows(self, nodes: list[int], width: int) -> csr_matrix | None:
-        """The descriptions by node, each of length ``weight``."""
+        """The descriptions by node, each of length ``weight``.
+
+        Of rows by label, those of labels without a node are lost.
+        """
+        from scipy.sparse import csr_matrix
+
         if self.descriptions is None:
             return None
         descriptions: Any = unit_rows(
@@ -458,7 +463,11 @@ class TaxonomyRanker(LinearRanker):
                 "labels"
             )
         if descriptions.shape[0] != len(self.taxonomy):
-            descriptions = _by_node(descriptions, nodes, len(self.taxonomy))
+            labels = np.flatnonzero(np.asarray(nodes) >= 0)
+            places = (np.asarray(nodes, np.int64)[labels], labels)
+            shape = (len(self.taxonomy), len(nodes))
+            by_node: Any = csr_matrix((np.ones(len(labels)), places), shape=shape)
+            descriptions = by_node @ descriptions
         return self.weight * descriptions  # type: ignore[no-any-return]
 
     def _check(self) -> None:
@@ -477,13 +486,3 @@ class TaxonomyRanker(LinearRanker):
                 raise Mistake(f"{name} is {value}: give more than 0, or None to choose")
         setting = Setting(self.C or 1.0, self.center or 0.0)
         self._ranker(setting)._check()  # noqa: SLF001 (before anything is chosen)
-
-
-def _by_node(descriptions: Any, nodes: list[int], height: int) -> Any:
-    """Rows by label become rows by node; those of labels without a node are lost."""
-    from scipy.sparse import csr_matrix
-
-    numbers = np.asarray(nodes, np.int64)
-    labels = np.flatnonzero(numbers >= 0)
-    parts: Any = (np.ones(len(labels)), (numbers[labels], labels))
-    return csr_matrix(parts, shape=(height, len(nodes))) @ descriptions

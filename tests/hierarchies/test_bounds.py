@@ -5,15 +5,10 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from classmark.hierarchies.bounds import (
-    bound,
-    branching_of,
-    complexity,
-    complexity_ratio,
-    path_costs,
-)
+from classmark.hierarchies.held_out import bound, complexity, complexity_ratio
 from classmark.hierarchies.places import places_of
 from classmark.hierarchies.pruning import Documents
+from classmark.hierarchies.report import branching_of, path_costs
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
 

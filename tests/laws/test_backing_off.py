@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.hierarchies.back_off import Ways, traded, ways_down
 from classmark.hierarchies.nodes import posterior
-from classmark.hierarchies.paths import Ways, traded, ways_down
 from classmark.hierarchies.places import places_of
 from classmark.taxonomy.tree import Taxonomy
 

@@ -13,8 +13,9 @@ import classmark
 from classmark.estimator import Estimator
 from classmark.evaluation.stream import RunningRocchio
 from classmark.examples.online import RelevanceQuery
-from classmark.hierarchies.by_label import NodeRanker, TopDownRanker
+from classmark.hierarchies.flat import NodeRanker
 from classmark.hierarchies.rerank import VotedRanker, Votes
+from classmark.hierarchies.top_down import TopDownRanker
 from classmark.rankers.calibration import Calibrator
 from classmark.sparse import rows_from
 

@@ -12,8 +12,7 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.hierarchies import training
 from classmark.hierarchies import training as spread
-from classmark.hierarchies.by_label import TopDownRanker
-from classmark.hierarchies.top_down import TopDownClassifier
+from classmark.hierarchies.top_down import TopDownClassifier, TopDownRanker
 from classmark.hierarchies.training import NodeWorker
 from classmark.problems import Mistake
 from classmark.spreading import spread_by

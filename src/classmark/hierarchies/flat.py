@@ -11,14 +11,21 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats
 from classmark.estimator import Estimator
-from classmark.hierarchies.nodes import documents_like, fit_node, in_use, require
+from classmark.hierarchies.nodes import (
+    NOWHERE,
+    documents_like,
+    fit_node,
+    in_use,
+    require,
+)
 from classmark.hierarchies.places import (
     categories_in,
     require_one_each,
     rows_of_ones,
 )
+from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
-from classmark.rankers.linear import Evidence
+from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.ranking import order
 from classmark.ranking import top as best_of
 from classmark.sparse import Rows, keep_columns, rows_from, take, with_constant
@@ -268,3 +275,40 @@ class CrammerSingerSVM(FlatClassifier):
         super().__init__(
             "svm", C, tol=tol, memory=memory, n_jobs=n_jobs, random_state=random_state
         )
+
+
+class NodeRanker(LinearRanker):
+    """One decision over all categories, by margins, by odds or by counts.
+
+    base, C : as in ``fit_node``, with every category a daughter of one node.
+
+    >>> ranker = NodeRanker("naive-bayes").fit(np.eye(3), [[0], [1], [2]])
+    >>> ranker.rank([[0.0, 1.0, 0.0]]).tolist()
+    [[1, 0, 2]]
+    """
+
+    def __init__(self, base: str = "svm", C: float = 1.0) -> None:
+        self.base = base
+        self.C = C
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Learn from documents X, shape (n, features), and labels Y, shape (n, k)."""
+        rows = rows_from(X)
+        model = fit_node(rows, labels_from(Y, len(rows)), self.base, self.C)
+        self.weights_ = np.zeros((rows.width, len(model.bias)))
+        self.weights_[model.features] = model.weights
+        self.thresholds_ = -model.bias.astype(np.float64)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores of all categories; one without documents is below all others."""
+        scores = super().decision_function(X)
+        none = np.asarray(self.thresholds_) >= -NOWHERE
+        if none.any() and not none.all():
+            scores[:, none] = scores[:, ~none].min(axis=1, keepdims=True) - 1.0
+        return scores
+
+    @property
+    def kept_as(self) -> tuple[str, dict[str, Any]]:
+        """The name and the parameters it is saved and opened by."""
+        return "node", self.get_params()

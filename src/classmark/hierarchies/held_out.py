@@ -1,16 +1,17 @@
-"""How often does each strategy err on documents held out?"""
+"""How often does each strategy err on documents held out, and how much can it err?"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import log, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from classmark.arrays import Bools, Floats, Ints
-from classmark.corpus.splits import cross_validate, folds, train_test
-from classmark.hierarchies.bounds import Bound, bound, complexity
+from classmark.corpus.splits import train_test
 from classmark.hierarchies.flat import owners_of
 from classmark.hierarchies.nodes import NodeModel, fit_node
 from classmark.hierarchies.places import (
@@ -76,32 +77,6 @@ def fitted(base: Any, X: Any, y: Iterable[Any]) -> Fitted:
     return Fitted(copy, list(classes))
 
 
-def out_of_fold(
-    base: Any, X: Any, y: Iterable[Any], classes: Sequence[Hashable], n_folds: int = 5
-) -> Floats:
-    """Scores of every document by a classifier that learned from the other folds.
-
-    Shape (n, classes); −inf where a fold's classifier does not know the class.
-    """
-    rows, categories = rows_from(X), categories_in(y)
-    parts = list(folds(len(rows), n_folds, random_state=0))
-    shared = (base, rows, categories, classes)
-    title = "scoring held-out documents"
-    return cross_validate(_fold_scores, parts, shared, title)[1]
-
-
-def _fold_scores(
-    part: tuple[Ints, Ints],
-    base: Any,
-    rows: Rows,
-    categories: list[list[Any]],
-    classes: Sequence[Hashable],
-) -> Floats:
-    learn, ask = part
-    model = fitted(base, take(rows, learn), [categories[i] for i in learn])
-    return model.scores(take(rows, ask).to_scipy(), classes)
-
-
 def parted(
     labels: Rows, share: float, random: np.random.Generator
 ) -> tuple[Ints, Ints]:
@@ -144,6 +119,77 @@ def numbered(y: Iterable[Any], classes: Sequence[Hashable]) -> Rows:
             )
         columns.append(sorted({place[name] for name in names}))
     return rows_of_ones(columns, len(classes))
+
+
+class Bound(NamedTuple):
+    """The three terms of the bound on the error of a strategy, and their sum.
+
+    empirical : (1/m) Σ A(g(x, y));  complexity : (8BRL/√m) Σ |D(v)|(|D(v)| − 1);
+    confidence : 3 √(ln(2/δ) / 2m).
+    """
+
+    empirical: float
+    complexity: float
+    confidence: float
+
+    @property
+    def total(self) -> float:
+        """The sum: the error is below it with probability 1 − δ."""
+        return self.empirical + self.complexity + self.confidence
+
+
+def complexity(branching: ArrayLike) -> int:
+    """Σ over inner nodes of |D(v)|(|D(v)| − 1), D(v) the daughters [Babbar13].
+
+    branching : |D(v)| of each inner node. A flat strategy has one, with K daughters.
+
+    >>> complexity([3, 2]), complexity([4])
+    (8, 12)
+    """
+    daughters = np.asarray(branching, np.int64)
+    return int((daughters * (daughters - 1)).sum())
+
+
+def complexity_ratio(branching: ArrayLike, leaves: int) -> float:
+    """Complexity of a tree over that of the flat strategy, K(K − 1) [Babbar13].
+
+    >>> round(complexity_ratio([3, 2], 4), 3)
+    0.667
+    """
+    flat = complexity([leaves])
+    return complexity(branching) / flat if flat else 1.0
+
+
+def bound(
+    empirical: float,
+    terms: float,
+    documents: int,
+    *,
+    norm: float = 1.0,
+    radius: float = 1.0,
+    delta: float = 0.05,
+) -> Bound:
+    """Bound the error of a strategy, with probability 1 − δ [Babbar13].
+
+    (1/m) Σ A(g(x, y)) + (8BRL/√m) Σ |D(v)|(|D(v)| − 1) + 3 √(ln(2/δ) / 2m)
+
+    empirical : the mean of A over the m training documents, A(g) = min(1, max(0, 1 −
+    g)), whose slope L is 1;  terms : the complexity;  norm : B, of all weights
+    together;  radius : R, the longest document.
+
+    >>> round(bound(0.2, 12, 100, norm=0.1).total, 3)
+    1.567
+    """
+    if documents < 1 or not 0 < delta < 1:
+        raise Mistake(
+            f"documents = {documents}, delta = {delta}: give at least one document and "
+            "a delta between 0 and 1"
+        )
+    return Bound(
+        empirical,
+        8 * norm * radius / sqrt(documents) * terms,
+        3 * sqrt(log(2 / delta) / (2 * documents)),
+    )
 
 
 CENTROIDS = "centroids"

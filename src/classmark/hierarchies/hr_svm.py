@@ -74,25 +74,21 @@ class HierarchicalSVM(LinearClassifier):
         features, compact = in_use(rows)
         self._require_room(places, len(features))
         tree = _Pulled(places, with_constant(compact, 1.0), self.C)
-        self.objective_curve_ = self._rounds(tree)
+        self.objective_curve_, last = [], tree.objective()
+        for _ in track(range(self.rounds), "rounds", self.rounds):
+            tree.move_leaves(self.tol / NARROW, self.random_state, self.n_jobs)
+            tree.move_inner()
+            objective = tree.objective()
+            self.objective_curve_.append(objective)
+            if last - objective <= self.tol * objective:
+                break
+            last = objective
         self.n_iter_ = len(self.objective_curve_)
         learned = tree.W[places.leaves]
         self.features_, self.bias_ = features, learned[:, -1].copy()
         self.weights_ = np.ascontiguousarray(learned[:, :-1].T)
         self.classes_, self.n_features_in_ = list(places.named), rows.width
         return self
-
-    def _rounds(self, tree: _Pulled) -> list[float]:
-        objectives: list[float] = []
-        last = tree.objective()
-        for _ in track(range(self.rounds), "rounds", self.rounds):
-            tree.move_leaves(self.tol / NARROW, self.random_state, self.n_jobs)
-            tree.move_inner()
-            objectives.append(tree.objective())
-            if last - objectives[-1] <= self.tol * objectives[-1]:
-                break
-            last = objectives[-1]
-        return objectives
 
     def _check(self) -> None:
         require_taxonomy(self.taxonomy)
@@ -159,13 +155,10 @@ class _Pulled:
     def move_leaves(self, tol: float, seed: int, threads: int) -> None:
         """Solve every leaf's own problem around its parent."""
         numbers = range(len(self.leaves))
-        if threads == 1:
-            for at in track(numbers, "leaves", len(numbers)):
-                self._move_leaf(at, tol, seed)
-            return
         with ThreadPoolExecutor(threads) as pool:
-            for done in [pool.submit(self._move_leaf, n, tol, seed) for n in numbers]:
-                done.result()
+            moves = pool.map(lambda at: self._move_leaf(at, tol, seed), numbers)
+            for _ in track(moves, "leaves", len(numbers)):
+                pass
 
     def move_inner(self) -> None:
         """All inner nodes at once, exactly, the leaves held."""

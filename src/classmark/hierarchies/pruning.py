@@ -10,13 +10,14 @@ import numpy as np
 
 from classmark.arrays import Bools, Ints
 from classmark.corpus.splits import train_test
-from classmark.hierarchies.bounds import (
+from classmark.hierarchies.held_out import (
     Bound,
-    branching_of,
+    Learner,
+    TrialTree,
+    best_daughters,
     complexity,
     complexity_ratio,
 )
-from classmark.hierarchies.held_out import Learner, TrialTree, best_daughters
 from classmark.hierarchies.nodes import NodeModel
 from classmark.hierarchies.places import (
     Nodes,
@@ -26,6 +27,7 @@ from classmark.hierarchies.places import (
     require_one_each,
     shape_of,
 )
+from classmark.hierarchies.report import branching_of
 from classmark.measures.significance import Outcome, micro_sign_test
 from classmark.problems import Mistake
 from classmark.progress import track

@@ -147,8 +147,9 @@ def ranker_for(
     strategy: Strategy, learning: LearningSettings, task: Task, vectorizer: Vectorizer
 ) -> LinearRanker:
     """An unfitted ranker by the strategy; ``vectorizer`` is fitted."""
-    from classmark.hierarchies.by_label import NodeRanker, TopDownRanker
+    from classmark.hierarchies.flat import NodeRanker
     from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
+    from classmark.hierarchies.top_down import TopDownRanker
 
     names = list(task.collection.categories)
     price = learning.C or NODE_C[learning.base]

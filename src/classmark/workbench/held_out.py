@@ -12,10 +12,10 @@ import numpy as np
 from classmark.arrays import Floats, Ints
 from classmark.corpus.splits import folds
 from classmark.hierarchies.back_off import BackOff
-from classmark.hierarchies.by_label import TopDownRanker
 from classmark.hierarchies.nodes import fitted_scale
 from classmark.hierarchies.rerank import Votes
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
+from classmark.hierarchies.top_down import TopDownRanker
 from classmark.machines.labels import fit_blocks, has_blocks
 from classmark.preferences.labels import labels_from
 from classmark.preferences.levels import is_graphs

@@ -70,8 +70,9 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
     "auto": flat where a vector for every category fits the memory, else top-down over
     the pruned tree; plain where there is no tree, or for learners that know none.
     """
-    from classmark.hierarchies.bounds import branching_of, complexity_ratio
+    from classmark.hierarchies.held_out import complexity_ratio
     from classmark.hierarchies.places import places_of
+    from classmark.hierarchies.report import branching_of
 
     require(learning)
     ratio = None

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from classmark.hierarchies.back_off import Assurance, BackOff
+from classmark.hierarchies.back_off import Assurance, BackOff, ways_down
 from classmark.hierarchies.nodes import posterior
-from classmark.hierarchies.paths import ways_down
 from classmark.hierarchies.places import places_of
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.problems import Mistake

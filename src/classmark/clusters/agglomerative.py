@@ -273,12 +273,9 @@ def _merged(rows: Rows, groups: Ints, height: float) -> Ints:
     """Each group cut where its average linkage is above a height."""
     order = np.argsort(groups, kind="stable")
     cuts = np.flatnonzero(np.diff(groups[order])) + 1
-    representative = np.empty(len(groups), np.int64)
+    parts = np.zeros(len(groups), np.int64)
     for members in np.split(order, cuts):
-        representative[members] = members[0]
         if len(members) > 2:
             model = Agglomerative(threshold=height, linkage="average")
-            parts = model.fit(take(rows, members)).labels_
-            _, first = np.unique(parts, return_index=True)
-            representative[members] = members[first[parts]]
-    return representative
+            parts[members] = model.fit_predict(take(rows, members))
+    return groups * len(groups) + parts

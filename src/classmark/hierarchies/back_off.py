@@ -157,7 +157,8 @@ def joined(parts: Sequence[Ways]) -> Ways:
         nodes.append(np.pad(part.nodes, more, constant_values=-1))
         chances.append(np.pad(part.chances, more, constant_values=-np.inf))
         features.append(np.pad(part.features, (*more, (0, 0))))
-    return Ways(*map(np.concatenate, (nodes, chances, features)))
+    arrays = np.concatenate(nodes), np.concatenate(chances), np.concatenate(features)
+    return Ways(*arrays)
 
 
 def _further(places: Places, by_node: Floats, at: Ints) -> Ints:

@@ -19,6 +19,7 @@ from classmark.sparse import Rows
 
 WEIGHTS_AT_ONCE = 1 << 20  # weights looked at together
 MOST = 1 << 16  # daughters that 16 bits can tell apart
+DOCUMENTS_AT_ONCE = 256  # documents that go down together
 
 
 class Piece(NamedTuple):
@@ -168,6 +169,28 @@ class Trained:
             daughter[entries], weight[entries], bias[mine], slope[mine], 0.0, 0.0,
         )  # fmt: skip
 
+    def walk(
+        self, kernel: Callable[..., None], rows: Rows, options: tuple[Any, ...],
+        out: tuple[Array, ...], threads: int,
+    ) -> None:  # fmt: skip
+        """Let documents go down, in blocks; the kernel fills the rows of ``out``."""
+
+        def one_block(low: int) -> None:
+            high = low + DOCUMENTS_AT_ONCE
+            kernel(
+                rows.starts[low : high + 1], rows.columns, rows.values, self.arrays,
+                *options, *(array[low:high] for array in out),
+            )  # fmt: skip
+
+        blocks = range(0, len(rows), DOCUMENTS_AT_ONCE)
+        if threads == 1 or len(blocks) < 2:
+            for low in track(blocks, "documents", len(blocks)):
+                one_block(low)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in track(pool.map(one_block, blocks), "documents", len(blocks)):
+                pass
+
 
 def gather(shape: Shape, pieces: Sequence[Piece]) -> Trained:
     """Put the pieces of all inner nodes, in the order of ``shape``, together."""
@@ -189,76 +212,6 @@ def read_only(arrays: Sequence[Array]) -> tuple[Array, ...]:
     for view in views:
         view.flags.writeable = False
     return views
-
-
-DOCUMENTS_AT_ONCE = 256  # documents that go down together
-LeafScores = tuple[Ints, Floats]
-
-
-def by_beam(
-    trained: Trained, rows: Rows, scale: float, beam: int, threads: int
-) -> LeafScores:
-    """The leaves a beam search ends in, best first, and their log-probabilities.
-
-    Shape (n, beam) each; −1 and −∞ where fewer leaves were reached.
-    """
-    from classmark.hierarchies.kernels import descend
-
-    out = np.empty((len(rows), beam), np.int64), np.empty((len(rows), beam))
-    _walk(descend, trained, rows, (scale, beam, trained.widest), out, threads)
-    return out
-
-
-def by_best_first(
-    trained: Trained, rows: Rows, scale: float, leaves: tuple[int, int, float],
-    threads: int,
-) -> LeafScores:  # fmt: skip
-    """The most probable leaves, best first, and their log-probabilities, exactly.
-
-    leaves : how many there are, how many to return at most (n_best), and the log of
-    the least ratio of a leaf's probability to that of the best. Shape (n, n_best) each.
-    """
-    from classmark.hierarchies.kernels import best_first
-
-    n_leaves, n_best, ratio = leaves
-    out = np.empty((len(rows), n_best), np.int64), np.empty((len(rows), n_best))
-    _walk(best_first, trained, rows, (scale, ratio, n_leaves), out, threads)
-    return out
-
-
-def everywhere(
-    trained: Trained, rows: Rows, scale: float, n_leaves: int, threads: int,
-    *, margins: bool = False,
-) -> Floats:  # fmt: skip
-    """The log-probability, or the least margin, of every leaf, shape (n, leaves)."""
-    from classmark.hierarchies.kernels import all_leaves
-
-    out = np.empty((len(rows), n_leaves))
-    _walk(all_leaves, trained, rows, (scale, margins), (out,), threads)
-    return out
-
-
-def _walk(
-    kernel: Callable[..., None], trained: Trained, rows: Rows, options: tuple[Any, ...],
-    out: tuple[Array, ...], threads: int,
-) -> None:  # fmt: skip
-    """Run a kernel over blocks of documents; it fills the rows of ``out``."""
-
-    def walk(low: int) -> None:
-        high = low + DOCUMENTS_AT_ONCE
-        kernel(
-            rows.starts[low : high + 1], rows.columns, rows.values, trained.arrays,
-            *options, *(array[low:high] for array in out),
-        )  # fmt: skip
-
-    blocks = range(0, len(rows), DOCUMENTS_AT_ONCE)
-    if threads == 1 or len(blocks) < 2:
-        for low in track(blocks, "documents", len(blocks)):
-            walk(low)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in track(pool.map(walk, blocks), "documents", len(blocks)):
-            pass
 
 
 Step = tuple[int, int]  # an inner node, and the place of a daughter among its own

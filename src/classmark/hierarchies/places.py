@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -108,22 +108,12 @@ class Places:
 
         Shape (leaves, size).
         """
-        from scipy.sparse import csr_matrix
-
         parents = [self.tree.above(v) for v in range(len(self.tree))]
         if self.root == len(self.tree):
-            root, none = np.array([self.root]), np.empty(0, np.int64)
-            parents = [line if len(line) else root for line in parents] + [none]
-        one_up = rows_of_ones(parents, self.size).to_scipy()
-        entries: Any = (np.ones(len(self.leaves)), self.leaves)
-        leaves: Any = (*entries, np.arange(len(self.leaves) + 1))
-        reached: Any = csr_matrix(leaves, shape=(len(self.leaves), self.size))
-        nodes = reached
-        while reached.nnz:
-            reached = reached @ one_up
-            reached.data[:] = 1.0
-            nodes = nodes + reached
-        nodes.data[:] = 1.0
+            root = np.array([self.root])
+            parents = [line if len(line) else root for line in parents] + [root[:0]]
+        rings = ancestors(self.leaves, parents)
+        nodes = sum(rings, rows_of_ones(self.leaves[:, None], self.size).to_scipy())
         return rows_from(nodes)
 
     @cached_property
@@ -138,6 +128,25 @@ class Places:
         ).tocsr()
         membership.data[:] = 1.0
         return membership
+
+
+def ancestors(nodes: Sequence[int], parents: Sequence[Ints]) -> Iterator[csr_matrix]:
+    """Nodes 1, 2, … edges above each of some nodes, by the nearest way.
+
+    nodes : −1 has none;  parents : of each node, over all of which ways lead. Yields a
+    matrix (nodes, all) for each distance.
+    """
+    one_up = rows_of_ones(parents, len(parents)).to_scipy()
+    first = [[node] if node >= 0 else [] for node in nodes]
+    ring: Any = rows_of_ones(first, len(parents)).to_scipy()
+    reached = ring
+    while ring.nnz:
+        ring = ring @ one_up
+        ring.data[:] = 1.0
+        ring = ring - ring.multiply(reached)
+        ring.eliminate_zeros()
+        reached = reached + ring
+        yield ring
 
 
 def places_of(taxonomy: Taxonomy, y: Iterable[Any]) -> Places:

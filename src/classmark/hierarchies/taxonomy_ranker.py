@@ -11,7 +11,7 @@ import numpy as np
 
 from classmark.arrays import Bools, Floats, Ints
 from classmark.corpus.splits import cross_validate, folds
-from classmark.hierarchies.places import among_labels
+from classmark.hierarchies.places import among_labels, ancestors, rows_of_ones
 from classmark.preferences.labels import labels_from
 from classmark.preferences.levels import (
     favoured,
@@ -78,15 +78,12 @@ def smoothed_prototypes(
     >>> found.prototypes.toarray().round(3).tolist()
     [[0.924, 0.383], [0.383, 0.924]]
     """
-    from scipy.sparse import csr_matrix
-
     documents = rows.to_scipy().astype(np.float64)
     belongs = labels.to_scipy().astype(np.float64)
     belongs.data[:] = 1.0
     kin = _kin(taxonomy, nodes, decay)
-    own = np.flatnonzero(np.asarray(nodes) >= 0)
-    places = (own, np.asarray(nodes, np.int64)[own])
-    label_nodes: Any = csr_matrix((np.ones(len(own)), places), shape=kin.shape)
+    own = [[node] if node >= 0 else [] for node in nodes]
+    label_nodes = rows_of_ones(own, len(taxonomy)).to_scipy()
     n_terms = int(np.clip(ENTRIES // max(kin.nnz, 1), LEAST, KEPT))
     means, dropped = _means(documents, _members(belongs, kin, label_nodes), n_terms)
     total: Any = unit_rows(belongs.T @ documents) + kin @ means
@@ -99,31 +96,15 @@ def _kin(taxonomy: Taxonomy, nodes: Sequence[int], decay: float) -> csr_matrix:
     """λᵈ where a node is d above a label, the only root left out, (labels, nodes)."""
     from scipy.sparse import csr_matrix
 
+    parents = [taxonomy.above(v) for v in range(len(taxonomy))]
+    kin: Any = csr_matrix((len(nodes), len(taxonomy)))
+    for edges, ring in enumerate(ancestors(nodes, parents), 1):
+        kin = kin + decay**edges * ring
     roots = np.flatnonzero(taxonomy.lineage.parent < 0)
-    root = int(roots[0]) if len(roots) == 1 else -1
-    above: dict[int, dict[int, int]] = {-1: {}}
-    for node in {int(v) for v in nodes} - {-1}:
-        above[node] = _distances(taxonomy, node)
-        above[node].pop(root, None)
-    ancestors = [above[int(node)] for node in nodes]
-    label = np.repeat(np.arange(len(nodes)), [len(line) for line in ancestors])
-    columns = np.array([node for line in ancestors for node in line], np.int64)
-    distances = [float(edges) for line in ancestors for edges in line.values()]
-    entries: Any = (decay ** np.array(distances), (label, columns))
-    kin: csr_matrix = csr_matrix(entries, shape=(len(nodes), len(taxonomy)))
-    return kin
-
-
-def _distances(taxonomy: Taxonomy, node: int) -> dict[int, int]:
-    """Edges to each node above, by the nearest way."""
-    distances: dict[int, int] = {}
-    ring, distance = [node], 0
-    while ring:
-        distance += 1
-        above = {int(u) for v in ring for u in taxonomy.above(v)}
-        ring = sorted(above - distances.keys())
-        distances.update(dict.fromkeys(ring, distance))
-    return distances
+    if len(roots) == 1:
+        kin.data[kin.indices == roots[0]] = 0.0
+    kin.eliminate_zeros()
+    return kin  # type: ignore[no-any-return]
 
 
 def require_taxonomy(taxonomy: Taxonomy) -> None:
@@ -444,8 +425,6 @@ class TaxonomyRanker(LinearRanker):
 
         Of rows by label, those of labels without a node are lost.
         """
-        from scipy.sparse import csr_matrix
-
         if self.descriptions is None:
             return None
         descriptions: Any = unit_rows(
@@ -463,11 +442,9 @@ class TaxonomyRanker(LinearRanker):
                 "labels"
             )
         if descriptions.shape[0] != len(self.taxonomy):
-            labels = np.flatnonzero(np.asarray(nodes) >= 0)
-            places = (np.asarray(nodes, np.int64)[labels], labels)
-            shape = (len(self.taxonomy), len(nodes))
-            by_node: Any = csr_matrix((np.ones(len(labels)), places), shape=shape)
-            descriptions = by_node @ descriptions
+            own = [[node] if node >= 0 else [] for node in nodes]
+            by_label = rows_of_ones(own, len(self.taxonomy)).to_scipy()
+            descriptions = by_label.T @ descriptions
         return self.weight * descriptions  # type: ignore[no-any-return]
 
     def _check(self) -> None:

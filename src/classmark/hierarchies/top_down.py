@@ -13,13 +13,7 @@ import numpy as np
 
 from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator
-from classmark.hierarchies.descent import (
-    Trained,
-    by_beam,
-    by_best_first,
-    everywhere,
-    path_parts,
-)
+from classmark.hierarchies.descent import Trained, path_parts
 from classmark.hierarchies.flat import share_right
 from classmark.hierarchies.model_files import SavedModel, keep, open_model
 from classmark.hierarchies.nodes import documents_like, require
@@ -128,14 +122,16 @@ class TopDownClassifier(Estimator):
 
     def predict(self, X: Any) -> list[Any]:
         """The category of each document, by the beam."""
+        from classmark.hierarchies.kernels import descend
+
         rows = self._documents(X)
         if self.beam is None:
-            leaves, _ = self.best_leaves(rows, 1)
-        else:
-            leaves, _ = by_beam(
-                self.trained_, rows, self._scale, self.beam, self.n_jobs
-            )
-        return [self.classes_[at] for at in leaves[:, 0].tolist()]
+            return self._named(self.best_leaves(rows, 1)[0][:, 0])
+        shape = (len(rows), self.beam)
+        leaves, scores = np.empty(shape, np.int64), np.empty(shape)
+        options = (self._scale, self.beam, self.trained_.widest)
+        self.trained_.walk(descend, rows, options, (leaves, scores), self.n_jobs)
+        return self._named(leaves[:, 0])
 
     def predict_several(self, X: Any, threshold: float = 0.5) -> list[list[Any]]:
         """The categories at least ``threshold`` times as probable as the best."""
@@ -144,9 +140,7 @@ class TopDownClassifier(Estimator):
         rows = self._documents(X)
         several: list[list[Any]] = []
         for part in self._blocks(rows):
-            leaves, _ = self.best_leaves(
-                part, len(self.classes_), float(np.log(threshold))
-            )
+            leaves, _ = self.best_leaves(part, len(self.classes_), np.log(threshold))
             several += [self._named(line[line >= 0]) for line in leaves]
         return several
 
@@ -213,9 +207,8 @@ class TopDownClassifier(Estimator):
     def save(self, folder: str | Path) -> None:
         """Write a new folder of arrays; ``open`` maps them."""
         self._require_fitted()
-        keep(
-            Path(folder), self._saved(self.places_, self.trained_, self.n_features_in_)
-        )
+        learned = (self.places_, self.trained_, self.n_features_in_)
+        keep(Path(folder), self._saved(*learned))
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
@@ -251,18 +244,26 @@ class TopDownClassifier(Estimator):
     def best_leaves(
         self, rows: Rows, most: int, ratio: float = -np.inf
     ) -> tuple[Ints, Floats]:
-        """The numbers of the most probable leaves, best first, and log-probabilities.
+        """The most probable leaves, best first, and their log-probabilities, exactly.
 
-        ratio : the log of the least probability, as a share of the best leaf's.
+        ratio : the log of the least probability, as a share of the best leaf's. Shape
+        (n, most) each; −1 and −∞ where there are no more.
         """
-        leaves = (len(self.classes_), most, ratio)
-        return by_best_first(self.trained_, rows, self._scale, leaves, self.n_jobs)
+        from classmark.hierarchies.kernels import best_first
+
+        out = np.empty((len(rows), most), np.int64), np.empty((len(rows), most))
+        options = (self._scale, float(ratio), len(self.classes_))
+        self.trained_.walk(best_first, rows, options, out, self.n_jobs)
+        return out
 
     def _everywhere(self, rows: Rows, *, margins: bool = False) -> Floats:
-        return everywhere(
-            self.trained_, rows, self._scale, len(self.classes_), self.n_jobs,
-            margins=margins,
-        )  # fmt: skip
+        """The log-probability, or the least margin, of every leaf, (n, leaves)."""
+        from classmark.hierarchies.kernels import all_leaves
+
+        out = np.empty((len(rows), len(self.classes_)))
+        options = (self._scale, margins)
+        self.trained_.walk(all_leaves, rows, options, (out,), self.n_jobs)
+        return out
 
     def _masked(self, scores: Floats) -> Floats:
         """The scores, −inf where a leaf has no documents."""

@@ -155,10 +155,12 @@ class _Pulled:
     def move_leaves(self, tol: float, seed: int, threads: int) -> None:
         """Solve every leaf's own problem around its parent."""
         numbers = range(len(self.leaves))
+        if threads == 1:
+            for at in track(numbers, "leaves", len(numbers)):
+                self._move_leaf(at, tol, seed)
+            return
         with ThreadPoolExecutor(threads) as pool:
-            moves = pool.map(lambda at: self._move_leaf(at, tol, seed), numbers)
-            for _ in track(moves, "leaves", len(numbers)):
-                pass
+            list(pool.map(lambda at: self._move_leaf(at, tol, seed), numbers))
 
     def move_inner(self) -> None:
         """All inner nodes at once, exactly, the leaves held."""

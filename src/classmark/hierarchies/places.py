@@ -112,9 +112,9 @@ class Places:
         if self.root == len(self.tree):
             root = np.array([self.root])
             parents = [line if len(line) else root for line in parents] + [root[:0]]
+        leaves = [[leaf] for leaf in self.leaves]
         rings = ancestors(self.leaves, parents)
-        nodes = sum(rings, rows_of_ones(self.leaves[:, None], self.size).to_scipy())
-        return rows_from(nodes)
+        return rows_from(sum(rings, rows_of_ones(leaves, self.size).to_scipy()))
 
     @cached_property
     def sizes(self) -> Ints:
@@ -130,7 +130,7 @@ class Places:
         return membership
 
 
-def ancestors(nodes: Sequence[int], parents: Sequence[Ints]) -> Iterator[csr_matrix]:
+def ancestors(nodes: Iterable[int], parents: Sequence[Ints]) -> Iterator[csr_matrix]:
     """Nodes 1, 2, … edges above each of some nodes, by the nearest way.
 
     nodes : −1 has none;  parents : of each node, over all of which ways lead. Yields a

@@ -153,8 +153,10 @@ class Votes:
         only_a = np.setdiff1d(of_a, of_b, assume_unique=True)
         only_b = np.setdiff1d(of_b, of_a, assume_unique=True)
         size = min(len(only_a), len(only_b))
+        if not size:
+            return None
         features, both = in_use(take(self.rows, np.concatenate((only_a, only_b))))
-        if not size or not len(features):
+        if not len(features):
             return None
         random = np.random.default_rng((self.seed, a, b))
         weights = np.empty((len(features), self.count))
@@ -316,7 +318,13 @@ class RareCategoryReranker(ScoringClassifier):
         return limits
 
     def _check(self) -> None:
-        _require_estimator(self.base)
+        manners = ("get_params", "fit", "decision_function")
+        able = all(hasattr(self.base, name) for name in manners)
+        if self.base is not None and (isinstance(self.base, type) or not able):
+            raise Mistake(
+                f"base is {self.base!r}: give an estimator that has decision_function, "
+                "as FlatClassifier('svm'), or None"
+            )
         require_numbers(self, "votes", whole=True)
         require_numbers(self, "delta", "ratio", or_none=True)
         if self.votes < 1 or self.votes % 2 == 0:
@@ -342,17 +350,6 @@ def quicker(base: Any, learned: Any) -> Any:
     if isinstance(learned, TaxonomyRanker):
         estimator.set_params(**learned.setting_._asdict())
     return estimator.set_params(tol=max(base.tol, LOOSE))
-
-
-def _require_estimator(base: Any) -> None:
-    """Refuse a name or a class where a classifier is wanted; None stands for one."""
-    manners = ("get_params", "fit", "decision_function")
-    able = all(hasattr(base, name) for name in manners)
-    if base is not None and (isinstance(base, type) or not able):
-        raise Mistake(
-            f"base is {base!r}: give an estimator that has decision_function, as "
-            "FlatClassifier('svm'), or None"
-        )
 
 
 def _f1(labels: Rows, predicted: Ints) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any, NamedTuple
 
@@ -338,13 +338,11 @@ class TaxonomyReport:
     why: str = ""
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self.keys():
-            raise KeyError(name)
-        return getattr(self, name)
+        return vars(self)[name]
 
     def keys(self) -> list[str]:
         """The names of the figures."""
-        return [field.name for field in fields(self)]
+        return list(vars(self))
 
     def rows(self) -> list[dict[str, Any]]:
         """Each figure that is known, as {what, value}, in words and plain numbers."""

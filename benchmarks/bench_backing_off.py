@@ -14,11 +14,13 @@ import argparse
 import json
 from pathlib import Path
 
+from classmark.corpus.splits import cross_validate, folds
 from classmark.hierarchies.back_off import BackOff
 from classmark.hierarchies.flat import owners_of
-from classmark.hierarchies.held_out import fitted, out_of_fold
+from classmark.hierarchies.held_out import fitted
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownClassifier
+from classmark.sparse import rows_from, take
 from reproductions.tree_sets import SETS, hierarchical_set
 
 FOLDS = 5
@@ -33,13 +35,22 @@ def learners(taxonomy, classes) -> dict:
     }
 
 
+def fold_scores(part, base, rows, y, classes):
+    """Scores of a fold's documents by a classifier that learned from the others."""
+    learn, ask = part
+    model = fitted(base, take(rows, learn), [y[i] for i in learn])
+    return model.scores(take(rows, ask).to_scipy(), classes)
+
+
 def measure(name: str, precision: float) -> list[dict]:
     """One row a learner and guard."""
     here = hierarchical_set(name)
-    classes = owners_of(here.y, len(here.y))[0]
+    classes, rows = owners_of(here.y, len(here.y))[0], rows_from(here.rows)
     found = []
     for method, learner in learners(here.taxonomy, classes).items():
-        held_out = out_of_fold(learner, here.rows, here.y, classes, FOLDS)
+        parts = list(folds(len(rows), FOLDS, random_state=0))
+        shared = (learner, rows, here.y, classes)
+        _, held_out = cross_validate(fold_scores, parts, shared)
         asked = fitted(learner, here.rows, here.y).scores(here.asked, classes)
         best = [classes[at] for at in asked.argmax(axis=1)]
         right = [own in true for own, true in zip(best, here.truth, strict=True)]

@@ -19,8 +19,7 @@ from scipy.cluster.hierarchy import linkage
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from classmark.clusters.agglomerative import Agglomerative
-from classmark.clusters.duplicates import near_duplicates
+from classmark.clusters.agglomerative import Agglomerative, near_duplicates
 from classmark.clusters.kmeans import SphericalKMeans, choose_n_clusters
 from classmark.clusters.mixture import SoftMixture
 from classmark.datasets import load

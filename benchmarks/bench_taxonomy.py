@@ -247,7 +247,7 @@ def prototypes(problem: Problem, decay: float, weight: float) -> Contestant:
 
     def fit() -> Any:
         said = weight * unit_rows(problem.said)
-        return smoothed_prototypes(X, Y, tree, nodes, decay, said)
+        return smoothed_prototypes(X, Y, tree, nodes, decay, said).prototypes
 
     return fit, lambda weights: (problem.X_test @ weights).toarray()
 

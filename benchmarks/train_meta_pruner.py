@@ -1,7 +1,7 @@
 """Learn which nodes are better removed: each node of six taxonomies is tried.
 
 Writes src/classmark/hierarchies/meta.json. A node's removal is tried on the documents
-of its parent, each judged by classifiers that did not see it (``hierarchies.removals``,
+of its parent, each judged by classifiers that did not see it (``hierarchies.pruning``,
 linear SVMs, three folds); all documents, and random halves. The target is Φ(gain /
 √(changed + 1)): how sure it is that the removal helped.
 
@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 from scipy.special import ndtr
+from sklearn.linear_model import LogisticRegression
 
 from classmark.corpus.counting import statistics
 from classmark.datasets import load
-from classmark.hierarchies.held_out import Documents
 from classmark.hierarchies.places import places_of
-from classmark.hierarchies.pruning import Removals
-from classmark.hierarchies.pruning_rules import NAMES, Described, fit_meta, to_facts
+from classmark.hierarchies.pruning import Documents, Removals
+from classmark.hierarchies.pruning_rules import NAMES, Described, MetaClassifier
 from classmark.sparse import keep_columns, rows_from, take
 from classmark.weighting.vectorizer import Vectorizer, weigh
 
@@ -83,6 +83,40 @@ def tried(name):
     print(f"{name}: {len(found)} nodes, {np.sum(np.array(gains) > 0)} better without")
     sys.stdout.flush()
     return np.array(found), np.array(gains), np.array(changes)
+
+
+def fit_meta(features, targets, trust, penalty=1.0) -> MetaClassifier:
+    """Logistic regression on standardised features.
+
+    Minimises Σ trust · (−t ln p − (1 − t) ln(1 − p)) + penalty/2 ‖weights‖². A target t
+    in [0, 1], how sure it is that the removal helped, is a positive example of weight t
+    and a negative one of weight 1 − t.
+    """
+    x = np.asarray(features, np.float64)
+    mean, scale = x.mean(axis=0), x.std(axis=0)
+    scale[scale == 0] = 1.0
+    standard = (x - mean) / scale
+    model = LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=10_000)
+    model.fit(
+        np.vstack([standard, standard]),
+        np.repeat([1, 0], len(x)),
+        sample_weight=np.concatenate([trust * targets, trust * (1 - targets)]),
+    )
+    return MetaClassifier(mean, scale, model.coef_[0], float(model.intercept_[0]))
+
+
+def to_facts(learned: MetaClassifier) -> dict:
+    """The classifier as JSON: each number beside the name of its feature."""
+    arrays = {
+        "mean": learned.mean,
+        "scale": learned.scale,
+        "weights": learned.weights,
+    }
+    named = {
+        part: {name: round(float(x), 6) for name, x in zip(NAMES, values, strict=True)}
+        for part, values in arrays.items()
+    }
+    return {**named, "bias": round(learned.bias, 6)}
 
 
 def learn(parts):

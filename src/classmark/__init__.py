@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from classmark import datasets as datasets
     from classmark import measures as measures
     from classmark.clusters.agglomerative import Agglomerative as Agglomerative
-    from classmark.clusters.duplicates import near_duplicates as near_duplicates
+    from classmark.clusters.agglomerative import near_duplicates as near_duplicates
     from classmark.clusters.kmeans import SphericalKMeans as SphericalKMeans
+    from classmark.clusters.kmeans import name_clusters as name_clusters
     from classmark.clusters.mixture import SoftMixture as SoftMixture
-    from classmark.clusters.naming import name_clusters as name_clusters
     from classmark.examples.query import ExampleQuery as ExampleQuery
     from classmark.examples.screening import Screening as Screening
     from classmark.hierarchies.back_off import BackOff as BackOff
@@ -98,8 +98,8 @@ _HOMES = {
     "accuracy_bound": "classmark.measures",
     "click_preferences": "classmark.preferences.clicks",
     "decompose": "classmark.preferences.graph",
-    "name_clusters": "classmark.clusters.naming",
-    "near_duplicates": "classmark.clusters.duplicates",
+    "name_clusters": "classmark.clusters.kmeans",
+    "near_duplicates": "classmark.clusters.agglomerative",
     "normalise_per_query": "classmark.ltr",
     "pagerank": "classmark.links.pagerank",
     "prune_taxonomy": "classmark.hierarchies.pruning",

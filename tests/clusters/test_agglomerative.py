@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
 from classmark.clusters.agglomerative import Agglomerative, merged
-from classmark.clusters.rows import unit_rows
+from classmark.clusters.kmeans import unit_rows
 from classmark.problems import Mistake
 from clusters.texts import topics
 

@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse import csr_matrix
 from sklearn.metrics import adjusted_rand_score
 
-from classmark.clusters.duplicates import near_duplicates
+from classmark.clusters.agglomerative import near_duplicates
 from classmark.problems import Mistake
 from oracles import clusters as slow
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import normalize
 
-from classmark.clusters.kmeans import choose_n_clusters, silhouette
-from classmark.clusters.naming import name_clusters
+from classmark.clusters.kmeans import choose_n_clusters, name_clusters, silhouette
 from classmark.problems import Mistake
 from clusters.texts import topics
 

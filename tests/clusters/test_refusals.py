@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from classmark.clusters.agglomerative import Agglomerative
-from classmark.clusters.duplicates import near_duplicates
-from classmark.clusters.kmeans import SphericalKMeans, choose_n_clusters
+from classmark.clusters.agglomerative import Agglomerative, near_duplicates
+from classmark.clusters.kmeans import SphericalKMeans, choose_n_clusters, name_clusters
 from classmark.clusters.mixture import SoftMixture
-from classmark.clusters.naming import name_clusters
 from classmark.problems import Mistake
 
 X = np.eye(4)

@@ -5,16 +5,10 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from classmark.hierarchies.bounds import (
-    bound,
-    branching_of,
-    complexity,
-    complexity_ratio,
-    parents_of,
-    path_costs,
-)
-from classmark.hierarchies.held_out import Documents
+from classmark.hierarchies.held_out import bound, complexity, complexity_ratio
 from classmark.hierarchies.places import places_of
+from classmark.hierarchies.pruning import Documents
+from classmark.hierarchies.report import branching_of, path_costs
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
 
@@ -68,7 +62,7 @@ def test_several_roots_are_chosen_among_too():
     places = places_of(Taxonomy([("a", 1), ("a", 2), ("b", 3)]), [])
     assert branching_of(places)[places.root] == 2
     assert path_costs(places).tolist() == [4, 4, 3]
-    assert parents_of(places)[places.roots].tolist() == [places.root] * 2
+    assert places.parent[places.roots].tolist() == [places.root] * 2
 
 
 def test_a_graph_is_counted_as_classifiers_are_built_over_all_parents():

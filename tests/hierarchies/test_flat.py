@@ -96,7 +96,7 @@ def test_mistakes_name_the_remedy():
     X, y = _collection()
     with pytest.raises(Mistake, match="base 'knn' is not known"):
         FlatClassifier("knn").fit(X, y)
-    with pytest.raises(Mistake, match="y has 1 entries for 90 documents"):
+    with pytest.raises(Mistake, match="X has 90 rows, y 1 entries"):
         FlatClassifier().fit(X, ["a"])
     with pytest.raises(Mistake, match="names no category"):
         FlatClassifier().fit(X[:2], [[], []])

@@ -79,7 +79,7 @@ def test_mistakes_name_the_remedy():
         HierarchicalSVM(TREE, max_iter=0).fit(X, y)
     with pytest.raises(Mistake, match=r"memory='0\.5kB': use a TopDown"):
         HierarchicalSVM(TREE, memory="0.5kB").fit(X, y)
-    with pytest.raises(Mistake, match="y has 1 entries for 40 documents"):
+    with pytest.raises(Mistake, match="X has 40 rows, y 1 entries"):
         HierarchicalSVM(TREE).fit(X, [1])
     with pytest.raises(Mistake, match="not a category of the taxonomy"):
         HierarchicalSVM(TREE).fit(X, [9] * 40)

@@ -90,9 +90,7 @@ def test_accuracy_counts_any_of_several_categories(model):
     wanted = [[answers[0], "bread"], ["bread"], answers[2], {answers[3]}]
     assert model.score(X, wanted) == 0.75
     for short in (Y[:2], Y * 2):
-        with pytest.raises(
-            Mistake, match=f"y has {len(short)} entries for 4 documents"
-        ):
+        with pytest.raises(Mistake, match=f"X has 4 rows, y {len(short)} entries"):
             model.score(X, short)
     with pytest.raises(Mistake, match="X has no rows"):
         model.score(np.empty((0, 4)), [])

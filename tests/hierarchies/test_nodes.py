@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
-from classmark.hierarchies.nodes import BASES, NOWHERE, fit_node, in_use, probabilities
+from classmark.hierarchies.nodes import BASES, NOWHERE, fit_node, in_use, posterior
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 
@@ -60,7 +60,7 @@ def test_counts_are_those_of_multinomial_naive_bayes(alpha):
     other = MultinomialNB(alpha=alpha).fit(X, y)
     np.testing.assert_allclose(own.weights, other.feature_log_prob_.T, rtol=1e-12)
     np.testing.assert_allclose(own.bias, other.class_log_prior_, rtol=1e-12)
-    chances = probabilities("naive-bayes", own.scores(rows))
+    chances = posterior(own.scores(rows))
     np.testing.assert_allclose(chances, other.predict_proba(X), atol=1e-9)
 
 
@@ -135,16 +135,6 @@ def test_the_kind_of_numbers_stays(base):
     X, _, _, owners = _node()
     model = fit_node(rows_from(X.astype(np.float32)), owners, base)
     assert model.weights.dtype == model.bias.dtype == np.float32
-
-
-def test_margins_alone_are_scaled_before_they_are_probabilities():
-    scores = np.array([[0.0, 1.0], [2.0, 2.0]])
-    warm, cold = (probabilities("svm", scores, scale) for scale in (0.1, 10.0))
-    assert warm[0, 1] < 0.6
-    assert cold[0, 1] > 0.99
-    np.testing.assert_allclose(warm.sum(axis=1), 1.0)
-    odds = probabilities("logistic", scores, 10.0)
-    np.testing.assert_allclose(odds[0, 1] / odds[0, 0], np.e)
 
 
 def test_what_cannot_be_learned_is_refused():

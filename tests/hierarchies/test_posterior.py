@@ -6,7 +6,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.metrics import log_loss
 
 from classmark.hierarchies.flat import FlatClassifier
-from classmark.hierarchies.held_out import Fitted, fitted, numbered, out_of_fold, parted
+from classmark.hierarchies.held_out import Fitted, fitted, numbered, parted
 from classmark.hierarchies.nodes import fitted_scale, posterior
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.problems import Mistake
@@ -98,16 +98,6 @@ def test_the_base_stays_as_it_is():
     base = Rocchio()
     assert isinstance(fitted(base, np.eye(2), [0, 1]), Fitted)
     assert not base.__sklearn_is_fitted__()
-
-
-def test_each_document_is_scored_by_those_that_do_not_know_it():
-    random = np.random.default_rng(0)
-    X = random.random((20, 5))
-    y = [["a", "b"][at % 2] for at in range(20)]
-    found = out_of_fold(FlatClassifier(), X, y, ["a", "b"], n_folds=20)
-    others = [at for at in range(20) if at != 7]
-    alone = fitted(FlatClassifier(), X[others], [y[at] for at in others])
-    assert found[7].tolist() == alone.scores(X[7:8])[0].tolist()
 
 
 def test_no_class_is_only_asked():

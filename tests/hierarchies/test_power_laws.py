@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.hierarchies.bounds import condition, nabla, power_law, shape_of
 from classmark.hierarchies.places import places_of
+from classmark.hierarchies.report import (
+    condition,
+    feature_counts,
+    nabla,
+    power_law,
+)
 from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 
@@ -90,7 +95,7 @@ def synthetic(beta, groups=12, leaves=4):
 @pytest.mark.parametrize("beta", [0.5, 0.9, 1.4])
 def test_sizes_foretold_are_near_those_measured(beta):
     tree, X, y = synthetic(beta)
-    shape = shape_of(places_of(tree, y), rows_from(X))
+    shape = feature_counts(places_of(tree, y), rows_from(X))
     assert shape.levels == 2
     assert shape.exponent == pytest.approx(beta, abs=0.03)
     assert shape.flat_size == 48 * 900
@@ -102,7 +107,7 @@ def test_sizes_foretold_are_near_those_measured(beta):
 def test_features_of_a_node_are_those_of_all_below_it():
     tree = Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2)])
     X = [[1.0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 0]]
-    shape = shape_of(places_of(tree, [1, 2, "b"]), rows_from(X))
+    shape = feature_counts(places_of(tree, [1, 2, "b"]), rows_from(X))
     by_name = dict(zip(tree.nodes, shape.features.tolist(), strict=True))
     assert by_name == {"r": 3, "a": 3, "b": 0, 1: 2, 2: 2}
     assert shape.width == 3

@@ -10,7 +10,6 @@ from classmark.hierarchies.places import places_of
 from classmark.hierarchies.pruning import (
     Removal,
     Wish,
-    _reason,
     prune_taxonomy,
     pruned,
     pruning_report,
@@ -111,7 +110,7 @@ def test_a_share_bounds_what_goes():
 
 
 def test_signs_are_written_as_minus():
-    said = _reason(Removal(1, 0, 3.0, 4, 10, -2))
+    said = Removal(3.0, 4, 10, -2).why
     assert said.endswith("complexity −2")
     assert said.startswith("+3 right of 10 documents")
 

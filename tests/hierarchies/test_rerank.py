@@ -11,8 +11,8 @@ from classmark.hierarchies.held_out import numbered
 from classmark.hierarchies.hr_svm import HierarchicalSVM
 from classmark.hierarchies.rerank import (
     Doubts,
-    PairVotes,
     RareCategoryReranker,
+    Votes,
     quicker,
 )
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
@@ -161,10 +161,10 @@ def test_any_base_will_do(base):
 def test_documents_of_both_classes_teach_neither():
     rows = rows_from(np.eye(3))
     labels = numbered([[0, 1], [0], [0, 1]], range(2))
-    votes = PairVotes(rows, labels, 3, 0)
-    one = np.ones(3)
-    doubts = Doubts(np.zeros(3, int), np.ones(3, int), 0 * one, 2 * one)
-    assert not votes.turned(rows, doubts, one > 0).any()
+    votes = Votes(rows, labels, 1.0, count=3)
+    one, columns = np.ones(3), np.tile([0, 1], (3, 1))
+    doubts = Doubts(*columns.T, 0 * one, 2 * one, columns)
+    assert not votes.second_wins(rows, doubts, one > 0).any()
 
 
 def test_several_classes_a_document():

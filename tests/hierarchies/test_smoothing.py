@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from classmark.hierarchies import taxonomy_ranker
-from classmark.hierarchies.taxonomy_ranker import Smoothing, smoothed_prototypes
+from classmark.hierarchies.taxonomy_ranker import smoothed_prototypes
 from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 
@@ -71,7 +71,7 @@ def test_prototypes_are_those_of_the_formula(tree, decay, seed):
     Y = (random.random((9, 5)) < 0.35).astype(float)
     said = random.random((len(tree), 6)) * (random.random((len(tree), 1)) < 0.5)
     nodes = [tree.number(n) if n in tree else -1 for n in names]
-    found = smoothed_prototypes(
+    found, _ = smoothed_prototypes(
         rows_from(X), rows_from(Y), tree, nodes, decay, csr_matrix(said)
     )
     assert found.toarray() == pytest.approx(slowly(X, Y, tree, names, decay, said))
@@ -81,7 +81,8 @@ def test_grades_count_as_labels():
     X, tree = rows_from(np.eye(3)), Taxonomy([("r", 1), ("r", 2)])
     graded, plain = [[2.0, 0], [1.0, 0], [0, 1.0]], [[1.0, 0], [1.0, 0], [0, 1.0]]
     first, second = (
-        smoothed_prototypes(X, rows_from(Y), tree, [1, 2]) for Y in (graded, plain)
+        smoothed_prototypes(X, rows_from(Y), tree, [1, 2]).prototypes
+        for Y in (graded, plain)
     )
     assert first.toarray() == pytest.approx(second.toarray())
 
@@ -92,8 +93,7 @@ def test_only_the_heaviest_terms_of_an_ancestor_are_kept(monkeypatch):
     tree = Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2)])
     X = rows_from([[3.0, 0, 0, 0], [0, 2.0, 1.0, 0], [0, 0, 0, 1.0]])
     Y = rows_from([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]])
-    how = Smoothing(tree, tree.numbers([1, 2, "b"]).tolist(), 0.5)
-    found, dropped = how.of(X, Y)
+    found, dropped = smoothed_prototypes(X, Y, tree, tree.numbers([1, 2, "b"]).tolist())
     assert dropped == pytest.approx(1 / 14)
     assert found.toarray()[:, 0] / found[0, 0] == pytest.approx(
         [1, np.sqrt(1 / 14) / (1 + 1.5 / np.sqrt(14)), 0, 0]
@@ -105,9 +105,9 @@ def test_blocks_of_documents_give_the_same(monkeypatch):
     X = rows_from(random.random((30, 8)))
     Y = rows_from(np.eye(3)[random.integers(0, 3, 30)])
     nodes = TREE.numbers([1, 2, 3]).tolist()
-    whole = smoothed_prototypes(X, Y, TREE, nodes)
+    whole, _ = smoothed_prototypes(X, Y, TREE, nodes)
     monkeypatch.setattr(taxonomy_ranker, "BLOCK", 20)
-    parted = smoothed_prototypes(X, Y, TREE, nodes)
+    parted, _ = smoothed_prototypes(X, Y, TREE, nodes)
     assert parted.toarray() == pytest.approx(whole.toarray())
 
 
@@ -116,6 +116,6 @@ def test_many_labels_take_few_terms_of_each_ancestor(monkeypatch):
     monkeypatch.setattr(taxonomy_ranker, "LEAST", 2)
     tree = Taxonomy([("r", "a"), *(("a", c) for c in range(100))])
     X, Y = rows_from(np.eye(100)), rows_from(np.eye(100))
-    found, dropped = Smoothing(tree, list(range(2, 102)), 0.5).of(X, Y)
+    found, dropped = smoothed_prototypes(X, Y, tree, list(range(2, 102)))
     assert found.nnz <= 100 * (1 + 6)
     assert dropped == pytest.approx(0.94)

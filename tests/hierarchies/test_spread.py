@@ -11,9 +11,8 @@ from classmark.hierarchies.model_files import PIECES, Finished, write_pieces
 from classmark.hierarchies.places import ARRAYS, Lessons, Nodes, places_of, shape_of
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.hierarchies.training import (
-    Classroom,
     Lesson,
-    Plan,
+    NodeWorker,
     Settings,
     batches,
     largest_first,
@@ -79,7 +78,7 @@ def test_what_is_saved_teaches_the_same(tmp_path):
 
 
 def lessons(nodes):
-    return [Lesson(at, Plan(1.0, sparse=False)) for at in largest_first(nodes)]
+    return [Lesson(at, 1.0, sparse=False) for at in largest_first(nodes)]
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -113,30 +112,30 @@ def test_small_nodes_share_a_task_and_large_ones_have_their_own(monkeypatch):
 
 
 def test_a_node_waits_for_room_on_its_worker(tmp_path):
-    room = Classroom(tmp_path, SETTINGS, 10.0)
+    room = NodeWorker(tmp_path, SETTINGS, 10.0)
     came, sat = threading.Event(), threading.Event()
 
     def second():
         came.set()
-        with room.seat(5.0):
+        with room.memory(5.0):
             sat.set()
 
-    with room.seat(6.0):
+    with room.memory(6.0):
         other = threading.Thread(target=second)
         other.start()
         assert came.wait(5)
         assert not sat.wait(0.05)
     other.join(5)
     assert sat.is_set()
-    with room.seat(1.0), room.seat(9.0):
+    with room.memory(1.0), room.memory(9.0):
         pass
 
 
 def test_one_that_needs_more_than_all_sits_alone(tmp_path):
-    room, sat = Classroom(tmp_path, SETTINGS, 10.0), threading.Event()
+    room, sat = NodeWorker(tmp_path, SETTINGS, 10.0), threading.Event()
 
     def alone():
-        with room.seat(11.0):
+        with room.memory(11.0):
             sat.set()
 
     threading.Thread(target=alone, daemon=True).start()

@@ -149,7 +149,7 @@ def test_rows_without_values_are_counted_without_a_warning():
 def test_score_needs_a_category_for_each_document():
     X, y = drawn(60)
     model = TopDownClassifier(TREE).fit(X, y)
-    with pytest.raises(Mistake, match="60 rows and y 59 entries"):
+    with pytest.raises(Mistake, match="60 rows, y 59 entries"):
         model.score(X, y[:-1])
 
 

@@ -5,16 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.hierarchies.held_out import (
-    CENTROIDS,
-    Documents,
-    Learner,
-    bound_of,
-    compare,
+from classmark.hierarchies.held_out import CENTROIDS, Learner, TrialTree, compare
+from classmark.hierarchies.places import (
+    Nodes,
+    among_labels,
+    flat_shape,
+    places_of,
+    shape_of,
 )
-from classmark.hierarchies.places import places_of
-from classmark.hierarchies.pruning import Removals
+from classmark.hierarchies.pruning import Documents, Removals
 from classmark.problems import Mistake
+from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 
 TREE = Taxonomy(
@@ -45,141 +46,109 @@ def words(n=120, seed=0, several=False):
     return X, y
 
 
-def test_a_root_without_daughters_is_where_all_come_to():
-    documents = Documents(
-        places_of(Taxonomy([], nodes=["a"]), ["a", "a", []]), np.eye(3)
-    )
-    among = np.array([True, False, True])
-    for one in (documents, documents.flattened()):
-        assert one.daughters == {}
-        assert one.trained(Learner(), among) == {}
-        assert one.descend({}, np.arange(3)).tolist() == [0, 0, 0]
-        assert one.margins({}, among).tolist() == [np.inf, -np.inf, -np.inf]
+def trial(X, y, learner=None, tree=TREE, shape=shape_of):
+    places = places_of(tree, y)
+    nodes = Nodes(rows_from(X), places, shape(places))
+    return TrialTree(nodes, learner or Learner())
 
 
-def everyone(documents):
-    return np.ones(len(documents), np.bool_)
+def right(tree, X):
+    """Which training documents come to a leaf of their own."""
+    return among_labels(tree.nodes.places.documents, tree.leaves(rows_from(X)))
 
 
-def slow_descent(documents, models, row):
-    v = documents.root
-    while v in documents.daughters:
-        below = documents.daughters[v]
-        if v not in models:
-            v = int(below[0])
-            continue
-        model = models[v]
-        x = documents.rows.to_scipy()[row].toarray().ravel()
+def slow_descent(tree, x):
+    n_inner, code = len(tree.shape), -len(tree.shape)
+    while code < 0:
+        at = code + n_inner
+        model, below = tree.models[at], slice(*tree.shape.starts[at : at + 2])
         scores = [
             model.bias[j]
             + sum(x[f] * model.weights[i, j] for i, f in enumerate(model.features))
-            for j in range(len(below))
+            for j in range(len(model.bias))
         ]
-        v = int(below[int(np.argmax(scores))])
-    return v
+        code = int(tree.shape.codes[below][int(np.argmax(scores))])
+    return code
 
 
 def test_documents_descend_by_the_best_daughter():
     X, y = words(40)
-    documents = Documents(places_of(TREE, y), X)
-    models = documents.trained(Learner(), everyone(documents))
-    assert sorted(models) == sorted(
-        documents.places.tree.number(name) for name in ("r", "a", "b", "d")
-    )
-    found = documents.descend(models, np.arange(40))
-    assert found.tolist() == [slow_descent(documents, models, i) for i in range(40)]
-    right = documents.belong(np.arange(40), found)
-    names = documents.places.tree.nodes
-    expected = [names[v] in own for v, own in zip(found, y, strict=True)]
-    assert right.tolist() == expected
-    assert right.mean() > 0.9
+    tree = trial(X, y)
+    names = tree.nodes.places.tree.nodes
+    assert [names[v] for v in tree.shape.order] == ["r", "a", "b", "c", "d"]
+    found = tree.leaves(rows_from(X))
+    assert found.tolist() == [slow_descent(tree, x) for x in X]
+    named = [tree.nodes.places.named[leaf] for leaf in found]
+    expected = [name in own for name, own in zip(named, y, strict=True)]
+    assert right(tree, X).tolist() == expected
+    assert right(tree, X).mean() > 0.9
 
 
 @pytest.mark.parametrize("several", [False, True])
 def test_margins_are_the_narrowest_step_of_the_path(several):
     X, y = words(60, several=several)
-    documents = Documents(places_of(TREE, y), X)
-    models = documents.trained(Learner("naive-bayes"), everyone(documents))
-    found = documents.margins(models, everyone(documents))
-    tree = documents.places.tree
+    trained = trial(X, y, Learner("naive-bayes"))
+    found, tree = trained.margins(), trained.nodes.places.tree
+    models = dict(zip(trained.shape.order.tolist(), trained.models, strict=True))
     for i, own in enumerate(y):
         held = {node for leaf in own for node in tree.path(leaf)}
         best = -np.inf
         for leaf in own:
             steps = []
             for upper, lower in zip(tree.path(leaf), tree.path(leaf)[1:], strict=False):
-                v = tree.number(upper)
-                if v in models:
-                    below = tree.children(upper)
-                    scores = dict(
-                        zip(
-                            below,
-                            models[v].scores(documents_row(documents, i))[0],
-                            strict=True,
-                        )
-                    )
-                    rivals = [s for name, s in scores.items() if name not in held]
-                    steps.append(scores[lower] - max(rivals, default=-np.inf))
+                below = tree.children(upper)
+                one = models[tree.number(upper)].scores(rows_from(X[i : i + 1]))[0]
+                scores = dict(zip(below, one, strict=True))
+                rivals = [s for name, s in scores.items() if name not in held]
+                steps.append(scores[lower] - max(rivals, default=-np.inf))
             best = max(best, min(steps))
         assert found[i] == pytest.approx(best)
 
 
-def documents_row(documents, i):
-    from classmark.sparse import take
-
-    return take(documents.rows, [i])
-
-
 def test_margins_are_positive_where_the_descent_is_right():
     X, y = words(80)
-    documents = Documents(places_of(TREE, y), X)
-    models = documents.trained(Learner(), everyone(documents))
-    g = documents.margins(models, everyone(documents))
-    leaf = documents.descend(models, np.arange(80))
-    assert ((g > 0) == documents.belong(np.arange(80), leaf)).all()
+    tree = trial(X, y)
+    assert ((tree.margins() > 0) == right(tree, X)).all()
 
 
-def test_documents_that_are_not_asked_about_have_no_margin():
+def test_documents_without_a_category_have_no_margin():
     X, y = words(30)
-    documents = Documents(places_of(TREE, y), X)
-    among = np.arange(30) < 20
-    g = documents.margins(documents.trained(Learner(), among), among)
+    g = trial(X, [*y[:20], *([[]] * 10)]).margins()
     assert np.isneginf(g[20:]).all()
     assert np.isfinite(g[:20]).all()
 
 
 def test_a_leaf_under_two_parents_is_reached_by_either():
-    tree = Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2), ("b", 2), ("b", 3)])
+    graph = Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2), ("b", 2), ("b", 3)])
     X = np.eye(3)[[0, 1, 2] * 6]
-    y = [1, 2, 3] * 6
-    documents = Documents(places_of(tree, y), X)
-    models = documents.trained(Learner(), everyone(documents))
-    leaf = documents.descend(models, np.arange(18))
-    assert documents.belong(np.arange(18), leaf).all()
-    assert (documents.margins(models, everyone(documents)) > 0).all()
+    tree = trial(X, [1, 2, 3] * 6, tree=graph)
+    assert right(tree, X).all()
+    assert (tree.margins() > 0).all()
 
 
-def test_a_flattened_tree_has_one_node():
+def test_a_node_without_documents_sends_all_to_its_first_daughter():
+    X, y = words(40)
+    y = [[leaf if leaf < 6 else 1 for leaf in own] for own in y]
+    tree = trial(X, y)
+    assert tree.models[-1].bias.tolist() == [-1e9, -1e9]
+    assert not set(tree.leaves(rows_from(X)).tolist()) & {5, 6}
+
+
+def test_the_flat_strategy_has_one_node():
     X, y = words(50)
-    documents = Documents(places_of(TREE, y), X)
-    flat = documents.flattened()
-    assert list(flat.daughters) == [documents.root]
-    assert len(documents.daughters) == 5
-    models = flat.trained(Learner(), everyone(flat))
-    leaf = flat.descend(models, np.arange(50))
-    assert flat.belong(np.arange(50), leaf).mean() > 0.9
+    flat = trial(X, y, shape=flat_shape)
+    assert (len(flat.models), len(trial(X, y).models)) == (1, 5)
+    assert right(flat, X).mean() > 0.9
 
 
 def test_centroids_choose_the_nearest():
     X, y = words(70)
-    documents = Documents(places_of(TREE, y), X)
-    flat = documents.flattened()
-    model = flat.trained(Learner(CENTROIDS), everyone(flat))[flat.root]
+    (model,) = trial(X, y, Learner(CENTROIDS), shape=flat_shape).models
     sums = np.array(
         [X[[own == [leaf] for own in y]].sum(axis=0) for leaf in range(1, 8)]
     )
     unit = sums / np.linalg.norm(sums, axis=1, keepdims=True)
-    np.testing.assert_allclose(model.scores(flat.rows), X @ unit.T)
+    np.testing.assert_allclose(model.scores(rows_from(X)), X @ unit.T)
 
 
 def test_a_comparison_tells_both_errors_and_bounds():
@@ -204,10 +173,9 @@ def test_large_flat_weights_give_way_to_centroids(monkeypatch):
 
 def test_the_bound_takes_the_length_of_all_weights():
     X, y = words(50)
-    documents = Documents(places_of(TREE, y), X)
-    models = documents.trained(Learner(), everyone(documents))
-    found = bound_of(documents, models, everyone(documents))
-    B = np.sqrt(sum((model.weights**2).sum() for model in models.values()))
+    tree = trial(X, y)
+    found = tree.bound(tree.margins())
+    B = np.sqrt(sum((model.weights**2).sum() for model in tree.models))
     R = np.linalg.norm(X, axis=1).max()
     pairs = 3 * 2 + 3 * 2 + 2 + 2
     assert found.complexity == pytest.approx(8 * B * R / np.sqrt(50) * pairs)

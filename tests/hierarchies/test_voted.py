@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from classmark.hierarchies.nodes import fitted_scale
 from classmark.hierarchies.rerank import RareCategoryReranker, VotedRanker, Votes
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
@@ -22,7 +23,7 @@ def drawn():
 def votes_of(X, y, ranker):
     rows, labels = rows_from(X), labels_from(y, len(y), 4)
     scores = ranker.decision_function(X)
-    return Votes.fit(rows, labels, scores, labels)
+    return Votes(rows, labels, fitted_scale(scores, labels))
 
 
 def test_close_calls_are_turned_as_the_reranker_turns_them(drawn):
@@ -71,4 +72,4 @@ def test_it_is_not_to_be_fitted(drawn):
         VotedRanker(base, votes_of(X, y, base), range(4)).fit(X, y)
     one = base.decision_function(X)[:, :1]
     votes = votes_of(X, y, base)
-    assert votes.settled(rows_from(X), one, np.array([0])) is one
+    assert votes.revoted(rows_from(X), one, np.array([0]))[0] is one

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.hierarchies.back_off import Ways, traded, ways_down
 from classmark.hierarchies.nodes import posterior
-from classmark.hierarchies.paths import Ground, Ways, traded, ways_down
 from classmark.hierarchies.places import places_of
 from classmark.taxonomy.tree import Taxonomy
 
@@ -83,7 +83,7 @@ def test_more_confidence_is_never_less_careful(given_ways, confidence):
 def test_ways_fall_from_the_root_to_a_leaf(scores, scale):
     places = places_of(TREE, [LEAVES])
     table = np.array([scores])
-    ways = ways_down(places, Ground(places.above, np.ones(5)), table, scale)
+    ways = ways_down(places, places.above, np.ones(5), table, scale)
     nodes = [TREE.nodes[v] for v in ways.nodes[0] if v >= 0]
     assert nodes[0] == "r"
     assert TREE.is_leaf(nodes[-1])

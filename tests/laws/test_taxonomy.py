@@ -11,7 +11,6 @@ from classmark.taxonomy.edits import collapse, merge, prune, rename
 from classmark.taxonomy.tree import (
     nearest_distances,
     path_distances,
-    weighted_distances,
 )
 from oracles import taxonomy as slow
 
@@ -48,19 +47,6 @@ def test_distance_is_a_metric(tree):
     assert (d[~np.eye(len(tree), dtype=bool)] > 0).all()
     assert (d == d.T).all()
     assert (d[:, None, :] <= d[:, :, None] + d[None, :, :]).all()
-
-
-@given(GRAPHS)
-def test_weights_of_one_give_the_path_distance(tree):
-    every = np.arange(len(tree))
-    pairs = every[:, None], every[None, :]
-    ones = weighted_distances(tree.lineage, np.ones(len(tree)), *pairs)
-    assert (ones == path_distances(tree.lineage, *pairs)).all()
-
-
-def test_weights_must_fit():
-    with pytest.raises(Mistake, match="one length"):
-        weighted_distances(Taxonomy([(0, 1)]).lineage, [1], 0, 1)
 
 
 @given(GRAPHS, st.data())

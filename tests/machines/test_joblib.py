@@ -13,8 +13,9 @@ import classmark
 from classmark.estimator import Estimator
 from classmark.evaluation.stream import RunningRocchio
 from classmark.examples.online import RelevanceQuery
-from classmark.hierarchies.by_label import NodeRanker, TopDownRanker
+from classmark.hierarchies.flat import NodeRanker
 from classmark.hierarchies.rerank import VotedRanker, Votes
+from classmark.hierarchies.top_down import TopDownRanker
 from classmark.rankers.calibration import Calibrator
 from classmark.sparse import rows_from
 
@@ -209,7 +210,7 @@ def test_what_holds_a_fitted_one_is_sent_too(two):
     """A ranker with votes, and one that learns row by row: asked on a worker."""
     rows, labels = rows_from(X), rows_from(LABELS)
     ranker = classmark.PreferenceRanker().fit(X, LABELS)
-    votes = Votes.fit(rows, labels, ranker.decision_function(X), labels)
+    votes = Votes(rows, labels, 1.0)
     models = [
         VotedRanker(ranker, votes, range(3)),
         RunningRocchio().partial_fit(X, LABELS),

@@ -12,9 +12,8 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.hierarchies import training
 from classmark.hierarchies import training as spread
-from classmark.hierarchies.by_label import TopDownRanker
-from classmark.hierarchies.top_down import TopDownClassifier
-from classmark.hierarchies.training import Classroom
+from classmark.hierarchies.top_down import TopDownClassifier, TopDownRanker
+from classmark.hierarchies.training import NodeWorker
 from classmark.problems import Mistake
 from classmark.spreading import spread_by
 from classmark.taxonomy.category import Category
@@ -295,10 +294,10 @@ def test_without_a_folder_nothing_is_spread(two):
     assert watched.tasks == 0
 
 
-def test_a_classroom_travels_as_its_description(tmp_path):
+def test_a_worker_travels_as_its_description(tmp_path):
     settings = training.Settings("svm", 1.0, 0.01, 0.0, 2, "4GB")
-    made, given = Classroom(tmp_path, settings, 5.0).__reduce__()
-    assert (made, given) == (Classroom, (tmp_path, settings, 5.0))
+    made, given = NodeWorker(tmp_path, settings, 5.0).__reduce__()
+    assert (made, given) == (NodeWorker, (tmp_path, settings, 5.0))
 
 
 WORDS = {

@@ -171,7 +171,7 @@ def test_the_policy_asked_for_prunes(monkeypatch, asked, bold):
         told_of.append((policy, more["bold"]))
         return taxonomy
 
-    monkeypatch.setattr("classmark.hierarchies.by_label.prune_taxonomy", pruning)
+    monkeypatch.setattr("classmark.hierarchies.top_down.prune_taxonomy", pruning)
     learning = LearningSettings(strategy="pruned", policy=asked, bold=bold)
     assert fit(tasks(), Vectorizer(), learning).strategy.name == "pruned"
     assert told_of == [(asked, bold)]

@@ -1,18 +1,24 @@
-"""Agglomerative: the two nearest groups become one, until few are left."""
+"""Agglomerative merging until few groups are left, and near-duplicates by cosine."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.clusters.kmeans import SphericalKMeans
-from classmark.clusters.rows import require_count, sums_of, unit_rows
-from classmark.estimator import Estimator
+from classmark.clusters.kmeans import (
+    Clusterer,
+    SphericalKMeans,
+    in_order,
+    require_count,
+    sums_of,
+    unit_rows,
+)
 from classmark.problems import Mistake
-from classmark.sparse import Rows
+from classmark.sparse import Rows, take, transpose
 from classmark.validation import Seed, require_numbers
 
 
@@ -56,10 +62,7 @@ class Dendrogram:
             parent[self.pairs[merge]] = n + merge
         for node in range(n + merges - 1, -1, -1):
             parent[node] = parent[parent[node]]
-        _, first, inverse = np.unique(
-            parent[:n], return_index=True, return_inverse=True
-        )
-        return np.argsort(np.argsort(first))[inverse]
+        return in_order(parent[:n])
 
 
 def dendrogram_of(
@@ -70,25 +73,24 @@ def dendrogram_of(
     parent = np.arange(2 * n - 1)
     pairs = np.empty((n - 1, 2), np.int64)
     order = np.argsort(heights, kind="stable")
+
+    def top(node: int) -> int:
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]
+            node = int(parent[node])
+        return node
+
     for merge, m in enumerate(order):
-        pair = sorted((_top(parent, int(left[m])), _top(parent, int(right[m]))))
-        pairs[merge] = pair
-        parent[pair] = n + merge
+        pairs[merge] = sorted((top(int(left[m])), top(int(right[m]))))
+        parent[pairs[merge]] = n + merge
     return Dendrogram(pairs, heights[order], sizes)
-
-
-def _top(parent: Ints, node: int) -> int:
-    while parent[node] != node:
-        parent[node] = parent[parent[node]]
-        node = int(parent[node])
-    return node
 
 
 LINKAGES = ("average", "ward")
 PASSES = 5  # of k-means, where it only makes small clusters
 
 
-class Agglomerative(Estimator):
+class Agglomerative(Clusterer):
     """A hierarchy of clusters over cosines, cut at a number or at a height.
 
     linkage "average": the mean of 1 − cosine over the pairs of two clusters; "ward":
@@ -129,21 +131,19 @@ class Agglomerative(Estimator):
         """Cluster documents X, shape (n, features); their lengths do not matter."""
         rows = unit_rows(X).rows
         self._require(len(rows))
-        self.groups_ = self._groups(rows)
+        self.groups_ = np.arange(len(rows))
+        if len(rows) > self.limit and self.micro is not None:
+            small = SphericalKMeans(
+                self.micro, n_init=1, max_iter=PASSES, random_state=self.random_state
+            )
+            self.groups_ = small.fit_predict(rows)
         self.tree_ = merged(rows, self.groups_, self.linkage)
         if self.threshold is None:
             cut = self.tree_.cut(self.n_clusters or 1)
         else:
             cut = self.tree_.cut_at(self.threshold)
-        _, first, labels = np.unique(
-            cut[self.groups_], return_index=True, return_inverse=True
-        )
-        self.labels_: Ints = np.argsort(np.argsort(first))[labels]
+        self.labels_ = in_order(cut[self.groups_])
         return self
-
-    def fit_predict(self, X: Any, y: Any = None) -> Ints:
-        """Cluster documents and return the cluster of each, shape (n,)."""
-        return self.fit(X, y).labels_
 
     def _require(self, n: int) -> None:
         if (self.n_clusters is None) == (self.threshold is None):
@@ -165,14 +165,6 @@ class Agglomerative(Estimator):
             groups = self.micro
         if self.n_clusters is not None:
             require_count("n_clusters", self.n_clusters, groups)
-
-    def _groups(self, rows: Rows) -> Ints:
-        if len(rows) <= self.limit or self.micro is None:
-            return np.arange(len(rows))
-        small = SphericalKMeans(
-            self.micro, n_init=1, max_iter=PASSES, random_state=self.random_state
-        )
-        return small.fit(rows).labels_
 
 
 def merged(rows: Rows, groups: Ints, linkage: str = "average") -> Dendrogram:
@@ -211,3 +203,79 @@ def _distances(rows: Rows, groups: Ints, sizes: Floats, ward: bool) -> Any:
         np.subtract(1.0, D, out=D)
     np.fill_diagonal(D, np.inf)
     return D
+
+
+ROUNDING = 1e-6  # of a cosine of float32 rows
+
+
+def near_duplicates(X: Any, threshold: float = 0.8, *, linkage: str = "single") -> Ints:
+    """The group of each document, (n,): numbers from 0 in order of first appearance.
+
+    linkage "single": two documents with a cosine of ``threshold`` or more are in one
+    group, and so is whoever is joined by a chain of such pairs; "average": such a group
+    is merged only as long as the mean cosine between the parts is ``threshold`` or
+    more, so that long chains fall apart. Exact, not estimated: pairs are found by the
+    lists of rare terms. A document without terms is a group of its own.
+
+    >>> near_duplicates([[3.0, 1.0], [0.0, 1.0], [3.0, 1.1]]).tolist()
+    [0, 1, 0]
+    """
+    if not isinstance(threshold, Real) or not 0 < threshold <= 1:
+        raise Mistake(f"threshold is {threshold!r}: give a cosine above 0, up to 1")
+    if linkage not in {"single", "average"}:
+        raise Mistake(f"linkage is {linkage!r}: use single or average")
+    rows = unit_rows(X).rows
+    distinct, inverse = np.unique(_same(rows), return_inverse=True)
+    groups = _linked(take(rows, distinct), threshold)[inverse]
+    if linkage == "average":
+        groups = _merged(rows, groups, 1.0 - threshold + ROUNDING)
+    return in_order(groups)
+
+
+def _same(rows: Rows) -> Ints:
+    """For each row the first that is the same; one without terms is like no other."""
+    first_seen: dict[tuple[bytes, bytes], int] = {}
+    representative = np.arange(len(rows))
+    for i in range(len(rows)):
+        columns, values = rows.row(i)
+        if len(columns):
+            representative[i] = first_seen.setdefault(
+                (columns.tobytes(), values.tobytes()), i
+            )
+    return representative
+
+
+def _linked(rows: Rows, threshold: float) -> Ints:
+    """The first row of the group of each, by chains of pairs."""
+    from classmark.clusters.kernels import link
+
+    often = np.bincount(rows.columns, minlength=rows.width)
+    number = np.empty(rows.width, np.uint32)
+    number[np.argsort(often, kind="stable")] = np.arange(rows.width, dtype=np.uint32)
+    mixed = Rows(rows.starts, number[rows.columns], rows.values, rows.width)
+    ordered = transpose(transpose(mixed))  # those of few documents first
+    parent = np.arange(len(rows), dtype=np.uint32)
+    link(
+        ordered.starts,
+        ordered.columns,
+        ordered.values.astype(np.float64),
+        ordered.width,
+        threshold - ROUNDING,
+        parent,
+    )
+    roots = parent.astype(np.int64)
+    for i in range(len(roots)):
+        roots[i] = roots[roots[i]]
+    return roots
+
+
+def _merged(rows: Rows, groups: Ints, height: float) -> Ints:
+    """Each group cut where its average linkage is above a height."""
+    order = np.argsort(groups, kind="stable")
+    cuts = np.flatnonzero(np.diff(groups[order])) + 1
+    parts = np.zeros(len(groups), np.int64)
+    for members in np.split(order, cuts):
+        if len(members) > 2:
+            model = Agglomerative(threshold=height, linkage="average")
+            parts[members] = model.fit_predict(take(rows, members))
+    return groups * len(groups) + parts

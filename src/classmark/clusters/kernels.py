@@ -113,12 +113,23 @@ def link(
 
     Rows have unit length and their terms come rare ones first. From the first term in
     common on, ⟨x, y⟩ ≤ ‖x from there‖ ‖y from there‖ (``tails``), so a row is listed
-    under its terms only while its tail is ≥ threshold, and two rows that first meet at
-    a term with a smaller product are never compared [Bayardo07] [Anastasiu14].
+    under its terms only while its tail is ≥ threshold (up to ``heads``), and two rows
+    that first meet at a term with a smaller product are never compared [Bayardo07]
+    [Anastasiu14]. The list of a term begins at ``begins``.
     """
-    n = len(starts) - 1
-    tails = _tails(starts, values)
-    begins, heads = _heads(starts, columns, tails, width, threshold)
+    n, tails = len(starts) - 1, np.empty(len(values))
+    begins, heads = np.zeros(width + 1, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        rest = 0.0
+        for j in range(starts[i + 1] - 1, starts[i] - 1, -1):
+            rest += values[j] * values[j]
+            tails[j] = np.sqrt(rest)
+        heads[i] = starts[i]
+        while heads[i] < starts[i + 1] and tails[heads[i]] >= threshold:
+            begins[columns[heads[i]] + 1] += 1
+            heads[i] += 1
+    for term in range(width):
+        begins[term + 1] += begins[term]
     ends = begins[:-1].copy()
     lists, reach = np.empty(begins[-1], np.uint32), np.empty(begins[-1])
     dense, seen = np.zeros(width), np.zeros(n, np.uint32)
@@ -162,36 +173,6 @@ def _is_alike(
             return False
         total += values[j] * dense[columns[j]]
     return total >= threshold
-
-
-@compiled
-def _tails(starts: Any, values: Any) -> Any:
-    """‖row from this term on‖, for each term of each row."""
-    tails = np.empty(len(values))
-    for i in range(len(starts) - 1):
-        rest = 0.0
-        for j in range(starts[i + 1] - 1, starts[i] - 1, -1):
-            rest += values[j] * values[j]
-            tails[j] = np.sqrt(rest)
-    return tails
-
-
-@compiled
-def _heads(
-    starts: Any, columns: Any, tails: Any, width: int, threshold: float
-) -> tuple[Any, Any]:
-    """Where the list of each term begins, and where the listed terms of a row end."""
-    n = len(starts) - 1
-    begins, heads = np.zeros(width + 1, np.int64), np.empty(n, np.int64)
-    for i in range(n):
-        at = starts[i]
-        while at < starts[i + 1] and tails[at] >= threshold:
-            begins[columns[at] + 1] += 1
-            at += 1
-        heads[i] = at
-    for term in range(width):
-        begins[term + 1] += begins[term]
-    return begins, heads
 
 
 @compiled

@@ -1,8 +1,11 @@
-"""SphericalKMeans: each document with the centre whose direction is nearest."""
+"""SphericalKMeans: each document with the centre whose direction is nearest.
+
+All clusterings see documents as rows of unit length, over the columns that are in use.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import log
 from numbers import Integral
 from typing import Any, NamedTuple, Self
@@ -10,20 +13,120 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.clusters.rows import (
-    Unit,
-    directions,
-    lengths_of,
-    require_count,
-    squares,
-    sums_of,
-    unit_rows,
-)
 from classmark.estimator import Estimator
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows, take, transpose
-from classmark.validation import Seed, generator, require_numbers
+from classmark.sparse import Rows, keep_columns, rows_from, take, transpose
+from classmark.validation import Seed, generator, renamed, require_k, require_numbers
+
+
+class Unit(NamedTuple):
+    """Rows x/‖x‖, a row without terms staying so, and the columns of X they have.
+
+    used : sorted, the column of X behind each column of ``rows``.
+    """
+
+    rows: Rows
+    used: Ints
+    width: int
+
+
+def unit_rows(X: Any) -> Unit:
+    """Take in documents, shape (n, features); float32 stays, else float64.
+
+    >>> unit_rows([[0.0, 3.0, 4.0], [0.0, 0.0, 0.0]]).rows.values.round(3).tolist()
+    [0.6, 0.8]
+    """
+    rows = rows_from(X)
+    if not len(rows):
+        raise Mistake("X has no rows: give at least one document")
+    lengths = np.sqrt(squares(rows))
+    scale = np.divide(1.0, lengths, out=np.zeros(len(rows)), where=lengths > 0)
+    values = rows.values * np.repeat(scale, np.diff(rows.starts))
+    scaled = Rows(
+        rows.starts, rows.columns, values.astype(rows.values.dtype), rows.width
+    )
+    used = np.flatnonzero(np.bincount(rows.columns, minlength=rows.width))
+    return Unit(keep_columns(scaled, used), used, rows.width)
+
+
+def squares(rows: Rows) -> Floats:
+    """‖x‖² of each row."""
+    owner = np.repeat(np.arange(len(rows)), np.diff(rows.starts))
+    values = rows.values.astype(np.float64)
+    sums: Floats = np.bincount(owner, values * values, len(rows)).astype(np.float64)
+    return sums
+
+
+def sums_of(rows: Rows, labels: Ints, k: int) -> Any:
+    """The sum of the rows of each cluster, a sparse matrix (k, width) of float64."""
+    from scipy.sparse import csr_matrix
+
+    n = len(rows)
+    members = csr_matrix((np.ones(n), (labels, np.arange(n))), shape=(k, n))
+    return members @ rows.to_scipy()
+
+
+def lengths_of(matrix: Any) -> Floats:
+    """‖row‖ of a sparse matrix."""
+    lengths: Floats = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    return lengths
+
+
+def directions(sums: Any) -> Any:
+    """The rows of a sparse matrix to unit length, one without values staying so."""
+    lengths = lengths_of(sums)
+    factors = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+    product = sums.copy()
+    product.data *= np.repeat(factors, np.diff(sums.indptr))
+    return product
+
+
+def require_count(name: str, count: int, documents: int) -> None:
+    """Refuse to make more clusters than there are documents, or none."""
+    whole = isinstance(count, Integral) and not isinstance(count, bool)
+    if not whole or not 1 <= count <= documents:
+        raise Mistake(
+            f"{name} is {count!r} for {documents} documents: give a whole number "
+            f"from 1 to {documents}"
+        )
+
+
+def require_width(model: Any, width: int) -> None:
+    """Refuse documents over other features than those fitted."""
+    if width != model.n_features_in_:
+        raise Mistake(
+            f"X has {width} features, {type(model).__name__} was fitted on "
+            f"{model.n_features_in_}: use the same vectorizer"
+        )
+
+
+def in_order(labels: Any) -> Ints:
+    """The same clusters, numbered from 0 in order of first appearance.
+
+    >>> in_order([7, 3, 7]).tolist()
+    [0, 1, 0]
+    """
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
+
+
+class Clusterer(Estimator):
+    """What all clusterings have: ``fit`` leaves the cluster of each document.
+
+    labels_ : (n,), numbers from 0.
+    """
+
+    labels_: Ints
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster documents X, shape (n, features)."""
+        raise NotImplementedError
+
+    def fit_predict(self, X: Any, y: Any = None) -> Ints:
+        """Cluster documents and return the cluster of each, shape (n,)."""
+        return self.fit(X, y).labels_
+
 
 MANY = 100  # clusters, from which on one document is tried at each step
 
@@ -47,7 +150,7 @@ def spread_documents(rows: Rows, k: int, rng: np.random.Generator) -> Ints:
 
     tried = 1 if k >= MANY else 2 + int(log(k))
     filled = squares(rows) > 0
-    chosen = [_any(filled, rng)]
+    chosen = [int(rng.choice(np.flatnonzero(filled if filled.any() else ~filled)))]
     far = left_after(chosen[0], filled.astype(np.float64))
     free = np.ones(len(rows), bool)
     for _ in range(1, k):
@@ -59,16 +162,8 @@ def spread_documents(rows: Rows, k: int, rng: np.random.Generator) -> Ints:
             chosen.append(int(drawn[place]))
             far = after[place]
         else:
-            chosen.append(_any(free, rng))
+            chosen.append(int(rng.choice(np.flatnonzero(free))))
     return np.array(chosen, np.int64)
-
-
-def _any(
-    mask: np.ndarray[tuple[int], np.dtype[np.bool_]], rng: np.random.Generator
-) -> int:
-    """One of the documents of a mask; of all, where it has none."""
-    places = np.flatnonzero(mask if mask.any() else ~mask)
-    return int(rng.choice(places))
 
 
 BLOCK = 64  # centres met in one go: a dense array of (features, BLOCK)
@@ -82,15 +177,7 @@ class Met(NamedTuple):
     second: Floats
 
 
-class Fitted(NamedTuple):
-    """One start, come to its end: unit centres (k, features), sparse."""
-
-    labels: Ints
-    centers: Any
-    trace: list[float]
-
-
-class SphericalKMeans(Estimator):
+class SphericalKMeans(Clusterer):
     """Hard clusters with the greatest sum of cosines to their centres [DhillonModha01].
 
     Σ_i max_c ⟨x_i, μ_c⟩ over unit rows x and unit centres μ_c ∝ Σ of the cluster's
@@ -127,6 +214,8 @@ class SphericalKMeans(Estimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 (scikit-learn's manner)
         """Cluster documents X, shape (n, features); their lengths do not matter."""
+        from scipy.sparse import csr_matrix
+
         unit = unit_rows(X)
         require_count("n_clusters", self.n_clusters, len(unit.rows))
         require_numbers(self, "n_init", "max_iter", whole=True)
@@ -137,32 +226,33 @@ class SphericalKMeans(Estimator):
         rng = generator(self.random_state)
         starts = track(range(self.n_init), "clustering")
         runs = [self._start(unit.rows, rng) for _ in starts]
-        best = max(runs, key=lambda fitted: fitted.trace[-1])
-        self.labels_, self.trace_ = best.labels, best.trace
-        self.objective_, self.n_iter_ = best.trace[-1], len(best.trace)
-        self.cluster_centers_ = widened(best.centers, unit)
+        trace, labels, centers = max(runs, key=lambda run: run[0][-1])
+        self.labels_, self.trace_ = labels, trace
+        self.objective_, self.n_iter_ = trace[-1], len(trace)
+        rows = centers.tocsr()
+        parts = (rows.data, unit.used[rows.indices], rows.indptr)
+        self.cluster_centers_ = csr_matrix(parts, shape=(rows.shape[0], unit.width))
         self.n_features_in_ = unit.width
         return self
 
-    def fit_predict(self, X: Any, y: Any = None) -> Ints:
-        """Cluster documents and return the cluster of each, shape (n,)."""
-        return self.fit(X, y).labels_
-
     def predict(self, X: Any) -> Ints:
         """The nearest centre of each document, shape (n,)."""
-        self._require_fitted()
-        unit = unit_rows(X)
-        require_width(self, unit)
-        return meet(unit.rows, self.cluster_centers_[:, unit.used]).which
+        return self._met(X).which
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 (scikit-learn's manner)
         """The sum of cosines of documents to the nearest centres."""
+        return float(self._met(X).best.sum())
+
+    def _met(self, X: Any) -> Met:
         self._require_fitted()
         unit = unit_rows(X)
-        require_width(self, unit)
-        return float(meet(unit.rows, self.cluster_centers_[:, unit.used]).best.sum())
+        require_width(self, unit.width)
+        return meet(unit.rows, self.cluster_centers_[:, unit.used])
 
-    def _start(self, rows: Rows, rng: np.random.Generator) -> Fitted:
+    def _start(
+        self, rows: Rows, rng: np.random.Generator
+    ) -> tuple[list[float], Ints, Any]:
+        """The sum after each pass, labels and unit centres (k, features), sparse."""
         k = self.n_clusters
         seeds = spread_documents(rows, k, rng)
         centers = rows.to_scipy()[seeds]
@@ -174,10 +264,11 @@ class SphericalKMeans(Estimator):
             sums = sums_of(rows, labels, k)
             trace.append(float(lengths_of(sums).sum()))
             centers = directions(sums)
-            if (labels == before).all() or _is_slow(trace, self.tol):
+            slow = len(trace) > 1 and trace[-1] - trace[-2] <= self.tol * trace[-2]
+            if slow or (labels == before).all():
                 break
             before = labels
-        return Fitted(labels, centers, trace)
+        return trace, labels, centers
 
 
 def meet(rows: Rows, centers: Any) -> Met:
@@ -211,28 +302,6 @@ def filled(met: Met, k: int) -> Ints:
         sizes[labels[document]] -= 1
         labels[document], sizes[empty], fits[document] = empty, 1, np.inf
     return labels
-
-
-def widened(matrix: Any, unit: Unit) -> Any:
-    """A sparse matrix over the columns in use, as one over all columns."""
-    from scipy.sparse import csr_matrix
-
-    rows = matrix.tocsr()
-    parts = (rows.data, unit.used[rows.indices], rows.indptr)
-    return csr_matrix(parts, shape=(rows.shape[0], unit.width))
-
-
-def require_width(model: Any, unit: Unit) -> None:
-    """Refuse documents over other features than those fitted."""
-    if unit.width != model.n_features_in_:
-        raise Mistake(
-            f"X has {unit.width} features, {type(model).__name__} was fitted on "
-            f"{model.n_features_in_}: use the same vectorizer"
-        )
-
-
-def _is_slow(trace: list[float], tol: float) -> bool:
-    return len(trace) > 1 and trace[-1] - trace[-2] <= tol * trace[-2]
 
 
 TRIED = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20)
@@ -309,3 +378,48 @@ def _to_the_rest(rows: Rows, clusters: Ints, sums: Any) -> Floats:
     return np.divide(
         dots - own_squares, length, out=np.zeros(len(rows)), where=length > 1e-6
     )
+
+
+@renamed(top="k")
+def name_clusters(
+    X: Any, labels: Any, feature_names: Sequence[str], k: int = 5
+) -> list[tuple[str, ...]]:
+    """The terms of each cluster, weightiest first, from cluster 0 to the last.
+
+    weight of t in c = mean of x_t over the cluster − mean of x_t over the rest, of unit
+    rows: what is common to all sisters counts for none. Terms that are no more frequent
+    in the cluster than in the rest are left out, so there may be fewer than ``k``.
+    labels : numbers from 0.
+
+    >>> X = [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
+    >>> name_clusters(X, [0, 1], ["library", "bees", "bread"], k=2)
+    [('bees',), ('bread',)]
+    """
+    unit, clusters = unit_rows(X), np.asarray(labels)
+    if len(clusters) != len(unit.rows):
+        raise Mistake(
+            f"labels are {len(clusters)} for {len(unit.rows)} documents: give one each"
+        )
+    if len(feature_names) != unit.width:
+        raise Mistake(
+            f"feature_names are {len(feature_names)} for {unit.width} features: give "
+            "one each"
+        )
+    if clusters.dtype.kind not in "iu" or clusters.min() < 0:
+        raise Mistake("labels are to be whole numbers from 0 up, as labels_ are")
+    require_k(k, "term")
+    n_clusters = int(clusters.max()) + 1
+    sums = sums_of(unit.rows, clusters, n_clusters).tocsr()
+    sizes = np.bincount(clusters, minlength=n_clusters)
+    total = np.asarray(sums.sum(axis=0)).ravel()
+    named = []
+    for cluster in range(n_clusters):
+        begin, end = sums.indptr[cluster : cluster + 2]
+        terms, here = sums.indices[begin:end], sums.data[begin:end]
+        size = int(sizes[cluster])
+        rest = (total[terms] - here) / max(len(clusters) - size, 1)
+        weights = here * (1.0 / max(size, 1)) - rest
+        best = np.lexsort((terms, -weights))[:k]
+        chosen = [int(unit.used[terms[t]]) for t in best if weights[t] > 1e-9]
+        named.append(tuple(str(feature_names[column]) for column in chosen))
+    return named

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.clusters.kmeans import SphericalKMeans
-from classmark.clusters.rows import require_count
-from classmark.estimator import Estimator
+from classmark.clusters.kmeans import (
+    Clusterer,
+    SphericalKMeans,
+    require_count,
+    require_width,
+)
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows, rows_from
 from classmark.validation import Seed, generator, require_numbers
 
-
-class _Model(NamedTuple):
-    """Log of the weights, (k,), and of the terms' chances, (features, k)."""
-
-    weights: Floats
-    terms: Floats
+#: Log of the weights, (k,), and of the terms' chances, (features, k).
+Model = tuple[Floats, Floats]
 
 
-class SoftMixture(Estimator):
+class SoftMixture(Clusterer):
     """A mixture of multinomials, fitted by EM [Nigam00].
 
     p(x) ∝ Σ_c π_c Π_t θ_ct^x_t, where x_t are counts, or weights that stand for counts:
@@ -79,14 +78,10 @@ class SoftMixture(Estimator):
             if trace[-1] > best:
                 best, self._model, self.trace_ = trace[-1], model, trace
         self.log_posterior_, self.n_iter_ = best, len(self.trace_)
-        self.weights_, self.log_terms_ = np.exp(self._model.weights), self._model.terms
+        self.weights_, self.log_terms_ = np.exp(self._model[0]), self._model[1]
         self.n_features_in_ = rows.width
-        self.labels_: Ints = _expected(rows, self._model)[0].argmax(axis=1)
+        self.labels_ = _expected(rows, self._model)[0].argmax(axis=1)
         return self
-
-    def fit_predict(self, X: Any, y: Any = None) -> Ints:
-        """Cluster documents and return the likeliest component of each, shape (n,)."""
-        return self.fit(X, y).labels_
 
     def predict_proba(self, X: Any) -> Floats:
         """How much each document belongs to each component, (n, k); rows sum to 1."""
@@ -105,11 +100,7 @@ class SoftMixture(Estimator):
     def _asked(self, X: Any) -> Rows:
         self._require_fitted()
         rows = self._counts(X)
-        if rows.width != self.n_features_in_:
-            raise Mistake(
-                f"X has {rows.width} features, SoftMixture was fitted on "
-                f"{self.n_features_in_}: use the same vectorizer"
-            )
+        require_width(self, rows.width)
         return rows
 
     def _counts(self, X: Any) -> Rows:
@@ -130,16 +121,14 @@ class SoftMixture(Estimator):
             values *= (self.scale / np.maximum(totals, 1e-300))[owner]
         return Rows(rows.starts, rows.columns, values, rows.width)
 
-    def _start(
-        self, rows: Rows, rng: np.random.Generator
-    ) -> tuple[_Model, list[float]]:
+    def _start(self, rows: Rows, rng: np.random.Generator) -> tuple[Model, list[float]]:
         k = self.n_components
         hard = SphericalKMeans(k, n_init=1, max_iter=10, random_state=rng)
         model = _maximised(rows, np.eye(k)[hard.fit(rows).labels_], self.alpha)
         trace: list[float] = []
         for _ in range(self.max_iter):
             belongs, likelihood = _expected(rows, model)
-            trace.append(likelihood + self.alpha * float(model.terms.sum()))
+            trace.append(likelihood + self.alpha * float(model[1].sum()))
             grown = trace[-1] - trace[-2] if len(trace) > 1 else np.inf
             if grown <= self.tol * abs(trace[-1]):
                 break
@@ -147,17 +136,18 @@ class SoftMixture(Estimator):
         return model, trace
 
 
-def _expected(rows: Rows, model: _Model) -> tuple[Floats, float]:
+def _expected(rows: Rows, model: Model) -> tuple[Floats, float]:
     """How much each document belongs to each component, and the log likelihood."""
-    joint = rows.to_scipy() @ model.terms + model.weights
+    weights, terms = model
+    joint = rows.to_scipy() @ terms + weights
     highest = joint.max(axis=1, keepdims=True)
     parts = np.exp(joint - highest)
     total = parts.sum(axis=1, keepdims=True)
     return parts / total, float((np.log(total) + highest).sum())
 
 
-def _maximised(rows: Rows, belongs: Floats, alpha: float) -> _Model:
+def _maximised(rows: Rows, belongs: Floats, alpha: float) -> Model:
     """The weights and the terms' chances that fit best what belongs where."""
     terms = rows.to_scipy().T @ belongs + alpha
     sizes = np.maximum(belongs.sum(axis=0), 1e-300)
-    return _Model(np.log(sizes / sizes.sum()), np.log(terms / terms.sum(axis=0)))
+    return np.log(sizes / sizes.sum()), np.log(terms / terms.sum(axis=0))

@@ -31,6 +31,7 @@ from classmark.sparse import Rows, rows_from, take
 from classmark.spreading import spread
 
 if TYPE_CHECKING:
+    from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
     from classmark.preferences.graph import PreferenceGraph
     from classmark.rankers.linear import LinearRanker
     from classmark.taxonomy.tree import Taxonomy
@@ -308,7 +309,7 @@ class Selected:
 
 
 def select_cost(
-    ranker: PreferenceRanker,
+    ranker: PreferenceRanker | TaxonomyRanker,
     X: Any,
     Y: Any,
     Cs: Sequence[float] = GRID,
@@ -332,7 +333,7 @@ def select_cost(
 
 def _fold_costs(
     part: tuple[Ints, Ints],
-    ranker: PreferenceRanker,
+    ranker: PreferenceRanker | TaxonomyRanker,
     rows: Rows,
     levels: Rows,
     Cs: Sequence[float],

@@ -4,38 +4,254 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.corpus.splits import cross_validate
 from classmark.estimator import Estimator
-from classmark.hierarchies.flat import categories_in
 from classmark.hierarchies.held_out import numbered
-from classmark.hierarchies.nodes import fitted_scale
-from classmark.hierarchies.paths import (
-    Ground,
-    Placed,
-    PlacementSummary,
-    Ways,
-    joined,
-    right_steps,
-    traded,
-    ways_down,
+from classmark.hierarchies.nodes import fitted_scale, posterior
+from classmark.hierarchies.places import (
+    Places,
+    categories_in,
+    places_of,
+    rows_of_ones,
 )
-from classmark.hierarchies.places import Places, places_of
 from classmark.problems import Mistake
 from classmark.progress import track
+from classmark.ranking import top
 from classmark.sparse import Rows, take
 from classmark.taxonomy.tree import Dummy, Taxonomy
 from classmark.validation import generator
+
+OTHERS = (0.5, 0.25, 2.0)  # scales beside the fitted one, as parts of it
+CERTAIN = 1e-6  # probabilities nearer to 0 or 1 are not told apart
+NOT_A_LEAF = -20.0  # below the log-odds of every leaf
+LEAD = 50.0  # the most that a lead counts
+
+
+class Placed(NamedTuple):
+    """Where documents were put.
+
+    nodes : a category each, None where the expert is to decide;  kinds : "leaf" (a
+    category as documents have it), "inner" (one above such) or "left";  probability :
+    (n,), of the node; of one that is left, that of the likeliest node of all.
+    """
+
+    nodes: list[Any]
+    kinds: list[str]
+    probability: Floats
+
+
+class PlacementSummary(NamedTuple):
+    """How many documents were placed, how precisely, and the share of each kind."""
+
+    documents: int
+    precision: float
+    leaf: float
+    inner: float
+    left: float
+
+
+class Ways(NamedTuple):
+    """One way a document, as arrays (n, steps), from the root down.
+
+    nodes : −1 beyond the leaf;  chances : the probability of each, never rising; inf
+    at the nodes above all classes, which say nothing, and −inf beyond the leaf;
+    features : (n, steps, signs), what speaks for each node.
+    """
+
+    nodes: Ints
+    chances: Floats
+    features: Floats
+
+    @property
+    def informative(self) -> Bools:
+        """The steps with a finite probability: neither above all classes nor beyond."""
+        return np.isfinite(self.chances)
+
+    def ends(self, threshold: float) -> tuple[Ints, Floats]:
+        """Where each way falls below the threshold: node and its probability.
+
+        Where no node says something and is likely enough: −1, and the probability of
+        the first node that says something.
+        """
+        every = np.arange(len(self.nodes))
+        last = np.maximum((self.chances >= threshold).sum(axis=1) - 1, 0)
+        chances = self.chances[every, last]
+        placed = (chances >= threshold) & np.isfinite(chances)
+        probabilities = np.where(self.informative, self.chances, 0.0)
+        nodes = np.where(placed, self.nodes[every, last], -1)
+        return nodes, np.where(placed, chances, probabilities.max(axis=1, initial=0.0))
+
+
+def ways_down(
+    places: Places, below: Rows, sizes: Ints, scores: Floats, scale: float
+) -> Ways:
+    """Follow the likeliest daughters; of equal ones the first.
+
+    below : (classes, nodes), 1 where the class is the node or below it;  sizes :
+    (classes,), how many documents each has;  scores : (n, classes).
+
+    What speaks for a node: the log-odds of its probability, at the fitted temperature
+    and at others; whether it is a leaf, how many classes and documents are below it,
+    how deep it is; of the document the best score, its lead and the entropy.
+    """
+    membership, classes = below.to_scipy(), posterior(scores, scale)
+    others = [posterior(scores, scale * part) for part in OTHERS]
+    views = [np.asarray(chances @ membership) for chances in (classes, *others)]
+    many = np.bincount(below.columns, minlength=below.width)
+    documents = sizes.astype(np.float64) @ membership
+    of_document = _of_documents(scores, classes, scale)
+    at = np.full(len(scores), places.root, np.int64)
+    every = np.arange(len(at))
+    nodes: list[Ints] = []
+    steps: list[Floats] = []
+    features: list[Floats] = []
+    while not nodes or (at >= 0).any():
+        here = np.where(many[at] < len(below), views[0][every, at], np.inf)
+        nodes.append(at)
+        steps.append(np.where(at >= 0, here, -np.inf))
+        daughters = _further(places, views[0], at)
+        features.append(
+            np.column_stack(
+                (
+                    *(_log_odds(view[every, at]) for view in views),
+                    np.where(daughters < 0, _log_odds(views[0][every, at]), NOT_A_LEAF),
+                    np.log1p(many[at]),
+                    np.log1p(documents[at]),
+                    np.full(len(at), float(len(nodes))),
+                    of_document,
+                )
+            )
+        )
+        at = daughters
+    falling = np.minimum.accumulate(np.column_stack(steps), axis=1)
+    return Ways(np.column_stack(nodes), falling, np.stack(features, axis=1))
+
+
+def _of_documents(scores: Floats, chances: Floats, scale: float) -> Floats:
+    best = np.take_along_axis(scores, top(scores, 2), axis=1)
+    first, second = best[:, 0], best[:, -1]
+    lead = np.minimum(scale * (first - second), LEAD)
+    entropy = -(chances * np.log(np.maximum(chances, 1e-300))).sum(axis=1)
+    return np.column_stack((scale * first, lead, entropy))
+
+
+def _log_odds(chances: Floats) -> Floats:
+    p = np.clip(chances, CERTAIN, 1 - CERTAIN)
+    log_odds: Floats = np.log(p) - np.log1p(-p)
+    return log_odds
+
+
+def joined(parts: Sequence[Ways]) -> Ways:
+    """The ways of several blocks of documents, the shorter ones lengthened."""
+    steps = max(part.nodes.shape[1] for part in parts)
+    nodes, chances, features = [], [], []
+    for part in parts:
+        more = ((0, 0), (0, steps - part.nodes.shape[1]))
+        nodes.append(np.pad(part.nodes, more, constant_values=-1))
+        chances.append(np.pad(part.chances, more, constant_values=-np.inf))
+        features.append(np.pad(part.features, (*more, (0, 0))))
+    arrays = np.concatenate(nodes), np.concatenate(chances), np.concatenate(features)
+    return Ways(*arrays)
+
+
+def _further(places: Places, by_node: Floats, at: Ints) -> Ints:
+    """The likeliest daughter of each node, −1 where it has none."""
+    further = np.full(len(at), -1, np.int64)
+    for node in np.unique(at[at >= 0]):
+        daughters = places.daughters(int(node))
+        if len(daughters):
+            here = np.flatnonzero(at == node)
+            best = by_node[np.ix_(here, daughters)].argmax(axis=1)
+            further[here] = daughters[best]
+    return further
+
+
+def right_steps(ways: Ways, places: Places, categories: list[list[Any]]) -> Bools:
+    """Whether each node of each way is a true category or above one, (n, steps).
+
+    categories : the true categories of each document.
+    """
+    names = list(dict.fromkeys(name for labels in categories for name in labels))
+    above, tree = [], places.tree
+    for name in names:
+        if name not in tree:
+            raise Mistake(f"y: {name!r} is not a category of the taxonomy")
+        node = Dummy(name) if Dummy(name) in tree else name
+        above.append(sorted(tree.numbers([node, *tree.ancestors(node)]).tolist()))
+    nodes = rows_of_ones(above, places.size).to_scipy()
+    true = numbered(categories, names).to_scipy() @ nodes
+    document, step = np.nonzero(ways.nodes >= 0)
+    right = np.zeros(ways.nodes.shape, np.bool_)
+    if len(document):
+        here = true[document, ways.nodes[document, step]]
+        right[document, step] = np.asarray(here).ravel() > 0
+    return right
+
+
+class Trade(NamedTuple):
+    """What lower thresholds cost: (m,) arrays, from the highest threshold down.
+
+    thresholds : midway between two probabilities that occur;  sure : how precise the
+    nodes where ways end are under each.
+    """
+
+    thresholds: Floats
+    sure: Floats
+
+    def lowest(self, precision: float) -> float:
+        """The lowest threshold that is precise enough, inf where none is."""
+        enough = np.flatnonzero(self.sure >= precision)
+        return float(self.thresholds[enough[-1]]) if len(enough) else np.inf
+
+
+def traded(chances: Floats, right: Bools, confidence: float | None = None) -> Trade:
+    """How precise the nodes are where ways end, under every threshold.
+
+    chances : (n, steps), as in ``Ways``;  right : (n, steps), whether the node is true,
+    never turning true again further down;  confidence : None for the share that is
+    right, else its one-sided lower bound [ClopperPearson34].
+
+    >>> chances = np.array([[0.9, 0.8], [0.7, 0.6], [0.5, 0.4]])
+    >>> right = np.array([[True, True], [True, False], [False, False]])
+    >>> traded(chances, right).sure.round(2).tolist()
+    [1.0, 1.0, 1.0, 0.5, 0.33, 0.33]
+    >>> round(traded(chances, right).lowest(0.9), 6)
+    0.65
+    """
+    informative = np.isfinite(chances)
+    first = informative & ~np.column_stack(
+        (np.zeros(len(informative), np.bool_), informative[:, :-1])
+    )
+    before = np.column_stack((np.zeros(len(right), np.int64), right[:, :-1]))
+    gained = right.astype(np.int64) - np.where(first, 0, before)
+    order = np.argsort(-chances[informative], kind="stable")
+    height = np.append(chances[informative][order], 0.0)
+    placed = np.cumsum(first[informative][order])
+    true = np.cumsum(gained[informative][order])
+    last = np.flatnonzero(height[1:] < height[:-1])
+    middle = (height[last] + height[last + 1]) / 2
+    true, placed = true[last], placed[last]
+    if confidence is None:
+        return Trade(middle, true / placed)
+    from scipy.special import betaincinv
+
+    bound = betaincinv(np.maximum(true, 1), placed - true + 1, 1.0 - confidence)
+    return Trade(middle, np.where(true > 0, bound, 0.0))
+
 
 KNOTS = 6  # of each feature, at its quantiles
 PENALTY = 5.0  # on the squares of the weights
 MANY = 5000  # documents are enough to learn from
 
 
+@dataclass(frozen=True, eq=False)
 class Assurance:
     """A logistic model of "this node is right", additive in bent lines.
 
@@ -52,9 +268,8 @@ class Assurance:
     [0.0, 1.0]
     """
 
-    def __init__(self, knots: Floats, weights: Floats) -> None:
-        self.knots = knots
-        self.weights = weights
+    knots: Floats
+    weights: Floats
 
     @classmethod
     def learned(cls, features: Floats, right: Bools) -> Assurance:
@@ -84,10 +299,7 @@ class Assurance:
 
 
 def crossed(
-    features: Floats,
-    right: Bools,
-    informative: Bools,
-    n_folds: int = 5,
+    features: Floats, right: Bools, informative: Bools, n_folds: int = 5
 ) -> Floats:
     """Probabilities (n, steps), each by a model that learned from other documents.
 
@@ -95,28 +307,27 @@ def crossed(
     0 where a step is not informative.
     """
     n = len(features)
-    fold = generator(0).permutation(n) % min(n_folds, max(n, 1))
-    chances = np.zeros(right.shape)
-    for at in range(int(fold.max(initial=-1)) + 1):
-        here, others = fold == at, np.flatnonzero(fold != at)
-        model = learned_from(
-            features, right, informative, others if len(others) else None
-        )
-        chances[here] = spread(model, features[here], informative[here])
-    return chances
+    fold = generator(0).permutation(n) % min(n_folds, n)
+    numbers = [np.flatnonzero(fold == at) for at in range(min(n_folds, n))]
+    every = np.arange(n)
+    tasks = [(np.setdiff1d(every, out) if n > 1 else every, out) for out in numbers]
+    shared = (features, right, informative)
+    return cross_validate(_fold_chances, tasks, shared, "judging ways")[1]
 
 
-def learned_from(
-    features: Floats,
-    right: Bools,
-    informative: Bools,
-    documents: Ints | None = None,
-) -> Assurance:
+def _fold_chances(
+    part: tuple[Ints, Ints], features: Floats, right: Bools, informative: Bools
+) -> Floats:
+    learn, out = part
+    model = learned_from(features[learn], right[learn], informative[learn])
+    return spread(model, features[out], informative[out])
+
+
+def learned_from(features: Floats, right: Bools, informative: Bools) -> Assurance:
     """Learn from the informative steps of documents, at most MANY, evenly spaced."""
-    which = np.arange(len(features)) if documents is None else documents
-    which = which[:: max(1, -(-len(which) // MANY))]
-    mask = informative[which]
-    return Assurance.learned(features[which][mask], right[which][mask])
+    some = slice(None, None, max(1, -(-len(features) // MANY)))
+    mask = informative[some]
+    return Assurance.learned(features[some][mask], right[some][mask])
 
 
 def spread(model: Assurance, features: Floats, informative: Bools) -> Floats:
@@ -215,29 +426,17 @@ class BackOff(Estimator):
                 f"scores has shape {table.shape}, y {len(categories)} entries: give a "
                 "row of scores for each document"
             )
-        named = (
-            places_of(self.taxonomy, categories).named if classes is None else classes
-        )
-        self._settle(list(named))
+        if classes is None:
+            classes = places_of(self.taxonomy, categories).named
+        self._settle(list(classes))
         class_set = set(self.classes_)
-        true_classes = [
-            [name for name in names if name in class_set] for names in categories
-        ]
+        true_classes = [[c for c in names if c in class_set] for names in categories]
         labelled = np.array([bool(names) for names in categories], np.bool_)
         labels = numbered(true_classes, self.classes_)
         self.scale_ = fitted_scale(table, labels)
         self.sizes_ = np.bincount(labels.columns, minlength=labels.width)
-        self._learn(
-            self._raw(table[labelled]), [names for names in categories if names]
-        )
-        return self
-
-    def _learn(self, ways: Ways, categories: list[list[Any]]) -> None:
-        """Learn the probability that each step is right, and the threshold.
-
-        The threshold is chosen on probabilities predicted out of fold.
-        """
-        right = right_steps(ways, self._places, categories)
+        ways, known = self._raw(table[labelled]), list(filter(None, categories))
+        right = right_steps(ways, self._places, known)
         informative = ways.informative
         chances = crossed(ways.features, right, informative)
         judged = ways._replace(chances=np.where(informative, chances, ways.chances))
@@ -246,6 +445,7 @@ class BackOff(Estimator):
         self.threshold_ = trade.lowest(self.precision)
         self.thresholds_ = [trade.lowest(share) for share in SHARES]
         self.held_out_ = self._summary(judged, right)
+        return self
 
     def place(self, scores: Any) -> Placed:
         """Put documents where they can be put: scores (n, classes), as fitted."""
@@ -281,6 +481,10 @@ class BackOff(Estimator):
         odd = [node for node in tree if not isinstance(node, PLAIN)]
         if odd:
             raise Mistake(f"category {odd[0]!r}: only texts and numbers can be kept")
+        thresholds = [  # JSON has no infinity
+            None if np.isinf(value) else float(value)
+            for value in (self.threshold_, *self.thresholds_)
+        ]
         edges = np.array([tree.numbers(edge) for edge in tree.edges], np.int64)
         arrays: dict[str, Array] = {
             "edges": edges.reshape(-1, 2),
@@ -290,8 +494,8 @@ class BackOff(Estimator):
             "precision": self.precision,
             "confidence": self.confidence,
             "scale": self.scale_,
-            "threshold": _plain(self.threshold_),
-            "thresholds": [_plain(value) for value in self.thresholds_],
+            "threshold": thresholds[0],
+            "thresholds": thresholds[1:],
             "knots": self.assurance_.knots.tolist(),
             "weights": self.assurance_.weights.tolist(),
             "held_out": list(self.held_out_),
@@ -314,8 +518,9 @@ class BackOff(Estimator):
         tree = Taxonomy(edges, nodes=nodes)
         back_off = cls(tree, settings["precision"], settings["confidence"])
         back_off.scale_ = settings["scale"]
-        back_off.threshold_ = _number(settings["threshold"])
-        back_off.thresholds_ = [_number(value) for value in settings["thresholds"]]
+        thresholds = [settings["threshold"], *settings["thresholds"]]
+        numbers = [np.inf if value is None else value for value in thresholds]
+        back_off.threshold_, *back_off.thresholds_ = numbers
         back_off.held_out_ = PlacementSummary(*settings["held_out"])
         back_off._settle([nodes[v] for v in arrays["classes"].tolist()])
         sizes = dict(zip(*settings["sizes"], strict=True))
@@ -365,15 +570,12 @@ class BackOff(Estimator):
             )
         step = max(1, CELLS // self._places.size)
         starts = range(0, max(1, len(table)), step)
+        blocks = (table[start : start + step] for start in starts)
+        tree = (self._places, self._below, self.sizes_)
         return joined(
             [
-                ways_down(
-                    self._places,
-                    Ground(self._below, self.sizes_),
-                    table[start : start + step],
-                    self.scale_,
-                )
-                for start in track(starts, "going down", len(starts))
+                ways_down(*tree, block, self.scale_)
+                for block in track(blocks, "going down", len(starts))
             ]
         )
 
@@ -396,12 +598,3 @@ class BackOff(Estimator):
     def _name(self, node: int) -> Any:
         name = self._places.tree.nodes[node]
         return name.of if isinstance(name, Dummy) else name
-
-
-def _plain(threshold: float) -> float | None:
-    """JSON has no infinity."""
-    return None if np.isinf(threshold) else float(threshold)
-
-
-def _number(threshold: float | None) -> float:
-    return np.inf if threshold is None else threshold

@@ -19,6 +19,7 @@ from classmark.sparse import Rows
 
 WEIGHTS_AT_ONCE = 1 << 20  # weights looked at together
 MOST = 1 << 16  # daughters that 16 bits can tell apart
+DOCUMENTS_AT_ONCE = 256  # documents that go down together
 
 
 class Piece(NamedTuple):
@@ -168,6 +169,28 @@ class Trained:
             daughter[entries], weight[entries], bias[mine], slope[mine], 0.0, 0.0,
         )  # fmt: skip
 
+    def walk(
+        self, kernel: Callable[..., None], rows: Rows, options: tuple[Any, ...],
+        out: tuple[Array, ...], threads: int,
+    ) -> None:  # fmt: skip
+        """Let documents go down, in blocks; the kernel fills the rows of ``out``."""
+
+        def one_block(low: int) -> None:
+            high = low + DOCUMENTS_AT_ONCE
+            kernel(
+                rows.starts[low : high + 1], rows.columns, rows.values, self.arrays,
+                *options, *(array[low:high] for array in out),
+            )  # fmt: skip
+
+        blocks = range(0, len(rows), DOCUMENTS_AT_ONCE)
+        if threads == 1 or len(blocks) < 2:
+            for low in track(blocks, "documents", len(blocks)):
+                one_block(low)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in track(pool.map(one_block, blocks), "documents", len(blocks)):
+                pass
+
 
 def gather(shape: Shape, pieces: Sequence[Piece]) -> Trained:
     """Put the pieces of all inner nodes, in the order of ``shape``, together."""
@@ -176,8 +199,9 @@ def gather(shape: Shape, pieces: Sequence[Piece]) -> Trained:
     joined: dict[str, Any] = {"starts": shape.starts, "codes": shape.codes}
     for name in ("bias", "slope", "features", "offsets", "daughter", "weight"):
         joined[name] = np.concatenate([getattr(piece, name) for piece in pieces])
-    joined["feature_starts"] = _ends([len(piece.features) for piece in pieces])
-    joined["entry_starts"] = _ends([len(piece.weight) for piece in pieces])
+    for name, part in (("feature_starts", "features"), ("entry_starts", "weight")):
+        lengths = [len(getattr(piece, part)) for piece in pieces]
+        joined[name] = np.cumsum([0, *lengths]).astype(np.int64)
     arrays = tuple(joined[name] for name in NAMES)
     return Trained(read_only(arrays), lost / whole if whole else 0.0)
 
@@ -188,94 +212,6 @@ def read_only(arrays: Sequence[Array]) -> tuple[Array, ...]:
     for view in views:
         view.flags.writeable = False
     return views
-
-
-def _ends(lengths: list[int]) -> Ints:
-    return np.cumsum([0, *lengths]).astype(np.int64)
-
-
-DOCUMENTS_AT_ONCE = 256  # documents that go down together
-LeafScores = tuple[Ints, Floats]
-
-
-def by_beam(
-    trained: Trained, rows: Rows, scale: float, beam: int, threads: int
-) -> LeafScores:
-    """The leaves a beam search ends in, best first, and their log-probabilities.
-
-    Shape (n, beam) each; −1 and −∞ where fewer leaves were reached.
-    """
-    from classmark.hierarchies.kernels import descend
-
-    best_leaves = np.empty((len(rows), beam), np.int64)
-    scores = np.empty((len(rows), beam))
-
-    def walk(low: int, high: int) -> None:
-        descend(
-            rows.starts[low : high + 1], rows.columns, rows.values, trained.arrays,
-            scale, beam, trained.widest, best_leaves[low:high], scores[low:high],
-        )  # fmt: skip
-
-    _in_blocks(walk, len(rows), threads)
-    return best_leaves, scores
-
-
-def by_best_first(
-    trained: Trained, rows: Rows, scale: float, leaves: tuple[int, int, float],
-    threads: int,
-) -> LeafScores:  # fmt: skip
-    """The most probable leaves, best first, and their log-probabilities, exactly.
-
-    leaves : how many there are, how many to return at most (n_best), and the log of
-    the least ratio of a leaf's probability to that of the best. Shape (n, n_best) each.
-    """
-    from classmark.hierarchies.kernels import best_first
-
-    n_leaves, n_best, ratio = leaves
-    best_leaves = np.empty((len(rows), n_best), np.int64)
-    scores = np.empty((len(rows), n_best))
-
-    def walk(low: int, high: int) -> None:
-        best_first(
-            rows.starts[low : high + 1], rows.columns, rows.values, trained.arrays,
-            scale, ratio, n_leaves, best_leaves[low:high], scores[low:high],
-        )  # fmt: skip
-
-    _in_blocks(walk, len(rows), threads)
-    return best_leaves, scores
-
-
-def everywhere(
-    trained: Trained, rows: Rows, scale: float, n_leaves: int, threads: int,
-    *, margins: bool = False,
-) -> Floats:  # fmt: skip
-    """The log-probability, or the least margin, of every leaf, shape (n, leaves)."""
-    from classmark.hierarchies.kernels import all_leaves
-
-    out = np.empty((len(rows), n_leaves))
-
-    def walk(low: int, high: int) -> None:
-        all_leaves(
-            rows.starts[low : high + 1], rows.columns, rows.values, trained.arrays,
-            scale, margins, out[low:high],
-        )  # fmt: skip
-
-    _in_blocks(walk, len(rows), threads)
-    return out
-
-
-def _in_blocks(walk: Callable[[int, int], None], n: int, threads: int) -> None:
-    spans: Any = [
-        (low, min(low + DOCUMENTS_AT_ONCE, n)) for low in range(0, n, DOCUMENTS_AT_ONCE)
-    ]
-    if threads == 1 or len(spans) < 2:
-        for span in track(spans, "documents", len(spans)):
-            walk(*span)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        walks = [pool.submit(walk, *span) for span in spans]
-        for done in track(walks, "documents", len(walks)):
-            done.result()
 
 
 Step = tuple[int, int]  # an inner node, and the place of a daughter among its own

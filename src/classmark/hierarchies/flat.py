@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,30 +11,72 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats
 from classmark.estimator import Estimator
-from classmark.hierarchies.nodes import documents_like, fit_node, in_use, require
-from classmark.hierarchies.places import MANY
+from classmark.hierarchies.nodes import (
+    NOWHERE,
+    documents_like,
+    fit_node,
+    in_use,
+    require,
+)
+from classmark.hierarchies.places import (
+    categories_in,
+    require_one_each,
+    rows_of_ones,
+)
+from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
-from classmark.rankers.linear import Evidence
+from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.ranking import order
 from classmark.ranking import top as best_of
 from classmark.sparse import Rows, keep_columns, rows_from, take, with_constant
-from classmark.validation import renamed, require_k, require_numbers
+from classmark.validation import byte_size, renamed, require_k, require_numbers
 
 COUNTS = 3  # arrays as large as the weights that counting holds
 CELLS = 1 << 23  # scores held together: 64 MiB
 
 
-class LinearClassifier(Estimator):
-    """Answers with categories by their linear scores; subclasses learn them.
+class ScoringClassifier(Estimator):
+    """Answers with categories by their scores; subclasses compute these.
 
-    classes_ : the categories, in order where they have one, else as they came;
-    features_ : uint32 (m,), the columns that have weights;  weights_ : (m, classes),
-    dense or scipy csr;  bias_ : (classes,);  n_features_in_ : columns of X.
+    classes_ : the categories, in order where they have one, else as they came.
     """
 
     _kind: ClassVar[str | None] = "classifier"
     _needs_y: ClassVar[bool] = True
     classes_: list[Any]
+
+    def predict(self, X: Any) -> list[Any]:
+        """The best category of each document."""
+        return [line[0] for line in self.rank(X, k=1)]
+
+    @renamed(top="k")
+    def rank(self, X: Any, k: int | None = None) -> list[list[Any]]:
+        """Categories of each document, best first: ``k`` of them, or all."""
+        self._require_fitted()
+        if k is not None:
+            require_k(k)
+        return [
+            [self.classes_[at] for at in line]
+            for scores in self._score_blocks(rows_from(X))
+            for line in (order(scores) if k is None else best_of(scores, k))
+        ]
+
+    def score(self, X: Any, y: Iterable[Any]) -> float:
+        """Share of documents whose best category is one of theirs."""
+        return share_right(self.predict(X), y)
+
+    def _score_blocks(self, rows: Rows) -> Iterator[Floats]:
+        """Scores of block after block of documents, so that never all are held."""
+        raise NotImplementedError
+
+
+class LinearClassifier(ScoringClassifier):
+    """Scores categories linearly; subclasses learn the weights.
+
+    features_ : uint32 (m,), the columns that have weights;  weights_ : (m, classes),
+    dense or scipy csr;  bias_ : (classes,);  n_features_in_ : columns of X.
+    """
+
     features_: NDArray[np.uint32]
     weights_: Any
     bias_: Array
@@ -55,26 +98,6 @@ class LinearClassifier(Estimator):
         """Scores of all categories, shape (documents, classes)."""
         return self._scores(self._documents(X))
 
-    def predict(self, X: Any) -> list[Any]:
-        """The best category of each document."""
-        return [line[0] for line in self.rank(X, k=1)]
-
-    @renamed(top="k")
-    def rank(self, X: Any, k: int | None = None) -> list[list[Any]]:
-        """Categories of each document, best first: ``k`` of them, or all."""
-        rows = self._documents(X)
-        if k is not None:
-            require_k(k)
-        return [
-            [self.classes_[at] for at in line]
-            for scores in self._blocks(rows)
-            for line in (order(scores) if k is None else best_of(scores, k))
-        ]
-
-    def score(self, X: Any, y: Iterable[Any]) -> float:
-        """Share of documents whose best category is one of theirs."""
-        return share_right(self.predict(X), y)
-
     def evidence(self, X: Any, category: Hashable) -> Evidence:
         """Each feature's part in the score of a category for the one row of ``X``."""
         rows = self._documents(X)
@@ -95,9 +118,8 @@ class LinearClassifier(Estimator):
         dense = scores.toarray() if _sparse(scores) else scores
         return np.asarray(dense + self.bias_, np.float64)
 
-    def _blocks(self, rows: Rows) -> Iterator[Floats]:
-        """Scores of block after block of documents, so that never all are held."""
-        step = max(1, CELLS // len(self.classes_))
+    def _score_blocks(self, rows: Rows) -> Iterator[Floats]:
+        rows, step = self._documents(rows), max(1, CELLS // len(self.classes_))
         for start in range(0, len(rows), step):
             block = np.arange(start, min(start + step, len(rows)))
             yield self._scores(take(rows, block))
@@ -179,8 +201,6 @@ class FlatClassifier(LinearClassifier):
         self.n_iter_ = ranker.n_iter_
 
     def _require_room(self, rows: Rows, owners: Rows) -> None:
-        from classmark.validation import byte_size
-
         features, classes = len(in_use(rows)[0]), owners.width
         lines = features * COUNTS if self.base == "naive-bayes" else features
         if self.base == "logistic":
@@ -194,22 +214,6 @@ class FlatClassifier(LinearClassifier):
             )
 
 
-def categories_in(y: Iterable[Any]) -> list[list[Any]]:
-    """The categories of each document; only lists, sets and arrays hold several.
-
-    >>> categories_in(["a", ["a", "b"], ("x", 1)])
-    [['a'], ['a', 'b'], [('x', 1)]]
-    """
-    return [list(entry) if isinstance(entry, MANY) else [entry] for entry in listed(y)]
-
-
-def listed(y: Iterable[Any]) -> list[Any]:
-    """The entry of ``y`` for each document, as a list."""
-    if isinstance(y, str) or not isinstance(y, Iterable):
-        raise Mistake(f"y is {y!r}: give a list, for each document its categories")
-    return y.tolist() if isinstance(y, np.ndarray) else list(y)
-
-
 def owners_of(y: Iterable[Any], n_documents: int) -> tuple[list[Any], Rows]:
     """The categories that occur, and Rows (n, classes) of 1 where a document has one.
 
@@ -217,29 +221,15 @@ def owners_of(y: Iterable[Any], n_documents: int) -> tuple[list[Any], Rows]:
     [1, 0, 1]
     """
     categories = categories_in(y)
-    if len(categories) != n_documents:
-        raise Mistake(
-            f"y has {len(categories)} entries for {n_documents} documents: give one "
-            "each"
-        )
-    classes = _ordered(
-        dict.fromkeys(label for labels in categories for label in labels)
-    )
+    require_one_each(n_documents, len(categories))
+    classes = list(dict.fromkeys(label for labels in categories for label in labels))
     if not classes:
         raise Mistake("y names no category: give at least one document a category")
+    with suppress(TypeError):
+        classes = sorted(classes)
     number = {label: at for at, label in enumerate(classes)}
     lists = [sorted({number[label] for label in labels}) for labels in categories]
-    starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
-    columns = np.array([at for line in lists for at in line], np.uint32)
-    return classes, Rows(starts, columns, np.ones(len(columns)), len(classes))
-
-
-def _ordered(labels: Iterable[Any]) -> list[Any]:
-    classes = list(labels)
-    try:
-        return sorted(classes)
-    except TypeError:
-        return classes
+    return classes, rows_of_ones(lists, len(classes))
 
 
 def share_right(answers: list[Any], y: Iterable[Any]) -> float:
@@ -249,11 +239,7 @@ def share_right(answers: list[Any], y: Iterable[Any]) -> float:
     0.5
     """
     categories = categories_in(y)
-    if len(categories) != len(answers):
-        raise Mistake(
-            f"y has {len(categories)} entries for {len(answers)} documents: give one "
-            "each"
-        )
+    require_one_each(len(answers), len(categories))
     if not categories:
         raise Mistake("X has no rows: give at least one document to judge by")
     pairs = zip(answers, categories, strict=True)
@@ -288,3 +274,40 @@ class CrammerSingerSVM(FlatClassifier):
         super().__init__(
             "svm", C, tol=tol, memory=memory, n_jobs=n_jobs, random_state=random_state
         )
+
+
+class NodeRanker(LinearRanker):
+    """One decision over all categories, by margins, by odds or by counts.
+
+    base, C : as in ``fit_node``, with every category a daughter of one node.
+
+    >>> ranker = NodeRanker("naive-bayes").fit(np.eye(3), [[0], [1], [2]])
+    >>> ranker.rank([[0.0, 1.0, 0.0]]).tolist()
+    [[1, 0, 2]]
+    """
+
+    def __init__(self, base: str = "svm", C: float = 1.0) -> None:
+        self.base = base
+        self.C = C
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Learn from documents X, shape (n, features), and labels Y, shape (n, k)."""
+        rows = rows_from(X)
+        model = fit_node(rows, labels_from(Y, len(rows)), self.base, self.C)
+        self.weights_ = np.zeros((rows.width, len(model.bias)))
+        self.weights_[model.features] = model.weights
+        self.thresholds_ = -model.bias.astype(np.float64)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores of all categories; one without documents is below all others."""
+        scores = super().decision_function(X)
+        none = np.asarray(self.thresholds_) >= -NOWHERE
+        if none.any() and not none.all():
+            scores[:, none] = scores[:, ~none].min(axis=1, keepdims=True) - 1.0
+        return scores
+
+    @property
+    def kept_as(self) -> tuple[str, dict[str, Any]]:
+        """The name and the parameters it is saved and opened by."""
+        return "node", self.get_params()

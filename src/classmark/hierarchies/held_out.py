@@ -1,29 +1,37 @@
-"""How often does each strategy err on documents held out?"""
+"""How often does each strategy err on documents held out, and how much can it err?"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from copy import copy
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from math import log, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from classmark.arrays import Bools, Floats, Ints
-from classmark.corpus.splits import folds, train_test
-from classmark.hierarchies.bounds import Bound, bound, complexity
-from classmark.hierarchies.flat import categories_in, owners_of
-from classmark.hierarchies.nodes import fit_node
+from classmark.corpus.splits import train_test
+from classmark.hierarchies.flat import owners_of
+from classmark.hierarchies.nodes import NodeModel, fit_node
+from classmark.hierarchies.places import (
+    Nodes,
+    Places,
+    Shape,
+    among_labels,
+    categories_in,
+    flat_shape,
+    require_one_each,
+    rows_of_ones,
+    shape_of,
+)
+from classmark.hierarchies.taxonomy_ranker import unit_rows
 from classmark.measures.significance import Outcome, sign_test
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.linear import LinearRanker
-from classmark.sparse import Rows, keep_columns, rows_from, take
-from classmark.spreading import spread
+from classmark.sparse import Rows, rows_from, take
 from classmark.validation import generator
-
-if TYPE_CHECKING:
-    from classmark.hierarchies.places import Places
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +47,10 @@ class Fitted:
         if classes is None or list(classes) == self.classes:
             return scores
         place = {name: at for at, name in enumerate(self.classes)}
-        columns = np.array([place.get(name, -1) for name in classes], np.int64)
-        learned = columns >= 0
-        wide = np.full((len(scores), len(columns)), -np.inf)
-        wide[:, learned] = scores[:, columns[learned]]
-        return wide
+        unknown = np.full((len(scores), 1), -np.inf)  # the last column: −1
+        return np.hstack((scores, unknown))[
+            :, [place.get(name, -1) for name in classes]
+        ]
 
 
 def fitted(base: Any, X: Any, y: Iterable[Any]) -> Fitted:
@@ -58,58 +65,16 @@ def fitted(base: Any, X: Any, y: Iterable[Any]) -> Fitted:
     ['ants', 'bees']
     """
     rows, categories = rows_from(X), categories_in(y)
-    if len(categories) != len(rows):
-        raise Mistake(
-            f"X has {len(rows)} rows, y {len(categories)}: give each document its class"
-        )
+    require_one_each(len(rows), len(categories))
     copy = type(base)(**base.get_params(deep=False))
     if not isinstance(base, LinearRanker):
         copy.fit(rows.to_scipy(), categories)
         return Fitted(copy, list(copy.classes_))
-    classes = _numbered_as(base, categories)
+    classes, tree = (getattr(base, name, None) for name in ("categories", "taxonomy"))
+    if classes is None:
+        classes = owners_of(categories, len(rows))[0] if tree is None else tree.nodes
     copy.fit(rows, numbered(categories, classes))
-    return Fitted(copy, classes)
-
-
-def _numbered_as(base: LinearRanker, labels: list[list[Any]]) -> list[Any]:
-    """What a ranker's label numbers stand for."""
-    categories, tree = (
-        getattr(base, name, None) for name in ("categories", "taxonomy")
-    )
-    if categories is not None:
-        return list(categories)
-    if tree is not None:
-        return list(tree.nodes)
-    return owners_of(labels, len(labels))[0]
-
-
-def out_of_fold(
-    base: Any, X: Any, y: Iterable[Any], classes: Sequence[Hashable], n_folds: int = 5
-) -> Floats:
-    """Scores of every document by a classifier that learned from the other folds.
-
-    Shape (n, classes); −inf where a fold's classifier does not know the class.
-    """
-    rows, categories = rows_from(X), categories_in(y)
-    table = np.empty((len(rows), len(classes)))
-    parts = list(folds(len(rows), n_folds, random_state=0))
-    shared = (base, rows, categories, classes)
-    scores = spread(_fold_scores, parts, shared, "scoring held-out documents")
-    for (_, ask), fold_scores in zip(parts, scores, strict=True):
-        table[ask] = fold_scores
-    return table
-
-
-def _fold_scores(
-    part: tuple[Ints, Ints],
-    base: Any,
-    rows: Rows,
-    categories: list[list[Any]],
-    classes: Sequence[Hashable],
-) -> Floats:
-    learn, ask = part
-    model = fitted(base, take(rows, learn), [categories[i] for i in learn])
-    return model.scores(take(rows, ask).to_scipy(), classes)
+    return Fitted(copy, list(classes))
 
 
 def parted(
@@ -153,34 +118,82 @@ def numbered(y: Iterable[Any], classes: Sequence[Hashable]) -> Rows:
                 "spelling; several classes of a document are a list"
             )
         columns.append(sorted({place[name] for name in names}))
-    starts = np.cumsum([0, *map(len, columns)]).astype(np.int64)
-    flat = np.array([at for line in columns for at in line], np.uint32)
-    return Rows(starts, flat, np.ones(len(flat)), len(classes))
+    return rows_of_ones(columns, len(classes))
+
+
+class Bound(NamedTuple):
+    """The three terms of the bound on the error of a strategy, and their sum.
+
+    empirical : (1/m) Σ A(g(x, y));  complexity : (8BRL/√m) Σ |D(v)|(|D(v)| − 1);
+    confidence : 3 √(ln(2/δ) / 2m).
+    """
+
+    empirical: float
+    complexity: float
+    confidence: float
+
+    @property
+    def total(self) -> float:
+        """The sum: the error is below it with probability 1 − δ."""
+        return self.empirical + self.complexity + self.confidence
+
+
+def complexity(branching: ArrayLike) -> int:
+    """Σ over inner nodes of |D(v)|(|D(v)| − 1), D(v) the daughters [Babbar13].
+
+    branching : |D(v)| of each inner node. A flat strategy has one, with K daughters.
+
+    >>> complexity([3, 2]), complexity([4])
+    (8, 12)
+    """
+    daughters = np.asarray(branching, np.int64)
+    return int((daughters * (daughters - 1)).sum())
+
+
+def complexity_ratio(branching: ArrayLike, leaves: int) -> float:
+    """Complexity of a tree over that of the flat strategy, K(K − 1) [Babbar13].
+
+    >>> round(complexity_ratio([3, 2], 4), 3)
+    0.667
+    """
+    flat = complexity([leaves])
+    return complexity(branching) / flat if flat else 1.0
+
+
+def bound(
+    empirical: float,
+    terms: float,
+    documents: int,
+    *,
+    norm: float = 1.0,
+    radius: float = 1.0,
+    delta: float = 0.05,
+) -> Bound:
+    """Bound the error of a strategy, with probability 1 − δ [Babbar13].
+
+    (1/m) Σ A(g(x, y)) + (8BRL/√m) Σ |D(v)|(|D(v)| − 1) + 3 √(ln(2/δ) / 2m)
+
+    empirical : the mean of A over the m training documents, A(g) = min(1, max(0, 1 −
+    g)), whose slope L is 1;  terms : the complexity;  norm : B, of all weights
+    together;  radius : R, the longest document.
+
+    >>> round(bound(0.2, 12, 100, norm=0.1).total, 3)
+    1.567
+    """
+    if documents < 1 or not 0 < delta < 1:
+        raise Mistake(
+            f"documents = {documents}, delta = {delta}: give at least one document and "
+            "a delta between 0 and 1"
+        )
+    return Bound(
+        empirical,
+        8 * norm * radius / sqrt(documents) * terms,
+        3 * sqrt(log(2 / delta) / (2 * documents)),
+    )
 
 
 CENTROIDS = "centroids"
 CELLS = 1 << 24  # scores held together
-
-
-class Scorer(Protocol):
-    """What a trained node offers."""
-
-    @property
-    def weights(self) -> Any:
-        """Weights, shape (features, d), dense or sparse."""
-
-    def scores(self, rows: Rows) -> Floats:
-        """Score every daughter, shape (n, d)."""
-
-
-class Centroids(NamedTuple):
-    """Unit centroids of the daughters, sparse, shape (features, d)."""
-
-    weights: Any
-
-    def scores(self, rows: Rows) -> Floats:
-        """Cosine to every daughter's centroid, times the document's length."""
-        return np.asarray((rows.to_scipy() @ self.weights).toarray(), np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,179 +208,115 @@ class Learner:
     tol: float = 0.1
     seed: int = 0
 
-    def fit(self, rows: Rows, owners: Rows) -> Scorer:
+    def fit(self, rows: Rows, owners: Rows) -> NodeModel:
         """Learn one node from its documents (n, features) and their daughters."""
         if self.base == CENTROIDS:
-            return Centroids(_unit_columns(rows.to_scipy().T @ owners.to_scipy()))
+            means = unit_rows(owners.to_scipy().T @ rows.to_scipy())
+            every = np.arange(rows.width, dtype=np.uint32)
+            return NodeModel(every, means.T.tocsr(), np.zeros(owners.width))
         return fit_node(rows, owners, self.base, self.C, self.tol, self.seed)
 
 
-class Documents:
-    """Rows of documents, and the nodes of a working tree that each belongs to.
+def best_daughters(model: NodeModel, rows: Rows) -> Ints:
+    """The place of the daughter with the highest score, for each document."""
+    best = np.zeros(len(rows), np.int64)
+    step = max(1, CELLS // len(model.bias))
+    for start in range(0, len(rows), step):
+        block = take(rows, np.arange(start, min(start + step, len(rows))))
+        best[start : start + step] = np.argmax(model.scores(block), axis=1)
+    return best
 
-    daughters : of each inner node, increasing; a copy, which may be changed.
+
+class TrialTree:
+    """A top-down classifier, trained on the documents of its nodes, for a trial.
+
+    models : what each inner node has learned, in the order of ``nodes.shape``.
     """
 
-    def __init__(self, places: Places, X: Any) -> None:
-        self.places = places
-        self.rows = rows_from(X)
-        belongs = places.nodes_of()
-        belongs.sort_indices()
-        self.nodes = rows_from(belongs)
-        by_node = belongs.tocsc()
-        by_node.sort_indices()
-        self._starts, self._documents = by_node.indptr, by_node.indices
-        self.daughters = {int(v): places.daughters(int(v)) for v in places.inner}
+    def __init__(self, nodes: Nodes, learner: Learner) -> None:
+        self.nodes, self.shape = nodes, nodes.shape
+        inner = range(len(self.shape))
+        self.models = [
+            learner.fit(nodes.documents(at), nodes.owners(at))
+            for at in track(inner, "training nodes", len(inner))
+        ]
 
-    def __len__(self) -> int:
-        return len(self.rows)
+    def leaves(self, rows: Rows) -> Ints:
+        """The leaf that each document comes to, by the best daughter at each node."""
+        n_inner = len(self.shape)
+        code = np.full(len(rows), -n_inner)
+        for at, model in enumerate(self.models):
+            here = np.flatnonzero(code == at - n_inner)
+            best = best_daughters(model, take(rows, here))
+            code[here] = self.shape.codes[self.shape.starts[at] + best]
+        return code
 
-    def flattened(self) -> Documents:
-        """The same documents under a root whose daughters are the leaves."""
-        other = copy(self)
-        leaves = self.places.leaves
-        other.daughters = (
-            {self.root: leaves[leaves != self.root]} if self.daughters else {}
-        )
-        return other
-
-    @property
-    def root(self) -> int:
-        """Where a descent begins."""
-        return self.places.root
-
-    def at(self, node: int) -> Ints:
-        """The documents that belong to a node or below it, increasing."""
-        documents = self._documents[self._starts[node] : self._starts[node + 1]]
-        return np.asarray(documents, np.int64)
-
-    def belong(self, documents: Ints, nodes: Ints) -> Bools:
-        """Whether each document belongs to the node given with it."""
-        key = documents * np.int64(self.nodes.width) + nodes
-        return np.isin(key, self._keys(documents))
-
-    def _keys(self, documents: Ints) -> Ints:
-        chosen = take(self.nodes, np.unique(documents))
-        owner = np.repeat(np.unique(documents), np.diff(chosen.starts))
-        return np.asarray(owner * np.int64(self.nodes.width) + chosen.columns, np.int64)
-
-    def owners(self, documents: Ints, daughters: Ints) -> Rows:
-        """An entry where a document belongs to a daughter, shape (n, d)."""
-        return keep_columns(take(self.nodes, documents), daughters)
-
-    def fit(self, learner: Learner, documents: Ints, daughters: Ints) -> Scorer:
-        """Train a classifier over some daughters with some documents."""
-        rows = take(self.rows, documents)
-        return learner.fit(rows, self.owners(documents, daughters))
-
-    def choices(self, model: Scorer, documents: Ints, daughters: Ints) -> Ints:
-        """The daughter with the highest score, for each document."""
-        best = np.zeros(len(documents), np.int64)
-        step = max(1, CELLS // max(1, len(daughters)))
-        for start in range(0, len(documents), step):
-            block = take(self.rows, documents[start : start + step])
-            best[start : start + step] = np.argmax(model.scores(block), axis=1)
-        return np.asarray(daughters[best], np.int64)
-
-    def trained(self, learner: Learner, among: Bools) -> dict[int, Scorer]:
-        """A classifier for each inner node with several daughters, from ``among``."""
-        models: dict[int, Scorer] = {}
-        nodes = [v for v, below in self.daughters.items() if len(below) > 1]
-        for v in track(nodes, "training nodes", len(nodes)):
-            documents = self.at(v)
-            documents = documents[among[documents]]
-            if len(documents):
-                models[v] = self.fit(learner, documents, self.daughters[v])
-        return models
-
-    def descend(self, models: Mapping[int, Scorer], documents: Ints) -> Ints:
-        """The leaf that each document comes to, by the best daughter at each node.
-
-        A node that has no model (nothing was learned there) sends all to its first.
-        """
-        leaf = np.full(len(documents), -1, np.int64)
-        waiting = [(self.root, np.arange(len(documents)))]
-        while waiting:
-            v, which = waiting.pop()
-            below = self.daughters.get(v)
-            if below is None:
-                leaf[which] = v
-                continue
-            chosen = np.full(len(which), below[0], np.int64)
-            if v in models:
-                chosen = self.choices(models[v], documents[which], below)
-            waiting += [(int(u), which[chosen == u]) for u in np.unique(chosen)]
-        return leaf
-
-    def margins(self, models: Mapping[int, Scorer], among: Bools) -> Floats:
+    def margins(self) -> Floats:
         """g(x, y) = min over the path of f(x, v) − max over sisters f(x, v').
 
         Of several leaves the best counts, of several ways to a leaf the widest; sisters
-        that a document belongs to as well are no rivals. −inf without a leaf. (n,)
+        that a document belongs to as well are no rivals. −inf without a leaf. Of the
+        training documents, shape (n,).
         """
-        widest = {self.root: np.where(among, np.inf, -np.inf)[self.at(self.root)]}
-        best = np.full(len(self), -np.inf)
-        if not self.daughters:
-            best[self.at(self.root)] = widest[self.root]
-        for v in self._downward():
-            documents, above = self.at(v), widest.pop(v)
-            owners = self.owners(documents, self.daughters[v])
-            place = np.repeat(np.arange(len(documents)), np.diff(owners.starts))
-            steps = self._steps(models.get(v), documents, owners)
-            g = np.minimum(above[place], steps)
+        nodes, codes = self.nodes, self.shape.codes
+        best = np.full(len(nodes.rows), -np.inf)
+        widest = [np.full(len(nodes.members(v)), -np.inf) for v in self.shape.order]
+        widest[0][:] = np.inf
+        for at, model in enumerate(self.models):
+            members, owners = nodes.members(self.shape.order[at]), nodes.owners(at)
+            document = np.repeat(np.arange(len(members)), np.diff(owners.starts))
+            steps = _steps(model, nodes.documents(at), owners)
+            g = np.minimum(widest[at][document], steps)
             order = np.argsort(owners.columns, kind="stable")
-            counts = np.bincount(owners.columns, minlength=owners.width)
-            parts = np.split(order, np.cumsum(counts)[:-1])
-            for u, part in zip(self.daughters[v].tolist(), parts, strict=True):
-                if u in self.daughters:
-                    widest[u] = np.maximum(widest.get(u, g[part]), g[part])
+            ends = np.cumsum(np.bincount(owners.columns, minlength=owners.width))
+            below = codes[self.shape.starts[at] : self.shape.starts[at + 1]]
+            for code, part in zip(below, np.split(order, ends[:-1]), strict=True):
+                if code < 0:
+                    np.maximum(widest[code], g[part], out=widest[code])
                 else:
-                    members = documents[place[part]]
-                    best[members] = np.maximum(best[members], g[part])
+                    reached = members[document[part]]
+                    best[reached] = np.maximum(best[reached], g[part])
         return best
 
-    def _downward(self) -> list[int]:
-        """The inner nodes, every parent before its daughters."""
-        above = dict.fromkeys(self.daughters, 0)
-        for below in self.daughters.values():
-            for u in below.tolist():
-                above[u] = above.get(u, 0) + 1
-        order = [self.root] if self.daughters else []
-        for v in order:
-            for u in self.daughters[v].tolist():
-                above[u] -= 1
-                if not above[u] and u in self.daughters:
-                    order.append(u)
-        return order
+    def bound(self, g: Floats) -> Bound:
+        """The bound on the error of the tree, by the margins of its documents.
 
-    def _steps(self, model: Scorer | None, documents: Ints, owners: Rows) -> Floats:
-        """f(x, v) − max over sisters f(x, v'), for each entry of ``owners``."""
-        if model is None or owners.width == 1:
-            return np.full(owners.nnz, np.inf if owners.width == 1 else 0.0)
-        margins = np.empty(owners.nnz)
-        size = max(1, CELLS // owners.width)
-        for start in range(0, len(documents), size):
-            end = min(start + size, len(documents))
-            scores = model.scores(take(self.rows, documents[start:end]))
-            low, high = owners.starts[start], owners.starts[end]
-            lengths = np.diff(owners.starts[start : end + 1])
-            row = np.repeat(np.arange(end - start), lengths)
-            column = owners.columns[low:high]
-            entry_scores = scores[row, column]
-            scores[row, column] = -np.inf
-            margins[low:high] = entry_scores - scores.max(axis=1)[row]
-        return margins
+        B is the length of all weights together, R the longest training document, and
+        A(g) = min(1, max(0, 1 − g)) [Babbar13].
+        """
+        rows = self.nodes.rows.to_scipy()
+        lengths = np.asarray(rows.multiply(rows).sum(axis=1))
+        squares = sum(_squares(model.weights) for model in self.models)
+        return bound(
+            float(np.clip(1.0 - g, 0.0, 1.0).mean()),
+            complexity(self.nodes.daughters),
+            len(g),
+            norm=float(np.sqrt(squares)),
+            radius=float(np.sqrt(lengths.max(initial=0.0))),
+        )
 
 
-def _unit_columns(sums: Any) -> Any:
-    """Divide each column by its length."""
-    from scipy.sparse import csc_matrix
+def _steps(model: NodeModel, documents: Rows, owners: Rows) -> Floats:
+    """f(x, v) − max over sisters f(x, v'), for each entry of ``owners``."""
+    if owners.width == 1:
+        return np.full(owners.nnz, np.inf)
+    margins = np.empty(owners.nnz)
+    size = max(1, CELLS // owners.width)
+    for start in range(0, len(documents), size):
+        end = min(start + size, len(documents))
+        scores = model.scores(take(documents, np.arange(start, end)))
+        low, high = owners.starts[start], owners.starts[end]
+        row = np.repeat(np.arange(end - start), np.diff(owners.starts[start : end + 1]))
+        column = owners.columns[low:high]
+        entry_scores = scores[row, column]
+        scores[row, column] = -np.inf
+        margins[low:high] = entry_scores - scores.max(axis=1)[row]
+    return margins
 
-    matrix = csc_matrix(sums)
-    length = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=0)).ravel())
-    length[length == 0] = 1.0
-    matrix.data = matrix.data / np.repeat(length, np.diff(matrix.indptr))
-    return matrix.tocsr()
+
+def _squares(weights: Any) -> float:
+    values = weights.data if hasattr(weights, "toarray") else weights
+    return float(np.square(values, dtype=np.float64).sum())
 
 
 HELD_OUT = 0.25
@@ -423,6 +372,12 @@ class Compared:
         return sign_test(self.top_down.right, self.flat.right)
 
 
+def _ratio(above: float, below: float) -> float:
+    if below == 0:
+        return 1.0 if above == 0 else np.inf
+    return above / below
+
+
 def compare(
     places: Places, X: Any, learner: Learner | None = None, seed: int = 0
 ) -> Compared:
@@ -432,8 +387,7 @@ def compare(
     drawn at random, are looked at. Where flat weights would take over 1 GB, unit
     centroids take the place of the learner, for both strategies.
     """
-    learner = learner or Learner()
-    documents = Documents(places, X)
+    learner, rows = learner or Learner(), rows_from(X)
     placed = np.flatnonzero(np.diff(places.documents.starts))
     if len(placed) < MEANT:
         raise Mistake(
@@ -441,55 +395,17 @@ def compare(
         )
     if len(placed) > MOST:
         placed = np.sort(generator(seed).permutation(placed)[:MOST])
-    learn, ask = (placed[part] for part in train_test(len(placed), HELD_OUT, seed))
-    among = np.zeros(len(documents), np.bool_)
-    among[learn] = True
-    features = len(np.unique(take(documents.rows, learn).columns))
-    size = documents.rows.values.itemsize * features * len(places.leaves)
+    parts = train_test(len(placed), HELD_OUT, seed)
+    learn, ask = (take(rows, placed[part]) for part in parts)
+    taught, truth = (take(places.documents, placed[part]) for part in parts)
+    size = rows.values.itemsize * len(np.unique(learn.columns)) * len(places.leaves)
     if size > ROOM:
         learner = Learner(CENTROIDS)
-    return Compared(
-        _tried(documents.flattened(), learner, among, ask),
-        _tried(documents, learner, among, ask),
-        learner.base,
-        len(learn),
-        len(ask),
-    )
 
+    def tried(shape: Shape) -> Tried:
+        tree = TrialTree(Nodes(learn, Places(places.tree, taught), shape), learner)
+        g, right = tree.margins(), among_labels(truth, tree.leaves(ask))
+        return Tried(float((g <= 0).mean()), right, tree.bound(g))
 
-def _tried(documents: Documents, learner: Learner, among: Bools, ask: Any) -> Tried:
-    models = documents.trained(learner, among)
-    wrong = documents.margins(models, among)[among] <= 0
-    right = documents.belong(ask, documents.descend(models, ask))
-    limit = bound_of(documents, models, among)
-    return Tried(float(wrong.mean()), right, limit)
-
-
-def bound_of(documents: Documents, models: Mapping[int, Scorer], among: Bools) -> Bound:
-    """The bound on the error of a trained tree, from its training documents.
-
-    B is the length of all weights together, R the longest training document, and A(g) =
-    min(1, max(0, 1 − g)) [Babbar13].
-    """
-    rows = take(documents.rows, among).to_scipy()
-    lengths = np.asarray(rows.multiply(rows).sum(axis=1))
-    g = documents.margins(models, among)[among]
-    squares = sum(_squares(model.weights) for model in models.values())
-    return bound(
-        float(np.clip(1.0 - g, 0.0, 1.0).mean()),
-        complexity([len(below) for below in documents.daughters.values()]),
-        len(g),
-        norm=float(np.sqrt(squares)),
-        radius=float(np.sqrt(lengths.max(initial=0.0))),
-    )
-
-
-def _squares(weights: Any) -> float:
-    values = weights.data if hasattr(weights, "toarray") else weights
-    return float(np.square(values, dtype=np.float64).sum())
-
-
-def _ratio(above: float, below: float) -> float:
-    if below == 0:
-        return 1.0 if above == 0 else np.inf
-    return above / below
+    flat, top_down = tried(flat_shape(places)), tried(shape_of(places))
+    return Compared(flat, top_down, learner.base, len(learn), len(ask))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.hierarchies.flat import LinearClassifier, listed
+from classmark.hierarchies.flat import LinearClassifier
 from classmark.hierarchies.nodes import in_use, require
-from classmark.hierarchies.places import Places, places_of
+from classmark.hierarchies.places import Places, places_of, require_one_each
 from classmark.hierarchies.taxonomy_ranker import require_taxonomy
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -21,14 +21,6 @@ from classmark.taxonomy.tree import Taxonomy
 from classmark.validation import byte_size, renamed, require_numbers
 
 NARROW = 10  # a leaf's problem is solved this much more closely than the whole
-
-
-class Leaf(NamedTuple):
-    """Where one leaf stands: what its hinges cost, and the duals that are not zero."""
-
-    cost: float
-    places: Ints
-    duals: Floats
 
 
 class HierarchicalSVM(LinearClassifier):
@@ -76,36 +68,28 @@ class HierarchicalSVM(LinearClassifier):
     def fit(self, X: Any, y: Iterable[Any]) -> Self:
         """Learn from documents X, shape (n, features), and their categories."""
         self._check()
-        rows, places = rows_from(X), places_of(self.taxonomy, listed(y))
-        if len(places.documents) != len(rows):
-            raise Mistake(
-                f"y has {len(places.documents)} entries for {len(rows)} documents: "
-                "give one each"
-            )
+        rows, places = rows_from(X), places_of(self.taxonomy, y)
+        require_one_each(len(rows), len(places.documents))
         if not places.documents.nnz:
             raise Mistake("y names no category: give at least one document a category")
         features, compact = in_use(rows)
         self._require_room(places, len(features))
         tree = _Pulled(places, with_constant(compact, 1.0), self.C)
-        self.objective_curve_ = self._rounds(tree)
+        self.objective_curve_, last = [], tree.objective()
+        for _ in track(range(self.max_iter), "rounds", self.max_iter):
+            tree.move_leaves(self.tol / NARROW, self.random_state, self.n_jobs)
+            tree.move_inner()
+            objective = tree.objective()
+            self.objective_curve_.append(objective)
+            if last - objective <= self.tol * objective:
+                break
+            last = objective
         self.n_iter_ = len(self.objective_curve_)
         learned = tree.W[places.leaves]
         self.features_, self.bias_ = features, learned[:, -1].copy()
         self.weights_ = np.ascontiguousarray(learned[:, :-1].T)
         self.classes_, self.n_features_in_ = list(places.named), rows.width
         return self
-
-    def _rounds(self, tree: _Pulled) -> list[float]:
-        objectives: list[float] = []
-        last = tree.objective()
-        for _ in track(range(self.max_iter), "rounds", self.max_iter):
-            tree.move_leaves(self.tol / NARROW, self.random_state, self.n_jobs)
-            tree.move_inner()
-            objectives.append(tree.objective())
-            if last - objectives[-1] <= self.tol * objectives[-1]:
-                break
-            last = objectives[-1]
-        return objectives
 
     def _check(self) -> None:
         require_taxonomy(self.taxonomy)
@@ -129,30 +113,24 @@ class HierarchicalSVM(LinearClassifier):
 
 
 class _Pulled:
-    """The weights of all nodes, shape (nodes, features), and where the leaves stand."""
+    """The weights of all nodes, shape (nodes, features), and where the leaves stand.
+
+    The inner nodes' equations are (1 + daughters) w − w_parent − Σ w_daughter = 0; what
+    is known, the leaves, stands on the right.
+    """
 
     @renamed(rounds="max_iter")
     def __init__(self, places: Places, rows: Rows, C: float) -> None:
-        self.rows, self.leaves, self.C = rows, places.leaves, C
-        self.members = transpose(places.documents)
-        self.parent = np.full(places.size, -1, np.int64)
-        self.parent[: len(places.tree)] = places.tree.lineage.parent
-        if places.root == len(places.tree):
-            self.parent[places.roots] = places.root
-        self.W = np.zeros((places.size, rows.width))
-        nothing = np.empty(0, np.int64)
-        start = Leaf(C * len(rows), nothing, np.empty(0))
-        self.stand = [start] * len(self.leaves)
-        self._prepare()
-
-    def _prepare(self) -> None:
-        """The inner nodes' equations: (1 + daughters) w − w_parent − Σ w_daughter = 0.
-
-        What is known, the leaves, stands on the right.
-        """
         from scipy import sparse
         from scipy.sparse.linalg import splu
 
+        self.rows, self.leaves, self.C = rows, places.leaves, C
+        self.members = transpose(places.documents)
+        self.parent = places.parent
+        self.W = np.zeros((places.size, rows.width))
+        # of each leaf: the cost of its hinges, which duals are not 0, and these
+        nothing = (C * len(rows), np.empty(0, np.int64), np.empty(0))
+        self.stand: list[tuple[float, Ints, Floats]] = [nothing] * len(self.leaves)
         n = len(self.parent)
         below = np.flatnonzero(self.parent >= 0)
         pairs: Any = (np.ones(len(below)), (self.parent[below], below))
@@ -174,7 +152,7 @@ class _Pulled:
         pulls = (
             np.square(self.W[v] - self.center(v)).sum() for v in range(len(self.W))
         )
-        return float(0.5 * sum(pulls) + sum(leaf.cost for leaf in self.stand))
+        return float(0.5 * sum(pulls) + sum(cost for cost, *_ in self.stand))
 
     def move_leaves(self, tol: float, seed: int, threads: int) -> None:
         """Solve every leaf's own problem around its parent."""
@@ -184,8 +162,7 @@ class _Pulled:
                 self._move_leaf(at, tol, seed)
             return
         with ThreadPoolExecutor(threads) as pool:
-            for done in [pool.submit(self._move_leaf, n, tol, seed) for n in numbers]:
-                done.result()
+            list(pool.map(lambda at: self._move_leaf(at, tol, seed), numbers))
 
     def move_inner(self) -> None:
         """All inner nodes at once, exactly, the leaves held."""
@@ -195,21 +172,21 @@ class _Pulled:
 
     def _move_leaf(self, at: int, tol: float, seed: int) -> None:
         """Take the leaf's solution, unless where it stands is as good."""
-        v, n, stand = int(self.leaves[at]), len(self.rows), self.stand[at]
+        v, n = int(self.leaves[at]), len(self.rows)
+        cost, places, old_duals = self.stand[at]
         center, signs = self.center(v), np.full(n, -1.0)
         signs[self.members.row(at)[0].astype(np.int64)] = 1.0
         hinges = Hinges(
             np.arange(n, dtype=np.uint32), signs, np.full(n, self.C), np.ones(n)
         )
         duals = np.zeros(n)
-        duals[stand.places] = stand.duals
+        duals[places] = old_duals
         solution = ascend(
             [self.rows], hinges, center=center, duals=duals, tol=tol, random_state=seed
         )
-        cost, places = stand.cost, np.flatnonzero(solution.duals)
         if solution.objective < 0.5 * np.square(self.W[v] - center).sum() + cost:
             self.W[v] = solution.weights
-            cost = solution.objective - 0.5 * float(
-                np.square(solution.weights - center).sum()
-            )
-        self.stand[at] = Leaf(cost, places, solution.duals[places])
+            pull = 0.5 * float(np.square(solution.weights - center).sum())
+            cost = solution.objective - pull
+        places = np.flatnonzero(solution.duals)
+        self.stand[at] = cost, places, solution.duals[places]

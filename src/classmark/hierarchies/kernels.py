@@ -126,45 +126,38 @@ def _enter(values: Any, codes: Any, size: int, value: float, code: int) -> int:
 
 
 @compiled
-def _down(columns: Any, values: Any, model: Any, scale: float, beam: Any) -> int:
-    """Expand the kept paths until all end in leaves; return how many there are."""
-    held, codes, new, new_codes, scores = beam
-    n_inner, size, going = len(model[0]) - 1, 1, True
-    held[0], codes[0] = 0.0, -n_inner
-    while going:
-        going, fresh = False, 0
-        for p in range(size):
-            if codes[p] >= 0:
-                fresh = _enter(new, new_codes, fresh, held[p], codes[p])
-                continue
-            at = codes[p] + n_inner
-            count = node_scores(at, columns, values, model, scores)
-            _log_probabilities(scores, count, scale)
-            for j in range(count):
-                code = model[1][model[0][at] + j]
-                fresh = _enter(new, new_codes, fresh, held[p] + scores[j], code)
-        size = fresh
-        for p in range(size):
-            held[p], codes[p] = new[p], new_codes[p]
-            going = going or codes[p] < 0
-    return size
-
-
-@compiled
 def descend(
     starts: Any, columns: Any, values: Any, model: Any, scale: float, beam: int,
     widest: int, found: Any, scores: Any,
 ) -> None:  # fmt: skip
     """Leaves that a beam search ends in, best first, and their log-probabilities.
 
-    found, scores : shape (n, kept); where fewer are reached, −1 and −∞.
+    The best paths are expanded until all end in leaves. found, scores : shape (n,
+    kept); where fewer are reached, −1 and −∞.
     """
-    held, new = np.empty(beam), np.empty(beam)
+    held, new, sisters = np.empty(beam), np.empty(beam), np.empty(widest)
     codes, new_codes = np.empty(beam, np.int64), np.empty(beam, np.int64)
-    rooms = (held, codes, new, new_codes, np.empty(widest))
+    n_inner = len(model[0]) - 1
     for i in range(len(starts) - 1):
         row = slice(starts[i], starts[i + 1])
-        size = _down(columns[row], values[row], model, scale, rooms)
+        held[0], codes[0] = 0.0, -n_inner
+        size, going = 1, True
+        while going:
+            going, fresh = False, 0
+            for p in range(size):
+                if codes[p] >= 0:
+                    fresh = _enter(new, new_codes, fresh, held[p], codes[p])
+                    continue
+                at = codes[p] + n_inner
+                count = node_scores(at, columns[row], values[row], model, sisters)
+                _log_probabilities(sisters, count, scale)
+                for j in range(count):
+                    code = model[1][model[0][at] + j]
+                    fresh = _enter(new, new_codes, fresh, held[p] + sisters[j], code)
+            size = fresh
+            for p in range(size):
+                held[p], codes[p] = new[p], new_codes[p]
+                going = going or codes[p] < 0
         for p in range(found.shape[1]):
             found[i, p] = codes[p] if p < size else -1
             scores[i, p] = held[p] if p < size else -np.inf
@@ -202,61 +195,47 @@ def _pop(values: Any, codes: Any, size: int) -> None:
 
 
 @compiled
-def _best_of(
-    columns: Any, values: Any, model: Any, scale: float, ratio: float, rooms: Any,
-    stamp: int, found: Any, scores: Any,
-) -> None:  # fmt: skip
-    """Take out the best open path and expand it, until enough leaves are found.
-
-    Log-probabilities never grow downwards, so leaves come out in order.
-    """
-    held, codes, seen, sisters = rooms
-    n_inner, size, n = len(model[0]) - 1, 1, 0
-    held[0], codes[0] = 0.0, -n_inner
-    while size and n < len(found):
-        value, code = held[0], codes[0]
-        size -= 1
-        _pop(held, codes, size)
-        if seen[code + n_inner] == stamp:
-            continue
-        seen[code + n_inner] = stamp
-        if code >= 0:
-            if n and value < scores[0] + ratio:
-                break
-            found[n], scores[n] = code, value
-            n += 1
-            continue
-        at = code + n_inner
-        count = node_scores(at, columns, values, model, sisters)
-        _log_probabilities(sisters, count, scale)
-        for j in range(count):
-            where = model[1][model[0][at] + j]
-            _push(held, codes, size, value + sisters[j], where)
-            size += 1
-
-
-@compiled
 def best_first(
     starts: Any, columns: Any, values: Any, model: Any, scale: float, ratio: float,
     n_leaves: int, found: Any, scores: Any,
 ) -> None:  # fmt: skip
     """The most probable leaves, best first, and their log-probabilities: exactly.
 
+    The best open path is taken out and expanded until enough leaves are found:
+    log-probabilities never grow downwards, so leaves come out in order.
+
     found, scores : shape (n, kept), −1 and −∞ where there are no more leaves or where
     the log-probability is less than the best one's plus ``ratio``.
     """
     n_inner, edges = len(model[0]) - 1, len(model[1])
     held, codes = np.empty(edges + 1), np.empty(edges + 1, np.int64)
-    seen = np.zeros(n_inner + n_leaves, np.int64)
-    rooms = (held, codes, seen, np.empty(edges))
+    seen, sisters = np.zeros(n_inner + n_leaves, np.int64), np.empty(edges)
     for i in range(len(starts) - 1):
-        found[i] = -1
-        scores[i] = -np.inf
         row = slice(starts[i], starts[i + 1])
-        _best_of(
-            columns[row], values[row], model, scale, ratio, rooms, i + 1, found[i],
-            scores[i],
-        )  # fmt: skip
+        held[0], codes[0] = 0.0, -n_inner
+        size, n = 1, 0
+        while size and n < found.shape[1]:
+            value, code = held[0], codes[0]
+            size -= 1
+            _pop(held, codes, size)
+            if seen[code + n_inner] == i + 1:
+                continue
+            seen[code + n_inner] = i + 1
+            if code >= 0:
+                if n and value < scores[i, 0] + ratio:
+                    break
+                found[i, n], scores[i, n] = code, value
+                n += 1
+                continue
+            at = code + n_inner
+            count = node_scores(at, columns[row], values[row], model, sisters)
+            _log_probabilities(sisters, count, scale)
+            for j in range(count):
+                where = model[1][model[0][at] + j]
+                _push(held, codes, size, value + sisters[j], where)
+                size += 1
+        for p in range(n, found.shape[1]):
+            found[i, p], scores[i, p] = -1, -np.inf
 
 
 @compiled

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from io import BufferedRandom
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
 from uuid import uuid4
@@ -49,17 +50,11 @@ class SavedModel(NamedTuple):
     settings: dict[str, Any]
 
 
-class Short(NamedTuple):
-    """The arrays that grow with the nodes alone, and the share of Σ w² dropped."""
-
-    arrays: dict[str, Array]
-    dropped: float
-
-
 def keep(folder: Path, model: SavedModel) -> None:
     """Write a new folder; it appears whole or not at all."""
-    arrays = model.trained.named | _about(model)
-    save(folder, FORMAT, VERSION, arrays, _facts(model, model.trained.dropped))
+    arrays, facts = _about(model)
+    facts["dropped"] = model.trained.dropped
+    save(folder, FORMAT, VERSION, model.trained.named | arrays, facts)
 
 
 def keep_pieces(
@@ -70,33 +65,27 @@ def keep_pieces(
     No more than one piece is in memory; ``model.trained`` is not used.
     """
     writer = FolderWriter(folder)
+    small = np.dtype(np.uint16 if shape.widest <= MOST else np.uint32)
+    features, entries, lost, whole = [0], [0], 0.0, 0.0
     try:
-        sums = _append(writer, shape, pieces)
-        for name, array in (_about(model) | sums.arrays).items():
+        for piece in pieces:
+            for name in PIECEWISE:
+                writer.append(name, getattr(piece, name))
+            writer.append("daughter", piece.daughter.astype(small, copy=False))
+            features.append(features[-1] + len(piece.features))
+            entries.append(entries[-1] + len(piece.weight))
+            lost, whole = lost + piece.lost, whole + piece.whole
+        arrays, facts = _about(model)
+        arrays |= {"starts": shape.starts, "codes": shape.codes}
+        arrays["feature_starts"] = np.array(features, np.int64)
+        arrays["entry_starts"] = np.array(entries, np.int64)
+        for name, array in arrays.items():
             writer.put(name, array)
-        writer.close(FORMAT, VERSION, _facts(model, sums.dropped))
+        facts["dropped"] = lost / whole if whole else 0.0
+        writer.close(FORMAT, VERSION, facts)
     except BaseException:
         writer.discard()
         raise
-
-
-def _append(writer: FolderWriter, shape: Shape, pieces: Iterable[Piece]) -> Short:
-    """Write what is long; return what is short, and the share that was dropped."""
-    small = np.dtype(np.uint16 if shape.widest <= MOST else np.uint32)
-    features, entries, lost, whole = [0], [0], 0.0, 0.0
-    for piece in pieces:
-        for name in PIECEWISE:
-            writer.append(name, getattr(piece, name))
-        writer.append("daughter", piece.daughter.astype(small, copy=False))
-        features.append(features[-1] + len(piece.features))
-        entries.append(entries[-1] + len(piece.weight))
-        lost, whole = lost + piece.lost, whole + piece.whole
-    arrays = {
-        "starts": shape.starts, "codes": shape.codes,
-        "feature_starts": np.array(features, np.int64),
-        "entry_starts": np.array(entries, np.int64),
-    }  # fmt: skip
-    return Short(arrays, lost / whole if whole else 0.0)
 
 
 def keep_again(folder: Path, model: SavedModel) -> None:
@@ -135,36 +124,29 @@ def open_model(folder: Path) -> SavedModel:
     trained = Trained(
         read_only([arrays[name] for name in NAMES]), settings.pop("dropped")
     )
-    n_nodes = settings.pop("given")
-    taxonomy = tree if n_nodes == len(nodes) else _without(edges, nodes[:n_nodes])
+    own = nodes[: settings.pop("given")]
+    taxonomy = tree
+    if len(own) < len(nodes):
+        own_set = set(own)
+        taxonomy = Taxonomy([edge for edge in edges if edge[1] in own_set], nodes=own)
     return SavedModel(taxonomy, Places(tree, documents), trained, settings)
 
 
-def _about(model: SavedModel) -> dict[str, Array]:
-    """The tree and where documents stand in it."""
+def _about(model: SavedModel) -> tuple[dict[str, Array], dict[str, Any]]:
+    """The tree and where documents stand in it, as arrays, and the settings."""
     tree, documents = model.places.tree, model.places.documents
-    number = {node: at for at, node in enumerate(tree.nodes)}
-    edges = [(number[u], number[v]) for u, v in tree.edges]
+    edges = np.array([tree.numbers(edge) for edge in tree.edges], np.int64)
     nodes, ends = pack_strings(
         [json.dumps(_node_json(node), ensure_ascii=False) for node in tree.nodes]
     )
-    return {
-        "edges": np.array(edges, np.int64).reshape(-1, 2),
+    arrays: dict[str, Array] = {
+        "edges": edges.reshape(-1, 2),
         "labels_starts": documents.starts,
         "labels_columns": documents.columns,
         "nodes": nodes,
         "nodes_ends": ends,
     }
-
-
-def _facts(model: SavedModel, dropped: float) -> dict[str, Any]:
-    return {**model.settings, "dropped": dropped, "given": len(model.taxonomy)}
-
-
-def _without(edges: list[tuple[Any, Any]], nodes: list[Any]) -> Taxonomy:
-    """The tree of these nodes alone."""
-    node_set = set(nodes)
-    return Taxonomy([edge for edge in edges if edge[1] in node_set], nodes=nodes)
+    return arrays, {**model.settings, "given": len(model.taxonomy)}
 
 
 def _node_json(node: Any) -> Any:
@@ -191,7 +173,7 @@ def _read(written: Any) -> Any:
     return tuple(_read(part) for part in written["tuple"])
 
 
-TRAINING_FORMAT, TRAINING_VERSION = "classmark-top-down-training", 1
+TRAINING = ("classmark-top-down-training", 1)  # format and version
 HEAD = struct.Struct("<4sIQQIIddI")  # sign, node, m, entries, d, bytes, Σw² (2), crc32
 SEAL = struct.Struct("<I")
 SIGN = b"NODE"
@@ -234,8 +216,8 @@ class Finished:
         path, start = self._where[node]
         with path.open("rb") as file:
             file.seek(start)
-            for record in _records(file, path.stat().st_size):
-                return record.piece
+            for _, piece in _records(file, path.stat().st_size):
+                return piece
         raise DamagedFolder(
             f"{path} does not match its checksums: delete {self.folder}"
         )
@@ -270,17 +252,8 @@ class Finished:
                     f"{self.folder} is not empty and holds no training: give a new "
                     "folder, or an empty one"
                 )
-            save(
-                mark,
-                TRAINING_FORMAT,
-                TRAINING_VERSION,
-                {},
-                {"fingerprint": fingerprint},
-            )
-        recorded = open_folder(mark, TRAINING_FORMAT, TRAINING_VERSION).settings[
-            "fingerprint"
-        ]
-        if recorded != fingerprint:
+            save(mark, *TRAINING, {}, {"fingerprint": fingerprint})
+        if open_folder(mark, *TRAINING).settings["fingerprint"] != fingerprint:
             raise Mistake(
                 f"{self.folder} holds a training with other documents, another "
                 "taxonomy or other settings: give another folder, or delete this one"
@@ -302,8 +275,8 @@ class Finished:
         """Note where the whole records of a file begin; return where the last ends."""
         whole = 0
         with path.open("rb") as file:
-            for record in _records(file, path.stat().st_size):
-                self._where[record.node] = path, whole
+            for node, _ in _records(file, path.stat().st_size):
+                self._where[node] = path, whole
                 whole = file.tell()
         return whole
 
@@ -331,13 +304,6 @@ def write_pieces(
     sync_folder(path.parent)
 
 
-class Record(NamedTuple):
-    """A node, and what it has learned."""
-
-    node: int
-    piece: Piece
-
-
 def _node_bytes(node: int, piece: Piece) -> tuple[bytes, bytes, bytes]:
     """One record: its head, the head's checksum, its body."""
     body = b"".join(np.ascontiguousarray(a).tobytes() for a in piece[:6])
@@ -348,8 +314,8 @@ def _node_bytes(node: int, piece: Piece) -> tuple[bytes, bytes, bytes]:
     return head, SEAL.pack(zlib.crc32(head)), body
 
 
-def _records(file: BinaryIO, size: int) -> Iterator[Record]:
-    """Whole records from where a file stands; after each it stands at its end."""
+def _records(file: BinaryIO, size: int) -> Iterator[tuple[int, Piece]]:
+    """Nodes and pieces from where a file stands; after each it stands at its end."""
     room = HEAD.size + SEAL.size
     while file.tell() + room <= size:
         head = file.read(HEAD.size)
@@ -357,24 +323,13 @@ def _records(file: BinaryIO, size: int) -> Iterator[Record]:
         if zlib.crc32(head) != seal:
             return
         sign, node, m, entries, d, wide, lost, whole, crc = HEAD.unpack(head)
-        kinds = _layout(m, entries, d, wide)
-        body = file.read(sum(n * kind.itemsize for n, kind in kinds))
+        lengths = (m, m + 1, entries, entries, d, d)
+        kinds = [np.dtype(kind) for kind in ("u4", "u4", f"u{wide}", "f4", "f8", "f8")]
+        sizes = [n * kind.itemsize for n, kind in zip(lengths, kinds, strict=True)]
+        body = file.read(sum(sizes))
         if sign != SIGN or zlib.crc32(body) != crc:
             return
-        yield Record(node, Piece._make([*_split(body, kinds), lost, whole]))
-
-
-def _layout(m: int, entries: int, d: int, wide: int) -> list[tuple[int, Any]]:
-    """Length and kind of the six arrays of a piece."""
-    small = np.uint16 if wide == 2 else np.uint32
-    lengths = (m, m + 1, entries, entries, d, d)
-    kinds = (np.uint32, np.uint32, small, np.float32, np.float64, np.float64)
-    return [(n, np.dtype(kind)) for n, kind in zip(lengths, kinds, strict=True)]
-
-
-def _split(body: bytes, kinds: list[tuple[int, Any]]) -> tuple[Any, ...]:
-    arrays, start = [], 0
-    for n, kind in kinds:
-        arrays.append(np.frombuffer(body, kind, n, start))
-        start += n * kind.itemsize
-    return tuple(arrays)
+        starts = accumulate(sizes[:-1], initial=0)
+        parts = zip(kinds, lengths, starts, strict=True)
+        arrays = [np.frombuffer(body, kind, n, start) for kind, n, start in parts]
+        yield node, Piece._make([*arrays, lost, whole])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
 from classmark.problems import Mistake
-from classmark.sparse import Rows, rows_from, with_constant
+from classmark.sparse import Rows, keep_columns, rows_from, with_constant
 
 
 def log_odds(rows: Rows, owners: Rows, alpha: float = 1.0) -> tuple[Floats, Floats]:
@@ -24,17 +24,6 @@ def log_odds(rows: Rows, owners: Rows, alpha: float = 1.0) -> tuple[Floats, Floa
     >>> np.exp(log_odds(rows, owners)[0]).round(2).tolist()
     [[0.8, 0.5], [0.2, 0.5]]
     """
-    _require_counts(rows, alpha)
-    belongs: Any = owners.to_scipy().copy()
-    belongs.data = np.ones(owners.nnz)
-    counts = (belongs.T @ rows.to_scipy()).toarray().T.astype(np.float64) + alpha
-    sizes = np.bincount(owners.columns, minlength=owners.width)
-    whole = counts.sum(axis=0) if len(counts) else np.ones(owners.width)
-    weights = np.log(counts) - np.log(whole)
-    return weights, np.log(sizes) - np.log(sizes.sum())
-
-
-def _require_counts(rows: Rows, alpha: float) -> None:
     if not 0 < alpha < np.inf:
         raise Mistake(f"alpha is {alpha}: give a number greater than 0")
     if rows.nnz and rows.values.min() < 0:
@@ -44,6 +33,13 @@ def _require_counts(rows: Rows, alpha: float) -> None:
             f"X, row {row}: a value is below 0, and naive Bayes counts: use weights of "
             "words that are 0 or more, or base='svm'"
         )
+    belongs: Any = owners.to_scipy().copy()
+    belongs.data = np.ones(owners.nnz)
+    counts = (belongs.T @ rows.to_scipy()).toarray().T.astype(np.float64) + alpha
+    sizes = np.bincount(owners.columns, minlength=owners.width)
+    whole = counts.sum(axis=0) if len(counts) else np.ones(owners.width)
+    weights = np.log(counts) - np.log(whole)
+    return weights, np.log(sizes) - np.log(sizes.sum())
 
 
 REACH = 1e3  # how far a scale may be from one over the spread of the scores
@@ -94,7 +90,10 @@ def fitted_scale(scores: Any, labels: Rows) -> float:
             "documents of classes that were learned"
         )
     spread = float(np.median(-true[true < 0.0])) if (true < 0.0).any() else 0.0
-    middle = -np.log(spread if spread > 0.0 else _width(table))
+    if not spread > 0.0:
+        finite = table[np.isfinite(table)]
+        spread = float(finite.std()) if finite.size else 0.0
+    middle = -np.log(spread if spread > 0.0 else 1.0)
 
     def surprise(log_scale: float) -> float:
         scale = np.exp(log_scale)
@@ -116,13 +115,6 @@ def _telling(table: Floats, labels: Rows) -> tuple[Floats, Ints, Floats]:
     mask = np.isfinite(true) & (document % step == 0)
     which, renumbered = np.unique(document[mask], return_inverse=True)
     return table[which], renumbered.ravel(), true[mask]
-
-
-def _width(table: Floats) -> float:
-    """A typical distance of scores, 1 where there is none."""
-    finite = table[np.isfinite(table)]
-    width = float(finite.std()) if finite.size else 0.0
-    return width if width > 0.0 else 1.0
 
 
 def _checked(scores: Any) -> Floats:
@@ -148,18 +140,19 @@ class NodeModel(NamedTuple):
     """The score of daughter j is bias[j] + Σ_f x_f · weights[f, j].
 
     features : uint32, shape (m,), increasing: the columns that have weights;
-    weights : shape (m, d), of the kind of the documents' values;  bias : (d,).
+    weights : shape (m, d), dense or csr, of the kind of the documents' values;
+    bias : (d,).
     """
 
     features: NDArray[np.uint32]
-    weights: Array
+    weights: Any
     bias: Array
 
     def scores(self, rows: Rows) -> Floats:
         """Score every daughter, shape (n, d); columns without weights count nothing."""
-        compact = _kept(rows, self.features)
-        scores = np.asarray(compact.to_scipy() @ self.weights, np.float64)
-        return scores + self.bias
+        scores: Any = keep_columns(rows, self.features).to_scipy() @ self.weights
+        dense = scores.toarray() if hasattr(scores, "toarray") else scores
+        return np.asarray(dense, np.float64) + self.bias
 
 
 def fit_node(
@@ -197,30 +190,13 @@ def fit_node(
     if len(some) < 2:
         return NodeModel(np.empty(0, np.uint32), np.empty((0, len(bias)), kind), bias)
     features, compact = in_use(rows)
-    labels = owners if len(some) == owners.width else _kept(owners, some)
+    labels = owners if len(some) == owners.width else keep_columns(owners, some)
     learned, bias[some] = _learned(base, compact, labels, C, tol, seed)
     if len(some) == owners.width:
         return NodeModel(features, learned, bias)
     weights = np.zeros((len(features), owners.width), kind)
     weights[:, some] = learned
     return NodeModel(features, weights, bias)
-
-
-def probabilities(base: str, scores: Array, scale: float = 1.0) -> Floats:
-    """Softmax of the scores of sisters, shape (n, d).
-
-    scale : what margins are multiplied by before; "logistic" and "naive-bayes" scores
-    are logarithms of odds already, and are taken as they are.
-
-    >>> probabilities("svm", np.array([[0.0, np.log(3.0)]])).round(2).tolist()
-    [[0.25, 0.75]]
-    """
-    require(base, scale)
-    odds = np.asarray(scores, np.float64)
-    if base == "svm":
-        odds = odds * scale
-    odds = np.exp(odds - odds.max(axis=1, keepdims=True))
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
 def require(base: str, C: float) -> None:
@@ -264,46 +240,14 @@ def _learned(
         weights, bias = log_odds(rows, owners, alpha=1.0 / C)
         kind = rows.values.dtype
         return weights.astype(kind, copy=False), bias.astype(kind, copy=False)
-    full = with_constant(rows, 1.0)
-    W = (
-        _by_margins(full, owners, C, tol, seed)
-        if base == "svm"
-        else _by_odds(full, owners, C, tol, seed)
-    )
-    return W[:-1], W[-1]
-
-
-def _by_margins(rows: Rows, owners: Rows, C: float, tol: float, seed: int) -> Array:
-    from classmark.solvers.ascent import ascend
-    from classmark.solvers.preference import Caps, ImplicitDual
-
-    caps = np.full(owners.width, C)
-    levels = _levels(owners, np.float32)
-    problem = ImplicitDual(rows, levels, "dom", Caps(caps, caps))
-    return ascend(problem, tol, PASSES, seed).W
-
-
-def _by_odds(rows: Rows, owners: Rows, C: float, tol: float, seed: int) -> Array:
     from classmark.solvers.ascent import ascend
     from classmark.solvers.multinomial import OddsDual
+    from classmark.solvers.preference import Caps, ImplicitDual
 
-    return ascend(OddsDual(rows, owners, C), tol, PASSES, seed).W
-
-
-def _levels(owners: Rows, kind: Any) -> Rows:
-    """1 for each daughter that has the document, whatever the values were."""
-    return Rows(owners.starts, owners.columns, np.ones(owners.nnz, kind), owners.width)
-
-
-def _kept(rows: Rows, columns: Array) -> Rows:
-    """Only the given columns, increasing, renumbered from 0."""
-    place = np.searchsorted(columns, rows.columns)
-    mask = place < len(columns)
-    mask[mask] = columns[place[mask]] == rows.columns[mask]
-    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
-    return Rows(
-        ends[rows.starts],
-        place[mask].astype(np.uint32),
-        rows.values[mask],
-        len(columns),
-    )
+    full, problem = with_constant(rows, 1.0), None
+    if base == "svm":
+        ones, caps = np.ones(owners.nnz, np.float32), np.full(owners.width, C)
+        levels = Rows(owners.starts, owners.columns, ones, owners.width)
+        problem = ImplicitDual(full, levels, "dom", Caps(caps, caps))
+    W = ascend(problem or OddsDual(full, owners, C), tol, PASSES, seed).W
+    return W[:-1], W[-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.arrays import Array, Ints
+from classmark.arrays import Array, Bools, Ints
 from classmark.problems import Mistake
-from classmark.sparse import Rows, take
+from classmark.sparse import Rows, rows_from, take
 from classmark.storage import open_folder, save
 from classmark.taxonomy.tree import Dummy, Taxonomy
 
@@ -81,14 +81,25 @@ class Places:
         return self.roots if node == len(self.tree) else self.tree.below(node)
 
     @cached_property
+    def parent(self) -> Ints:
+        """The parent of each node in the tree backbone, −1 at the root, (size,)."""
+        parent = np.full(self.size, -1, np.int64)
+        parent[: len(self.tree)] = self.tree.lineage.parent
+        if self.root == len(self.tree):
+            parent[self.roots] = self.root
+        return parent
+
+    @cached_property
     def inner(self) -> Ints:
-        """Nodes with daughters, the root first, parents before their daughters."""
-        order = [int(self.root)]
-        seen = set(order)
+        """Nodes with daughters, the root first, all parents before their daughters."""
+        waiting = np.zeros(self.size, np.int64)
+        for v in range(self.size):
+            waiting[self.daughters(v)] += 1
+        order = [self.root] if self.size else []
         for v in order:
-            below = [int(u) for u in self.daughters(v) if int(u) not in seen]
-            seen.update(below)
-            order.extend(below)
+            below = self.daughters(v)
+            waiting[below] -= 1
+            order.extend(int(u) for u in below if not waiting[u])
         return np.array([v for v in order if len(self.daughters(v))], np.int64)
 
     @cached_property
@@ -97,14 +108,13 @@ class Places:
 
         Shape (leaves, size).
         """
-        leaves, nodes, levels = np.arange(len(self.leaves)), self.leaves, []
-        while len(leaves):
-            levels.append(leaves * self.size + nodes)
-            leaves, nodes = self._one_up(leaves, nodes)
-        cells = np.unique(np.concatenate(levels)) if levels else np.empty(0, np.int64)
-        starts = np.searchsorted(cells, np.arange(len(self.leaves) + 1) * self.size)
-        columns = (cells % self.size).astype(np.uint32)
-        return Rows(starts, columns, np.ones(len(columns)), self.size)
+        parents = [self.tree.above(v) for v in range(len(self.tree))]
+        if self.root == len(self.tree):
+            root = np.array([self.root])
+            parents = [line if len(line) else root for line in parents] + [root[:0]]
+        leaves = [[leaf] for leaf in self.leaves]
+        rings = ancestors(self.leaves, parents)
+        return rows_from(sum(rings, rows_of_ones(leaves, self.size).to_scipy()))
 
     @cached_property
     def sizes(self) -> Ints:
@@ -119,25 +129,24 @@ class Places:
         membership.data[:] = 1.0
         return membership
 
-    def _one_up(self, leaves: Ints, nodes: Ints) -> tuple[Ints, Ints]:
-        """Pairs of a leaf and a node above it become pairs with that node's parents."""
-        starts, parents = self._parents
-        many = starts[nodes + 1] - starts[nodes]
-        first = np.repeat(starts[nodes] - np.cumsum(many) + many, many)
-        leaves, nodes = np.repeat(leaves, many), parents[first + np.arange(len(first))]
-        cells = np.unique(leaves * self.size + nodes)
-        return cells // self.size, cells % self.size
 
-    @cached_property
-    def _parents(self) -> tuple[Ints, Ints]:
-        """Node ``v`` has the parents starts[v]:starts[v + 1]."""
-        tree, root = self.tree, np.array([self.root])
-        lists = [tree.above(v) for v in range(len(tree))]
-        if self.root == len(tree):
-            lists = [line if len(line) else root for line in lists]
-            lists.append(np.empty(0, np.int64))
-        starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
-        return starts, np.concatenate(lists).astype(np.int64)
+def ancestors(nodes: Iterable[int], parents: Sequence[Ints]) -> Iterator[csr_matrix]:
+    """Nodes 1, 2, … edges above each of some nodes, by the nearest way.
+
+    nodes : −1 has none;  parents : of each node, over all of which ways lead. Yields a
+    matrix (nodes, all) for each distance.
+    """
+    one_up = rows_of_ones(parents, len(parents)).to_scipy()
+    first = [[node] if node >= 0 else [] for node in nodes]
+    ring: Any = rows_of_ones(first, len(parents)).to_scipy()
+    reached = ring
+    while ring.nnz:
+        ring = ring @ one_up
+        ring.data[:] = 1.0
+        ring = ring - ring.multiply(reached)
+        ring.eliminate_zeros()
+        reached = reached + ring
+        yield ring
 
 
 def places_of(taxonomy: Taxonomy, y: Iterable[Any]) -> Places:
@@ -150,8 +159,14 @@ def places_of(taxonomy: Taxonomy, y: Iterable[Any]) -> Places:
     >>> places_of(tree, ["a", ["a", "b"], []]).documents.starts.tolist()
     [0, 1, 3, 3]
     """
-    categories = [_several(taxonomy, entry) for entry in _listed(y)]
-    _require_known(taxonomy, categories)
+    categories = [_several(taxonomy, entry) for entry in listed(y)]
+    for row, several in enumerate(categories):
+        for node in several:
+            if node not in taxonomy:
+                raise Mistake(
+                    f"y, row {row}: {node!r} is not a category of the taxonomy: "
+                    "check its spelling, or add it to the taxonomy"
+                )
     used = dict.fromkeys(node for several in categories for node in several)
     inner = [node for node in used if not taxonomy.is_leaf(node)]
     tree = taxonomy.with_dummy_leaves(inner) if inner else taxonomy
@@ -159,14 +174,48 @@ def places_of(taxonomy: Taxonomy, y: Iterable[Any]) -> Places:
     for node in inner:
         position[node] = position[Dummy(node)]
     columns = [sorted({position[node] for node in several}) for several in categories]
-    starts = np.cumsum([0, *map(len, columns)]).astype(np.int64)
-    flat = np.array([c for line in columns for c in line], np.uint32)
-    rows = Rows(starts, flat, np.ones(len(flat)), len(tree.leaf_numbers))
-    return Places(tree, rows)
+    return Places(tree, rows_of_ones(columns, len(tree.leaf_numbers)))
 
 
-def _listed(y: Iterable[Any]) -> list[Any]:
+def among_labels(labels: Rows, predicted: Ints) -> Bools:
+    """Whether the number predicted for each document is one of its labels, (n,).
+
+    >>> from classmark.sparse import rows_from
+    >>> among_labels(rows_from(np.eye(2)), np.array([1, 1])).tolist()
+    [False, True]
+    """
+    document = np.repeat(np.arange(len(labels)), np.diff(labels.starts))
+    hits = labels.columns == predicted[document]
+    return np.bincount(document, hits, minlength=len(labels)) > 0
+
+
+def categories_in(y: Iterable[Any]) -> list[list[Any]]:
+    """The categories of each document; only lists, sets and arrays hold several.
+
+    >>> categories_in(["a", ["a", "b"], ("x", 1)])
+    [['a'], ['a', 'b'], [('x', 1)]]
+    """
+    return [list(entry) if isinstance(entry, MANY) else [entry] for entry in listed(y)]
+
+
+def listed(y: Iterable[Any]) -> list[Any]:
+    """The entry of ``y`` for each document, as a list."""
+    if isinstance(y, str) or not isinstance(y, Iterable):
+        raise Mistake(f"y is {y!r}: give a list, for each document its categories")
     return y.tolist() if isinstance(y, np.ndarray) else list(y)
+
+
+def require_one_each(rows: int, entries: int) -> None:
+    """Refuse documents and categories of different numbers."""
+    if rows != entries:
+        raise Mistake(f"X has {rows} rows, y {entries} entries: give one each")
+
+
+def rows_of_ones(lists: Sequence[Any], width: int) -> Rows:
+    """Rows with a 1 in each listed column; the columns of a row increase."""
+    starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+    columns = np.array([column for line in lists for column in line], np.uint32)
+    return Rows(starts, columns, np.ones(len(columns)), width)
 
 
 def _several(taxonomy: Taxonomy, entry: Any) -> Sequence[Hashable]:
@@ -175,16 +224,6 @@ def _several(taxonomy: Taxonomy, entry: Any) -> Sequence[Hashable]:
     if isinstance(entry, tuple) and entry not in taxonomy:
         return entry
     return (entry,)
-
-
-def _require_known(taxonomy: Taxonomy, categories: list[Sequence[Hashable]]) -> None:
-    for row, several in enumerate(categories):
-        for node in several:
-            if node not in taxonomy:
-                raise Mistake(
-                    f"y, row {row}: {node!r} is not a category of the taxonomy: "
-                    "check its spelling, or add it to the taxonomy"
-                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +258,7 @@ def shape_of(places: Places) -> Shape:
     >>> shape_of(places_of(tree, [1])).codes.tolist()
     [-1, 0, 1, 2]
     """
-    order = _in_order(places)
+    order = places.inner
     if not len(order):
         raise Mistake("the taxonomy has no inner category: there is nothing to choose")
     code = np.zeros(places.size, np.int64)
@@ -230,20 +269,11 @@ def shape_of(places: Places) -> Shape:
     return Shape(order, starts, code[np.concatenate(below)])
 
 
-def _in_order(places: Places) -> Ints:
-    """Inner nodes; each waits for all its parents."""
-    waiting = np.zeros(places.size, np.int64)
-    inner = places.inner
-    for v in inner:
-        waiting[places.daughters(int(v))] += 1
-    order: list[int] = [int(places.root)] if len(inner) else []
-    for v in order:
-        below = places.daughters(v)
-        waiting[below] -= 1
-        order.extend(int(u) for u in below if not waiting[u])
-    is_inner = np.zeros(places.size, bool)
-    is_inner[inner] = True
-    return np.array([v for v in order if is_inner[v]], np.int64)
+def flat_shape(places: Places) -> Shape:
+    """A root whose daughters are all leaves: the flat strategy."""
+    count = len(places.leaves)
+    root, starts = np.array([places.root]), np.array([0, count])
+    return Shape(root, starts, np.arange(count))
 
 
 FORMAT, VERSION = "classmark-lessons", 1
@@ -357,7 +387,10 @@ class Nodes(Lessons):
     def __init__(self, rows: Rows, places: Places, shape: Shape) -> None:
         members: Any = places.nodes_of().tocsc()
         members.sort_indices()
-        below = np.concatenate([places.daughters(int(v)) for v in shape.order])
+        leaf, inner = np.maximum(shape.codes, 0), np.minimum(shape.codes, -1)
+        below = np.where(
+            shape.codes >= 0, places.leaves[leaf], np.asarray(shape.order)[inner]
+        )
         super().__init__(
             rows, members.indptr, members.indices, shape.order, shape.starts, below
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -10,24 +10,72 @@ import numpy as np
 
 from classmark.arrays import Bools, Ints
 from classmark.corpus.splits import train_test
-from classmark.hierarchies.bounds import (
+from classmark.hierarchies.held_out import (
     Bound,
-    branching_of,
+    Learner,
+    TrialTree,
+    best_daughters,
     complexity,
     complexity_ratio,
 )
-from classmark.hierarchies.held_out import Documents, Learner, bound_of
-from classmark.hierarchies.places import Places, places_of
+from classmark.hierarchies.nodes import NodeModel
+from classmark.hierarchies.places import (
+    Nodes,
+    Places,
+    among_labels,
+    places_of,
+    require_one_each,
+    shape_of,
+)
+from classmark.hierarchies.report import branching_of
 from classmark.measures.significance import Outcome, micro_sign_test
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows, rows_from, take
+from classmark.sparse import Rows, keep_columns, rows_from, take, transpose
 from classmark.taxonomy.edits import prune
 from classmark.taxonomy.tree import Dummy, Taxonomy
 from classmark.validation import generator
 
 FOLDS = 3
 MOST = 2000  # documents of a node that a trial looks at
+
+
+class Documents:
+    """Rows of documents, and the nodes of a working tree that each belongs to.
+
+    daughters : of each inner node, increasing; a copy, which may be changed.
+    """
+
+    def __init__(self, places: Places, X: Any) -> None:
+        self.places, self.rows = places, rows_from(X)
+        self._nodes = rows_from(places.nodes_of())
+        self._documents = transpose(self._nodes)
+        self.daughters = {int(v): places.daughters(int(v)) for v in places.inner}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def at(self, node: int) -> Ints:
+        """The documents that belong to a node or below it, increasing."""
+        return self._documents.row(node)[0].astype(np.int64)
+
+    def belong(self, documents: Ints, nodes: Ints) -> Bools:
+        """Whether each document belongs to the node given with it."""
+        return among_labels(take(self._nodes, documents), nodes)
+
+    def owners(self, documents: Ints, daughters: Ints) -> Rows:
+        """An entry where a document belongs to a daughter, shape (n, d)."""
+        return keep_columns(take(self._nodes, documents), daughters)
+
+    def fit(self, learner: Learner, documents: Ints, daughters: Ints) -> NodeModel:
+        """Train a classifier over some daughters with some documents."""
+        owners = self.owners(documents, daughters)
+        return learner.fit(take(self.rows, documents), owners)
+
+    def choices(self, model: NodeModel, documents: Ints, daughters: Ints) -> Ints:
+        """The daughter with the highest score, for each document."""
+        best: Ints = daughters[best_daughters(model, take(self.rows, documents))]
+        return best
 
 
 class Removal(NamedTuple):
@@ -38,8 +86,6 @@ class Removal(NamedTuple):
     |D(v)|(|D(v)| − 1).
     """
 
-    node: int
-    parent: int
     gain: float
     changed: int
     tested: int
@@ -49,6 +95,15 @@ class Removal(NamedTuple):
     def spread(self) -> float:
         """The standard error of the gain, as documents."""
         return float(np.sqrt(self.changed))
+
+    @property
+    def why(self) -> str:
+        """Gain, standard error and complexity, on the documents chosen by."""
+        rise = f"{self.terms:+d}".replace("-", "−")
+        return (
+            f"{self.gain:+.0f} right of {self.tested} documents it was chosen on "
+            f"(standard error {self.spread:.1f}), complexity {rise}"
+        )
 
 
 class _Fate(NamedTuple):
@@ -81,8 +136,7 @@ class Removals:
         self.documents = documents
         self.learner = learner or Learner()
         self.folds, self.most = folds, most
-        rng = generator(seed)
-        self._place = rng.permutation(len(documents))
+        self._place = generator(seed).permutation(len(documents))
         self.fold_of = self._place % folds
         self._fates: dict[int, _Fate] = {}
         self._tried: dict[int, _Fate] = {}
@@ -109,19 +163,12 @@ class Removals:
         sample = self._sample(p)
         if min(before) == 1:
             self._tried[node] = self._same(node)
-            return Removal(node, p, 0.0, 0, len(sample), rise)
+            return Removal(0.0, 0, len(sample), rise)
         fate = self._judged(sample, joined)
-        now = self._through(p, node)
-        difference = fate.right.astype(np.int64) - now
+        difference = fate.right.astype(np.int64) - self._through(p, node)
+        gain, changed = float(difference.sum()), int(np.abs(difference).sum())
         self._tried[node] = fate
-        return Removal(
-            node,
-            p,
-            float(difference.sum()),
-            int(np.abs(difference).sum()),
-            len(sample),
-            rise,
-        )
+        return Removal(gain, changed, len(sample), rise)
 
     def remove(self, node: int) -> None:
         """Take a node out; its daughters become its parent's."""
@@ -178,26 +225,19 @@ class Removals:
 
     def _same(self, node: int) -> _Fate:
         """One of the two decides nothing: the other's choices stand."""
-        p = self.parent(node)
-        first, second = self._fate(p), self._fate(node)
-        chosen, right = first.chosen.copy(), first.right.copy()
-        sent = chosen == node
-        if len(self.documents.daughters[node]) == 1:
-            chosen[sent] = self.documents.daughters[node][0]
-            return _Fate(first.documents, chosen, right)
-        return second
+        first, daughters = self._fate(self.parent(node)), self.documents.daughters[node]
+        if len(daughters) > 1:
+            return self._fate(node)
+        return first._replace(
+            chosen=np.where(first.chosen == node, daughters[0], first.chosen)
+        )
 
 
 Policy = Literal["bound", "meta", "random"]
 RANDOM_SHARE = 0.3
-SCALE = (
-    1e-4  # what stands for 8BRL, a constant for the worst case, when nodes are tried
-)
+SCALE = 1e-4  # stands for 8BRL, a constant for the worst case, when nodes are tried
 SINGLE = "decides nothing: a single daughter"
-BOLD, CONSERVATIVE = (
-    0.5,
-    0.7,
-)  # probabilities from which the classifier of nodes removes
+BOLD, CONSERVATIVE = 0.5, 0.7  # probabilities from which the classifier removes nodes
 
 
 class Removed(NamedTuple):
@@ -282,10 +322,7 @@ def pruned(
         policies = ", ".join(map(repr, CHOOSERS))
         raise Mistake(f"policy {wish.policy!r} is not known: use {policies}")
     places, rows = places_of(taxonomy, y), rows_from(X)
-    if len(rows) != len(places.documents):
-        raise Mistake(
-            f"X has {len(rows)} rows, y {len(places.documents)} entries: give one each"
-        )
+    require_one_each(len(rows), len(places.documents))
     trials = Removals(Documents(places, rows), learner, seed=wish.seed)
     able = [v for v in trials.removable() if v < len(places.tree)]
     share = 1.0 if wish.share is None else wish.share
@@ -311,17 +348,8 @@ def _by_bound(trials: Removals, able: list[int], wish: Wish, most: int) -> Chose
         free = removal.terms <= 0 <= removal.gain
         if free or removal.gain > threshold:
             trials.remove(v)
-            removals.append((v, SINGLE if free else _reason(removal)))
+            removals.append((v, SINGLE if free else removal.why))
     return removals
-
-
-def _reason(removal: Removal) -> str:
-    """Gain, standard error and complexity, on the out-of-fold documents chosen by."""
-    rise = f"{removal.terms:+d}".replace("-", "−")
-    return (
-        f"{removal.gain:+.0f} right of {removal.tested} documents it was chosen on "
-        f"(standard error {removal.spread:.1f}), complexity {rise}"
-    )
 
 
 def _by_meta(trials: Removals, able: list[int], wish: Wish, most: int) -> Chosen:
@@ -361,21 +389,18 @@ CHOOSERS: dict[str, Callable[[Removals, list[int], Wish, int], Chosen]] = {
 def _lifted(
     taxonomy: Taxonomy, places: Places, removed: tuple[Removed, ...]
 ) -> Taxonomy:
-    """The taxonomy without the removed; those with documents stay, as leaves."""
+    """The taxonomy without the removed; those with documents stay, as leaves.
+
+    Such a leaf is below the nearest category above it that stays, if there is one.
+    """
     gone = {entry.node for entry in removed}
     stay = {node for node in gone if Dummy(node) in places.tree}
-    left = prune(taxonomy, gone)
-    fresh = [(up, node) for node in stay for up in _standing(taxonomy, node, gone)]
+    edges = prune(taxonomy, gone).edges
+    for node in stay:
+        above = [up for up in taxonomy.path(node)[:-1] if up not in gone]
+        edges += [(up, node) for up in above[-1:]]
     order = [node for node in taxonomy if node not in gone or node in stay]
-    return Taxonomy([*left.edges, *fresh], nodes=order)
-
-
-def _standing(taxonomy: Taxonomy, node: Hashable, gone: set[Any]) -> list[Any]:
-    """The nearest category above that is not removed, none above a root."""
-    above = taxonomy.parents(node)[:1]
-    while above and above[0] in gone:
-        above = taxonomy.parents(above[0])[:1]
-    return above
+    return Taxonomy(edges, nodes=order)
 
 
 HELD_OUT = 0.25
@@ -489,48 +514,29 @@ def pruning_report(
     train_labels = [labels[i] for i in learn]
     result = pruned(taxonomy, take(rows, learn), train_labels, wish, learner)
     number = {node: at for at, node in enumerate(taxonomy)}
-    trees = [places_of(tree, train_labels) for tree in (taxonomy, result.taxonomy)]
     truth = [
         [number[places.named[leaf]] for leaf in places.documents.row(i)[0]] for i in ask
     ]
-    predicted, standing = [], []
-    for tree in trees:
-        names, limit = _tried(tree, take(rows, learn), take(rows, ask), learner)
-        predicted.append([[number[name]] for name in names])
-        standing.append(_standing_nodes(tree, limit, predicted[-1], truth))
+    predicted, standings = [], []
+    for each in (taxonomy, result.taxonomy):
+        tree = places_of(each, train_labels)
+        trial = TrialTree(Nodes(take(rows, learn), tree, shape_of(tree)), learner)
+        leaves = trial.leaves(take(rows, ask)).tolist()
+        answers = [number[tree.named[leaf]] for leaf in leaves]
+        wrong = [answer not in own for answer, own in zip(answers, truth, strict=True)]
+        branching, limit = branching_of(tree), trial.bound(trial.margins())
+        ratio = complexity_ratio(branching, len(tree.leaves))
+        error, terms = float(np.mean(wrong)), complexity(branching)
+        standings.append(Standing(error, terms, ratio, limit))
+        predicted.append([[answer] for answer in answers])
     return PruningReport(
         result.taxonomy,
         result.removed,
         result.tried,
-        standing[0],
-        standing[1],
+        standings[0],
+        standings[1],
         micro_sign_test(truth, predicted[1], predicted[0]),
         len(learn),
         len(ask),
         wish.policy,
     )
-
-
-def _standing_nodes(
-    places: Places, limit: Bound, predicted: list[list[int]], truth: list[list[int]]
-) -> Standing:
-    wrong = [
-        answer[0] not in labels for answer, labels in zip(predicted, truth, strict=True)
-    ]
-    branching = branching_of(places)
-    ratio = complexity_ratio(branching, len(places.leaves))
-    return Standing(float(np.mean(wrong)), complexity(branching), ratio, limit)
-
-
-def _tried(
-    places: Places, learn: Rows, ask: Rows, learner: Learner
-) -> tuple[list[Any], Bound]:
-    """Train top-down and descend: the category each document comes to, the bound."""
-    documents = Documents(places, learn)
-    everyone = np.ones(len(learn), np.bool_)
-    models = documents.trained(learner, everyone)
-    limit = bound_of(documents, models, everyone)
-    documents.rows = ask
-    leaf = documents.descend(models, np.arange(len(ask)))
-    named = dict(zip(places.leaves.tolist(), places.named, strict=True))
-    return [named[v] for v in leaf.tolist()], limit

@@ -11,17 +11,18 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
+from classmark.clusters.kmeans import directions
 from classmark.problems import Mistake
 from classmark.sparse import take
 
 if TYPE_CHECKING:
-    from classmark.hierarchies.held_out import Documents
+    from classmark.hierarchies.pruning import Documents
 
 
 SETS = ("sisters", "daughters", "across")
@@ -37,7 +38,6 @@ NAMES = (
 )
 MANY = 300  # daughters that are compared pair by pair: those with most documents
 SMOOTHING = 0.1  # share of the parent's distribution in that of a daughter
-STEPS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,55 +68,12 @@ def shipped(without: str | None = None) -> MetaClassifier:
 
 
 def from_facts(facts: Mapping[str, Any]) -> MetaClassifier:
-    """Read what ``to_facts`` wrote."""
+    """Read a classifier: each number beside the name of its feature."""
     mean, scale, weights = (
         np.array([facts[part][name] for name in NAMES])
         for part in ("mean", "scale", "weights")
     )
     return MetaClassifier(mean, scale, weights, float(facts["bias"]))
-
-
-def to_facts(learned: MetaClassifier) -> dict[str, Any]:
-    """The classifier as JSON: each number beside the name of its feature."""
-    arrays = {
-        "mean": learned.mean,
-        "scale": learned.scale,
-        "weights": learned.weights,
-    }
-    named = {
-        part: {name: round(float(x), 6) for name, x in zip(NAMES, values, strict=True)}
-        for part, values in arrays.items()
-    }
-    return {**named, "bias": round(learned.bias, 6)}
-
-
-def fit_meta(
-    features: ArrayLike, targets: ArrayLike, trust: ArrayLike, penalty: float = 1.0
-) -> MetaClassifier:
-    """Logistic regression on standardised features, by Newton's method.
-
-    Minimises Σ trust · (−t ln p − (1 − t) ln(1 − p)) + penalty/2 ‖weights‖².
-
-    targets : in [0, 1], how sure it is that the removal helped, shape (nodes,);
-    trust : the weight of each node.
-    """
-    x = np.asarray(features, np.float64)
-    mean, scale = x.mean(axis=0), x.std(axis=0)
-    scale[scale == 0] = 1.0
-    A = np.column_stack([(x - mean) / scale, np.ones(len(x))])
-    t, c = np.asarray(targets, np.float64), np.asarray(trust, np.float64)
-    ridge = np.full(A.shape[1], penalty)
-    ridge[-1] = 1e-6
-    w = np.zeros(A.shape[1])
-    for _ in range(STEPS):
-        p = 1.0 / (1.0 + np.exp(-(A @ w)))
-        slope = A.T @ (c * (p - t)) + ridge * w
-        curve = (A * (c * p * (1 - p))[:, np.newaxis]).T @ A + np.diag(ridge)
-        step = np.linalg.solve(curve, slope)
-        w -= step
-        if np.abs(step).max() < 1e-8:
-            break
-    return MetaClassifier(mean, scale, w[:-1], float(w[-1]))
 
 
 class Described:
@@ -131,44 +88,44 @@ class Described:
     def __init__(self, documents: Documents) -> None:
         self.documents = documents
         self._parent = -1
-        self._family: _Family
 
     def features(self, node: int, parent: int) -> Floats:
         """The numbers of ``NAMES`` for a node and its parent."""
+        tree, both = self.documents.daughters, (parent, node)
         if parent != self._parent:
-            self._parent, self._family = parent, self._family_of(parent)
-        family, tree = self._family, self.documents.daughters
+            self._parent = parent
+            self._sisters, self._numbers = self._sums(tree[parent])
+            self._background, _ = self._sums(np.array([parent]))
+            self._among_sisters = self._likeness(self._sisters, self._sisters)
+            self._parent_features = self._features(parent)
         down, _ = self._sums(tree[node])
-        up = family.rows[np.flatnonzero(family.numbers != node)]
-        sizes = [
-            len(tree[parent]),
-            len(tree[node]),
-            len(self.documents.at(parent)),
-            len(self.documents.at(node)),
-            family.features,
-            self._features(node),
-        ]
+        up = self._sisters[np.flatnonzero(self._numbers != node)]
+        sizes = [len(tree[v]) for v in both]
+        sizes += [len(self.documents.at(v)) for v in both]
+        sizes += [self._parent_features, self._features(node)]
+        likeness = [
+            self._among_sisters, self._likeness(down, down), self._likeness(down, up)
+        ]  # fmt: skip
         similarities = [
-            *family.cosines,
-            *_summary(_cosines(down, down), same=True),
-            *_summary(_cosines(down, up), same=False),
-            *family.divergences,
-            *_summary(_divergences(down, down, family.background), same=True),
-            *_summary(_divergences(down, up, family.background), same=False),
+            number
+            for kind in zip(*likeness, strict=True)
+            for summary in kind
+            for number in summary
         ]
         return np.concatenate([np.log1p(np.array(sizes, np.float64)), similarities])
 
-    def _family_of(self, parent: int) -> _Family:
-        rows, numbers = self._sums(self.documents.daughters[parent])
-        background, _ = self._sums(np.array([parent]))
-        return _Family(
-            rows,
-            numbers,
-            background,
-            self._features(parent),
-            _summary(_cosines(rows, rows), same=True),
-            _summary(_divergences(rows, rows, background), same=True),
-        )
+    def _likeness(self, a: Any, b: Any) -> tuple[tuple[float, float], ...]:
+        """Mean and largest of the cosines of two sets of rows, and of divergences.
+
+        Of rows with themselves the diagonal is left out.
+        """
+        summaries = []
+        for pairs in (_cosines(a, b), _divergences(a, b, self._background)):
+            apart = ~np.eye(len(pairs), dtype=np.bool_) if a is b else ...
+            values = np.ravel(pairs[apart])
+            mean, most = (values.mean(), values.max()) if values.size else (0.0, 0.0)
+            summaries.append((float(mean), float(most)))
+        return tuple(summaries)
 
     def _features(self, node: int) -> int:
         rows = take(self.documents.rows, self.documents.at(node))
@@ -192,36 +149,21 @@ class Described:
         return sums[full], chosen[full]
 
 
-class _Family(NamedTuple):
-    """The daughters of one parent: sums of rows, the parent's, and how alike."""
-
-    rows: Any
-    numbers: Ints
-    background: Any
-    features: int
-    cosines: tuple[float, float]
-    divergences: tuple[float, float]
-
-
-def _scaled(rows: Any, lengths: Floats) -> Any:
-    from scipy.sparse import diags
-
-    return (diags(1.0 / np.where(lengths > 0, lengths, 1.0)) @ rows).tocsr()
-
-
 def _cosines(a: Any, b: Any) -> Floats:
-    parts = []
-    for rows in (a, b):
-        squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-        parts.append(_scaled(rows, np.sqrt(squares)))
-    return np.asarray((parts[0] @ parts[1].T).toarray(), np.float64)
+    return np.asarray((directions(a) @ directions(b).T).toarray(), np.float64)
+
+
+def _shares(rows: Any) -> Any:
+    """Each row divided by its sum."""
+    sums = np.asarray(rows.sum(axis=1)).ravel()
+    scaled = rows.copy()
+    scaled.data *= np.repeat(1.0 / np.where(sums > 0, sums, 1.0), np.diff(rows.indptr))
+    return scaled
 
 
 def _divergences(a: Any, b: Any, background: Any) -> Floats:
     """KL(P ‖ (1 − s) Q + s U) for rows P of a and Q of b, U the parent's, in nats."""
-    p, q, u = (
-        _scaled(r, np.asarray(r.sum(axis=1)).ravel()) for r in (a, b, background)
-    )
+    p, q, u = map(_shares, (a, b, background))
     if not u.nnz:
         return np.zeros((a.shape[0], b.shape[0]))
     common = np.zeros(u.shape[1])
@@ -232,9 +174,3 @@ def _divergences(a: Any, b: Any, background: Any) -> Floats:
     more.data = np.log1p((1 - SMOOTHING) * q.data / (SMOOTHING * common[q.indices]))
     first = np.asarray(entropy.sum(axis=1)).reshape(-1, 1)
     return np.asarray(first - (p @ more.T).toarray(), np.float64)
-
-
-def _summary(pairs: Floats, *, same: bool) -> tuple[float, float]:
-    """Mean and largest; of rows with themselves the diagonal is left out."""
-    values = pairs[~np.eye(len(pairs), dtype=np.bool_)] if same else pairs.ravel()
-    return (float(values.mean()), float(values.max())) if values.size else (0.0, 0.0)

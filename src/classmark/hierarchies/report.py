@@ -3,28 +3,219 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
-from math import isfinite
-from typing import Any
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from classmark.arrays import Ints
-from classmark.hierarchies.bounds import (
+from classmark.arrays import Floats, Ints
+from classmark.hierarchies.held_out import (
     Bound,
-    PowerLaw,
-    branching_of,
+    Compared,
+    compare,
     complexity_ratio,
-    condition,
-    path_costs,
-    power_law,
-    shape_of,
 )
-from classmark.hierarchies.held_out import Compared, Learner, compare
-from classmark.hierarchies.places import Places, places_of
+from classmark.hierarchies.places import Places, places_of, require_one_each
 from classmark.problems import Mistake
 from classmark.sparse import Rows, rows_from
 from classmark.taxonomy.tree import Taxonomy
+
+
+def branching_of(places: Places) -> Ints:
+    """|D(v)| of each node, over all parents, 0 at leaves, shape (size,).
+
+    A leaf below two nodes is scored at both, and counts at both.
+
+    >>> from classmark.hierarchies.places import places_of
+    >>> from classmark.taxonomy.tree import Taxonomy
+    >>> branching_of(places_of(Taxonomy([("a", 1), ("a", 2), ("b", 2)]), [1])).tolist()
+    [2, 0, 0, 1, 2]
+    """
+    return np.array([len(places.daughters(v)) for v in range(places.size)], np.int64)
+
+
+def path_costs(places: Places) -> Ints:
+    """How many daughters are scored on the way down to each leaf, shape (leaves,).
+
+    Of several ways the one along the backbone. A flat strategy scores all K leaves.
+    """
+    parent, branching = places.parent, branching_of(places)
+    node = places.leaves.copy()
+    cost = np.zeros(len(node), np.int64)
+    while (node >= 0).any():
+        node = np.where(node >= 0, parent[node], -1)
+        cost += np.where(node >= 0, branching[node], 0)
+    return cost
+
+
+RANKS = 3  # ranks that a fit needs
+
+
+class PowerLaw(NamedTuple):
+    """``head · rank^−exponent``; fit : r² of the line through the logarithms."""
+
+    head: float
+    exponent: float
+    fit: float
+    ranks: int
+
+    def at(self, ranks: ArrayLike) -> Floats:
+        """What the law foretells at these ranks, counted from 1."""
+        return np.asarray(
+            self.head * np.asarray(ranks, np.float64) ** -self.exponent, np.float64
+        )
+
+
+def power_law(values: ArrayLike) -> PowerLaw | None:
+    """Fit a power law to values by rank; None for fewer than three above 0.
+
+    Least squares on (ln rank, ln value), the largest value at rank 1 [BabbarMetzig14].
+
+    >>> law = power_law([100.0, 25.0, 100 / 9, 6.25])
+    >>> round(law.head, 6), round(law.exponent, 6), round(law.fit, 6)
+    (100.0, 2.0, 1.0)
+    """
+    sizes = np.sort(np.asarray(values, np.float64))[::-1]
+    sizes = sizes[sizes > 0]
+    if len(sizes) < RANKS:
+        return None
+    x, y = np.log(np.arange(1, len(sizes) + 1)), np.log(sizes)
+    slope, shift = np.polyfit(x, y, 1)
+    spread = float(((y - y.mean()) ** 2).sum())
+    left = float(((y - shift - slope * x) ** 2).sum())
+    fit = 1.0 - left / spread if spread > 1e-12 else 1.0
+    return PowerLaw(float(np.exp(shift)), float(-slope), fit, len(sizes))
+
+
+class Condition(NamedTuple):
+    """What the theory asks for a smaller top-down model, and whether it is met.
+
+    inequality : the condition with its numbers.
+    """
+
+    holds: bool
+    inequality: str
+
+
+def nabla(leaves: int, branching: int, levels: int) -> float:
+    """K / (K − b(L − 1)); infinite where b(L − 1) reaches K [BabbarMetzig14].
+
+    levels : L, edges from the root down to the deepest leaf.
+
+    >>> round(nabla(12_294, 344, 5), 3)
+    1.126
+    """
+    rest = leaves - branching * (levels - 1)
+    return leaves / rest if rest > 0 else inf
+
+
+def condition(exponent: float, leaves: int, branching: int, levels: int) -> Condition:
+    """Whether Size_hier < Size_flat is proven for this β, K, b and L [BabbarMetzig14].
+
+    β > 1: β > K / (K − b(L − 1));
+    0 < β < 1: (b^((L−1)(1−β)) − 1) / (b^(1−β) − 1) < K (1 − β) / b.
+
+    >>> condition(1.62, 12_294, 344, 5).holds, condition(0.5, 451, 34, 3).holds
+    (True, False)
+    """
+    K, b, L, beta = leaves, branching, levels, exponent
+    if beta > 1:
+        limit = nabla(K, b, L)
+        return Condition(beta > limit, f"β = {beta:.2f} > K/(K − b(L−1)) = {limit:.2f}")
+    if not 0 < beta < 1 or b < 2:
+        return Condition(
+            False, f"β = {beta:.2f}, b = {b}: β in (0, 1) or above 1, b ≥ 2"
+        )
+    rest = 1 - beta
+    left = (b ** ((L - 1) * rest) - 1) / (b**rest - 1)
+    right = rest / b * K
+    inequality = (
+        f"(b^((L−1)(1−β)) − 1)/(b^(1−β) − 1) = {left:.1f} < (1−β)K/b = {right:.1f}"
+    )
+    return Condition(left < right, f"β = {beta:.2f}: {inequality}")
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureCounts:
+    """A taxonomy with its documents, as the sizes of models see it.
+
+    features : how many each node's documents have, shape (size,);
+    branching : |D(v)|;  depth : of each node along the backbone, the root's is 0;
+    width : features in use altogether;  leaves : K.
+    """
+
+    features: Ints
+    branching: Ints
+    depth: Ints
+    width: int
+    leaves: int
+
+    @property
+    def levels(self) -> int:
+        """L: edges down to the deepest leaf."""
+        return int(self.depth.max(initial=0))
+
+    def inner_at(self, level: int) -> Ints:
+        """The inner nodes of a level, the one with most features first."""
+        nodes = np.flatnonzero((self.depth == level) & (self.branching > 0))
+        return nodes[np.argsort(-self.features[nodes], kind="stable")]
+
+    @property
+    def laws(self) -> dict[int, PowerLaw]:
+        """d_r ≈ d_1 r^−β, the features of a level's inner nodes, where enough are."""
+        levels = range(self.levels)
+        laws = {at: power_law(self.features[self.inner_at(at)]) for at in levels}
+        return {level: law for level, law in laws.items() if law is not None}
+
+    @property
+    def exponent(self) -> float | None:
+        """β: the least exponent of a level; None where no level has enough nodes."""
+        return min((law.exponent for law in self.laws.values()), default=None)
+
+    @property
+    def top_down_size(self) -> int:
+        """Σ over inner nodes of daughters × features: weights of the top-down model."""
+        return int((self.branching * self.features).sum())
+
+    @property
+    def flat_size(self) -> int:
+        """K × features: weights of the flat model."""
+        return self.leaves * self.width
+
+    def foretold_size(self) -> float:
+        """Σ_l Σ_r b_{l,r} d_{l,1} r^−β_l; levels without a law count as they are."""
+        laws, total = self.laws, 0.0
+        for level in range(self.levels):
+            nodes = self.inner_at(level)
+            features: ArrayLike = self.features[nodes]
+            if level in laws:
+                features = laws[level].at(np.arange(1, len(nodes) + 1))
+            total += float((self.branching[nodes] * np.asarray(features)).sum())
+        return total
+
+
+def feature_counts(places: Places, rows: Rows) -> FeatureCounts:
+    """Count the features of each node's documents; each document counts at all above.
+
+    rows : the documents, one row each, features as columns.
+    """
+    present = rows.to_scipy().astype(bool)
+    nodes = places.nodes_of().T.tocsr()
+    features = np.zeros(places.size, np.int64)
+    for v in range(places.size):
+        documents = nodes.indices[nodes.indptr[v] : nodes.indptr[v + 1]]
+        if len(documents):
+            features[v] = len(np.unique(present[documents].indices))
+    depth = places.tree.lineage.depths
+    if places.root == len(places.tree):
+        depth = np.append(depth + 1, 0)
+    width = len(np.unique(rows.columns))
+    return FeatureCounts(
+        features, branching_of(places), depth, width, len(places.leaves)
+    )
+
 
 WORDS = {
     "nodes": "categories",
@@ -65,19 +256,12 @@ WORDS = {
 }
 
 
-def lines_of(report: TaxonomyReport) -> list[dict[str, Any]]:
-    """Each figure that is known, as {what, value}."""
-    lines = []
-    for name, label in WORDS.items():
-        value = report[name]
-        if value is not None and value != "":
-            lines.append({"what": label, "value": _plain_value(name, value)})
-    return lines
-
-
 def _plain_value(name: str, value: Any) -> Any:
     if name.startswith("bound_"):
-        return _bound(value)
+        return (
+            f"{value.total:,.2f} = errors {value.empirical:.3f} + complexity "
+            f"{value.complexity:,.2f} + confidence {value.confidence:.3f}"
+        )
     if name == "class_sizes":
         return f"{value.head:.1f} · rank^−{value.exponent:.2f} (r² {value.fit:.2f})"
     if name == "feature_laws":
@@ -86,13 +270,6 @@ def _plain_value(name: str, value: Any) -> Any:
     if name == "size_top_down_foretold":
         return round(value)
     return ("yes" if value else "no") if isinstance(value, bool) else value
-
-
-def _bound(bound: Bound) -> str:
-    return (
-        f"{bound.total:,.2f} = errors {bound.empirical:.3f} + complexity "
-        f"{bound.complexity:,.2f} + confidence {bound.confidence:.3f}"
-    )
 
 
 RARE = 10
@@ -161,17 +338,19 @@ class TaxonomyReport:
     why: str = ""
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self.keys():
-            raise KeyError(name)
-        return getattr(self, name)
+        return vars(self)[name]
 
     def keys(self) -> list[str]:
         """The names of the figures."""
-        return [field.name for field in fields(self)]
+        return list(vars(self))
 
     def rows(self) -> list[dict[str, Any]]:
         """Each figure that is known, as {what, value}, in words and plain numbers."""
-        return lines_of(self)
+        return [
+            {"what": label, "value": _plain_value(name, self[name])}
+            for name, label in WORDS.items()
+            if self[name] is not None and self[name] != ""
+        ]
 
 
 def taxonomy_report(
@@ -196,31 +375,38 @@ def taxonomy_report(
             **figures, why="documents are needed to choose a strategy"
         )
     rows = rows_from(X)
-    if len(rows) != len(places.documents):
-        raise Mistake(
-            f"X has {len(rows)} rows, y {len(places.documents)} entries: give one each"
-        )
+    require_one_each(len(rows), len(places.documents))
     figures |= _of_documents(places, rows)
-    if alike := same_either_way(places):
+    alike = "nothing to choose between: "
+    if len(places.leaves) < 2:
+        alike += "the taxonomy has fewer than two leaves"
         return TaxonomyReport(**figures, why=alike)
+    if len(places.inner) < 2:
+        return TaxonomyReport(
+            **figures, why=alike + "all leaves are right below the top"
+        )
     if np.diff(places.documents.starts).astype(np.bool_).sum() < FEWEST:
         few = f"fewer than {FEWEST} documents have a category: too few to hold some out"
         return TaxonomyReport(**figures, why=few)
-    compared = compare(places, rows, Learner())
-    figures |= _of_trial(compared)
+    compared = compare(places, rows)
     strategy, why = favoured(
         compared, figures["complexity_ratio"], figures["size_flat"]
     )
-    return TaxonomyReport(**figures, strategy=strategy, why=why)
-
-
-def same_either_way(places: Places) -> str:
-    """Why flat and top-down are one and the same here; nothing where they are not."""
-    if len(places.leaves) < 2:
-        return "nothing to choose between: the taxonomy has fewer than two leaves"
-    if len(places.inner) < 2:
-        return "nothing to choose between: all leaves are right below the top"
-    return ""
+    return TaxonomyReport(
+        **figures,
+        base=compared.base,
+        error_flat=compared.flat.held_out,
+        error_top_down=compared.top_down.held_out,
+        error_ratio=compared.ratio,
+        training_error_flat=compared.flat.error,
+        training_error_top_down=compared.top_down.error,
+        training_error_ratio=compared.training_ratio,
+        chance=compared.chance.p_value,
+        bound_flat=compared.flat.bound,
+        bound_top_down=compared.top_down.bound,
+        strategy=strategy,
+        why=why,
+    )
 
 
 def _of_tree(taxonomy: Taxonomy, places: Places) -> dict[str, Any]:
@@ -244,7 +430,7 @@ def _of_tree(taxonomy: Taxonomy, places: Places) -> dict[str, Any]:
 
 
 def _of_documents(places: Places, rows: Rows) -> dict[str, Any]:
-    shape = shape_of(places, rows)
+    shape = feature_counts(places, rows)
     b, L, beta = int(shape.branching.max(initial=0)), shape.levels, shape.exponent
     met = None if beta is None else condition(beta, shape.leaves, b, L)
     sizes: Ints = places.sizes
@@ -263,21 +449,6 @@ def _of_documents(places: Places, rows: Rows) -> dict[str, Any]:
         "size_flat": shape.flat_size,
         "size_top_down": shape.top_down_size,
         "size_top_down_foretold": shape.foretold_size(),
-    }
-
-
-def _of_trial(compared: Compared) -> dict[str, Any]:
-    return {
-        "base": compared.base,
-        "error_flat": compared.flat.held_out,
-        "error_top_down": compared.top_down.held_out,
-        "error_ratio": compared.ratio,
-        "training_error_flat": compared.flat.error,
-        "training_error_top_down": compared.top_down.error,
-        "training_error_ratio": compared.training_ratio,
-        "chance": compared.chance.p_value,
-        "bound_flat": compared.flat.bound,
-        "bound_top_down": compared.top_down.bound,
     }
 
 

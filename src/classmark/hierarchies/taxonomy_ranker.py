@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 
-from classmark.arrays import Array, Floats
-from classmark.corpus.splits import folds
+from classmark.arrays import Bools, Floats, Ints
+from classmark.corpus.splits import cross_validate, folds
+from classmark.hierarchies.places import among_labels, ancestors, rows_of_ones
 from classmark.preferences.labels import labels_from
 from classmark.preferences.levels import (
     favoured,
@@ -20,16 +21,14 @@ from classmark.preferences.levels import (
     relevant,
 )
 from classmark.problems import Mistake
-from classmark.rankers.preference import PreferenceRanker, Problem
+from classmark.rankers.linear import LinearRanker
+from classmark.rankers.preference import PreferenceRanker
 from classmark.sparse import Rows, keep_columns, rows_from, take
-from classmark.spreading import spread
 from classmark.taxonomy.tree import Taxonomy
 from classmark.validation import renamed, require_numbers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-
-    from classmark.solvers.preference_live import LiveDual
 
 
 KEPT = 1000  # terms of an ancestor, at most
@@ -49,57 +48,6 @@ class Smoothed(NamedTuple):
     dropped: float
 
 
-@dataclass(frozen=True, eq=False)
-class Smoothing:
-    """How labels take part in the categories above them.
-
-    nodes : the node number of each label, −1 where the taxonomy does not have it.
-    decay : λ;  an ancestor at distance d, the nearest way over all parents, counts λᵈ.
-    descriptions : a vector for each node that has one, shape (nodes, features), as
-    long as it shall count; or None.
-    """
-
-    taxonomy: Taxonomy
-    nodes: Sequence[int]
-    decay: float
-    descriptions: csr_matrix | None = None
-
-    def of(self, rows: Rows, labels: Rows) -> Smoothed:
-        """Smooth the centroids of labels (n, k) over documents (n, features)."""
-        documents = rows.to_scipy().astype(np.float64)
-        belongs = labels.to_scipy().astype(np.float64)
-        belongs.data[:] = 1.0
-        total: Any = unit_rows(belongs.T @ documents)
-        kin, label_nodes = self._kin(), self._label_nodes()
-        means, dropped = _means(
-            documents, _members(belongs, kin, label_nodes), _terms_kept(kin)
-        )
-        total = total + kin @ means
-        if self.descriptions is not None:
-            total = total + (kin + label_nodes) @ self.descriptions
-        return Smoothed(unit_rows(total).T.tocsr(), dropped)
-
-    def _kin(self) -> csr_matrix:
-        """λᵈ where a node is d above a label, the root left out, (labels, nodes)."""
-        root = _only_root(self.taxonomy)
-        lists: dict[int, dict[int, int]] = {-1: {}}
-        for node in {int(v) for v in self.nodes}:
-            lists.setdefault(node, _distances(self.taxonomy, node, root))
-        ancestors = [lists[int(node)] for node in self.nodes]
-        starts = np.cumsum([0, *map(len, ancestors)])
-        columns = [node for above in ancestors for node in above]
-        distances = [distance for above in ancestors for distance in above.values()]
-        values = self.decay ** np.array(distances, np.float64)
-        return _csr(values, np.array(columns, np.int64), starts, len(self.taxonomy))
-
-    def _label_nodes(self) -> csr_matrix:
-        """1 where a node is the label's own, (labels, nodes)."""
-        nodes = np.asarray(self.nodes, np.int64)
-        starts = np.concatenate([[0], np.cumsum(nodes >= 0)])
-        columns = nodes[nodes >= 0]
-        return _csr(np.ones(len(columns)), columns, starts, len(self.taxonomy))
-
-
 def smoothed_prototypes(
     rows: Rows,
     labels: Rows,
@@ -107,26 +55,56 @@ def smoothed_prototypes(
     nodes: Sequence[int],
     decay: float = 0.5,
     descriptions: csr_matrix | None = None,
-) -> csr_matrix:
-    """Prototypes of labels, smoothed along the tree, csr (features, labels).
+) -> Smoothed:
+    """Prototypes of labels (n, k) over documents (n, features), smoothed along a tree.
 
     w_r ∝ c_r + t_r + Σ_a λ^d(r, a) (c_a + t_a), to unit length: c_r is the unit
     centroid of the documents of label r, c_a that of the documents in or below a, t the
     descriptions, a the categories above r other than the only root, d the edges between
-    [McCallum98].
+    by the nearest way over all parents [McCallum98].
+
+    nodes : the node number of each label, −1 where the taxonomy does not have it;
+    decay : λ;  descriptions : a vector for each node that has one, shape (nodes,
+    features), as long as it shall count; or None.
 
     Of an ancestor's centroid the heaviest 1,000 terms are kept, fewer where there are
-    very many labels; ``Smoothing`` says what that leaves out.
+    very many labels.
 
     >>> from classmark.sparse import rows_from
     >>> from classmark.taxonomy.tree import Taxonomy
     >>> tree = Taxonomy([("r", "a"), ("a", 1), ("a", 2)])
     >>> X, Y = rows_from(np.eye(2)), rows_from(np.eye(2))
-    >>> smoothed_prototypes(X, Y, tree, [2, 3], 1.0).toarray().round(3).tolist()
+    >>> found = smoothed_prototypes(X, Y, tree, [2, 3], 1.0)
+    >>> found.prototypes.toarray().round(3).tolist()
     [[0.924, 0.383], [0.383, 0.924]]
     """
-    how = Smoothing(taxonomy, nodes, decay, descriptions)
-    return how.of(rows, labels).prototypes
+    documents = rows.to_scipy().astype(np.float64)
+    belongs = labels.to_scipy().astype(np.float64)
+    belongs.data[:] = 1.0
+    kin = _kin(taxonomy, nodes, decay)
+    own = [[node] if node >= 0 else [] for node in nodes]
+    label_nodes = rows_of_ones(own, len(taxonomy)).to_scipy()
+    n_terms = int(np.clip(ENTRIES // max(kin.nnz, 1), LEAST, KEPT))
+    means, dropped = _means(documents, _members(belongs, kin, label_nodes), n_terms)
+    total: Any = unit_rows(belongs.T @ documents) + kin @ means
+    if descriptions is not None:
+        total = total + (kin + label_nodes) @ descriptions
+    return Smoothed(unit_rows(total).T.tocsr(), dropped)
+
+
+def _kin(taxonomy: Taxonomy, nodes: Sequence[int], decay: float) -> csr_matrix:
+    """λᵈ where a node is d above a label, the only root left out, (labels, nodes)."""
+    from scipy.sparse import csr_matrix
+
+    parents = [taxonomy.above(v) for v in range(len(taxonomy))]
+    kin: Any = csr_matrix((len(nodes), len(taxonomy)))
+    for edges, ring in enumerate(ancestors(nodes, parents), 1):
+        kin = kin + decay**edges * ring
+    roots = np.flatnonzero(taxonomy.lineage.parent < 0)
+    if len(roots) == 1:
+        kin.data[kin.indices == roots[0]] = 0.0
+    kin.eliminate_zeros()
+    return kin  # type: ignore[no-any-return]
 
 
 def require_taxonomy(taxonomy: Taxonomy) -> None:
@@ -193,38 +171,6 @@ def _cut(matrix: csr_matrix, n_terms: int) -> float:
     return lost
 
 
-def _terms_kept(kin: csr_matrix) -> int:
-    """How many terms of an ancestor are kept, so that all labels' fit in memory."""
-    return int(np.clip(ENTRIES // max(kin.nnz, 1), LEAST, KEPT))
-
-
-def _only_root(taxonomy: Taxonomy) -> int:
-    roots = np.flatnonzero(taxonomy.lineage.parent < 0)
-    return int(roots[0]) if len(roots) == 1 else -1
-
-
-def _distances(taxonomy: Taxonomy, node: int, root: int) -> dict[int, int]:
-    """Edges to each node above, the nearest way, the root left out."""
-    distances: dict[int, int] = {}
-    ring, distance = [node], 0
-    while ring:
-        distance += 1
-        above = {int(u) for v in ring for u in taxonomy.above(v)}
-        ring = sorted(above - distances.keys())
-        distances.update(dict.fromkeys(ring, distance))
-    distances.pop(root, None)
-    return distances
-
-
-def _csr(values: Array, columns: Array, starts: Array, width: int) -> csr_matrix:
-    from scipy.sparse import csr_matrix
-
-    parts: Any = (values, columns, starts)
-    matrix: csr_matrix = csr_matrix(parts, shape=(len(starts) - 1, width))
-    matrix.sort_indices()
-    return matrix
-
-
 class Setting(NamedTuple):
     """C, the price of a margin missed, and how long the prototypes are."""
 
@@ -238,6 +184,11 @@ FREE = Setting(1.0, 2.0)
 BETWEEN = Setting(0.3, 5.0)
 JUDGED = 2000  # documents held out, about
 FOLDS = 3
+#: The parameters that the ranker inside has as well, by the same names.
+SHARED = (
+    "loss", "tol", "max_iter", "memory", "n_jobs", "random_state", "revisits",
+    "time_budget", "max_documents",
+)  # fmt: skip
 
 
 def chosen(ranker: TaxonomyRanker, rows: Rows, labels: Rows) -> Setting:
@@ -251,53 +202,45 @@ def chosen(ranker: TaxonomyRanker, rows: Rows, labels: Rows) -> Setting:
     error of the difference. A value the ranker was given stays.
     """
     used = np.unique(labels.columns)
-    tried = [_given(ranker, setting) for setting in (FREE, BETWEEN, NEAR)]
+    tried = [
+        Setting(
+            setting.C if ranker.C is None else ranker.C,
+            setting.center if ranker.center is None else ranker.center,
+        )
+        for setting in (FREE, BETWEEN, NEAR)
+    ]
     if len(labels.columns) < FEW * max(len(used), 1) or len(rows) < 2 * FOLDS:
         return tried[-1]
     distinct = list(dict.fromkeys(tried))
     if len(distinct) == 1:
         return distinct[0]
     fresh = type(ranker)(**ranker.get_params(deep=False))
-    hits = spread(_tried, distinct, (fresh, rows, labels), "settings")
-    best = max(range(len(distinct)), key=lambda at: hits[at].sum())
+    share = min(len(rows) // FOLDS, JUDGED)
+    splits = folds(len(rows), len(rows) // share, random_state=ranker.random_state)
+    some = list(islice(splits, -(-JUDGED // share)))
+    tasks = [(*split, setting) for setting in distinct for split in some]
+    shared = (fresh, rows, labels)
+    tested, right = cross_validate(first_is_right, tasks, shared, "settings")
+    labelled = np.diff(labels.starts)[tested] > 0
+    hits = right[labelled].astype(np.float64).reshape(-1, len(distinct)).T
+    best = int(np.argmax(hits.sum(axis=1)))
     gain = hits[best] - hits[0]
     error = gain.std() * np.sqrt(len(gain))
     return distinct[best] if gain.sum() > error else distinct[0]
 
 
-def _given(ranker: TaxonomyRanker, setting: Setting) -> Setting:
-    return Setting(
-        setting.C if ranker.C is None else ranker.C,
-        setting.center if ranker.center is None else ranker.center,
-    )
-
-
-def _tried(
-    setting: Setting, ranker: TaxonomyRanker, rows: Rows, labels: Rows
-) -> Floats:
-    return first_is_right(ranker, setting, rows, labels)
-
-
 def first_is_right(
-    ranker: TaxonomyRanker, setting: Setting, rows: Rows, labels: Rows
-) -> Floats:
-    """1 where the first label of a document held out is one of its own."""
-    count = len(rows)
-    share = min(count // FOLDS, JUDGED)
-    splits = folds(count, count // share, random_state=ranker.random_state)
-    hits: list[Floats] = []
-    for _, (learn, out) in zip(range(-(-JUDGED // share)), splits, strict=False):
-        fitted = copy(ranker).set_params(C=setting.C, center=setting.center)
-        fitted.fit(take(rows, learn), take(labels, learn))
-        first = fitted.rank(take(rows, out), k=1)[:, 0]
-        truth = take(labels, out)
-        owner = np.repeat(np.arange(len(truth)), np.diff(truth.starts))
-        right = np.bincount(owner, truth.columns == first[owner], minlength=len(truth))
-        hits.append(right[np.diff(truth.starts) > 0].astype(np.float64))
-    return np.concatenate(hits)
+    task: tuple[Ints, Ints, Setting], ranker: TaxonomyRanker, rows: Rows, labels: Rows
+) -> Bools:
+    """Whether the first label of each document held out is one of its own."""
+    learn, out, setting = task
+    fitted = copy(ranker).set_params(**setting._asdict())
+    fitted.fit(take(rows, learn), take(labels, learn))
+    first = fitted.rank(take(rows, out), k=1)[:, 0]
+    return among_labels(take(labels, out), first)
 
 
-class TaxonomyRanker(PreferenceRanker):
+class TaxonomyRanker(LinearRanker):
     """Ranks the categories of a taxonomy, from few documents and from many.
 
     min ½‖W − center · W₀‖² + C Σ ξ, as ``PreferenceRanker`` with "dom", W₀ the unit
@@ -314,11 +257,10 @@ class TaxonomyRanker(PreferenceRanker):
         ``weight``, a label's centroid 1.
     C, center : None to choose, by ``classmark.hierarchies.taxonomy_ranker.chosen``.
 
-    What ``fit`` leaves behind beside the attributes of ``PreferenceRanker``:
-    setting_ : the C and center used;  dropped_ : how much of the ancestors' squared
-    length was in terms that were not kept, mean over them.
-
-    After fitting it is kept, opened and taught further as a ``PreferenceRanker``.
+    Attributes: ranker_ (the fitted ``PreferenceRanker``, whose attributes and methods
+    are had here as well: weights_, objective_, duality_gap_, …), setting_ (the C and
+    center used), dropped_ (how much of the ancestors' squared length was in terms that
+    were not kept, mean over them). It is kept, opened and taught further as ranker_.
 
     >>> from classmark.taxonomy.tree import Taxonomy
     >>> tree = Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2)])
@@ -326,6 +268,9 @@ class TaxonomyRanker(PreferenceRanker):
     >>> ranker.fit(np.eye(3), [[0], [1], [2]]).rank([[0.0, 1.0, 0.0]]).tolist()
     [[1, 0, 2]]
     """
+
+    takes_graphs = True
+    ranker_: PreferenceRanker
 
     @renamed(mapping="loss", budget="time_budget", keep="max_documents")
     def __init__(
@@ -348,17 +293,29 @@ class TaxonomyRanker(PreferenceRanker):
         time_budget: float | None = None,
         max_documents: int | None = None,
     ) -> None:
-        super().__init__(
-            loss, tol=tol, max_iter=max_iter, center=center, memory=memory,
-            n_jobs=n_jobs, random_state=random_state, revisits=revisits,
-            time_budget=time_budget, max_documents=max_documents,
-        )  # fmt: skip
         self.taxonomy = taxonomy
         self.categories = categories
         self.decay = decay
         self.descriptions = descriptions
+        self.C = C
+        self.center = center
         self.weight = weight
-        self.C = C  # type: ignore[assignment]
+        self.loss = loss
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.revisits = revisits
+        self.time_budget = time_budget
+        self.max_documents = max_documents
+
+    def __getattr__(self, name: str) -> Any:
+        """What the ranker inside has learned, and how it learns on."""
+        if name.startswith("_") or name == "ranker_":
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        present = self._present_name(name)
+        return getattr(self.ranker_ if present == name else self, present)
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from documents X, shape (n, features), and labels, grades or graphs.
@@ -369,7 +326,17 @@ class TaxonomyRanker(PreferenceRanker):
         rows = rows_from(X)
         labels = self._labelled(rows, Y)
         self.setting_ = self._chosen(rows, labels)
-        return super().fit(rows, labels)
+        self.ranker_ = self._ranker(self.setting_).fit(rows, labels)
+        return self
+
+    def partial_fit(self, X: Any, Y: Any, n_labels: int | None = None) -> Self:
+        """Learn from more documents, one by one, after ``fit``."""
+        self._check()
+        setting = getattr(self, "setting_", Setting(self.C or 1.0, self.center or 0.0))
+        ranker = vars(self).get("ranker_", self._ranker(setting))
+        ranker.set_params(**{name: getattr(self, name) for name in SHARED})
+        self.ranker_ = ranker.partial_fit(X, Y, n_labels)
+        return self
 
     def path(self, X: Any, Y: Any, Cs: Sequence[float]) -> Iterator[Self]:
         """Fit for each C in increasing order, each starting from the one before."""
@@ -377,42 +344,52 @@ class TaxonomyRanker(PreferenceRanker):
         first._check()  # noqa: SLF001 (a copy of this one)
         rows = rows_from(X)
         labels = self._labelled(rows, Y)
-        first.setting_ = first._chosen(rows, labels)  # noqa: SLF001 (a copy of this one)
-        for ranker in super(TaxonomyRanker, first).path(rows, labels, Cs):
-            ranker.setting_ = Setting(ranker.C, first.setting_.center)
-            yield ranker
+        setting = first._chosen(rows, labels)  # noqa: SLF001 (a copy of this one)
+        for ranker in first._ranker(setting).path(rows, labels, Cs):  # noqa: SLF001
+            fitted = copy(first).set_params(C=ranker.C)
+            fitted.setting_, fitted.ranker_ = setting._replace(C=ranker.C), ranker
+            yield fitted
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores of all categories, shape (documents, categories)."""
+        self._require_fitted()
+        return self.ranker_.decision_function(X)
 
     def prototypes(self, rows: Rows, labels: Rows) -> csr_matrix:
         """Centroids smoothed along the tree, csr (features, labels), each length 1."""
-        apart = int(self._loss == "svm")  # its last column is the threshold's
+        apart = int(self.loss == "svm")  # its last column is the threshold's
         words = keep_columns(rows, np.arange(rows.width - apart)) if apart else rows
         nodes = self._nodes(labels.width)
         descriptions = self._description_rows(nodes, words.width)
-        how = Smoothing(self.taxonomy, nodes, self.decay, descriptions)
-        prototypes, self.dropped_ = how.of(words, labels)
-        return _tall(prototypes, rows.width)
+        found = smoothed_prototypes(
+            words, labels, self.taxonomy, nodes, self.decay, descriptions
+        )
+        self.dropped_, tall = found.dropped, cast("Any", found.prototypes)
+        tall.resize(rows.width, labels.width)
+        return found.prototypes
+
+    @property
+    def thresholds_(self) -> Floats | None:  # type: ignore[override]
+        """What is taken off the scores, shape (categories,), or None."""
+        return self.ranker_.thresholds_
+
+    @property
+    def simple(self) -> PreferenceRanker:
+        """After fitting it is a ``PreferenceRanker`` with the setting used."""
+        self._require_fitted()
+        return self.ranker_
 
     @property
     def kept_as(self) -> tuple[str, dict[str, Any]]:
-        """After fitting it is a ``PreferenceRanker`` with the setting used."""
-        return "plm", self._plain().get_params()
+        """It is saved and opened as the ranker inside."""
+        return "plm", self.simple.get_params()
 
-    def _plain(self) -> PreferenceRanker:
-        """The same problem as a ``PreferenceRanker``, sharing what was learned."""
-        setting = getattr(self, "setting_", Setting(self.C or 1.0, self.center or 0.0))
-        plain = PreferenceRanker()
-        plain.set_params(**{name: getattr(self, name) for name in plain.get_params()})
-        plain.C, plain.center = setting.C, setting.center
-        plain.problem_, plain.live_ = self.problem_, self.live_
-        return plain
-
-    def _problem(self, rows: Rows, Y: Any) -> Problem:
-        plain = self._plain()
-        plain.prototypes = self.prototypes  # type: ignore[method-assign]
-        return plain._problem(rows, Y)  # noqa: SLF001 (the same class, with its C)
-
-    def _started(self, kind: Any) -> LiveDual:
-        return self._plain()._started(kind)  # noqa: SLF001 (the same class, with its C)
+    def _ranker(self, setting: Setting) -> PreferenceRanker:
+        """A ranker for the same problem, around the smoothed prototypes."""
+        shared = {name: getattr(self, name) for name in SHARED}
+        ranker = PreferenceRanker(**shared, **setting._asdict())
+        ranker.prototypes = self.prototypes  # type: ignore[method-assign]
+        return ranker
 
     def _chosen(self, rows: Rows, Y: Any) -> Setting:
         if self.C is not None and self.center is not None:
@@ -446,7 +423,10 @@ class TaxonomyRanker(PreferenceRanker):
         return [tree.number(n) if n in tree else -1 for n in names[:count]]
 
     def _description_rows(self, nodes: list[int], width: int) -> csr_matrix | None:
-        """The descriptions by node, each of length ``weight``."""
+        """The descriptions by node, each of length ``weight``.
+
+        Of rows by label, those of labels without a node are lost.
+        """
         if self.descriptions is None:
             return None
         descriptions: Any = unit_rows(
@@ -464,7 +444,9 @@ class TaxonomyRanker(PreferenceRanker):
                 "labels"
             )
         if descriptions.shape[0] != len(self.taxonomy):
-            descriptions = _by_node(descriptions, nodes, len(self.taxonomy))
+            own = [[node] if node >= 0 else [] for node in nodes]
+            by_label = rows_of_ones(own, len(self.taxonomy)).to_scipy()
+            descriptions = by_label.T @ descriptions
         return self.weight * descriptions  # type: ignore[no-any-return]
 
     def _check(self) -> None:
@@ -481,23 +463,5 @@ class TaxonomyRanker(PreferenceRanker):
             value = getattr(self, name)
             if value is not None and not value >= 0:
                 raise Mistake(f"{name} is {value}: give more than 0, or None to choose")
-        self._plain()._check()  # noqa: SLF001 (the same class, with its C)
-
-
-def _tall(weights: csr_matrix, height: int) -> csr_matrix:
-    """The same with rows of zeros below."""
-    from scipy.sparse import csr_matrix
-
-    more = np.full(height - weights.shape[0], weights.nnz)
-    parts: Any = (weights.data, weights.indices, np.append(weights.indptr, more))
-    return csr_matrix(parts, shape=(height, weights.shape[1]))
-
-
-def _by_node(descriptions: Any, nodes: list[int], height: int) -> Any:
-    """Rows by label become rows by node; those of labels without a node are lost."""
-    from scipy.sparse import csr_matrix
-
-    numbers = np.asarray(nodes, np.int64)
-    labels = np.flatnonzero(numbers >= 0)
-    parts: Any = (np.ones(len(labels)), (numbers[labels], labels))
-    return csr_matrix(parts, shape=(height, len(nodes))) @ descriptions
+        setting = Setting(self.C or 1.0, self.center or 0.0)
+        self._ranker(setting)._check()  # noqa: SLF001 (before anything is chosen)

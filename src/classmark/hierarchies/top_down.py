@@ -1,9 +1,11 @@
-"""TopDownClassifier: a classifier at every inner node of a tree, from the root down."""
+"""A classifier at every inner node of a tree, from the root down.
+
+TopDownClassifier names categories; TopDownRanker ranks numbers, as LinearRankers do.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from numbers import Integral, Real
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,23 +13,27 @@ import numpy as np
 
 from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator
-from classmark.hierarchies.descent import (
-    Trained,
-    by_beam,
-    by_best_first,
-    everywhere,
-    path_parts,
-)
+from classmark.hierarchies.descent import Trained, path_parts
+from classmark.hierarchies.flat import share_right
 from classmark.hierarchies.model_files import SavedModel, keep, open_model
 from classmark.hierarchies.nodes import documents_like, require
-from classmark.hierarchies.places import Nodes, Places, places_of, shape_of
+from classmark.hierarchies.places import (
+    Nodes,
+    Places,
+    places_of,
+    require_one_each,
+    shape_of,
+)
+from classmark.hierarchies.pruning import Policy, prune_taxonomy
+from classmark.hierarchies.taxonomy_ranker import require_taxonomy
 from classmark.hierarchies.training import Settings, train, trained_in
+from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
-from classmark.rankers.linear import Evidence
+from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.ranking import order
-from classmark.sparse import Rows, rows_from
+from classmark.sparse import Rows, rows_from, take
 from classmark.taxonomy.tree import Taxonomy
-from classmark.validation import renamed, require_k
+from classmark.validation import renamed, require_k, require_numbers
 
 BLOCK = 1 << 24  # scores of leaves that are held together
 KEPT = ("base", "beam", "C", "drop", "n_jobs", "memory", "scale", "tol")
@@ -101,7 +107,7 @@ class TopDownClassifier(Estimator):
         """Learn from documents X, shape (n, features), and their categories."""
         self._check()
         rows, places = rows_from(X), places_of(self.taxonomy, y)
-        _require_one_each(len(rows), len(places.documents))
+        require_one_each(len(rows), len(places.documents))
         if not places.documents.nnz:
             raise Mistake("y: no document is in a category: give some that are")
         nodes = Nodes(rows, places, shape_of(places))
@@ -116,14 +122,16 @@ class TopDownClassifier(Estimator):
 
     def predict(self, X: Any) -> list[Any]:
         """The category of each document, by the beam."""
+        from classmark.hierarchies.kernels import descend
+
         rows = self._documents(X)
         if self.beam is None:
-            leaves, _ = self._best(rows, 1)
-        else:
-            leaves, _ = by_beam(
-                self.trained_, rows, self._scale, self.beam, self.n_jobs
-            )
-        return [self.classes_[at] for at in leaves[:, 0].tolist()]
+            return self._named(self.best_leaves(rows, 1)[0][:, 0])
+        shape = (len(rows), self.beam)
+        leaves, scores = np.empty(shape, np.int64), np.empty(shape)
+        options = (self._scale, self.beam, self.trained_.widest)
+        self.trained_.walk(descend, rows, options, (leaves, scores), self.n_jobs)
+        return self._named(leaves[:, 0])
 
     def predict_several(self, X: Any, threshold: float = 0.5) -> list[list[Any]]:
         """The categories at least ``threshold`` times as probable as the best."""
@@ -132,7 +140,7 @@ class TopDownClassifier(Estimator):
         rows = self._documents(X)
         several: list[list[Any]] = []
         for part in self._blocks(rows):
-            leaves, _ = self._best(part, len(self.classes_), float(np.log(threshold)))
+            leaves, _ = self.best_leaves(part, len(self.classes_), np.log(threshold))
             several += [self._named(line[line >= 0]) for line in leaves]
         return several
 
@@ -143,7 +151,7 @@ class TopDownClassifier(Estimator):
             require_k(k)
         rows = self._documents(X)
         if k is not None and k < len(self.classes_):
-            leaves, _ = self._best(rows, k)
+            leaves, _ = self.best_leaves(rows, k)
             return [self._named(line) for line in leaves]
         ranked: list[list[Any]] = []
         for part in self._blocks(rows):
@@ -168,14 +176,9 @@ class TopDownClassifier(Estimator):
     def score(self, X: Any, y: Any) -> float:
         """Return the share of documents whose predicted category is one of theirs."""
         places = places_of(self.places_.tree, y)
-        answers = self.predict(X)
-        _require_one_each(len(answers), len(places.documents))
-        named = places.named
-        right = [
-            label in {named[at] for at in places.documents.row(i)[0].tolist()}
-            for i, label in enumerate(answers)
-        ]
-        return float(np.mean(right))
+        lists = (places.documents.row(i)[0] for i in range(len(places.documents)))
+        truth = [[places.named[leaf] for leaf in leaves] for leaves in lists]
+        return share_right(self.predict(X), truth)
 
     def evidence(self, X: Any, leaf: Any) -> Evidence:
         """Each feature's part in the scores on the way to a leaf, for one document.
@@ -205,9 +208,8 @@ class TopDownClassifier(Estimator):
     def save(self, folder: str | Path) -> None:
         """Write a new folder of arrays; ``open`` maps them."""
         self._require_fitted()
-        keep(
-            Path(folder), self._saved(self.places_, self.trained_, self.n_features_in_)
-        )
+        learned = (self.places_, self.trained_, self.n_features_in_)
+        keep(Path(folder), self._saved(*learned))
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
@@ -240,17 +242,29 @@ class TopDownClassifier(Estimator):
     def _named(self, leaves: Ints) -> list[Any]:
         return [self.classes_[at] for at in leaves.tolist()]
 
-    def _best(
+    def best_leaves(
         self, rows: Rows, most: int, ratio: float = -np.inf
     ) -> tuple[Ints, Floats]:
-        leaves = (len(self.classes_), most, ratio)
-        return by_best_first(self.trained_, rows, self._scale, leaves, self.n_jobs)
+        """The most probable leaves, best first, and their log-probabilities, exactly.
+
+        ratio : the log of the least probability, as a share of the best leaf's. Shape
+        (n, most) each; −1 and −∞ where there are no more.
+        """
+        from classmark.hierarchies.kernels import best_first
+
+        out = np.empty((len(rows), most), np.int64), np.empty((len(rows), most))
+        options = (self._scale, float(ratio), len(self.classes_))
+        self.trained_.walk(best_first, rows, options, out, self.n_jobs)
+        return out
 
     def _everywhere(self, rows: Rows, *, margins: bool = False) -> Floats:
-        return everywhere(
-            self.trained_, rows, self._scale, len(self.classes_), self.n_jobs,
-            margins=margins,
-        )  # fmt: skip
+        """The log-probability, or the least margin, of every leaf, (n, leaves)."""
+        from classmark.hierarchies.kernels import all_leaves
+
+        out = np.empty((len(rows), len(self.classes_)))
+        options = (self._scale, margins)
+        self.trained_.walk(all_leaves, rows, options, (out,), self.n_jobs)
+        return out
 
     def _masked(self, scores: Floats) -> Floats:
         """The scores, −inf where a leaf has no documents."""
@@ -268,15 +282,11 @@ class TopDownClassifier(Estimator):
         return documents_like(X, self.n_features_in_, self)
 
     def _check(self) -> None:
-        for name in ("C", "drop", "scale", "tol"):
-            _require_number(name, getattr(self, name), Real)
-        for name in ("beam", "n_jobs"):
-            _require_number(name, getattr(self, name), Integral)
+        require_taxonomy(self.taxonomy)
+        require_numbers(self, "C", "drop", "scale", "tol")
+        require_numbers(self, "n_jobs", whole=True)
+        require_numbers(self, "beam", whole=True, or_none=True)
         require(self.base, self.C)
-        if not isinstance(self.taxonomy, Taxonomy):
-            raise Mistake(
-                f"taxonomy is a {type(self.taxonomy).__name__}: give a Taxonomy"
-            )
         if self.beam is not None and self.beam < 1:
             raise Mistake(f"beam is {self.beam}: give 1 or more, or None")
         if not 0 <= self.drop < 1:
@@ -287,16 +297,126 @@ class TopDownClassifier(Estimator):
             raise Mistake(f"n_jobs is {self.n_jobs}: give 1 or more")
 
 
-def _require_number(name: str, value: Any, kind: type[Real | Integral]) -> None:
-    if value is None and name == "beam":
-        return
-    if not isinstance(value, kind) or isinstance(value, bool):
-        expected = "a whole number" if kind is Integral else "a number"
-        raise Mistake(f"{name} is {value!r}: give {expected}")
+class TopDownRanker(LinearRanker):
+    """Ranks categories by the probability of the way to them, root to leaf.
 
+    taxonomy : the tree;  categories : the node of each label number. Labels that are
+    inner nodes are leaves of their own beside their daughters.
+    prune, bold : None, or the policy of ``prune_taxonomy`` by which inner nodes are
+    removed before, "bound", "meta" or "random"; and whether boldly.
+    base, C, drop, n_jobs, memory : as in ``TopDownClassifier``.
 
-def _require_one_each(rows: int, entries: int) -> None:
-    if rows != entries:
-        raise Mistake(
-            f"X has {rows} rows and y {entries} entries: give one entry per row"
-        )
+    Attributes: classifier_ (a ``TopDownClassifier``), pruned_ (the nodes removed).
+    ``working`` names a folder that keeps what is finished while ``fit`` runs.
+
+    >>> tree = Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2)])
+    >>> ranker = TopDownRanker(tree, [1, 2, "b"]).fit(np.eye(3), [[0], [1], [2]])
+    >>> ranker.rank([[0.0, 1.0, 0.0]], k=1).tolist()
+    [[1]]
+    """
+
+    working: Path | None = None
+
+    def __init__(
+        self,
+        taxonomy: Taxonomy,
+        categories: Sequence[Any],
+        base: str = "svm",
+        C: float = 1.0,
+        *,
+        prune: Policy | None = None,
+        bold: bool = False,
+        drop: float = 0.0,
+        n_jobs: int = 2,
+        memory: str = "4GB",
+    ) -> None:
+        self.taxonomy = taxonomy
+        self.categories = categories
+        self.base = base
+        self.C = C
+        self.prune = prune
+        self.bold = bold
+        self.drop = drop
+        self.n_jobs = n_jobs
+        self.memory = memory
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Learn from documents X, shape (n, features), and labels Y, shape (n, k).
+
+        Documents without a label are left out.
+        """
+        rows = rows_from(X)
+        labels = labels_from(Y, len(rows), len(self.categories))
+        taught = np.flatnonzero(np.diff(labels.starts) > 0)
+        if not len(taught):
+            raise Mistake("no document has a label: give some to learn from")
+        rows, labels = take(rows, taught), take(labels, taught)
+        y = [[self.categories[c] for c in labels.row(i)[0]] for i in range(len(labels))]
+        tree = self._working_tree(rows, y)
+        self.classifier_ = TopDownClassifier(
+            tree, self.base, C=self.C, drop=self.drop, n_jobs=self.n_jobs,
+            memory=self.memory, folder=self.working,
+        ).fit(rows, y)  # fmt: skip
+        self.settle()
+        return self
+
+    def settle(self) -> None:
+        """Map labels to leaves and back; called after ``fit`` and after opening."""
+        leaf = {name: at for at, name in enumerate(self.classifier_.classes_)}
+        self.leaves_ = np.array([leaf.get(c, -1) for c in self.categories], np.int64)
+        self.labels_ = np.full(len(leaf), -1, np.int64)
+        has_leaf = self.leaves_ >= 0
+        self.labels_[self.leaves_[has_leaf]] = np.flatnonzero(has_leaf)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Logarithms of the ways' probabilities, shape (documents, categories).
+
+        −inf : no document of the category was learned from.
+        """
+        self._require_fitted()
+        leaf_scores = self.classifier_.decision_function(X)
+        scores = leaf_scores[:, np.maximum(self.leaves_, 0)]
+        scores[:, self.leaves_ < 0] = -np.inf
+        return scores
+
+    def best(self, X: Any, top: int) -> list[tuple[int, float]]:
+        """The most probable categories of the one row of ``X``, and their scores.
+
+        Only nodes that may lead to them are looked at; categories without documents
+        are not among them.
+        """
+        self._require_fitted()
+        model = self.classifier_
+        learned = model.places_.sizes > 0  # the others come after all of these
+        hidden = int((self.labels_[learned] < 0).sum())
+        n_best = min(int(learned.sum()), top + hidden)
+        best_leaves, scores = model.best_leaves(rows_from(X), n_best)
+        labels = self.labels_[best_leaves[0]]
+        ranked = zip(labels.tolist(), scores[0].tolist(), strict=True)
+        return [(label, score) for label, score in ranked if label >= 0][:top]
+
+    def evidence(self, X: Any, category: int) -> Evidence:
+        """Each feature's part in the decisions on the way to a category."""
+        self._require_fitted()
+        leaf = self.categories[category]
+        if self.leaves_[category] < 0:
+            return Evidence(np.empty(0, np.int64), np.empty(0))
+        return self.classifier_.evidence(X, leaf)
+
+    @property
+    def coef_(self) -> Floats:
+        """There is no such matrix: a category's score is no sum over features."""
+        raise Mistake("a top-down model has weights at every node: use classifier_")
+
+    def _working_tree(self, rows: Rows, y: list[list[Any]]) -> Taxonomy:
+        """The tree that is gone down; ``y`` means the same in it."""
+        if self.prune is None:
+            self.pruned_: list[Any] = []
+            return self.taxonomy
+        tree = prune_taxonomy(
+            self.taxonomy, rows, y, self.prune,
+            bold=self.bold, base=self.base, C=self.C,
+        )  # fmt: skip
+        inner = [node for node in self.taxonomy if not self.taxonomy.is_leaf(node)]
+        self.pruned_ = [v for v in inner if v not in tree or tree.is_leaf(v)]
+        return tree

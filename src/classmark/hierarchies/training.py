@@ -7,10 +7,8 @@ what they learn is a file written whole. Nothing but numbers travels.
 from __future__ import annotations
 
 import hashlib
-import logging
 import shutil
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -68,9 +66,9 @@ def train(nodes: Nodes, settings: Settings) -> Trained:
 
 def learned(
     nodes: Nodes, settings: Settings, which: Sequence[int]
-) -> Iterator[tuple[int, Piece]]:
+) -> Iterable[tuple[int, Piece]]:
     """Learn some nodes here; each number and piece as it is done."""
-    yield from track(_together(nodes, which, settings), "nodes", len(which))
+    return track(_together(nodes, settings, which), "nodes", len(which))
 
 
 def fingerprint(nodes: Nodes, settings: Settings) -> str:
@@ -94,50 +92,52 @@ def largest_first(nodes: Nodes) -> list[int]:
     return [int(at) for at in np.argsort(-work, kind="stable")]
 
 
-def _together(
-    nodes: Nodes, order: Sequence[int], settings: Settings
-) -> Iterator[tuple[int, Piece]]:
-    """Learn nodes in ``n_jobs`` threads; a node waits until its memory is free."""
-    room: float = byte_size(settings.memory)
-    limit = f"memory={settings.memory!r}"
-    plans = {at: plan(nodes, at, settings.base, room, limit) for at in order}
-    waiting = list(reversed(order))
-    running: dict[Future[Piece], int] = {}
-    with ThreadPoolExecutor(settings.n_jobs) as threads:
-        while waiting or running:
-            while waiting and len(running) < settings.n_jobs:
-                need = plans[waiting[-1]].need
-                if running and need > room:
-                    break
-                at = waiting.pop()
-                room -= need
-                work = threads.submit(
-                    learn_node, nodes, at, settings, sparse=plans[at].sparse
-                )
-                running[work] = at
-            for work in wait(running, return_when=FIRST_COMPLETED).done:
-                at = running.pop(work)
-                room += plans[at].need
-                yield at, work.result()
+class Lesson(NamedTuple):
+    """An inner node that is to learn, the bytes it needs, and whether sparse weights.
 
+    Weights that are kept sparse while a node learns need less.
+    """
 
-class Plan(NamedTuple):
-    """What a node needs, and whether its weights are kept sparse while it learns."""
-
+    at: int
     need: float
     sparse: bool
 
 
-def plan(nodes: Nodes, at: int, base: str, room: float, limit: str) -> Plan:
+def _together(
+    nodes: Nodes, settings: Settings, order: Sequence[int]
+) -> Iterator[tuple[int, Piece]]:
+    """Learn nodes in ``n_jobs`` threads; a node waits until its memory is free."""
+    room: float = byte_size(settings.memory)
+    limit = f"memory={settings.memory!r}"
+    waiting = [plan(nodes, at, settings.base, room, limit) for at in order][::-1]
+    running: dict[Future[Piece], Lesson] = {}
+    with ThreadPoolExecutor(settings.n_jobs) as threads:
+        while waiting or running:
+            while waiting and len(running) < settings.n_jobs:
+                if running and waiting[-1].need > room:
+                    break
+                lesson = waiting.pop()
+                room -= lesson.need
+                work = threads.submit(
+                    learn_node, nodes, lesson.at, settings, sparse=lesson.sparse
+                )
+                running[work] = lesson
+            for work in wait(running, return_when=FIRST_COMPLETED).done:
+                lesson = running.pop(work)
+                room += lesson.need
+                yield lesson.at, work.result()
+
+
+def plan(nodes: Nodes, at: int, base: str, room: float, limit: str) -> Lesson:
     """How a node learns within ``room``; ``limit`` names that limit in a message."""
     need = nodes.need(at, base)
     if need > room:
         need = nodes.need(at, base, m=nodes.features(at))
     if need <= room:
-        return Plan(need, sparse=False)
+        return Lesson(at, need, sparse=False)
     lean = nodes.need(at, base, sparse=True)
     if base == "svm" and lean <= room:
-        return Plan(lean, sparse=True)
+        return Lesson(at, lean, sparse=True)
     least, remedy = need, "use base='svm', whose weights can be kept sparse, "
     if base == "svm":
         least, remedy = min(need, lean), "use fewer features, "
@@ -167,18 +167,13 @@ def _sparsely(rows: Rows, owners: Rows, C: float, tol: float) -> Weights:
     some = np.flatnonzero(sizes)
     ranker = PreferenceRanker("dom", C, tol, memory="1B")
     labels = keep_columns(owners, some)
-    learned_weights: Any = ranker.fit(with_constant(compact, 1.0), labels).weights_
-    parts: Any = (
-        learned_weights.data,
-        some[learned_weights.indices],
-        learned_weights.indptr,
-    )
+    fitted: Any = ranker.fit(with_constant(compact, 1.0), labels).weights_
+    parts: Any = (fitted.data, some[fitted.indices], fitted.indptr)
     weights = csr_matrix(parts, shape=(len(features) + 1, owners.width))
     bias = np.where(sizes > 0, weights[-1].toarray().ravel(), NOWHERE)
     return features, weights[:-1], bias
 
 
-LOG = logging.getLogger(__name__)
 LESSONS = "lessons"  # the folder of what nodes learn from
 USABLE = 0.75  # of a worker's memory: Dask lets it rest from 0.8 on
 FOOTPRINT = 250e6  # bytes of a worker that has read the library and does nothing
@@ -188,25 +183,11 @@ LEAST, MOST = 0.3, 30.0  # seconds of a task
 FEW, MANY = 8, 64  # tasks of a worker: at least, and where all are long
 
 
-class Lesson(NamedTuple):
-    """An inner node that is to learn, and how."""
+class NodeWorker:
+    """What a worker has while nodes learn: their documents, mapped, and its memory.
 
-    at: int
-    plan: Plan
-
-
-class LearnedBatch(NamedTuple):
-    """Inner nodes that have learned, and the seconds they took together."""
-
-    nodes: list[int]
-    seconds: float
-
-
-class Classroom:
-    """What a worker has while nodes learn: the lessons, mapped, and so much room.
-
-    folder : of the training;  room : bytes for all that learn here at once. It travels
-    as its description, and opens the lessons where it is first asked.
+    folder : of the training;  room : bytes for all nodes that learn here at once. It
+    travels as its description, and opens the documents where they are first needed.
     """
 
     def __init__(self, folder: Path, settings: Settings, room: float) -> None:
@@ -216,7 +197,7 @@ class Classroom:
         self._lessons: Lessons | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Classroom, (self.folder, self.settings, self.room)
+        return NodeWorker, (self.folder, self.settings, self.room)
 
     def lessons(self) -> Lessons:
         """What nodes learn from, once checksums are compared."""
@@ -226,8 +207,8 @@ class Classroom:
             return self._lessons
 
     @contextmanager
-    def seat(self, need: float) -> Iterator[None]:
-        """Wait until there is room, or nobody else."""
+    def memory(self, need: float) -> Iterator[None]:
+        """Wait until there are so many bytes, or nobody else learns."""
         with self._lock:
             self._lock.wait_for(
                 lambda: sum(self._taken, need) <= self.room or not self._taken
@@ -251,56 +232,44 @@ def learn_spread(
     """Let workers learn the nodes that are left, given the largest first."""
     machines.require_folder(done.folder)
     room, limit = _room(machines, nodes, settings)
-    plans = [Lesson(at, plan(nodes, at, settings.base, room, limit)) for at in left]
+    order = [plan(nodes, at, settings.base, room, limit) for at in left]
     folder = done.folder.absolute()
-    _save(nodes, folder / LESSONS)
+    try:
+        if (folder / LESSONS).exists():
+            Lessons.open(folder / LESSONS)
+    except DamagedFolder:
+        shutil.rmtree(folder / LESSONS)
+    if not (folder / LESSONS).exists():
+        nodes.save(folder / LESSONS)
     (folder / PIECES).mkdir(exist_ok=True)
-    tasks = batches(nodes, plans, settings.base, max(1, machines.workers))
-    shared = [Classroom(folder, settings, room)]
-    for _ in track(_done(machines, tasks, shared), "nodes", len(left)):
+    tasks = batches(nodes, order, settings.base, max(1, machines.workers))
+    shared = [NodeWorker(folder, settings, room)]
+    batch_nodes = machines.spread(learn_batch, tasks, shared)
+    every = (at for _, batch in batch_nodes for at in batch)
+    for _ in track(every, "nodes", len(left)):
         pass
     done.look()
 
 
-def _save(nodes: Lessons, folder: Path) -> None:
-    """Write what nodes learn from, if it is not there and whole."""
-    if folder.exists():
-        try:
-            Lessons.open(folder)
-        except DamagedFolder:
-            shutil.rmtree(folder)
-        else:
-            return
-    nodes.save(folder)
-
-
-def _done(
-    machines: Spreader, tasks: Sequence[Sequence[Lesson]], shared: Sequence[Any]
-) -> Iterator[int]:
-    for _, batch in machines.spread(learn_batch, tasks, shared):
-        LOG.debug("%d nodes in %.2f s", len(batch.nodes), batch.seconds)
-        yield from batch.nodes
-
-
-def learn_batch(batch: Sequence[Lesson], room: Classroom) -> LearnedBatch:
+def learn_batch(batch: Sequence[Lesson], worker: NodeWorker) -> list[int]:
     """Learn some nodes on a worker, and write what they have learned."""
-    started, nodes, lessons = time.monotonic(), [n.at for n in batch], room.lessons()
+    nodes, lessons = [lesson.at for lesson in batch], worker.lessons()
 
     def pieces() -> Iterator[tuple[int, Piece]]:
-        for at, how in batch:
-            with room.seat(how.need):
-                yield at, learn_node(lessons, at, room.settings, sparse=how.sparse)
+        for at, need, sparse in batch:
+            with worker.memory(need):
+                yield at, learn_node(lessons, at, worker.settings, sparse=sparse)
 
     try:
-        write_pieces(room.folder, nodes, pieces())
+        write_pieces(worker.folder, nodes, pieces())
     except OSError as problem:
         raise OSError(
             problem.errno,
             f"{problem.strerror}, while nodes were written: make room and repeat the "
             "command; what is finished is kept",
-            str(room.folder),
+            str(worker.folder),
         ) from problem
-    return LearnedBatch(nodes, time.monotonic() - started)
+    return nodes
 
 
 def batches(
@@ -326,11 +295,6 @@ def batches(
         tasks[-1].append(lesson)
         filled += each
     return tasks
-
-
-def forget(folder: Path) -> None:
-    """Remove what workers learned from: the whole model is there by now."""
-    shutil.rmtree(folder / LESSONS, ignore_errors=True)
 
 
 def _room(machines: Spreader, nodes: Lessons, settings: Settings) -> tuple[float, str]:
@@ -363,26 +327,21 @@ def trained_in(
         model, width = folder / "model", nodes.rows.width
         tidy(folder)
         if not model.exists():
-            _learn(nodes, settings, done)
+            left = [at for at in largest_first(nodes) if at not in done]
+            machines = spreader()
+            if machines is not None and left:
+                learn_spread(machines, nodes, settings, left, done)
+            else:
+                for at, piece in learned(nodes, settings, left):
+                    done.add(at, piece)
             pieces = (done.piece(at) for at in range(len(nodes.shape)))
             unmade = to_model(nodes.places, UNTRAINED, width)
             keep_pieces(model, unmade, nodes.shape, pieces)
         done.forget()
-        forget(folder)
+        shutil.rmtree(folder / LESSONS, ignore_errors=True)
         there = open_model(model)
         current = to_model(nodes.places, there.trained, width)
         if there.settings != current.settings:
             keep_again(folder, current)
             there = open_model(model)
     return there.trained
-
-
-def _learn(nodes: Nodes, settings: Settings, done: Finished) -> None:
-    """Learn what is not finished."""
-    left = [at for at in largest_first(nodes) if at not in done]
-    machines = spreader()
-    if machines is not None and left:
-        learn_spread(machines, nodes, settings, left, done)
-        return
-    for at, piece in learned(nodes, settings, left):
-        done.add(at, piece)

@@ -60,6 +60,11 @@ class LinearRanker(Estimator, ABC):
     thresholds_: Floats | None = None
 
     @property
+    def simple(self) -> LinearRanker:
+        """What it is once it has learned: itself, or the simpler ranker it holds."""
+        return self
+
+    @property
     def kept_as(self) -> tuple[str, dict[str, Any]]:
         """The name of the learner and the parameters by which it is saved and opened.
 

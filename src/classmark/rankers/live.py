@@ -70,7 +70,7 @@ class LiveTextRanker:
     @classmethod
     def start(cls, trained: TextRanker, ids: Iterable[str]) -> LiveTextRanker:
         """Go on from a trained ranker; ``ids`` name the documents it was fitted on."""
-        ranker, vectorizer = trained.ranker, trained.vectorizer
+        ranker, vectorizer = trained.ranker.simple, trained.vectorizer
         if not isinstance(ranker, PreferenceRanker):
             raise Mistake(
                 "only the learner plm learns from every decision: train with plm"

@@ -25,7 +25,7 @@ def prune(taxonomy: Taxonomy, inner: Iterable[Hashable]) -> Taxonomy:
     for node in gone:
         if taxonomy.is_leaf(node):
             raise Mistake(f"{node!r} is a leaf: use remove, prune takes inner nodes")
-    nodes = _without(taxonomy, gone)
+    nodes = [node for node in taxonomy if node not in gone]
     edges = [(up, node) for node in nodes for up in _lifted(taxonomy, node, gone)]
     return Taxonomy(edges, nodes=nodes)
 
@@ -43,8 +43,7 @@ def collapse(taxonomy: Taxonomy, inner: Iterable[Hashable]) -> Taxonomy:
         taxonomy.number(node)
     closed = set(cut)
     edges = [edge for edge in taxonomy.edges if edge[0] not in closed]
-    nodes = _reachable(edges, taxonomy.roots)
-    return _restricted(taxonomy, edges, nodes)
+    return _reachable(taxonomy, edges, taxonomy.roots)
 
 
 def move(taxonomy: Taxonomy, node: Hashable, under: Hashable | None) -> Taxonomy:
@@ -89,7 +88,7 @@ def remove(taxonomy: Taxonomy, node: Hashable, *, whole: bool = False) -> Taxono
         )
     edges = [edge for edge in taxonomy.edges if node not in edge]
     roots = [root for root in taxonomy.roots if root != node]
-    return _restricted(taxonomy, edges, _reachable(edges, roots))
+    return _reachable(taxonomy, edges, roots)
 
 
 def rename(taxonomy: Taxonomy, old: Hashable, new: Hashable) -> Taxonomy:
@@ -101,7 +100,9 @@ def rename(taxonomy: Taxonomy, old: Hashable, new: Hashable) -> Taxonomy:
     taxonomy.number(old)
     if new in taxonomy and new != old:
         raise Mistake(f"{new!r} is already a category: use merge to join the two")
-    return _mapped(taxonomy, old, new)
+    name = {node: new if node == old else node for node in taxonomy}
+    edges = [(name[u], name[v]) for u, v in taxonomy.edges]
+    return Taxonomy(edges, nodes=list(name.values()))
 
 
 def merge(taxonomy: Taxonomy, node: Hashable, into: Hashable) -> Taxonomy:
@@ -118,19 +119,7 @@ def merge(taxonomy: Taxonomy, node: Hashable, into: Hashable) -> Taxonomy:
             f"{into!r} is below {node!r}: merge the lower one into the upper one"
         )
     edges = [(into if u == node else u, v) for u, v in taxonomy.edges if v != node]
-    return Taxonomy(edges, nodes=_without(taxonomy, {node}))
-
-
-def _without(taxonomy: Taxonomy, gone: set[Hashable]) -> list[Any]:
-    return [node for node in taxonomy.nodes if node not in gone]
-
-
-def _mapped(taxonomy: Taxonomy, old: Hashable, new: Hashable) -> Taxonomy:
-    def name(node: Any) -> Any:
-        return new if node == old else node
-
-    edges = [(name(u), name(v)) for u, v in taxonomy.edges]
-    return Taxonomy(edges, nodes=[name(node) for node in taxonomy.nodes])
+    return Taxonomy(edges, nodes=[other for other in taxonomy if other != node])
 
 
 def _lifted(taxonomy: Taxonomy, node: Any, gone: set[Hashable]) -> list[Any]:
@@ -146,7 +135,10 @@ def _lifted(taxonomy: Taxonomy, node: Any, gone: set[Hashable]) -> list[Any]:
     return list(parents)
 
 
-def _reachable(edges: list[tuple[Any, Any]], roots: list[Any]) -> set[Any]:
+def _reachable(
+    taxonomy: Taxonomy, edges: list[tuple[Any, Any]], roots: list[Any]
+) -> Taxonomy:
+    """What can be reached from the roots by these edges."""
     below: dict[Any, list[Any]] = {}
     for parent, child in edges:
         below.setdefault(parent, []).append(child)
@@ -155,11 +147,5 @@ def _reachable(edges: list[tuple[Any, Any]], roots: list[Any]) -> set[Any]:
         fresh = [v for v in below.get(waiting.pop(), []) if v not in reached]
         reached.update(fresh)
         waiting.extend(fresh)
-    return reached
-
-
-def _restricted(
-    taxonomy: Taxonomy, edges: list[tuple[Any, Any]], nodes: set[Any]
-) -> Taxonomy:
-    inside = [edge for edge in edges if edge[0] in nodes and edge[1] in nodes]
-    return Taxonomy(inside, nodes=[node for node in taxonomy.nodes if node in nodes])
+    inside = [(u, v) for u, v in edges if u in reached and v in reached]
+    return Taxonomy(inside, nodes=[node for node in taxonomy if node in reached])

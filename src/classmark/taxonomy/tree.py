@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Bools, Floats, Ints
+from classmark.arrays import Bools, Ints
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -90,104 +90,6 @@ class Lineage:
         return np.where(deep == high, deep, self.parent[deep])
 
 
-class Graph:
-    """Nodes in the order of first appearance, and their (parent, child) edges.
-
-    upper, lower : int64, shape (edges,), the numbers of each edge's ends, as given;
-    lineage : the forest of first parents.
-    """
-
-    def __init__(
-        self,
-        edges: Iterable[tuple[Hashable, Hashable]],
-        nodes: Iterable[Hashable],
-    ) -> None:
-        self.number: dict[Any, int] = {}
-        for node in nodes:
-            self.number.setdefault(node, len(self.number))
-        pairs: dict[tuple[int, int], None] = {}
-        for at, edge in enumerate(edges):
-            parent, child = _pair(edge, at)
-            u = self.number.setdefault(parent, len(self.number))
-            pairs[u, self.number.setdefault(child, len(self.number))] = None
-        self.nodes: list[Any] = list(self.number)
-        endpoints = np.array(list(pairs), np.int64).reshape(-1, 2)
-        self.upper, self.lower = endpoints[:, 0], endpoints[:, 1]
-        self._child = self.lower[np.lexsort((self.lower, self.upper))]
-        self._child_start = _starts(self.upper, len(self.nodes))
-        self._above = self.upper[np.argsort(self.lower, kind="stable")]
-        self._above_start = _starts(self.lower, len(self.nodes))
-        self.lineage = Lineage(self._first_parents())
-        self._refuse_cycles()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Graph):
-            return NotImplemented
-        return (
-            self.nodes == other.nodes
-            and np.array_equal(self._above, other._above)
-            and np.array_equal(self._above_start, other._above_start)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def leaves(self) -> Ints:
-        """The numbers of the nodes without a child, increasing."""
-        return np.flatnonzero(np.diff(self._child_start) == 0)
-
-    def below(self, v: int) -> Ints:
-        """The children of node ``v``, increasing."""
-        return self._child[self._child_start[v] : self._child_start[v + 1]]
-
-    def above(self, v: int) -> Ints:
-        """The parents of node ``v``, in the order of the edges."""
-        return self._above[self._above_start[v] : self._above_start[v + 1]]
-
-    def _first_parents(self) -> Ints:
-        parent = np.full(len(self.nodes), -1, np.int64)
-        has = np.diff(self._above_start) > 0
-        parent[has] = self._above[self._above_start[:-1][has]]
-        return parent
-
-    def _refuse_cycles(self) -> None:
-        loops = self.upper == self.lower
-        if loops.any():
-            node = self.nodes[self.upper[np.argmax(loops)]]
-            raise Mistake(f"edges: {node!r} is its own parent: remove this edge")
-        is_forest = len(self.upper) == np.count_nonzero(self.lineage.parent >= 0)
-        if is_forest and not len(self.lineage.loose):
-            return
-        stuck = self._stuck()
-        if stuck.any():
-            names = " → ".join(repr(node) for node in self._cycle(stuck))
-            raise Mistake(f"edges: they form a cycle, {names}: remove one of them")
-
-    def _stuck(self) -> Bools:
-        """Nodes never reached when each waits for all its parents."""
-        waiting = np.diff(self._above_start)
-        free = np.flatnonzero(waiting == 0).tolist()
-        reached = np.zeros(len(self.nodes), bool)
-        while free:
-            v = free.pop()
-            reached[v] = True
-            for child in self.below(v).tolist():
-                waiting[child] -= 1
-                if waiting[child] == 0:
-                    free.append(child)
-        return ~reached
-
-    def _cycle(self, stuck: Bools) -> list[Any]:
-        """Walk upwards among the stuck nodes until one is met again."""
-        v = int(np.argmax(stuck))
-        walk: list[int] = []
-        while v not in walk:
-            walk.append(v)
-            parents = self.above(v)
-            v = int(parents[stuck[parents]][0])
-        return [self.nodes[u] for u in [*walk[walk.index(v) :], v][::-1]]
-
-
 def _pair(edge: object, at: int) -> tuple[Any, Any]:
     if not isinstance(edge, tuple | list) or len(edge) != 2:
         raise Mistake(f"edges, number {at}: {edge!r} is not a (parent, child) pair")
@@ -223,33 +125,6 @@ def path_distances(lineage: Lineage, us: ArrayLike, vs: ArrayLike) -> Ints:
     depth = lineage.depths
     top = np.where(common >= 0, depth[common], -1)
     distance: Ints = depth[np.asarray(us)] + depth[np.asarray(vs)] - 2 * top
-    return distance
-
-
-def weighted_distances(
-    lineage: Lineage, lengths: ArrayLike, us: ArrayLike, vs: ArrayLike
-) -> Floats:
-    """Sum the lengths of the edges between each pair of nodes.
-
-    lengths : shape (n,), the length of the edge above each node; above a root it is the
-    edge to the virtual root.
-
-    >>> from classmark.taxonomy.tree import Lineage
-    >>> line = Lineage(np.array([-1, 0, 0, 1]))
-    >>> weighted_distances(line, [0, 1, 0.5, 0.25], 3, 2).tolist()
-    1.75
-    """
-    length = np.asarray(lengths, np.float64)
-    if length.shape != (len(lineage),) or not (length >= 0).all():
-        raise Mistake(
-            f"lengths: give one length ≥ 0 for each of the {len(lineage)} nodes"
-        )
-    below = length.copy()
-    for level in lineage.levels[1:]:
-        below[level] += below[lineage.parent[level]]
-    common = lineage.common(us, vs)
-    top = np.where(common >= 0, below[common], 0.0)
-    distance: Floats = below[np.asarray(us)] + below[np.asarray(vs)] - 2 * top
     return distance
 
 
@@ -310,24 +185,82 @@ class Taxonomy:
         *,
         nodes: Iterable[Hashable] = (),
     ) -> None:
-        self._graph = Graph(edges, nodes)
+        self._number: dict[Any, int] = {}
+        for node in nodes:
+            self._number.setdefault(node, len(self._number))
+        pairs: dict[tuple[int, int], None] = {}
+        for at, edge in enumerate(edges):
+            parent, child = _pair(edge, at)
+            u = self._number.setdefault(parent, len(self._number))
+            pairs[u, self._number.setdefault(child, len(self._number))] = None
+        self._nodes: list[Any] = list(self._number)
+        upper, lower = np.array(list(pairs), np.int64).reshape(-1, 2).T
+        self._upper, self._lower = upper, lower
+        self._child = lower[np.lexsort((lower, upper))]
+        self._child_start = _starts(upper, len(self))
+        self._above = upper[np.argsort(lower, kind="stable")]
+        self._above_start = _starts(lower, len(self))
+        first = np.full(len(self), -1, np.int64)
+        has_parent = np.diff(self._above_start) > 0
+        first[has_parent] = self._above[self._above_start[:-1][has_parent]]
+        #: The tree as arrays: ``parent`` (−1 at a root), ``depths``, ``levels``.
+        self.lineage = Lineage(first)
+        self._refuse_cycles()
+
+    def _refuse_cycles(self) -> None:
+        loops = self._upper == self._lower
+        if loops.any():
+            node = self._nodes[self._upper[np.argmax(loops)]]
+            raise Mistake(f"edges: {node!r} is its own parent: remove this edge")
+        is_forest = len(self._upper) == np.count_nonzero(self.lineage.parent >= 0)
+        if is_forest and not len(self.lineage.loose):
+            return
+        stuck = self._stuck()
+        if not stuck.any():
+            return
+        walk, v = [], int(np.argmax(stuck))
+        while v not in walk:
+            walk.append(v)
+            parents = self.above(v)
+            v = int(parents[stuck[parents]][0])
+        cycle = self._named([*walk[walk.index(v) :], v][::-1])
+        names = " → ".join(map(repr, cycle))
+        raise Mistake(f"edges: they form a cycle, {names}: remove one of them")
+
+    def _stuck(self) -> Bools:
+        """Nodes never reached when each waits for all its parents."""
+        waiting = np.diff(self._above_start)
+        free = np.flatnonzero(waiting == 0).tolist()
+        reached = np.zeros(len(self), bool)
+        while free:
+            v = free.pop()
+            reached[v] = True
+            for child in self.below(v).tolist():
+                waiting[child] -= 1
+                if waiting[child] == 0:
+                    free.append(child)
+        return ~reached
 
     def _named(self, numbers: Iterable[Any]) -> list[Any]:
-        return [self._graph.nodes[v] for v in numbers]
+        return [self._nodes[v] for v in numbers]
 
     def __len__(self) -> int:
-        return len(self._graph.nodes)
+        return len(self._nodes)
 
     def __contains__(self, node: object) -> bool:
-        return node in self._graph.number
+        return node in self._number
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._graph.nodes)
+        return iter(self._nodes)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Taxonomy):
             return NotImplemented
-        return self._graph == other._graph
+        return (
+            self._nodes == other._nodes
+            and np.array_equal(self._above, other._above)
+            and np.array_equal(self._above_start, other._above_start)
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -338,7 +271,7 @@ class Taxonomy:
     def number(self, node: Hashable) -> int:
         """The number of a node: its row in the arrays of ``lineage``."""
         try:
-            return self._graph.number[node]
+            return self._number[node]
         except KeyError:
             raise Mistake(
                 f"{node!r} is not a category of this taxonomy: check its spelling, or "
@@ -350,20 +283,15 @@ class Taxonomy:
         return np.array([self.number(node) for node in nodes], np.int64)
 
     @property
-    def lineage(self) -> Lineage:
-        """The tree as arrays: ``parent`` (−1 at a root), ``depths``, ``levels``."""
-        return self._graph.lineage
-
-    @property
     def nodes(self) -> list[Any]:
         """Every category, in the order of first appearance."""
-        return list(self._graph.nodes)
+        return list(self._nodes)
 
     @property
     def edges(self) -> list[tuple[Any, Any]]:
         """Every (parent, child) pair, once, in the order given."""
-        upper, lower = self._graph.upper, self._graph.lower
-        return list(zip(self._named(upper), self._named(lower), strict=True))
+        ends = (self._named(self._upper), self._named(self._lower))
+        return list(zip(*ends, strict=True))
 
     @property
     def roots(self) -> list[Any]:
@@ -373,7 +301,7 @@ class Taxonomy:
     @property
     def leaf_numbers(self) -> Ints:
         """The numbers of the leaves, increasing."""
-        return self._graph.leaves
+        return np.flatnonzero(np.diff(self._child_start) == 0)
 
     @property
     def leaves(self) -> list[Any]:
@@ -392,15 +320,15 @@ class Taxonomy:
 
     def below(self, number: int) -> Ints:
         """The numbers of the children of node ``number``, increasing."""
-        return self._graph.below(number)
+        return self._child[self._child_start[number] : self._child_start[number + 1]]
 
     def above(self, number: int) -> Ints:
         """The numbers of the parents of node ``number``, that of the tree first."""
-        return self._graph.above(number)
+        return self._above[self._above_start[number] : self._above_start[number + 1]]
 
     def is_leaf(self, node: Hashable) -> bool:
         """Whether nothing is below the node."""
-        return not len(self._graph.below(self.number(node)))
+        return not len(self.below(self.number(node)))
 
     def depth_of(self, node: Hashable) -> int:
         """Edges between the node and its root."""
@@ -408,19 +336,19 @@ class Taxonomy:
 
     def children(self, node: Hashable) -> list[Any]:
         """The categories right below the node, in the order of first appearance."""
-        return self._named(self._graph.below(self.number(node)))
+        return self._named(self.below(self.number(node)))
 
     def parents(self, node: Hashable) -> list[Any]:
         """The categories right above the node, the one of the tree first."""
-        return self._named(self._graph.above(self.number(node)))
+        return self._named(self.above(self.number(node)))
 
     def siblings(self, node: Hashable) -> list[Any]:
         """The other children of its parents; of a root, the other roots."""
         v = self.number(node)
-        above = self._graph.above(v)
+        above = self.above(v)
         if not len(above):
             return [root for root in self.roots if root != node]
-        near = np.unique(np.concatenate([self._graph.below(u) for u in above]))
+        near = np.unique(np.concatenate([self.below(u) for u in above]))
         return self._named(near[near != v])
 
     def path(self, node: Hashable) -> list[Any]:
@@ -431,17 +359,17 @@ class Taxonomy:
         """
         path, v = [], self.number(node)
         while v >= 0:
-            path.append(self._graph.nodes[v])
+            path.append(self._nodes[v])
             v = int(self.lineage.parent[v])
         return path[::-1]
 
     def ancestors(self, node: Hashable) -> list[Any]:
         """Every category above the node, over all parents, nearest first."""
-        return self._reach(node, self._graph.above)
+        return self._reach(node, self.above)
 
     def descendants(self, node: Hashable) -> list[Any]:
         """Every category below the node, nearest first."""
-        return self._reach(node, self._graph.below)
+        return self._reach(node, self.below)
 
     def _reach(self, node: Hashable, step: Callable[[int], Ints]) -> list[Any]:
         ring = step(self.number(node)).tolist()
@@ -459,7 +387,7 @@ class Taxonomy:
         1
         """
         common = int(self.lineage.common(self.number(u), self.number(v)))
-        return self._graph.nodes[common] if common >= 0 else None
+        return self._nodes[common] if common >= 0 else None
 
     def distance(self, u: Hashable, v: Hashable) -> int:
         """Edges on the path from ``u`` to ``v`` in the tree."""

@@ -84,8 +84,9 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
     "auto": flat where a vector for every category fits the memory, else top-down over
     the pruned tree; plain where there is no tree, or for learners that know none.
     """
-    from classmark.hierarchies.bounds import branching_of, complexity_ratio
+    from classmark.hierarchies.held_out import complexity_ratio
     from classmark.hierarchies.places import places_of
+    from classmark.hierarchies.report import branching_of
 
     require(learning)
     ratio = None
@@ -274,8 +275,9 @@ def ranker_for(
     strategy: Strategy, learning: LearningSettings, task: Task, vectorizer: Vectorizer
 ) -> LinearRanker:
     """An unfitted ranker by the strategy; ``vectorizer`` is fitted."""
-    from classmark.hierarchies.by_label import NodeRanker, TopDownRanker
+    from classmark.hierarchies.flat import NodeRanker
     from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
+    from classmark.hierarchies.top_down import TopDownRanker
 
     names = list(task.collection.categories)
     price = learning.C or NODE_C[learning.base]
@@ -358,9 +360,10 @@ def new_vectorizer(
 def selected(X: Any, labels: Any, ranker: LinearRanker) -> LinearRanker:
     """The same ranker with the C that cross-validation prefers."""
     from classmark.evaluation.evaluate import select_cost
+    from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
     from classmark.rankers.preference import PreferenceRanker
 
-    if not isinstance(ranker, PreferenceRanker):
+    if not isinstance(ranker, PreferenceRanker | TaxonomyRanker):
         raise Mistake(
             "--select chooses the C of the learner plm: add --learner plm, and no "
             "strategy but flat or plain"

@@ -120,7 +120,7 @@ def groups_of(
     project: Project, ids: Sequence[str], alike: float = ALIKE
 ) -> list[list[int]]:
     """Places in ``ids`` of each group; groups, and places in them, in order."""
-    from classmark.clusters.duplicates import near_duplicates
+    from classmark.clusters.agglomerative import near_duplicates
 
     if not 0 < alike <= 1:
         raise Mistake(f"--alike is {alike:g}: give a cosine above 0, up to 1")

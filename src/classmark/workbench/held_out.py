@@ -12,9 +12,10 @@ import numpy as np
 from classmark.arrays import Floats, Ints
 from classmark.corpus.splits import folds
 from classmark.hierarchies.back_off import BackOff
-from classmark.hierarchies.by_label import TopDownRanker
+from classmark.hierarchies.nodes import fitted_scale
 from classmark.hierarchies.rerank import Votes
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
+from classmark.hierarchies.top_down import TopDownRanker
 from classmark.machines.labels import fit_blocks, has_blocks
 from classmark.preferences.labels import labels_from
 from classmark.preferences.levels import is_graphs
@@ -112,7 +113,8 @@ def _votes(rows: Rows, labels: Rows, held: Held) -> Votes:
             "--no-rare"
         )
     known = np.flatnonzero(np.diff(labels.starts) > 0)
-    return Votes.fit(take(rows, known), take(labels, known), held.scores, held.labels)
+    scale = fitted_scale(held.scores, held.labels)
+    return Votes(take(rows, known), take(labels, known), scale)
 
 
 def _revoted(votes: Votes, rows: Rows, labels: Rows, held: Held) -> Revoted:
@@ -125,8 +127,9 @@ def _revoted(votes: Votes, rows: Rows, labels: Rows, held: Held) -> Revoted:
         others = np.setdiff1d(known, held.asked[mine])
         unseen = replace(votes, rows=take(rows, others), labels=take(labels, others))
         asked, scores = take(rows, held.asked[mine]), held.scores[mine]
-        again += int(unseen.asked_again(scores, numbers).sum())
-        chosen |= set(unseen.settled(asked, scores, numbers).argmax(axis=1).tolist())
+        after, voted_on = unseen.revoted(asked, scores, numbers)
+        again += int(voted_on.sum())
+        chosen |= set(after.argmax(axis=1).tolist())
     return Revoted(
         votes.delta,
         votes.ratio,

@@ -10,7 +10,6 @@ import numpy as np
 
 from classmark.preferences.graph import Edge, PreferenceGraph, amended
 from classmark.problems import Mistake
-from classmark.rankers.preference import PreferenceRanker
 from classmark.taxonomy.category import ACTIVE, Category, taxonomy_of
 from classmark.workbench.log import Judged
 
@@ -160,7 +159,7 @@ def to_learn_from(records: Iterable[Judged], ranker: LinearRanker) -> list[Judge
 
     Those set apart for testing are left out.
     """
-    able = isinstance(ranker, PreferenceRanker) and ranker.loss != "svm"
+    able = getattr(ranker, "loss", "svm") != "svm"
     none: dict[str, Any] = {} if able else {"rejected": frozenset()}
     given = (replace(r, **none) for r in records if part_of(r) != TEST)
     return [r for r in given if teaches(r, graphs=ranker.takes_graphs)]

@@ -403,7 +403,7 @@ def from_model(
     origin: Origin,
 ) -> Learner | None:
     """Go on from a model just fitted at a moment; None where its learner cannot."""
-    ranker = model.ranker
+    ranker = model.ranker.simple
     if not isinstance(ranker, PreferenceRanker) or not ranker.can_go_on:
         return None
     number = moment.numbers()

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from classmark.hierarchies.back_off import BackOff
-    from classmark.hierarchies.by_label import TopDownRanker
     from classmark.hierarchies.rerank import Votes
+    from classmark.hierarchies.top_down import TopDownRanker
     from classmark.storage import Generations, Saved
     from classmark.workbench.project import Project
     from classmark.workbench.store import Store
@@ -105,8 +105,7 @@ class TopDownTextRanker(TextRanker):
     @classmethod
     def open(cls, folder: Path, *_: Any) -> TopDownTextRanker:
         """Open a saved folder; its nodes stay on disk until they are come by."""
-        from classmark.hierarchies.by_label import TopDownRanker
-        from classmark.hierarchies.top_down import TopDownClassifier
+        from classmark.hierarchies.top_down import TopDownClassifier, TopDownRanker
 
         saved = open_folder(folder, FORMAT, VERSION)
 
@@ -201,7 +200,7 @@ def open_model(folder: Path) -> TextRanker:
     """Open a generation as what it is: by weights, or top-down."""
     if (folder / NODES).is_dir():
         return TopDownTextRanker.open(folder)
-    from classmark.hierarchies.by_label import NodeRanker
+    from classmark.hierarchies.flat import NodeRanker
 
     return TextRanker.open(folder, LEARNERS | {"node": NodeRanker})
 

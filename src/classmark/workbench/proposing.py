@@ -232,7 +232,7 @@ def _described(
     rows: Rows,
     labels: Ints,
 ) -> Iterator[Proposal]:
-    from classmark.clusters.naming import name_clusters
+    from classmark.clusters.kmeans import name_clusters
 
     features = collection.vectorizer.get_feature_names_out()
     named = name_clusters(rows, labels, list(features), TERMS)

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.hierarchies.bounds import shape_of
 from classmark.hierarchies.held_out import Learner
 from classmark.hierarchies.places import places_of
 from classmark.hierarchies.pruning import Wish, pruning_report
-from classmark.hierarchies.report import WORDS, TaxonomyReport, taxonomy_report
+from classmark.hierarchies.report import (
+    WORDS,
+    TaxonomyReport,
+    feature_counts,
+    taxonomy_report,
+)
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 from classmark.taxonomy.category import taxonomy_of
@@ -122,7 +126,7 @@ def _plotted(
     from classmark.evaluation.figures import power_laws
 
     places = places_of(tree, y)
-    shape = shape_of(places, rows_from(X))
+    shape = feature_counts(places, rows_from(X))
     series = {"documents of a leaf": _ranked(places.sizes)}
     for level in list(shape.laws)[:SHOWN_LEVELS]:
         name = f"features of a node, level {level}"

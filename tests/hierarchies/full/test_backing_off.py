@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from classmark.hierarchies.back_off import Assurance, BackOff
+from classmark.hierarchies.back_off import Assurance, BackOff, ways_down
 from classmark.hierarchies.nodes import posterior
-from classmark.hierarchies.paths import Ground, ways_down
 from classmark.hierarchies.places import places_of
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.problems import Mistake
@@ -200,7 +199,7 @@ def test_nothing_precise_enough_is_all_left_and_kept():
 def test_ways_follow_the_likeliest_daughter():
     places = places_of(TREE, [LEAVES])
     scores = np.array([[2.0, 1.9, 2.1, -5.0]])
-    ways = ways_down(places, Ground(places.above, np.ones(4)), scores, 1.0)
+    ways = ways_down(places, places.above, np.ones(4), scores, 1.0)
     assert [TREE.nodes[v] for v in ways.nodes[0]] == ["r", "a", 1]
     p = posterior(scores)[0]
     assert ways.chances[0].tolist() == pytest.approx([np.inf, p[0] + p[1], p[0]])

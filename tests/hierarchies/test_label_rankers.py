@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from classmark.hierarchies.by_label import NodeRanker, TopDownRanker
-from classmark.hierarchies.flat import FlatClassifier
-from classmark.hierarchies.top_down import TopDownClassifier
+from classmark.hierarchies.flat import FlatClassifier, NodeRanker
+from classmark.hierarchies.top_down import TopDownClassifier, TopDownRanker
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
 

@@ -182,11 +182,7 @@ class Online:
         return [number for number in numbers if number is not None]
 
     def _hits(self, weights: dict[str, float], k: int) -> list[Hit]:
-        searcher = self.index.searcher
-        scratch = searcher.scratch()
-        best = self.products.find(self.products.weigh(weights), k, False, scratch.acc)
-        searcher.release(scratch)
-        return searcher.hits(*best)
+        return self.index.searcher.search_vector(self.products.weigh(weights), k)
 
 
 class OnlineResult(NamedTuple):

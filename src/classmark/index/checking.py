@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Ints
-from classmark.index.merge import Part
 from classmark.index.postings import SLACK, Lists
-from classmark.index.segment import Segment, SegmentField
+from classmark.index.segment import Part, Segment, SegmentField
 from classmark.index.snapshot import Snapshot, lost_by, open_snapshot, runs_of
 from classmark.problems import DamagedFolder
 

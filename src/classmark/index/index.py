@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from classmark.index.asking import Answering, QueryTerms
-from classmark.index.build import TEXT, Given, Setup, entries
-from classmark.index.changes import Changeable, clear
+from classmark.index.asking import Answering, ask, question
+from classmark.index.build import TEXT, Given, Setup, build_segments, entries
+from classmark.index.changes import MERGING, Changeable, clear
 from classmark.index.checking import Checked, check, living_ids
 from classmark.index.field import StoredField
-from classmark.index.merge import Part
-from classmark.index.segment import Segment
-from classmark.index.sharding import build_segments
-from classmark.index.snapshot import Snapshot, commit, locked, open_snapshot, sweep
+from classmark.index.search import Hit, Question, Searcher
+from classmark.index.segment import Part, Segment
+from classmark.index.snapshot import Lock, Snapshot, commit, open_snapshot, sweep
 from classmark.problems import Mistake
 from classmark.text.analyzer import Analyzer
 from classmark.validation import byte_size
 from classmark.weighting.vectorizer import analyzer_from
-
-if TYPE_CHECKING:
-    from classmark.index.asking import Question
-    from classmark.index.search import Hit, Searcher
 
 
 def fill_index(
@@ -36,7 +31,7 @@ def fill_index(
 
     aside : a working folder in it that is kept until then, when all of them go.
     """
-    with locked(folder):
+    with Lock(folder):
         sweep(folder, aside)
         clear(folder)
         parts = [Part(segment, None) for segment in fill() if segment.n_items]
@@ -72,6 +67,14 @@ class Index(Changeable, Answering):
 
     _fields: dict[str, StoredField]
     _searcher: Searcher | None
+
+    def __init__(
+        self, path: Path, snapshot: Snapshot, memory: int, merging: str = "commit"
+    ) -> None:
+        if merging not in MERGING:
+            raise Mistake(f"merging is {merging!r}: use one of {', '.join(MERGING)}")
+        self.path, self.merging, self._memory = path, merging, memory
+        self._show(snapshot)
 
     @classmethod
     def build(
@@ -191,24 +194,18 @@ class Index(Changeable, Answering):
         options : ``model``, ``feedback`` and what ``search`` takes: see
             ``classmark.index.asking``.
         """
-        from classmark.index.asking import ask
-
         return ask(self, query, k, **options)
 
     def question(
         self, query: str, model: str | None = None, **options: Any
     ) -> Question:
         """Make a query as people type it ready: to be answered, and explained."""
-        from classmark.index.asking import question
-
         return question(self, query, model, **options)
 
     @property
     def searcher(self) -> Searcher:
         """What answers queries over the generation that is read."""
         if self._searcher is None:
-            from classmark.index.search import Searcher
-
             names = self.fields or [TEXT]
             fields = {name: self.field(name) for name in names}
             self._searcher = Searcher(fields, names=self.names())
@@ -231,6 +228,6 @@ class Index(Changeable, Answering):
         self._fields = {}
         self._searcher = None
         self._analyzer = Analyzer.parse(snapshot.settings["analyzer"])
-        self._terms = QueryTerms(self._analyzer)
+        self._query_terms = None
         sizes = [part.segment.n_items for part in snapshot.parts]
         self._bases = np.cumsum([0, *sizes])[: len(sizes)]

@@ -10,41 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Bools, Ints
+from classmark.arrays import Ints
 from classmark.corpus.counting import zeros
 from classmark.corpus.vocabulary import order_terms
-from classmark.index.segment import (
-    Cursor,
-    Inverted,
-    Segment,
-    SegmentWriter,
-    Stretch,
-    bounds_of,
-)
+from classmark.index.postings import bounds_of
+from classmark.index.segment import Cursor, Inverted, Part, SegmentWriter, Stretch
 
 _IDS, _KEYS, _PER_HELD = 1 << 14, 1 << 17, 48
-
-
-class Part(NamedTuple):
-    """A segment to be merged, and which of its documents are alive (None: all)."""
-
-    segment: Segment
-    alive: Bools | None
-
-    def kept(self) -> int:
-        """Return how many documents are alive."""
-        if self.alive is None:
-            return self.segment.n_items
-        return int(np.count_nonzero(self.alive))
-
-    def renumbered(self) -> NDArray[np.uint32]:
-        """Return the new number of each document, GONE where deleted; empty: all."""
-        from classmark.index.kernels_postings import GONE
-
-        if self.alive is None:
-            return np.empty(0, np.uint32)
-        place = np.cumsum(self.alive, dtype=np.uint32) - np.uint32(1)
-        return np.where(self.alive, place, np.uint32(GONE)).astype(np.uint32)
 
 
 class Source(NamedTuple):

@@ -27,17 +27,18 @@ from uuid import uuid4
 from classmark import __version__
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.index.build import Setup, build_segment, entries
-from classmark.index.ids import TwinIds
-from classmark.index.index import fill_index
-from classmark.index.segment import Segment
-from classmark.index.sharding import (
+from classmark.index.build import (
     Piece,
+    Setup,
+    build_segment,
+    entries,
     merge_pieces,
     refuse_twins,
     require_shards,
     shard_pieces,
 )
+from classmark.index.index import fill_index
+from classmark.index.segment import Segment, TwinIds
 from classmark.index.snapshot import PARTS, Snapshot, new_segment
 from classmark.links.graph import anchors
 from classmark.machines.cluster import Machines

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from classmark.arrays import Floats, Ints
 from classmark.examples.problem import mean_of
 from classmark.index.field import StoredField
-from classmark.index.plans import Prepared
+from classmark.index.models import Prepared
 from classmark.index.snapshot import open_generation
 from classmark.index.vectors import unit_rows
 from classmark.ranking import top

@@ -17,9 +17,8 @@ import numpy as np
 
 from classmark.arrays import Array
 from classmark.corpus.documents import Document
-from classmark.index.build import Setup, entries
+from classmark.index.build import Setup, build_segments, entries, require_shards
 from classmark.index.index import Index, fill_index
-from classmark.index.sharding import build_segments, require_shards
 from classmark.index.snapshot import Snapshot, open_snapshot
 from classmark.links.graph import anchors
 from classmark.problems import Mistake

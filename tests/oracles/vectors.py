@@ -1,6 +1,5 @@
 """Dot products, slowly."""
 
-from classmark.index.kernels_models import Final
 from oracles.topk import best_of
 
 
@@ -76,7 +75,7 @@ def arrange(places, weights, limit, keys, kept):
 
 
 def find_in_runs(weights, places, slots, runs, edges, rule, acc, heap):
-    x, alive, every = rule
+    x, final, every = rule
     scores = dict.fromkeys(range(len(x)), 0.0) if every else {}
     for weight, place in zip(weights, places, strict=True):
         (n, first), last = edges[place], edges[place + 1][1]
@@ -88,4 +87,4 @@ def find_in_runs(weights, places, slots, runs, edges, rule, acc, heap):
                 scores[d] = scores.get(d, 0.0) + part
             n += size if kind else 2 * size
     scores = {d: s * x[d] for d, s in scores.items()}
-    return best_of(scores, Final(alive, [], 1.0, 0.0), heap)
+    return best_of(scores, final, heap)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from classmark.arrays import Floats
+from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator
 from classmark.examples.query import ExampleQuery
 from classmark.index.vectors import Products, mean_vector, vectors_of
@@ -18,7 +19,7 @@ from classmark.sparse import Rows, rows_from, stack
 
 if TYPE_CHECKING:
     from classmark.index.index import Index
-    from classmark.index.search import Hit
+    from classmark.index.models import Prepared
 
 
 class RelevanceQuery(Estimator):
@@ -95,7 +96,46 @@ ONLINE = ("auto", "centroid", "one-class", "rocchio")
 TERMS = 3000  # of the heaviest are asked for
 
 
-class Online:
+class IndexExamples(ABC):
+    """Queries learned from documents of an index, by their ids, over one field."""
+
+    index: Index
+    field: Prepared
+
+    @abstractmethod
+    def rows_of(self, ids: Sequence[str]) -> Rows:
+        """Return the vectors of documents, columns being the field's terms."""
+
+    def term_weights(self, query: ExampleQuery) -> dict[str, float]:
+        """Return the weights of a query that are not 0, by term."""
+        term, weights = self.field.field.term, query.coef_
+        return {term(int(at)): float(weights[at]) for at in np.flatnonzero(weights)}
+
+    def reasons(self, result: OnlineResult, n: int) -> list[dict[str, float]]:
+        """The ``n`` greatest parts of each document's score: term → weight · value."""
+        rows, reasons = self.rows_of(result.ids), []
+        for i in range(len(rows)):
+            columns, values = rows.row(i)
+            terms = [self.field.field.term(int(column)) for column in columns]
+            parts = [result.weights.get(term, 0.0) for term in terms] * values
+            best = [at for at in top(parts, n) if parts[at] > 0.0]
+            reasons.append({terms[at]: float(parts[at]) for at in best})
+        return reasons
+
+    def numbers(self, ids: Sequence[str]) -> Ints:
+        """Return the numbers of documents in the index."""
+        numbers = []
+        for name in ids:
+            number = self.index.number(name)
+            if number is None:
+                raise Mistake(
+                    f"document {name!r} is not in the index: give an id it has"
+                )
+            numbers.append(number)
+        return np.array(numbers, np.int64)
+
+
+class Online(IndexExamples):
     """Learns queries from documents of an index, which knows the mean of all.
 
     One field is learned from: the only one, or the one with most words. Its mean is
@@ -130,8 +170,7 @@ class Online:
             raise Mistake(f"{method} reads the whole collection: online use {methods}")
         if self.mean is None:
             self.mean = mean_vector(self.field)
-        P = vectors_of(self.field, self._numbers(examples))
-        N = vectors_of(self.field, self._numbers(rejected)) if rejected else None
+        P, N = self.rows_of(examples), self.rows_of(rejected) if rejected else None
         return ExampleQuery(method, C=C).fit(P, N=N, mean=self.mean)
 
     def find(
@@ -148,41 +187,15 @@ class Online:
         The query's weights, cut to ``terms`` of them, are an exact ``search_vector``.
         """
         query = self.learn(examples, rejected, method=method, C=C).cut(terms)
-        weights = {
-            self.field.field.term(int(at)): float(query.coef_[at])
-            for at in np.flatnonzero(query.coef_)
-        }
-        judged = {*examples, *rejected}
-        hits = [
-            hit for hit in self._hits(weights, k + len(judged)) if hit.id not in judged
-        ]
-        return OnlineResult(
-            [h.id for h in hits[:k]], [h.score for h in hits[:k]], weights
-        )
+        weights, judged = self.term_weights(query), {*examples, *rejected}
+        vector = self.products.weigh(weights)
+        best = self.index.searcher.search_vector(vector, k + len(judged))
+        hits = [hit for hit in best if hit.id not in judged][:k]
+        return OnlineResult([h.id for h in hits], [h.score for h in hits], weights)
 
-    def reasons(self, result: OnlineResult, n: int) -> list[dict[str, float]]:
-        """The ``n`` greatest parts of each document's score: term → weight · value."""
-        rows = vectors_of(self.field, self._numbers(result.ids))
-        reasons = []
-        for i in range(len(rows)):
-            columns, values = rows.row(i)
-            terms = [self.field.field.term(int(column)) for column in columns]
-            parts = [result.weights.get(term, 0.0) for term in terms] * values
-            best = [at for at in top(parts, n) if parts[at] > 0.0]
-            reasons.append({terms[at]: float(parts[at]) for at in best})
-        return reasons
-
-    def _numbers(self, ids: Sequence[str]) -> list[int]:
-        numbers = [self.index.number(name) for name in ids]
-        for name, number in zip(ids, numbers, strict=True):
-            if number is None:
-                raise Mistake(
-                    f"document {name!r} is not in the index: give an id it has"
-                )
-        return [number for number in numbers if number is not None]
-
-    def _hits(self, weights: dict[str, float], k: int) -> list[Hit]:
-        return self.index.searcher.search_vector(self.products.weigh(weights), k)
+    def rows_of(self, ids: Sequence[str]) -> Rows:
+        """Return the vectors of documents, columns being the field's terms."""
+        return vectors_of(self.field, self.numbers(ids))
 
 
 class OnlineResult(NamedTuple):

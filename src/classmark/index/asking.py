@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,7 +32,6 @@ from classmark.index.query_language import (
 )
 from classmark.index.search import (
     BaseSearcher,
-    Explanation,
     Hit,
     Prior,
     Question,
@@ -217,87 +215,3 @@ def _positive(
             node.at,
             f"#{node.name} stands among other parts: let one #operator hold them all",
         )
-
-
-class Answering(ABC):
-    """An index on this machine, or one on many: texts in, documents out."""
-
-    _query_terms: QueryTerms | None = None
-
-    @property
-    @abstractmethod
-    def analyzer(self) -> Analyzer:
-        """The analyzer that made the terms."""
-
-    @property
-    @abstractmethod
-    def searcher(self) -> BaseSearcher:
-        """What answers queries of analysed terms."""
-
-    @property
-    @abstractmethod
-    def fields(self) -> list[str]:
-        """The names of the fields."""
-
-    @abstractmethod
-    def number(self, name: str) -> int | None:
-        """Return the number of a document by its id; None: it is not there."""
-
-    @abstractmethod
-    def ask(self, query: str, k: int = 10, **options: Any) -> list[Hit]:
-        """Answer a query as people type it."""
-
-    def terms(self, query: str) -> list[str]:
-        """Return the terms of a query, analysed as the documents were."""
-        if not isinstance(query, str):
-            raise Mistake(f"query is {type(query).__name__}: give a string")
-        if self._query_terms is None:
-            self._query_terms = QueryTerms(self.analyzer)
-        return self._query_terms.of(query)
-
-    def search(
-        self, query: str, k: int = 10, model: str = "bm25", **options: Any
-    ) -> list[Hit]:
-        """Return the best ``k`` documents for a text, best first; ties by number.
-
-        query : words, a title, a whole document: every word counts, and nothing in it
-            is an operator. What people type, as in ``title:"wind tunnel" -drag``, is
-            for ``ask``. The model "boolean" needs operators, and gives it to ``ask``.
-        options : parameters, ``fields`` and ``prior``: as ``Searcher.search`` takes.
-        """
-        if model == "boolean":
-            return self.ask(query, k, model=model, **options)
-        terms = self.terms(query)
-        if ":" in query or "#" in query:
-            warn_of_language(query, self.fields)
-        if "feedback" in options:
-            raise Mistake("search takes no feedback: index.ask(query, feedback=…) does")
-        return self.searcher.search(terms, k, model, **options)
-
-    def search_many(
-        self, queries: Sequence[str], k: int = 10, model: str = "bm25", **options: Any
-    ) -> list[list[Hit]]:
-        """Return what ``search`` does for each of many queries."""
-        if model == "boolean" or len(self.fields) > 1 or "prior" in options:
-            return [self.search(query, k, model, **options) for query in queries]
-        terms_by_query = [self.terms(query) for query in queries]
-        return self.searcher.search_many(terms_by_query, k, model, **options)
-
-    def search_vector(
-        self, weights: Mapping[str, float], k: int = 10, *, every: bool = False
-    ) -> list[Hit]:
-        """Return the documents with the largest dot product with ``weights``.
-
-        weights : analysed term → weight, any sign; documents are unit tf·idf vectors.
-        every : documents that share no term with ``weights`` are ranked too.
-        """
-        return self.searcher.search_vector(weights, k, every=every)
-
-    def explain(
-        self, query: str, name: str, model: str = "bm25", **options: Any
-    ) -> Explanation:
-        """Return what each term adds to the score of the document with this id."""
-        number = self.number(name)
-        if number is None:
-            raise Mistake(f"document {name!r} is not in the index: give an id it has")
-        return self.searcher.explain(self.terms(query), number, model, **options)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Ints
 from classmark.index.postings import SLACK, Lists
-from classmark.index.segment import Part, Segment, SegmentField
+from classmark.index.segment import Segment, SegmentField
 from classmark.index.snapshot import Snapshot, lost_by, open_snapshot, runs_of
 from classmark.problems import DamagedFolder
 
@@ -119,17 +119,10 @@ def _check_ids(snapshot: Snapshot, path: Path) -> None:
     """No two documents that are alive have one id."""
     seen: set[str] = set()
     for part in snapshot.parts:
-        for name in living_ids(part):
+        for name in part.ids():
             if name in seen:
                 raise DamagedFolder(f"{path}: two documents {name!r}: {_REMEDY}")
             seen.add(name)
-
-
-def living_ids(part: Part) -> list[str]:
-    """Return the ids of a segment's documents that are alive, in order."""
-    count = part.segment.n_items
-    alive = np.ones(count, np.bool_) if part.alive is None else part.alive
-    return [part.segment.ids[int(number)] for number in np.flatnonzero(alive)]
 
 
 def _require(holds: bool, segment: Segment, subject: str) -> None:

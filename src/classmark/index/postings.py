@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from classmark.arrays import Array, Bools, Ints
 from classmark.corpus.counting import zeros
@@ -205,12 +205,14 @@ SLACK = 8
 _BLOCK = 128
 _SLICE = 1 << 17
 _LARGEST = 18  # bytes that a number, or a posting, takes at most
+_NO_COUNTS = np.empty(0, np.uint32)
 
 
 class Packed(NamedTuple):
     """Some lists, packed one behind the other.
 
-    content : uint8;  sizes : int64, bytes of each;  totals : int64, Σ counts of each.
+    content : uint8;  sizes : int64, bytes of each;  totals : int64, Σ counts of each,
+    empty where they are no postings.
     """
 
     content: NDArray[np.uint8]
@@ -224,71 +226,46 @@ def words_of(content: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 
 def pack_lists(
-    postings: NDArray[np.uint64], begins: Ints, ends: Ints
+    values: Array, begins: Ints, ends: Ints, *, postings: bool
 ) -> Iterator[tuple[slice, Packed]]:
-    """Pack lists of postings (item · 2³² + count), some at a time; say which.
+    """Pack lists of numbers below 2⁵⁶, or of postings, some at a time; say which.
 
-    >>> postings = np.array([(3 << 32) + 1, (9 << 32) + 2], np.uint64)
-    >>> parts = pack_lists(postings, np.array([0]), np.array([2]))
+    A posting is item · 2³² + count.
+
+    >>> values = np.array([(3 << 32) + 1, (9 << 32) + 2], np.uint64)
+    >>> parts = pack_lists(values, np.array([0]), np.array([2]), postings=True)
     >>> [(packed.sizes.tolist(), packed.totals.tolist()) for _, packed in parts]
     [([3], [3])]
     """
     from classmark.index.kernels_postings import encode_lists
 
     for part in _parts(ends - begins):
-        room = _LARGEST * int((ends[part] - begins[part]).sum()) + _LARGEST
-        content = zeros(room + 8 * (part.stop - part.start) + SLACK, np.uint8)
-        sizes = np.empty(part.stop - part.start, np.int64)
-        totals = np.empty_like(sizes)
-        used = encode_lists(
-            postings, begins[part], ends[part], words_of(content), sizes, totals
-        )
+        lists = (begins[part], ends[part])
+        n, room = len(lists[0]), _LARGEST * int((lists[1] - lists[0]).sum()) + _LARGEST
+        content = zeros(room + 8 * n + SLACK, np.uint8)
+        sizes, totals = np.empty(n, np.int64), np.empty(n if postings else 0, np.int64)
+        used = encode_lists(values, *lists, words_of(content), sizes, totals)
         yield part, Packed(content[:used], sizes, totals)
 
 
-def pack_values(values: Array, begins: Ints, ends: Ints) -> Iterator[Packed]:
-    """Pack lists of numbers below 2⁵⁶, some at a time."""
-    from classmark.index.kernels_postings import encode_values
-
-    for part in _parts(ends - begins):
-        room = _LARGEST * int((ends[part] - begins[part]).sum()) + _LARGEST
-        content = zeros(room + 8 * (part.stop - part.start) + SLACK, np.uint8)
-        sizes = np.empty(part.stop - part.start, np.int64)
-        used = encode_values(values, begins[part], ends[part], words_of(content), sizes)
-        yield Packed(content[:used], sizes, sizes)
-
-
 def unpack_lists(
-    content: NDArray[np.uint8],
-    starts: Ints,
-    frequencies: Ints,
+    content: NDArray[np.uint8], starts: Ints, frequencies: Ints, kind: DTypeLike = None
 ) -> Lists:
-    """Unpack the lists that begin at some bytes, one behind the other."""
+    """Unpack the lists that begin at some bytes, one behind the other.
+
+    kind : of numbers, uint32 or uint64, which become the items; None: of postings.
+    """
     from classmark.index.kernels_postings import decode_lists
 
     ends = np.cumsum(frequencies, dtype=np.int64)
     begins = ends - frequencies
     total = int(ends[-1]) if len(ends) else 0
-    items, counts = zeros(total, np.uint32), zeros(total, np.uint32)
+    items, counts = zeros(total, kind or np.uint32), _NO_COUNTS
+    if kind is None:
+        counts = zeros(total, np.uint32)
     words = words_of(np.asarray(content))
     decode_lists(words, starts, frequencies, begins, items, counts)
     return Lists(items, counts, begins, ends)
-
-
-def unpack_values(
-    content: NDArray[np.uint8],
-    starts: Ints,
-    lengths: Ints,
-    kind: type[np.uint32 | np.uint64],
-) -> Array:
-    """Unpack lists of numbers, one behind the other."""
-    from classmark.index.kernels_postings import decode_values
-
-    ends = np.cumsum(lengths, dtype=np.int64)
-    values: Array = zeros(int(ends[-1]) if len(ends) else 0, kind)
-    words = words_of(np.asarray(content))
-    decode_values(words, starts, lengths, ends - lengths, values)
-    return values
 
 
 class Column:
@@ -317,9 +294,9 @@ class Column:
         ).astype(np.uint8)
 
     def _packed(self, values: NDArray[np.uint64]) -> NDArray[np.uint8]:
-        begins = np.zeros(1, np.int64)
-        ends = np.array([len(values)], np.int64)
-        return next(pack_values(values, begins, ends)).content
+        begins, ends = np.zeros(1, np.int64), np.array([len(values)], np.int64)
+        ((_, packed),) = pack_lists(values, begins, ends, postings=False)
+        return packed.content
 
 
 class ColumnReader:
@@ -337,7 +314,7 @@ class ColumnReader:
 
     def read(self, length: int) -> Ints:
         """Return the next numbers: at least so many, whole blocks, or all there are."""
-        from classmark.index.kernels_postings import decode_values
+        from classmark.index.kernels_postings import decode_lists
 
         n = min(-(-length // _BLOCK) * _BLOCK, self._left)
         values = np.empty(n, np.uint64)
@@ -345,15 +322,16 @@ class ColumnReader:
             starts, lengths = np.array([self._at]), np.array([n])
             words = words_of(np.asarray(self._content))
             begins = np.zeros(1, np.int64)
-            self._at = decode_values(words, starts, lengths, begins, values)
+            lists = (starts, lengths, begins, values, _NO_COUNTS)
+            self._at = decode_lists(words, *lists)
             self._left -= n
         return values.view(np.int64)
 
 
 def column_of(content: NDArray[np.uint8], length: int) -> NDArray[np.uint64]:
     """Unpack a column of known length."""
-    starts = np.zeros(1, np.int64)
-    return unpack_values(content, starts, np.array([length], np.int64), np.uint64)
+    starts, lengths = np.zeros(1, np.int64), np.array([length], np.int64)
+    return unpack_lists(content, starts, lengths, np.uint64).items
 
 
 def _parts(lengths: Ints) -> Iterator[slice]:

@@ -31,9 +31,7 @@ from classmark.index.postings import (
     bounds_of,
     column_of,
     pack_lists,
-    pack_values,
     unpack_lists,
-    unpack_values,
 )
 from classmark.problems import DamagedFolder, Mistake
 from classmark.storage import Arrays, FolderWriter, let_go, open_folder, sync_folder
@@ -100,7 +98,7 @@ class Stretch:
     def gaps(self, numbers: Ints | slice) -> NDArray[np.uint32]:
         """Decode the places of some lists, as gaps within each document."""
         starts, content = self.place_starts[:-1][numbers], self.field.stored("places")
-        return unpack_values(content, starts, self.cf[numbers], np.uint32)
+        return unpack_lists(content, starts, self.cf[numbers], np.uint32).items
 
 
 class Cursor:
@@ -119,23 +117,14 @@ class Cursor:
     def advance(self, n: int) -> None:
         """Leave ``n`` terms behind, and read on where too few are left."""
         old = self.stretch
-        self.stretch = Stretch(
-            old.field,
-            old.bounds[n:],
-            old.df[n:],
-            old.starts[n:],
-            old.cf[n:],
-            old.place_starts[n:],
-        )
+        arrays = (old.bounds, old.df, old.starts, old.cf, old.place_starts)
+        self.stretch = Stretch(old.field, *(array[n:] for array in arrays))
         if 2 * len(self.stretch) < self._size:
             self._read()
 
     def _read(self) -> None:
-        old, new = (
-            self.stretch,
-            {k: c.read(self._size) for k, c in self._columns.items()},
-        )
-        field = old.field
+        old, field = self.stretch, self.stretch.field
+        new = {name: c.read(self._size) for name, c in self._columns.items()}
         cf, places = old.cf, old.place_starts
         if field.has_places:
             cf = np.concatenate([cf, new["cf"] + new["df"]])
@@ -366,6 +355,13 @@ class Part(NamedTuple):
             return self.segment.n_items
         return int(np.count_nonzero(self.alive))
 
+    def ids(self) -> list[str]:
+        """Return the ids of the documents that are alive, in order."""
+        ids, alive = self.segment.ids, self.alive
+        if alive is None:
+            return list(ids)
+        return [ids[int(number)] for number in np.flatnonzero(alive)]
+
     def renumbered(self) -> NDArray[np.uint32]:
         """Return the new number of each document, GONE where deleted; empty: all."""
         from classmark.index.kernels_postings import GONE
@@ -428,8 +424,8 @@ class SegmentWriter:
         self._fields[-1] = name, n_terms + len(inverted.begins)
         self._append("terms", inverted.terms)
         frequency = inverted.ends - inverted.begins
-        lists = pack_lists(inverted.postings, inverted.begins, inverted.ends)
-        for part, packed in lists:
+        lists = (inverted.postings, inverted.begins, inverted.ends)
+        for part, packed in pack_lists(*lists, postings=True):
             self._append("postings", packed.content)
             self._column("df", frequency[part])
             self._column("cf", packed.totals - frequency[part])
@@ -438,7 +434,7 @@ class SegmentWriter:
             return
         begins, ends = inverted.gap_begins, inverted.gap_ends
         if begins is not None and ends is not None:
-            for packed in pack_values(inverted.gaps, begins, ends):
+            for _, packed in pack_lists(inverted.gaps, begins, ends, postings=False):
                 self._append("places", packed.content)
                 self._column("spans", packed.sizes)
 

@@ -221,26 +221,12 @@ class Products:
 
         k, field = min(k, len(acc)), self.field
         items, scores = np.empty(k, np.int64), np.empty(k)
+        rule = (field.inverse_norms, Final(field.alive, _NONE, 1.0, 0.0), every)
+        room, weights = (acc, Heap(items, scores)), query.coefficients
         if self.runs is not None:
-            n = kernels.find_in_runs(
-                query.coefficients,
-                query.places,
-                *self.runs,
-                (field.inverse_norms, field.alive, every),
-                acc,
-                Heap(items, scores),
-            )
-            return items[:n], scores[:n]
-        numbers = self.order[query.places]
-        lists, places = field.lists(Query(numbers, query.coefficients))
-        n = kernels.find_vector(
-            query.coefficients,
-            places,
-            tuple(lists),
-            field.inverse_norms,
-            Final(field.alive, _NONE, 1.0, 0.0),
-            every,
-            acc,
-            Heap(items, scores),
-        )
+            n = kernels.find_in_runs(weights, query.places, *self.runs, rule, *room)
+        else:
+            numbers = self.order[query.places]
+            lists, places = field.lists(Query(numbers, weights))
+            n = kernels.find_vector(weights, places, tuple(lists), *rule, *room)
         return items[:n], scores[:n]

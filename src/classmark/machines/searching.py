@@ -6,7 +6,7 @@ if fewer). Documents, scores and ties are those that ``Index`` gives, bit for bi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.index.asking import BOOLEAN, Answering, question_of
+from classmark.index.asking import BOOLEAN, question_of
 from classmark.index.boolean import QueryContext
 from classmark.index.build import TEXT
 from classmark.index.feedback import Feedback, TopDocuments
-from classmark.index.index import Index
+from classmark.index.index import OpenIndex
 from classmark.index.query_language import Belief, parse
 from classmark.index.search import (
     BaseSearcher,
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from classmark.index.vectors import WeightedQuery
     from classmark.machines.cluster import Machines
     from classmark.machines.portion import RemoteObjects
-    from classmark.text.analyzer import Analyzer
 
 
 ROUND = 1 << 21  # answers that a shard gives in one round, at most
@@ -204,7 +203,7 @@ def _sent(question: Question) -> Question:
 SHARE = 4  # a field's decoded postings take at most this part of a worker's memory
 
 
-class SpreadIndex(Answering):
+class SpreadIndex(OpenIndex):
     """The generation of an index in service, each shard of it on a worker.
 
     machines : who holds the shards;  path : the index, where all machines see it;
@@ -217,26 +216,17 @@ class SpreadIndex(Answering):
     def __init__(
         self, machines: Machines, path: Path | str, memory: str | int = "1GB"
     ) -> None:
-        self.path = Path(path)
-        snapshot, room = open_snapshot(self.path), byte_size(memory)
-        self._index = Index(self.path, snapshot, room)
+        self.path, self._memory = Path(path), byte_size(memory)
+        snapshot, room = open_snapshot(self.path), self._memory
+        self._read(snapshot)
         if machines.memory:
             room = min(room, machines.memory // SHARE)
         self._searcher = SpreadSearcher(
             machines,
             _places(self.path, snapshot, machines.workers, room),
             self.fields or [TEXT],
-            self._index.names(),
+            self.names(),
         )
-
-    def __len__(self) -> int:
-        return len(self._index)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._index
-
-    def __repr__(self) -> str:
-        return f"SpreadIndex({str(self.path)!r}, {len(self)} documents)"
 
     def __enter__(self) -> Self:
         return self
@@ -248,38 +238,6 @@ class SpreadIndex(Answering):
     def searcher(self) -> SpreadSearcher:
         """What answers queries of analysed terms."""
         return self._searcher
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """The analyzer that made the terms."""
-        return self._index.analyzer
-
-    @property
-    def generation(self) -> int:
-        """The number of the generation that is read."""
-        return self._index.generation
-
-    @property
-    def fields(self) -> list[str]:
-        """The names of the fields."""
-        return self._index.fields
-
-    @property
-    def has_positions(self) -> bool:
-        """Whether the places of tokens were kept."""
-        return self._index.has_positions
-
-    def ids(self) -> Iterator[str]:
-        """Yield the ids of all documents, in order."""
-        return self._index.ids()
-
-    def id(self, number: int) -> str:
-        """Return the id of a document by its number."""
-        return self._index.id(number)
-
-    def number(self, name: str) -> int | None:
-        """Return the number of a document by its id; None: it is not there."""
-        return self._index.number(name)
 
     def ask(self, query: str, k: int = 10, **options: Any) -> list[Hit]:
         """Answer a query as people type it, as ``Index.ask`` does."""

@@ -14,7 +14,7 @@ from classmark.examples.problem import (
 )
 from classmark.machines import rows as ascending
 from classmark.machines.portion import step
-from classmark.machines.rows import SpreadRows, ascended
+from classmark.machines.rows import SpreadRows
 from classmark.machines.synthetic import SyntheticRows, synthetic_rows
 from classmark.problems import Mistake
 from classmark.solvers.cutting_planes import linear
@@ -56,7 +56,9 @@ class Here(Collection):
         return [step(part, mine, *shared) for part, mine in each]
 
     def ascend(self, few, hinges, *, duals, weights=None, tol=1e-3):
-        return ascended(self, few, hinges, duals=duals, weights=weights, tol=tol)
+        return SpreadRows.ascend(
+            self, few, hinges, duals=duals, weights=weights, tol=tol
+        )
 
 
 def parts_of(sizes):

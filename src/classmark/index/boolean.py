@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from itertools import product
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from classmark.arrays import Array, Bools, Floats
 from classmark.index.kernels_search import accumulate
 from classmark.index.kernels_topk import intersect, subtract, unite
-from classmark.index.models import Prepared, frozen
+from classmark.index.models import frozen
 from classmark.index.postings import Field
 from classmark.index.query_language import (
     And,
@@ -70,8 +71,15 @@ class QueryContext:
 
     def within(self, node: Word | Phrase) -> Mapping[str, Field]:
         """Return the fields in which a word or phrase is looked up."""
+        name = node.text.removesuffix(":")
         if not node.field:
-            self._require_more(node)
+            if isinstance(node, Word) and name != node.text and name in self.fields:
+                raise MalformedQuery(
+                    self.query,
+                    node.at + len(node.text),
+                    f'a word or a "phrase" is expected right after {name}: without a '
+                    "blank; or leave the colon out",
+                )
             return self.fields
         if node.field not in self.fields:
             names = ", ".join(self.fields)
@@ -82,17 +90,6 @@ class QueryContext:
                 "quotation marks",
             )
         return {node.field: self.fields[node.field]}
-
-    def _require_more(self, node: Word | Phrase) -> None:
-        """Refuse ``title: word``: the word must stand right after the colon."""
-        name = node.text.removesuffix(":")
-        if isinstance(node, Word) and name != node.text and name in self.fields:
-            raise MalformedQuery(
-                self.query,
-                node.at + len(node.text),
-                f'a word or a "phrase" is expected right after {name}: without a '
-                "blank; or leave the colon out",
-            )
 
     def terms(self, node: Word | Phrase) -> list[tuple[str, int]]:
         """Return the terms of a word or phrase, each with its place in it."""
@@ -116,7 +113,9 @@ def documents_of(context: QueryContext) -> Documents:
 def _set(context: QueryContext, node: Node) -> Documents | None:
     """Return a node's documents; None where it says nothing."""
     if isinstance(node, Word):
-        return _of_word(context, node)
+        within, terms = context.within(node), [t for t, _ in context.terms(node)]
+        sets = [_with_all(field, terms) for field in within.values() if terms]
+        return reduce(_either, sets) if sets else None
     if isinstance(node, Phrase):
         return _of_phrase(context, node)
     if isinstance(node, Not):
@@ -159,14 +158,6 @@ def _joined(
     if join is _both:
         sets.sort(key=len)
     return reduce(join, sets)
-
-
-def _of_word(context: QueryContext, node: Word) -> Documents | None:
-    within = context.within(node)
-    terms = [term for term, _ in context.terms(node)]
-    if not terms:
-        return None
-    return reduce(_either, [_with_all(field, terms) for field in within.values()])
 
 
 def _with_all(field: Field, terms: list[str]) -> Documents:
@@ -253,9 +244,12 @@ def _believe(
 ) -> Floats | None:
     """Return every item's belief, None without terms; mark the items that have them."""
     if isinstance(node, Word):
-        fields = [searcher.fields[name] for name in context.within(node)]
-        terms = [term for term, _ in context.terms(node)]
-        parts = [_of_term(field, term, matched) for field in fields for term in terms]
+        fields, parts = [searcher.fields[name] for name in context.within(node)], []
+        for field, (term, _) in product(fields, context.terms(node)):
+            gained = np.full(field.field.n_items, -0.0)
+            accumulate(field.ask([term], ("inquery", {})).scoring, gained)
+            matched |= ~np.signbit(gained)
+            parts.append(gained + DEFAULT)
         return reduce(np.add, parts) / len(parts) if parts else None
     if not isinstance(node, Belief):
         raise Mistake(f"{node} cannot stand within an operator: give words")
@@ -268,14 +262,6 @@ def _believe(
     return _combined(node.name, [p for _, p in pairs], part_weights)
 
 
-def _of_term(field: Prepared, term: str, matched: Bools) -> Floats:
-    field_query = field.ask([term], ("inquery", {}))
-    gained = np.full(field.field.n_items, -0.0)
-    accumulate(field_query.scoring, gained)
-    matched |= ~np.signbit(gained)
-    return gained + DEFAULT
-
-
 def _combined(name: str, parts: list[Floats], weights: list[float]) -> Floats:
     if name == "not":
         return 1.0 - parts[0]
@@ -284,8 +270,8 @@ def _combined(name: str, parts: list[Floats], weights: list[float]) -> Floats:
     if name == "max":
         return reduce(np.maximum, parts)
     if name in ("and", "combine"):
-        product: Floats = reduce(np.multiply, parts)
-        return product if name == "and" else product ** (1.0 / len(parts))
+        joint: Floats = reduce(np.multiply, parts)
+        return joint if name == "and" else joint ** (1.0 / len(parts))
     total = reduce(np.add, [w * p for w, p in zip(weights, parts, strict=True)])
     mean: Floats = total / sum(weights)
     return mean

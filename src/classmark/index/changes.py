@@ -32,7 +32,17 @@ import numpy as np
 from classmark.index.build import Entry, Given, Setup, build_segment, entries
 from classmark.index.merge import merge_segments
 from classmark.index.segment import Part, Segment
-from classmark.index.snapshot import Lock, Snapshot, commit, new_segment, open_snapshot
+from classmark.index.snapshot import (
+    ASIDE,
+    Lock,
+    Snapshot,
+    clear_aside,
+    commit,
+    new_segment,
+    open_snapshot,
+    remove_segments,
+    try_lock,
+)
 from classmark.problems import Mistake
 from classmark.storage import Generations
 from classmark.text.analyzer import Analyzer
@@ -209,9 +219,6 @@ def open_number(path: Path) -> int:
     return 0 if current is None else int(current.name)
 
 
-ASIDE = "merging"
-
-
 class MergingFailed(Mistake):
     """The background could not merge; the index is as it was committed."""
 
@@ -306,7 +313,7 @@ class Merger:
         with self.mutex:
             if self._merged is None or not self.may_publish:
                 return
-            lock = _lock(self.path)
+            lock = try_lock(self.path)
             if lock is None:
                 return
             with lock:
@@ -352,18 +359,18 @@ class Merger:
 
     def _merge(self, sources: tuple[Part, ...]) -> None:
         with self.mutex:
-            lock = _lock(self.path / ASIDE)
+            lock = try_lock(self.path / ASIDE)
         if lock is None:
             raise _Stopped  # another process merges
         folder = self.path / ASIDE / "segment"
         try:
-            _clear(self.path / ASIDE)
+            remove_segments(self.path / ASIDE)
             merge_segments(
                 sources,
                 folder,
                 positions=self.newest.settings["positions"],
                 memory=self.memory,
-                watch=self._watch,
+                watch=self._stop_if_unwanted,
             )
             self._merged = Merged(sources, Segment(folder), lock)
         except BaseException:
@@ -371,7 +378,7 @@ class Merger:
             raise
         self.publish()
 
-    def _watch(self) -> None:
+    def _stop_if_unwanted(self) -> None:
         if self._is_unwanted.is_set():
             raise _Stopped
 
@@ -381,27 +388,6 @@ class Merger:
             shutil.rmtree(self._merged.segment.folder)
             self._merged.lock.free()
             self._merged = None
-
-
-def clear(path: Path) -> None:
-    """Remove what a killed merger left aside, unless one is at work there."""
-    lock = _lock(path / ASIDE) if (path / ASIDE).exists() else None
-    if lock is not None:
-        with lock:
-            _clear(path / ASIDE)
-
-
-def _clear(aside: Path) -> None:
-    for left in aside.glob("*segment*"):
-        shutil.rmtree(left)
-
-
-def _lock(path: Path) -> Lock | None:
-    """Return the lock of a folder; None: another has it."""
-    try:
-        return Lock(path)
-    except Mistake:
-        return None
 
 
 MERGING = ("commit", "background", "demand")
@@ -513,7 +499,7 @@ class Changeable(ABC):
                 base = self._merger.newest
                 self._changes = Changes(self.path, self._room, base)
                 self._merger.may_publish = False
-                clear(self.path)  # its lock must not seem another process's
+                clear_aside(self.path)  # its lock must not seem another process's
         return self._changes
 
     def _end(self) -> None:

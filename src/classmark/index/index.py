@@ -11,12 +11,19 @@ import numpy as np
 
 from classmark.index.asking import QueryTerms, ask, question, warn_of_language
 from classmark.index.build import TEXT, Given, Setup, build_segments, entries
-from classmark.index.changes import MERGING, Changeable, clear
+from classmark.index.changes import MERGING, Changeable
 from classmark.index.checking import Checked, check
 from classmark.index.field import StoredField
 from classmark.index.search import BaseSearcher, Explanation, Hit, Question, Searcher
 from classmark.index.segment import Part, Segment
-from classmark.index.snapshot import Lock, Snapshot, commit, open_snapshot, sweep
+from classmark.index.snapshot import (
+    Lock,
+    Snapshot,
+    clear_aside,
+    commit,
+    open_snapshot,
+    sweep,
+)
 from classmark.problems import Mistake
 from classmark.text.analyzer import Analyzer
 from classmark.validation import byte_size
@@ -34,18 +41,14 @@ def fill_index(
     """
     with Lock(folder):
         sweep(folder, aside)
-        clear(folder)
+        clear_aside(folder)
         parts = [Part(segment, None) for segment in fill() if segment.n_items]
-        return commit(folder, parts, _settings(setup))
-
-
-def _settings(setup: Setup) -> dict[str, Any]:
-    fields = None if setup.fields is None else list(setup.fields)
-    return {
-        "analyzer": str(setup.analyzer),
-        "fields": fields,
-        "positions": setup.positions,
-    }
+        settings = {
+            "analyzer": str(setup.analyzer),
+            "fields": None if setup.fields is None else list(setup.fields),
+            "positions": setup.positions,
+        }
+        return commit(folder, parts, settings)
 
 
 _PER_ID = 100  # bytes, about, of an id kept as a string

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -50,7 +50,8 @@ def merge_segments(
     """
     writer = SegmentWriter(folder)
     try:
-        for name in fields or fields_of(parts):
+        all_fields = [name for part in parts for name in part.segment.fields]
+        for name in fields or dict.fromkeys(all_fields):
             writer.field(name, positions=positions)
             for part in parts:
                 writer.lengths(_lengths(part, name))
@@ -70,11 +71,6 @@ def merge_segments(
     except BaseException:
         writer.discard()
         raise
-
-
-def fields_of(parts: Iterable[Part]) -> list[str]:
-    """Return the names of the parts' fields, as they come."""
-    return list(dict.fromkeys(name for part in parts for name in part.segment.fields))
 
 
 def id_of(parts: Sequence[Part], number: int) -> str:

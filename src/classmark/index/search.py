@@ -198,6 +198,17 @@ class BaseSearcher(ABC):
         require_size(k)
         return self.hits(*self.find(terms, k, (model, parameters), fields, prior))
 
+    def rank(
+        self,
+        queries: Sequence[Terms],
+        k: int = 10,
+        model: str = "bm25",
+        **parameters: float | str,
+    ) -> Ranking:
+        """Answer many queries of a one-field index in one call, as a ``Ranking``."""
+        require_size(k)
+        return self.find_many(queries, k, (model, parameters))
+
     def search_many(
         self,
         queries: Sequence[Terms],
@@ -268,14 +279,8 @@ class BaseSearcher(ABC):
         """Return the best ``k`` items of a query and their scores."""
 
     @abstractmethod
-    def rank(
-        self,
-        queries: Sequence[Terms],
-        k: int = 10,
-        model: str = "bm25",
-        **parameters: float | str,
-    ) -> Ranking:
-        """Answer many queries of a one-field index in one call, as a ``Ranking``."""
+    def find_many(self, queries: Sequence[Terms], k: int, choice: Choice) -> Ranking:
+        """Return the best ``k`` items of each query of a one-field index."""
 
     @abstractmethod
     def multiply(
@@ -358,19 +363,11 @@ class Searcher(BaseSearcher):
         self._scratch.append(scratch)
         return (items, scores) if n == k else (items[:n], scores[:n])
 
-    def rank(
-        self,
-        queries: Sequence[Terms],
-        k: int = 10,
-        model: str = "bm25",
-        **parameters: float | str,
-    ) -> Ranking:
-        """Answer many queries of a one-field index in one call, as a ``Ranking``."""
-        require_size(k)
+    def find_many(self, queries: Sequence[Terms], k: int, choice: Choice) -> Ranking:
+        """Return the best ``k`` items of each query of a one-field index."""
         field = self.one_field("rank")
-        plan, k, n = field.plan(model, parameters), min(k, self.n_items), len(queries)
+        plan, k, n = field.plan(*choice), min(k, self.n_items), len(queries)
         if field.whole is None:
-            choice = (model, parameters)
             answers = [self.find(terms, k, choice, None, None) for terms in queries]
             sizes = np.array([len(items) for items, _ in answers], np.int64)
             best = np.concatenate([np.empty(0, np.int64), *(i for i, _ in answers)])

@@ -25,6 +25,8 @@ FORMAT, VERSION = "classmark-index", 1
 _PREFIX, _LOCK = "segment-", ".lock"
 #: What working folders of a build are called; they end with it.
 PARTS = ".parts-"
+#: The folder in which segments are merged in the background.
+ASIDE = "merging"
 _TRIES = 5
 _RANGE, _TERMS = 1 << 22, 1 << 15
 
@@ -219,3 +221,25 @@ class Lock:
 
     def __exit__(self, *_: object) -> None:
         self.free()
+
+
+def try_lock(path: Path) -> Lock | None:
+    """Return the lock of a folder; None: another has it."""
+    try:
+        return Lock(path)
+    except Mistake:
+        return None
+
+
+def clear_aside(path: Path) -> None:
+    """Remove what a killed merger left aside, unless one is at work there."""
+    lock = try_lock(path / ASIDE) if (path / ASIDE).exists() else None
+    if lock is not None:
+        with lock:
+            remove_segments(path / ASIDE)
+
+
+def remove_segments(aside: Path) -> None:
+    """Remove all segments of a folder, finished or not; its lock must be held."""
+    for left in aside.glob("*segment*"):
+        shutil.rmtree(left)

@@ -193,12 +193,8 @@ class Products:
 
     @cached_property
     def _idf(self) -> Floats:
-        return self.field.idf[self.order]
-
-    @cached_property
-    def _n_alive(self) -> int:
-        """How many terms are in items alive: the first, in that order."""
-        return int(np.count_nonzero(self.field.df))
+        """The rarity of the terms in that order, of those that items alive have."""
+        return self.field.idf[self.order[: np.count_nonzero(self.field.df)]]
 
     def weigh(self, weights: Mapping[str, float]) -> WeightedQuery:
         """Find the terms of a vector; those that no item alive has drop out."""
@@ -209,7 +205,7 @@ class Products:
             raise Mistake("weights: a weight is not finite: give numbers")
         numbers, m = self._words.numbers(weights.keys()), len(weights)
         keys, positions = np.empty((2, m), np.uint32), np.empty((2, m), np.int64)
-        n = arrange(numbers, values, self._n_alive, keys, positions)
+        n = arrange(numbers, values, len(self._idf), keys, positions)
         places = keys[0, :n]
         return WeightedQuery(self, places, values[positions[0, :n]] * self._idf[places])
 

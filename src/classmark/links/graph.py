@@ -122,7 +122,7 @@ def incoming_links(A: ArrayLike | csr_array | csr_matrix | Rows) -> Incoming:
     from classmark.links.kernels import share_out
 
     rows = _checked(A)
-    is_even = _even(rows.values)
+    is_even = bool((rows.values == rows.values[:1]).all() and (rows.values > 0).all())
     if is_even:
         values: Array = np.ones(rows.nnz, np.int8)
         counts = np.diff(rows.starts)
@@ -134,11 +134,6 @@ def incoming_links(A: ArrayLike | csr_array | csr_matrix | Rows) -> Incoming:
     shares = np.empty(0) if is_even else turned.data
     starts, sources = turned.indptr.astype(np.int64), turned.indices.astype(np.uint32)
     return Incoming(starts, sources, shares, scale)
-
-
-def _even(values: Array) -> bool:
-    """Whether all links weigh the same, and something."""
-    return len(values) == 0 or bool(values[0] > 0 and (values == values[0]).all())
 
 
 def _checked(A: ArrayLike | csr_array | csr_matrix | Rows) -> Rows:

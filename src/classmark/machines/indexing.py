@@ -317,7 +317,9 @@ class Building:
             built = dict(self._spread(build_part, tasks, [self.job, anchor_texts]))
         except TwinIds as problem:
             counted = self._spread(count_part, tasks[: problem.part], [self.job])
-            raise _twins(problem, sum(n for _, n in counted)) from problem
+            before = sum(n for _, n in counted)
+            numbers = (problem.before + before, problem.number + before)
+            raise TwinIds(problem.name, *numbers) from problem
         return [(self.job.folder / t.name, built[t.number]) for t in tasks]
 
     def _merged(self, built: list[tuple[Path, Built]], shards: int) -> list[Path]:
@@ -350,11 +352,9 @@ class Building:
         return iter(track(done, "parts of the index", len(tasks)))
 
     def _placed(self, folders: Sequence[Path], to: Path) -> list[Segment]:
-        segments = []
-        for folder in folders:
-            segment = Segment(folder)
+        segments = [Segment(folder) for folder in folders]
+        for segment in segments:
             segment.move(new_segment(to))
-            segments.append(segment)
         return segments
 
     def _twin(self, problem: TwinIds, sizes: list[int]) -> Mistake:
@@ -383,10 +383,6 @@ def _joined(notes: Iterable[Notes]) -> dict[str, str]:
         for target, words in each.said.items():
             anchor_texts.setdefault(target, []).append(words)
     return {target: "\n".join(words) for target, words in anchor_texts.items()}
-
-
-def _twins(problem: TwinIds, before: int) -> TwinIds:
-    return TwinIds(problem.name, problem.before + before, problem.number + before)
 
 
 def _tidy(folder: Path) -> None:

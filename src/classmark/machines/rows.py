@@ -74,44 +74,6 @@ class Split(NamedTuple):
     alike: Alike
 
 
-def ascended(
-    spread: SpreadRows,
-    few: Rows,
-    hinges: Hinges,
-    *,
-    duals: Floats,
-    weights: Floats | None,
-    tol: float,
-) -> Solution:
-    """Minimise ½‖w‖² + Σ box · max(0, margin − sign · ⟨w, x_row⟩) over few and spread.
-
-    As ``Collection.ascend`` has it; ``passes`` of the solution counts rounds.
-    """
-    if few.width != spread.width:
-        raise Mistake(
-            f"few has {few.width} columns, the collection {spread.width}: make both "
-            "with the same vectorizer"
-        )
-    hinges = checked(hinges, len(few) + len(spread))
-    begun = started(duals, hinges.boxes)
-    split = _split(spread, few, hinges)
-    if split is None:
-        return ascend([few], hinges, duals=begun, weights=weights, tol=tol)
-    ascent = _Ascent(spread, split, begun, weights)
-    ascent.join([], tol)
-    for _ in track(range(ROUNDS), "rounds over all machines"):
-        before, value = ascent.gap, ascent.value
-        moves = ascent.round(tol)
-        if ascent.gap <= tol * max(TINY, ascent.objective):
-            break
-        if ascent.value <= value and ascent.gap >= before:
-            break  # rounding allows no more
-        ascent.join(moves, tol)
-    else:
-        ascent.round(tol)  # objective and gap are of the last weights
-    return ascent.solution(hinges)
-
-
 class _Ascent:
     """Where an ascent stands.
 
@@ -349,8 +311,34 @@ class SpreadRows(Collection):
         weights: Floats | None = None,
         tol: float = 1e-3,
     ) -> Solution:
-        """What ``ascend([few, these rows], hinges, …)`` finds, up to ``tol``."""
-        return ascended(self, few, hinges, duals=duals, weights=weights, tol=tol)
+        """Minimise ½‖w‖² + Σ box · max(0, margin − sign · ⟨w, x_row⟩), up to ``tol``.
+
+        The rows are few and these, as ``Collection.ascend`` has it; ``passes`` of the
+        solution counts rounds.
+        """
+        if few.width != self.width:
+            raise Mistake(
+                f"few has {few.width} columns, the collection {self.width}: make both "
+                "with the same vectorizer"
+            )
+        hinges = checked(hinges, len(few) + len(self))
+        begun = started(duals, hinges.boxes)
+        split = _split(self, few, hinges)
+        if split is None:
+            return ascend([few], hinges, duals=begun, weights=weights, tol=tol)
+        ascent = _Ascent(self, split, begun, weights)
+        ascent.join([], tol)
+        for _ in track(range(ROUNDS), "rounds over all machines"):
+            before, value = ascent.gap, ascent.value
+            moves = ascent.round(tol)
+            if ascent.gap <= tol * max(TINY, ascent.objective):
+                break
+            if ascent.value <= value and ascent.gap >= before:
+                break  # rounding allows no more
+            ascent.join(moves, tol)
+        else:
+            ascent.round(tol)  # objective and gap are of the last weights
+        return ascent.solution(hinges)
 
     def step(self, shared: Sequence[Any], states: Sequence[Any]) -> list[Moved]:
         """One round of an ascent: what came of each part's step from its state."""

@@ -79,19 +79,13 @@ class SpreadSearcher(BaseSearcher):
         query = terms if isinstance(terms, Mapping) else list(terms)
         return self._best(shards.find, self._parted(prior), (query, k, choice, weights))
 
-    def rank(
-        self,
-        queries: Sequence[Terms],
-        k: int = 10,
-        model: str = "bm25",
-        **parameters: float | str,
-    ) -> Ranking:
-        """Answer many queries of a one-field index, as a ``Ranking``."""
-        size, choice = max(1, ROUND // max(k, 1)), (model, parameters)
-        rankings = []
+    def find_many(self, queries: Sequence[Terms], k: int, choice: Choice) -> Ranking:
+        """Return the best ``k`` items of each query of a one-field index."""
+        size, rankings = max(1, ROUND // max(k, 1)), []
         for first in range(0, max(len(queries), 1), size):
             shared = ([*queries[first : first + size]], k, choice)
-            merged = _merged(self._round(shards.rank, self._parted(None), shared), k)
+            rounds = self._round(shards.find_many, self._parted(None), shared)
+            merged = _merged(rounds, k)
             numbers = merged.queries + first
             rankings.append(Ranking(numbers, merged.items, merged.scores))
         return Ranking(*_columns(rankings))

@@ -49,21 +49,17 @@ def lengthened_by(
     their numbers in the whole index.
     """
     items = numbers_of(answers)
-    field = Prepared(_field(excerpts, items))
-    return [
-        expand(field, terms, _renumbered(best, items), feedback)
-        for terms, best in zip(queries, answers, strict=True)
-    ]
+    field, longer = Prepared(_field(excerpts, items)), []
+    for terms, best in zip(queries, answers, strict=True):
+        here = replace(best, items=np.searchsorted(items, best.items))
+        longer.append(expand(field, terms, here, feedback))
+    return longer
 
 
 def numbers_of(answers: Sequence[TopDocuments]) -> Ints:
     """Return the numbers of all documents in the answers, each once, increasing."""
     none = np.empty(0, np.int64)
     return np.unique(np.concatenate([none, *(best.items for best in answers)]))
-
-
-def _renumbered(best: TopDocuments, items: Ints) -> TopDocuments:
-    return TopDocuments(np.searchsorted(items, best.items), best.scores, best.model)
 
 
 def _field(excerpts: Sequence[Excerpt], items: Ints) -> CountedField:
@@ -185,12 +181,11 @@ def find(
     return shard.ranking(*shard.searcher.find(terms, k, choice, weights, prior))
 
 
-def rank(
+def find_many(
     shard: Shard, _argument: None, queries: Sequence[Terms], k: int, choice: Choice
 ) -> Ranking:
     """Return the best documents for each of many queries of a one-field index."""
-    model, parameters = choice
-    ranking = shard.searcher.rank(queries, k, model, **parameters)
+    ranking = shard.searcher.find_many(queries, k, choice)
     return Ranking(ranking.queries, ranking.items + shard.base, ranking.scores)
 
 

@@ -85,9 +85,9 @@ def test_inner_loops(seed):
     items, counts, x, acc = postings(seed)
     plain, listed, noted = acc.copy(), acc.copy(), np.zeros((2, 70), np.uint32)
     term = (scoring_of(0, items, counts, x), 0, 0, len(items))
-    fast.add_parts(*term, acc)
-    n = fast.list_parts(*term, listed, noted[0], 0)
-    m = slow.list_parts(*term, plain, noted[1], 0)
+    fast.add_ratio(*term, acc)
+    n = fast.list_ratio(*term, listed, noted[0], 0)
+    m = slow.list_ratio(*term, plain, noted[1], 0)
     assert noted[0, :n].tolist() == noted[1, :m].tolist()
     np.testing.assert_array_equal(acc, listed)
     np.testing.assert_allclose(acc, plain)
@@ -142,15 +142,16 @@ def test_the_last_list_finishes(model, seed, k, deleted, owned):
         -1.0,
     )
     scoring = scoring_of(model.code, items, counts, x)
-    found = []
-    for room in (fast, slow):
-        state, heap = acc.copy(), empty_heap(k)
-        n = room.finish_parts(scoring, 0, state, final, 0, heap)
-        heaps.sort_heap(heap, n)
-        assert not state[items].any()
-        found.append([heap[0][:n].tolist(), heap[1][:n].round(9).tolist()])
-    assert found[0][1] == pytest.approx(found[1][1], abs=1e-8)
-    assert len(set(found[0][0])) == len(found[1][0])
+    for name in ("finish_ratio", "finish_parts"):
+        found = []
+        for room in (fast, slow):
+            state, heap = acc.copy(), empty_heap(k)
+            n = getattr(room, name)(scoring, 0, state, final, 0, heap)
+            heaps.sort_heap(heap, n)
+            assert not state[items].any()
+            found.append([heap[0][:n].tolist(), heap[1][:n].round(9).tolist()])
+        assert found[0][1] == pytest.approx(found[1][1], abs=1e-8)
+        assert len(set(found[0][0])) == len(found[1][0])
 
 
 @given(seeds, st.integers(0, 60))
@@ -164,21 +165,6 @@ def test_selection_of_every_item(seed, k):
         found.append([part[:n].tolist() for part in out])
     assert found[0] == found[1]
     assert len(found[0][0]) == min(k, 40)
-
-
-@given(seeds, st.integers(0, 30), st.booleans(), st.booleans())
-def test_selection_of_a_span(seed, k, every, scaled):
-    rng = np.random.default_rng(seed)
-    acc = np.where(rng.random(20) < 0.5, -0.0, rng.integers(-1, 2, 20) * 1.0 + 0.0)
-    x = rng.random(50) if scaled else np.empty(0)
-    final, found = Final(rng.random(50) < 0.8, np.empty(0), 1.0, 0.0), []
-    for room in (fast, slow):
-        state, heap = acc.copy(), empty_heap(k)
-        n = room.select_span(state, 30, x, every, final, 0, heap)
-        heaps.sort_heap(heap, n)
-        assert np.signbit(state).all()
-        found.append([part[:n].tolist() for part in heap])
-    assert found[0] == found[1]
 
 
 @given(st.lists(st.integers(0, 60), unique=True), st.integers(0, 61), st.data())

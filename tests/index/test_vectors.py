@@ -12,7 +12,7 @@ from scipy import sparse
 from classmark.index import kernels_vectors as fast
 from classmark.index.field import field_of
 from classmark.index.index import Index
-from classmark.index.kernels_models import Final, Heap
+from classmark.index.kernels_models import Heap
 from classmark.index.search import Searcher
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
@@ -79,7 +79,7 @@ def test_the_best_are_found_in_runs(seed, n, every, k):
     for room in (fast, slow):
         items, scores = np.zeros(k, np.int64), np.zeros(k)
         acc = np.full(n, -0.0)
-        rule = (x, Final(alive, np.empty(0), 1.0, 0.0), every)
+        rule = (x, alive, every)
         m = room.find_in_runs(weights, places, *runs, rule, acc, Heap(items, scores))
         answers.append((m, items[:m].tolist(), scores[:m].tolist()))
         assert np.signbit(acc).all()

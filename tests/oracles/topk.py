@@ -41,6 +41,10 @@ def add_parts(scoring, t, begin, end, acc):
         acc[scoring.items[j]] += part_at(scoring, t, j)
 
 
+def add_ratio(scoring, t, begin, end, acc):
+    add_parts(scoring._replace(code=0), t, begin, end, acc)
+
+
 def add_products(a, items, counts, acc, begin, end):
     for d, tf in zip(items[begin:end], counts[begin:end], strict=True):
         acc[d] += a * tf
@@ -53,6 +57,10 @@ def list_parts(scoring, t, begin, end, acc, touched, n):
             n += 1
     add_parts(scoring, t, begin, end, acc)
     return n
+
+
+def list_ratio(scoring, t, begin, end, acc, touched, n):
+    return list_parts(scoring._replace(code=0), t, begin, end, acc, touched, n)
 
 
 def best_of(sums, final, heap):
@@ -81,19 +89,13 @@ def finish_parts(scoring, t, acc, final, size, heap):
     return push_all(sums, final, size, heap)
 
 
+def finish_ratio(scoring, t, acc, final, size, heap):
+    return finish_parts(scoring._replace(code=0), t, acc, final, size, heap)
+
+
 def select_listed(acc, touched, n, final, size, heap):
     sums = {int(d): acc[d] for d in touched[:n] if not is_untouched(acc[d])}
     acc[list(sums)] = -0.0
-    return push_all(sums, final, size, heap)
-
-
-def select_span(acc, first, x, every, final, size, heap):
-    sums = {
-        first + i: (acc[i] + 0.0) * (x[first + i] if len(x) else 1.0)
-        for i in range(len(acc))
-        if every or not is_untouched(acc[i])
-    }
-    acc[:] = -0.0
     return push_all(sums, final, size, heap)
 
 

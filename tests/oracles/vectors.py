@@ -1,5 +1,6 @@
 """Dot products, slowly."""
 
+from classmark.index.kernels_models import Final
 from oracles.topk import best_of
 
 
@@ -75,7 +76,7 @@ def arrange(places, weights, limit, keys, kept):
 
 
 def find_in_runs(weights, places, slots, runs, edges, rule, acc, heap):
-    x, final, every = rule
+    x, alive, every = rule
     scores = dict.fromkeys(range(len(x)), 0.0) if every else {}
     for weight, place in zip(weights, places, strict=True):
         (n, first), last = edges[place], edges[place + 1][1]
@@ -87,4 +88,4 @@ def find_in_runs(weights, places, slots, runs, edges, rule, acc, heap):
                 scores[d] = scores.get(d, 0.0) + part
             n += size if kind else 2 * size
     scores = {d: s * x[d] for d, s in scores.items()}
-    return best_of(scores, final, heap)
+    return best_of(scores, Final(alive, [], 1.0, 0.0), heap)

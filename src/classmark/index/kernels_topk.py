@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from classmark.compiled import compiled, unchecked
 from classmark.index.kernels_models import (
     ATIRE,
@@ -187,17 +185,25 @@ def is_ratio(scoring: Any, t: int) -> bool:
 
 
 @compiled
+def add_ratio(scoring: Any, t: int, begin: int, end: int, acc: Any) -> None:
+    """Add a · tf/(tf + x_d) for each posting: the inner loop of BM25."""
+    a, x, items, counts = scoring.a[t], scoring.x, scoring.items, scoring.counts
+    for j in range(begin, end):
+        tf = float(counts[j])
+        acc[items[j]] += a * (tf / (tf + x[items[j]]))
+
+
+@compiled
 def add_parts(scoring: Any, t: int, begin: int, end: int, acc: Any) -> None:
-    """Add the parts of one term."""
+    """Add the parts of one term, for any model."""
+    if is_ratio(scoring, t):
+        add_ratio(scoring, t, begin, end, acc)
+        return
     code, a, b, world = scoring.code, scoring.a[t], scoring.b[t], scoring.world
     items, counts, x = scoring.items, scoring.counts, scoring.x
-    ratio = is_ratio(scoring, t)
     for j in range(begin, end):
-        d, tf = items[j], float(counts[j])
-        if ratio:
-            acc[d] += a * (tf / (tf + x[d]))
-        else:
-            acc[d] += part(code, tf, x[d], a, b, world) + 0.0
+        d = items[j]
+        acc[d] += part(code, float(counts[j]), x[d], a, b, world) + 0.0
 
 
 @compiled
@@ -210,43 +216,75 @@ def add_products(
 
 
 @compiled
+def list_ratio(
+    scoring: Any, t: int, begin: int, end: int, acc: Any, touched: Any, n: int
+) -> int:
+    """Do as ``add_ratio``, noting items not touched before; return how many by now."""
+    a, x, items, counts = scoring.a[t], scoring.x, scoring.items, scoring.counts
+    for j in range(begin, end):
+        d = items[j]
+        tf = float(counts[j])
+        before = acc[d]
+        touched[n] = d
+        n += before == 0.0
+        acc[d] = before + a * (tf / (tf + x[d]))
+    return n
+
+
+@compiled
 def list_parts(
     scoring: Any, t: int, begin: int, end: int, acc: Any, touched: Any, n: int
 ) -> int:
     """Do as ``add_parts``, noting items not touched before; return how many by now."""
+    if is_ratio(scoring, t):
+        return list_ratio(scoring, t, begin, end, acc, touched, n)
     code, a, b, world = scoring.code, scoring.a[t], scoring.b[t], scoring.world
     items, counts, x = scoring.items, scoring.counts, scoring.x
-    ratio = is_ratio(scoring, t)
     for j in range(begin, end):
-        d, tf = items[j], float(counts[j])
+        d = items[j]
         before = acc[d]
         touched[n] = d
         n += is_untouched(before)
-        if ratio:
-            acc[d] = before + a * (tf / (tf + x[d]))
-        else:
-            acc[d] = before + (part(code, tf, x[d], a, b, world) + 0.0)
+        acc[d] = before + (part(code, float(counts[j]), x[d], a, b, world) + 0.0)
     return n
+
+
+@compiled
+def finish_ratio(
+    scoring: Any, t: int, acc: Any, final: Any, size: int, heap: Any
+) -> int:
+    """Add the last term's a · tf/(tf + x_d) and keep the best, in one go; wipe.
+
+    Returns the heap's size.
+    """
+    a, x, items, counts = scoring.a[t], scoring.x, scoring.items, scoring.counts
+    bar = bar_of(heap, size)
+    for j in range(scoring.spans[t, 0], scoring.spans[t, 1]):
+        d = items[j]
+        tf = float(counts[j])
+        s = final_score(final, d, acc[d] + a * (tf / (tf + x[d])))
+        acc[d] = UNTOUCHED
+        if s < bar or is_dead(final, d):
+            continue
+        size = push(heap, size, d, s)
+        bar = bar_of(heap, size)
+    return size
 
 
 @compiled
 def finish_parts(
     scoring: Any, t: int, acc: Any, final: Any, size: int, heap: Any
 ) -> int:
-    """Add the last term's parts and keep the best, in one go; wipe.
-
-    Returns the heap's size.
-    """
+    """Do as ``finish_ratio``, for any model."""
+    if is_ratio(scoring, t):
+        return finish_ratio(scoring, t, acc, final, size, heap)
     code, a, b, world = scoring.code, scoring.a[t], scoring.b[t], scoring.world
     items, counts, x = scoring.items, scoring.counts, scoring.x
-    ratio, bar = is_ratio(scoring, t), bar_of(heap, size)
+    bar = bar_of(heap, size)
     for j in range(scoring.spans[t, 0], scoring.spans[t, 1]):
-        d, tf = items[j], float(counts[j])
-        if ratio:
-            total = acc[d] + a * (tf / (tf + x[d]))
-        else:
-            total = acc[d] + (part(code, tf, x[d], a, b, world) + 0.0)
-        s = final_score(final, d, total)
+        d = items[j]
+        gain = part(code, float(counts[j]), x[d], a, b, world) + 0.0
+        s = final_score(final, d, acc[d] + gain)
         acc[d] = UNTOUCHED
         if s < bar or is_dead(final, d):
             continue
@@ -276,34 +314,24 @@ def select_listed(
     return size
 
 
-@compiled
-def select_span(
-    acc: Any, first: int, x: Any, every: bool, final: Any, size: int, heap: Any
-) -> int:
-    """Keep the best of the items from ``first`` on by looking at each one; wipe.
-
-    x : empty, or one entry per item, ≥ 0, that its sum is multiplied by;  every :
-    items that no posting has touched are ranked as well.  Returns the heap's size.
-    """
-    bar = bar_of(heap, size)
-    for i in range(len(acc)):
-        d = first + i
-        s = final_score(final, d, acc[i] * x[d] if len(x) else acc[i])
-        if s < bar or (is_untouched(acc[i]) and not every) or is_dead(final, d):
-            continue
-        size = push(heap, size, d, s)
-        bar = bar_of(heap, size)
-    for i in range(len(acc)):
-        acc[i] = UNTOUCHED
-    return size
-
-
 @unchecked
 def select_all(acc: Any, every: bool, final: Any, heap: Any) -> int:
-    """Keep the best of all items, as ``select_span`` does, and put the best first.
+    """Keep the best items by looking at each one; ``every``: untouched ones as well.
 
-    Returns how many they are.
+    Wipes the accumulators, puts the best first, and returns how many they are.
     """
-    size = select_span(acc, 0, np.empty(0), every, final, 0, heap)
+    size, k = 0, len(heap.items)
+    full = k == 0
+    bar = bar_of(heap, size)
+    for d in range(len(acc)):
+        s = final_score(final, d, acc[d])
+        if full and s <= bar:
+            continue
+        if (is_untouched(acc[d]) and not every) or is_dead(final, d):
+            continue
+        size = push(heap, size, d, s + 0.0)
+        full, bar = size == k, bar_of(heap, size)
+    for d in range(len(acc)):
+        acc[d] = UNTOUCHED
     sort_heap(heap, size)
     return size

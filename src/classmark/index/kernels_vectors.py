@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from classmark.compiled import compiled
-from classmark.index.kernels_topk import add_products, select_span, sort_heap
+from classmark.index.kernels_topk import (
+    UNTOUCHED,
+    add_products,
+    bar_of,
+    is_untouched,
+    push,
+    select_all,
+    sort_heap,
+)
 
 SPAN = 1 << 16  # items that share accumulators: 512 KB of them
 ALIKE = 3  # counts up to this one make runs of their own
@@ -34,9 +42,9 @@ def find_vector(
     items, values, begins, ends = lists
     for i in range(len(places)):
         add_products(weights[i], items, values, acc, begins[places[i]], ends[places[i]])
-    size = select_span(acc, 0, x, every, final, 0, heap)
-    sort_heap(heap, size)
-    return size
+    for d in range(len(x)):
+        acc[d] *= x[d]
+    return select_all(acc, every, final, heap)
 
 
 @compiled
@@ -129,6 +137,24 @@ def add_runs(
 
 
 @compiled
+def _keep_best(acc: Any, first: int, rule: Any, size: int, heap: Any) -> int:
+    """Put the best of some items into a heap and wipe; return the heap's size."""
+    x, alive, every = rule
+    bar = bar_of(heap, size)
+    for i in range(len(acc)):
+        added, d = acc[i], first + i
+        acc[i] = UNTOUCHED
+        s = added * x[d]
+        if s < bar or (is_untouched(added) and not every):
+            continue
+        if len(alive) and not alive[d]:
+            continue
+        size = push(heap, size, d, s + 0.0)
+        bar = bar_of(heap, size)
+    return size
+
+
+@compiled
 def arrange(places: Any, weights: Any, limit: int, keys: Any, kept: Any) -> int:
     """Sort the places from 0 to ``limit`` of weights not 0; return how many they are.
 
@@ -174,11 +200,10 @@ def find_in_runs(
 ) -> int:
     """Find the largest x_d Σ weight · count; return how many were found.
 
-    places : of the terms, increasing, in the order of ``lay_runs``;  rule : (x, final,
+    places : of the terms, increasing, in the order of ``lay_runs``;  rule : (x, alive,
     every), as in ``find_vector``;  acc : −0.0 for each item, of which one span is used.
     """
-    x, final, every = rule
-    m, size, n_items = len(places), 0, len(x)
+    m, size, n_items = len(places), 0, len(rule[0])
     at = np.empty((m, 2), np.int64)
     for i in range(m):
         at[i, 0], at[i, 1] = edges[places[i], 0], edges[places[i], 1]
@@ -189,6 +214,6 @@ def find_in_runs(
             at[i, 0], at[i, 1] = add_runs(
                 weights[i], slots, runs, first // SPAN, part, at[i, 0], at[i, 1], end
             )
-        size = select_span(part, first, x, every, final, size, heap)
+        size = _keep_best(part, first, rule, size, heap)
     sort_heap(heap, size)
     return size

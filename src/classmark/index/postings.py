@@ -249,7 +249,10 @@ def pack_lists(
 
 
 def unpack_lists(
-    content: NDArray[np.uint8], starts: Ints, frequencies: Ints, kind: DTypeLike = None
+    content: NDArray[np.uint8],
+    starts: Ints,
+    frequencies: Ints,
+    kind: DTypeLike | None = None,
 ) -> Lists:
     """Unpack the lists that begin at some bytes, one behind the other.
 
@@ -328,7 +331,7 @@ class ColumnReader:
         return values.view(np.int64)
 
 
-def column_of(content: NDArray[np.uint8], length: int) -> NDArray[np.uint64]:
+def column_of(content: NDArray[np.uint8], length: int) -> Array:
     """Unpack a column of known length."""
     starts, lengths = np.zeros(1, np.int64), np.array([length], np.int64)
     return unpack_lists(content, starts, lengths, np.uint64).items

@@ -98,7 +98,7 @@ def mean_vector(field: Prepared) -> Floats:
     each = field.inverse_norms.copy()
     if field.field.alive is not None:
         each[~field.field.alive] = 0.0
-    sums: list[Floats] = [np.empty(0)]
+    sums: list[Array] = [np.empty(0)]
     for numbers, terms, items, counts in _postings(field):
         parts = counts * each[items]
         sums.append(np.bincount(terms - numbers[0], parts, minlength=len(numbers)))
@@ -217,12 +217,15 @@ class Products:
 
         k, field = min(k, len(acc)), self.field
         items, scores = np.empty(k, np.int64), np.empty(k)
-        rule = (field.inverse_norms, Final(field.alive, _NONE, 1.0, 0.0), every)
-        room, weights = (acc, Heap(items, scores)), query.coefficients
+        x, weights = field.inverse_norms, query.coefficients
+        room = (acc, Heap(items, scores))
         if self.runs is not None:
+            rule = (x, field.alive, every)
             n = kernels.find_in_runs(weights, query.places, *self.runs, rule, *room)
         else:
             numbers = self.order[query.places]
             lists, places = field.lists(Query(numbers, weights))
+            final = Final(field.alive, _NONE, 1.0, 0.0)
+            rule = (x, final, every)
             n = kernels.find_vector(weights, places, tuple(lists), *rule, *room)
         return items[:n], scores[:n]

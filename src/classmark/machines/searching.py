@@ -40,8 +40,7 @@ from classmark.validation import byte_size
 if TYPE_CHECKING:
     from classmark.index.models import Choice, Terms
     from classmark.index.vectors import WeightedQuery
-    from classmark.machines.cluster import Machines
-    from classmark.machines.portion import RemoteObjects
+    from classmark.machines.cluster import Machines, RemoteObjects
 
 
 ROUND = 1 << 21  # answers that a shard gives in one round, at most

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from classmark.corpus.counting import count
-from classmark.index.in_memory import field_of
+from classmark.index.field import field_of
 from classmark.index.models import MODELS
 from classmark.index.search import Searcher
 from classmark.text.analyzer import Analyzer

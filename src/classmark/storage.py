@@ -12,12 +12,14 @@ import mmap
 import os
 import shutil
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -288,6 +290,44 @@ def _write_synced(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+@contextmanager
+def written_beside(place: Path) -> Iterator[Path]:
+    """Give a new path to write a file or folder to; it then moves to its place, whole.
+
+    Of several that write the same folder at once the first is kept; a file is replaced.
+    """
+    beside = place.with_name(f".{place.name}.{uuid4().hex}.writing")
+    try:
+        yield beside
+        try:
+            beside.rename(place)
+        except OSError:
+            if not place.is_dir():
+                raise
+        sync_folder(place.parent)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all."""
+    with written_beside(path) as beside:
+        _write_synced(beside, text.encode())
+
+
+def is_intact(folder: Path, read: Callable[[], object]) -> bool:
+    """Whether a folder is there and ``read`` finds it whole; else it is removed."""
+    if not folder.exists():
+        return False
+    try:
+        read()
+    except DamagedFolder:
+        shutil.rmtree(folder)
+        return False
+    return True
 
 
 def make_folder(folder: Path) -> None:

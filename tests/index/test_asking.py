@@ -114,7 +114,7 @@ def test_a_query_describes_what_its_definition_says(room, documents, tree, data)
 def test_ranking_is_the_exhaustive_one_within_the_set(room, documents, tree, model, k):
     index = index_of(room, documents)
     asked = question(index, str(tree), model)
-    inside = set(documents_of(context_of(index, str(tree)), tree).tolist())
+    inside = set(documents_of(context_of(index, str(tree))).tolist())
     found = asked.answer(k)
     assert len(found) <= k
     everyone = []

@@ -20,10 +20,10 @@ from classmark.index.feedback import (
     feedback_from,
     terms_of,
 )
-from classmark.index.in_memory import field_of
+from classmark.index.field import field_of
 from classmark.index.index import Index
 from classmark.index.kernels_models import LGD
-from classmark.index.plans import Prepared
+from classmark.index.models import Prepared
 from classmark.index.search import Searcher
 from classmark.problems import Mistake
 from classmark.sparse import rows_from

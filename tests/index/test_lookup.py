@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.index import kernels_postings as fast
-from classmark.index.ids import Words, joined_words
-from classmark.index.in_memory import field_of
+from classmark.index.field import field_of
+from classmark.index.postings import Words, joined_words
 from classmark.index.search import Searcher
 from classmark.problems import Mistake
 from classmark.sparse import rows_from

@@ -5,9 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from classmark.index.in_memory import InvertedFile, field_of
-from classmark.index.models import MODELS
-from classmark.index.plans import KEPT, Prepared
+from classmark.index.field import field_of
+from classmark.index.models import KEPT, MODELS, Prepared
 from classmark.index.search import Searcher, log_prior
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
@@ -85,7 +84,7 @@ def test_threads_share_a_searcher(counts):
         assert list(pool.map(lambda query: searcher.search(query, 5), queries)) == alone
 
 
-def testplans_do_not_pile_up(counts):
+def test_plans_do_not_pile_up(counts):
     prepared = Prepared(field_from(counts))
     for step in range(3 * KEPT):
         prepared.plan("bm25", {"k1": 1.0 + step})
@@ -136,37 +135,3 @@ def test_several_fields_have_no_one_vector(counts):
 def test_counts_need_names():
     with pytest.raises(Mistake, match="2 columns"):
         field_of(rows_from(np.ones((1, 2))), ["bee"])
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_a_trained_ranker_is_served_by_lists(kind):
-    from scipy import sparse
-
-    from classmark.rankers.online import MMP
-
-    rng = np.random.default_rng(2)
-    X = sparse.random(80, 50, 0.2, format="csr", random_state=2, dtype=kind)
-    Y = (rng.random((80, 9)) < 0.2).astype(int)
-    Y[np.arange(80), rng.integers(0, 9, 80)] = 1
-    ranker = MMP(passes=2).fit(X, Y)
-    for weights in (ranker.weights_, sparse.csr_array(ranker.weights_)):
-        lists = InvertedFile.of_weights(weights)
-        for k in (1, 4, 9, 20):
-            found = lists.rank(X, k)
-            expected = ranker.rank(X, min(k, 9))
-            np.testing.assert_array_equal(found.items.reshape(80, -1), expected)
-        scores = np.take_along_axis(ranker.decision_function(X), expected, axis=1)
-        np.testing.assert_allclose(found.scores.reshape(80, -1), scores, atol=1e-6)
-
-
-def test_thresholds_are_taken_off():
-    lists = InvertedFile.of_weights(np.eye(3), [0.0, -2.0, 0.5])
-    found = lists.rank([[1.0, 0.0, 0.0]], 3)
-    assert found.items.tolist() == [1, 0, 2]
-    assert found.scores.tolist() == [2.0, 1.0, -0.5]
-    with pytest.raises(Mistake, match="3 categories"):
-        InvertedFile.of_weights(np.eye(3), [0.0])
-    with pytest.raises(Mistake, match="k is -1"):
-        lists.rank(np.eye(3), -1)
-    with pytest.raises(Mistake, match="give 3"):
-        lists.rank(np.eye(2), 1)

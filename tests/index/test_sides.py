@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from classmark.index import kernels_models as fast
-from classmark.index.models import MODELS
-from classmark.index.plans import Prepared
+from classmark.index.models import MODELS, Prepared
 from classmark.index.search import Searcher
 from classmark.index.sides import Side
 from classmark.problems import Mistake

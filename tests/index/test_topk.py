@@ -12,8 +12,7 @@ from classmark.index import kernels_topk as fast
 from classmark.index import kernels_topk as heaps
 from classmark.index import kernels_vectors as vectors
 from classmark.index.kernels_models import Final, Heap, Scoring
-from classmark.index.models import MODELS
-from classmark.index.plans import Prepared
+from classmark.index.models import MODELS, Prepared
 from oracles import finding as slow_finding
 from oracles import finishing as slow_finishing
 from oracles import heaps as slow_heaps
@@ -190,7 +189,7 @@ def test_block_statistics():
 def test_finding_is_the_slow_way(way):
     field = Prepared(field_from(counts_of(5, 300, 8, 0.4)))
     plan = field.plan("dirichlet", {"mu": 20.0})
-    query = field.packed_query(["t003", "t000", "t003"])
+    query = field.located(["t003", "t000", "t003"])[0]
     found = []
     for room in (finding, slow_finding):
         scratch = finding.Scratch(np.full(300, -0.0), np.zeros(301, np.uint32))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from classmark.index import plans, vectors
+from classmark.index import models
 from classmark.index.index import Index
-from classmark.index.plans import Prepared
+from classmark.index.models import Prepared
 from classmark.index.vectors import unit_rows, vectors_of
 
 
@@ -22,9 +22,9 @@ def field(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, 60), (10, 31), (5, 6), (7, 7)])
-@pytest.mark.parametrize("stride", [7, plans.STRIDE])
+@pytest.mark.parametrize("stride", [7, models.STRIDE])
 def test_rows_of_a_range_are_its_vectors(monkeypatch, field, first, last, stride):
-    monkeypatch.setattr(vectors, "STRIDE", stride)
+    monkeypatch.setattr(models, "STRIDE", stride)
     found = unit_rows(field, first, last)
     alive = np.asarray(field.field.alive)[first:last]
     items = np.arange(first, last)[alive]

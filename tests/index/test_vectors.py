@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from classmark.index import kernels_vectors as fast
-from classmark.index.in_memory import field_of
+from classmark.index.field import field_of
 from classmark.index.index import Index
 from classmark.index.kernels_models import Heap
 from classmark.index.search import Searcher

@@ -28,16 +28,17 @@ def web(seed, weighted):
 @given(SEEDS, st.booleans())
 def test_links_are_turned_round(seed, weighted):
     rows = rows_from(web(seed, weighted)[0])
-    values = rows.values if weighted else np.empty(0)
-    ends = np.zeros(len(rows) + 1, np.int64)
-    sources, shares = np.empty(rows.nnz, np.uint32), np.empty(len(values))
-    kernels.turn_round(rows.starts, rows.columns, values, ends, sources, shares)
-    for j, expected in enumerate(slow.turn_round(rows.starts, rows.columns, values)):
-        part = slice(ends[j], ends[j + 1])
-        assert sources[part].tolist() == [i for i, _ in expected]
-        if weighted:
-            assert shares[part].tolist() == [value for _, value in expected]
-    assert ends[-1] == rows.nnz
+    links = incoming_links(rows)
+    shares = np.empty(0)
+    if len(links.shares):
+        shares = np.empty(rows.nnz)
+        kernels.share_out(rows.starts, rows.values, shares, np.empty(len(rows)))
+    for j, expected in enumerate(slow.turn_round(rows.starts, rows.columns, shares)):
+        part = slice(links.starts[j], links.starts[j + 1])
+        assert links.sources[part].tolist() == [i for i, _ in expected]
+        if len(shares):
+            assert links.shares[part].tolist() == [value for _, value in expected]
+    assert links.starts[-1] == rows.nnz
 
 
 @given(SEEDS)
@@ -63,10 +64,7 @@ def test_a_pass_follows_the_links(seed, weighted):
     A, v, x, damping = web(seed, weighted)
     links = incoming_links(A)
     expected, change = slow.follow_links(A, v, damping, x)
-    said = kernels.follow_links(
-        *(links.starts, links.sources, links.shares, links.scale, v, damping),
-        *(x, np.empty_like(x)),
-    )
+    said = kernels.follow_links(links, v, damping, x, np.empty_like(x))
     assert np.allclose(x, expected, rtol=1e-12)
     assert said == pytest.approx(change, rel=1e-9, abs=1e-14)
 
@@ -78,9 +76,6 @@ def test_a_sweep_solves_each_equation_in_turn(seed, weighted):
     sent = damping * links.scale * x
     for _ in range(2):
         expected, change = slow.relax_pages(A, v, damping, x)
-        said = kernels.relax_pages(
-            *(links.starts, links.sources, links.shares, links.scale, v, damping),
-            *(x, sent),
-        )
+        said = kernels.relax_pages(links, v, damping, x, sent)
         assert np.allclose(x, expected, rtol=1e-11)
         assert said == pytest.approx(change, rel=1e-9, abs=1e-13)

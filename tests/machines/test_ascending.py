@@ -13,8 +13,8 @@ from classmark.examples.problem import (
     training_set,
 )
 from classmark.machines import rows as ascending
-from classmark.machines.portion import Portion, step
-from classmark.machines.rows import Spread, SpreadRows, ascended
+from classmark.machines.portion import step
+from classmark.machines.rows import SpreadRows
 from classmark.machines.synthetic import SyntheticRows, synthetic_rows
 from classmark.problems import Mistake
 from classmark.solvers.cutting_planes import linear
@@ -53,11 +53,12 @@ class Here(Collection):
     def step(self, shared, own):
         self.asked += 1
         each = zip(self.parts, own, strict=True)
-        return [step(Portion(part), mine, *shared) for part, mine in each]
+        return [step(part, mine, *shared) for part, mine in each]
 
     def ascend(self, few, hinges, *, duals, weights=None, tol=1e-3):
-        over = Spread(self, self.step, self.ends)
-        return ascended(over, few, hinges, duals=duals, weights=weights, tol=tol)
+        return SpreadRows.ascend(
+            self, few, hinges, duals=duals, weights=weights, tol=tol
+        )
 
 
 def parts_of(sizes):

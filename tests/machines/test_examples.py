@@ -210,7 +210,7 @@ def index(tmp_path_factory, texts):
 
 @pytest.mark.parametrize("method", ["auto", "balanced", "precision@k"])
 def test_an_index_is_learned_over_as_its_rows_are(two, index, method):
-    from classmark.index.plans import Prepared
+    from classmark.index.models import Prepared
     from classmark.index.vectors import vectors_of
 
     given = Given(examples=("d0,d1,d2",), yes=("d4",), no=("d80",), method=method)

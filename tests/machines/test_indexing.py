@@ -9,9 +9,9 @@ from classmark.corpus.documents import Document
 from classmark.formats.jsonl import write_jsonl
 from classmark.formats.records import Record
 from classmark.formats.tables import write_parquet
-from classmark.index.ids import TwinIds
+from classmark.index.build import build_segments, shard_pieces
 from classmark.index.index import Index
-from classmark.index.sharding import build_segments, shard_pieces
+from classmark.index.segment import TwinIds
 from classmark.machines import indexing
 from classmark.machines.cluster import Machines
 from classmark.machines.indexing import memory_for, part_size

@@ -153,7 +153,7 @@ def index(tmp_path_factory):
 
 @pytest.mark.parametrize("parts", [1, 2, 7])
 def test_documents_of_an_index_are_its_unit_vectors(two, index, parts):
-    from classmark.index.plans import Prepared
+    from classmark.index.models import Prepared
     from classmark.index.vectors import mean_vector, vectors_of
 
     (name,) = index.fields

@@ -172,7 +172,7 @@ def test_lists_that_do_not_fit_the_memory_are_read_when_asked_for(tmp_path):
     assert tight.search_vector(weights, 9) == index.search_vector(weights, 9)
     assert tight.ask('"w1 w2"', feedback="rm3") == index.ask('"w1 w2"', feedback="rm3")
     shard = Shard(Place(str(folder), index.generation, 0, 2, 1))
-    assert shard.field("text").whole is None
+    assert shard.searcher.fields["text"].whole is None
 
 
 def test_a_field_that_a_shard_lacks(tmp_path):

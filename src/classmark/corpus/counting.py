@@ -276,21 +276,21 @@ class TokenTable:
 
     def _number(self, batch: Batch, keys: NDArray[np.uint64]) -> None:
         """Turn the keys of the tokens that were found into their numbers."""
-        from classmark.corpus.kernels import number_tokens
+        from classmark.corpus.kernels import Tokens, number_tokens
 
-        while not number_tokens(
-            batch.buffer,
-            _words(batch.buffer),
-            self._edges,
-            keys,
-            self._slots,
-            self._known,
-            self._offsets,
-            self._arena,
-            _words(self._arena),
-            self._state,
-        ):
-            self._grow()
+        text = (batch.buffer, _words(batch.buffer), self._edges)
+        is_done = False
+        while not is_done:
+            table = Tokens(
+                self._slots,
+                self._known,
+                self._offsets,
+                self._arena,
+                _words(self._arena),
+            )
+            is_done = number_tokens(text, keys, table, self._state)
+            if not is_done:
+                self._grow()
 
     def _find(self, batch: Batch) -> Ints:
         """Find the tokens of a batch; return the first of each document."""

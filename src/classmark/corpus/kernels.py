@@ -8,7 +8,7 @@ by a newline, are in the ``arena``. Where a key is a hash (see
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,25 +51,26 @@ def _enter(buffer: Any, edges: Any, token: int, arena: Any, at: Any) -> Any:
     return at + 1
 
 
+class Tokens(NamedTuple):
+    """The table of tokens; ``held[i]`` : the eight bytes of ``arena`` from ``i`` on."""
+
+    slots: NDArray[np.uint32]
+    known: NDArray[np.uint64]
+    offsets: NDArray[np.uint64]
+    arena: NDArray[np.uint8]
+    held: NDArray[np.uint64]
+
+
 @compiled
-def number_tokens(
-    buffer: NDArray[np.uint8],
-    words: NDArray[np.uint64],
-    edges: NDArray[np.uint32],
-    keys: NDArray[np.uint64],
-    slots: NDArray[np.uint32],
-    known: NDArray[np.uint64],
-    offsets: NDArray[np.uint64],
-    arena: NDArray[np.uint8],
-    held: NDArray[np.uint64],
-    state: Ints,
-) -> bool:
+def number_tokens(text: Any, keys: NDArray[np.uint64], table: Any, state: Ints) -> bool:
     """Put the number of each token in the place of its key; say whether all have one.
 
+    text : the bytes, the eight bytes from each place on, and the tokens' edges.
     Without room for a new token the pass stops: make the table larger and call again,
-    ``state`` remembers the place. ``words[i]`` and ``held[i]`` are the eight bytes of
-    ``buffer`` and ``arena`` from ``i`` on.
+    ``state`` remembers the place.
     """
+    buffer, words, edges = text
+    slots, known, offsets, arena, held = table
     mask = np.uint64(len(slots) - 1)
     for at in range(state[TOKEN], len(keys)):
         key = keys[np.uint64(at)]

@@ -17,8 +17,7 @@ import numpy as np
 from classmark.arrays import Floats
 from classmark.corpus.splits import train_test
 from classmark.index.feedback import Feedback, TopDocuments
-from classmark.index.models import resolve
-from classmark.index.plans import Choice
+from classmark.index.models import Choice, resolve
 from classmark.measures import parse, retrieval_per_query
 from classmark.problems import Mistake
 from classmark.progress import track

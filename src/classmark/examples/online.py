@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from classmark.sparse import Rows, rows_from, stack
 
 if TYPE_CHECKING:
     from classmark.index.index import Index
+    from classmark.index.models import Prepared
 
 
 class RelevanceQuery(Estimator):
@@ -89,7 +91,43 @@ ONLINE = ("auto", "centroid", "one-class", "rocchio")
 TERMS = 3000  # of the heaviest are asked for
 
 
-class Online:
+class IndexExamples(ABC):
+    """Queries learned from documents of an index, by their ids, over one field."""
+
+    index: Index
+    field: Prepared
+
+    @abstractmethod
+    def rows_of(self, ids: Sequence[str]) -> Rows:
+        """Return the vectors of documents, columns being the field's terms."""
+
+    def term_weights(self, query: ExampleQuery) -> dict[str, float]:
+        """Return the weights of a query that are not 0, by term."""
+        term, weights = self.field.field.term, query.coef_
+        return {term(int(at)): float(weights[at]) for at in np.flatnonzero(weights)}
+
+    def reasons(self, result: OnlineResult, n: int) -> list[dict[str, float]]:
+        """The ``n`` greatest parts of each document's score: term → weight · value."""
+        rows, reasons = self.rows_of(result.ids), []
+        for i in range(len(rows)):
+            columns, values = rows.row(i)
+            terms = [self.field.field.term(int(column)) for column in columns]
+            parts = [result.weights.get(term, 0.0) for term in terms] * values
+            best = [at for at in top(parts, n) if parts[at] > 0.0]
+            reasons.append({terms[at]: float(parts[at]) for at in best})
+        return reasons
+
+
+def document_numbers(index: Index, ids: Sequence[str]) -> Ints:
+    """The numbers of documents by their ids, all of which the index must have."""
+    numbers = [index.number(name) for name in ids]
+    if None in numbers:
+        missing = ids[numbers.index(None)]
+        raise Mistake(f"document {missing!r} is not in the index: give an id it has")
+    return np.array(numbers, np.int64)
+
+
+class Online(IndexExamples):
     """Learns queries from documents of an index, which knows the mean of all.
 
     One field is learned from: the only one, or the one with most words. Its mean is
@@ -124,9 +162,7 @@ class Online:
             raise Mistake(f"{method} reads the whole collection: online use {methods}")
         if self.mean is None:
             self.mean = mean_vector(self.field)
-        yes, no = (document_numbers(self.index, ids) for ids in (examples, rejected))
-        P = vectors_of(self.field, yes)
-        N = vectors_of(self.field, no) if len(no) else None
+        P, N = self.rows_of(examples), self.rows_of(rejected) if rejected else None
         return ExampleQuery(method, C=C).fit(P, N=N, mean=self.mean)
 
     def find(
@@ -143,21 +179,15 @@ class Online:
         The query's weights, cut to ``terms`` of them, are an exact ``search_vector``.
         """
         query = self.learn(examples, rejected, method=method, C=C).cut(terms)
-        weights = {
-            self.field.field.term(int(at)): float(query.coef_[at])
-            for at in np.flatnonzero(query.coef_)
-        }
-        judged, searcher = {*examples, *rejected}, self.index.searcher
-        asked, scratch = self.products.weigh(weights), searcher.scratch()
-        best = self.products.find(asked, k + len(judged), False, scratch.acc)
-        searcher.release(scratch)
-        hits = [hit for hit in searcher.hits(*best) if hit.id not in judged][:k]
+        weights, judged = self.term_weights(query), {*examples, *rejected}
+        vector = self.products.weigh(weights)
+        best = self.index.searcher.search_vector(vector, k + len(judged))
+        hits = [hit for hit in best if hit.id not in judged][:k]
         return OnlineResult([h.id for h in hits], [h.score for h in hits], weights)
 
-    def reasons(self, result: OnlineResult, n: int) -> list[dict[str, float]]:
-        """The ``n`` greatest parts of each document's score: term → weight · value."""
-        rows = vectors_of(self.field, document_numbers(self.index, result.ids))
-        return result.reasons(rows, self.field.field.term, n)
+    def rows_of(self, ids: Sequence[str]) -> Rows:
+        """Return the vectors of documents, columns being the field's terms."""
+        return vectors_of(self.field, document_numbers(self.index, ids))
 
 
 class OnlineResult(NamedTuple):
@@ -166,28 +196,3 @@ class OnlineResult(NamedTuple):
     ids: list[str]
     scores: list[float]
     weights: dict[str, float]
-
-    def reasons(
-        self, rows: Rows, term: Callable[[int], str], n: int
-    ) -> list[dict[str, float]]:
-        """The ``n`` greatest parts of each document's score: term → weight · value.
-
-        rows : of the documents;  term : the term of a column.
-        """
-        reasons = []
-        for i in range(len(rows)):
-            columns, values = rows.row(i)
-            terms = [term(int(column)) for column in columns]
-            parts = [self.weights.get(name, 0.0) for name in terms] * values
-            best = [at for at in top(parts, n) if parts[at] > 0.0]
-            reasons.append({terms[at]: float(parts[at]) for at in best})
-        return reasons
-
-
-def document_numbers(index: Index, ids: Sequence[str]) -> Ints:
-    """The numbers of documents by their ids, all of which the index must have."""
-    numbers = [index.number(name) for name in ids]
-    if None in numbers:
-        missing = ids[numbers.index(None)]
-        raise Mistake(f"document {missing!r} is not in the index: give an id it has")
-    return np.array(numbers, np.int64)

@@ -16,14 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce
-from typing import TYPE_CHECKING, Protocol
+from functools import cached_property, reduce
+from itertools import product
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Floats, Ints
-from classmark.index.plans import Prepared, frozen
+from classmark.arrays import Array, Bools, Floats
+from classmark.index.kernels_search import accumulate
+from classmark.index.kernels_topk import intersect, subtract, unite
+from classmark.index.models import frozen
 from classmark.index.postings import Field
 from classmark.index.query_language import (
     And,
@@ -35,6 +38,7 @@ from classmark.index.query_language import (
     Not,
     Phrase,
     Word,
+    parse,
 )
 from classmark.problems import Mistake
 from classmark.text.analyzer import Analyzer
@@ -48,38 +52,34 @@ Documents = NDArray[np.uint32]
 Kernel = Callable[[Array, Array, Array], int]
 
 
-class Placed(Protocol):
-    """Where a term stands: see ``classmark.index.field.Places``."""
-
-    @property
-    def items(self) -> NDArray[np.uint32]:
-        """Documents, increasing."""
-
-    @property
-    def places(self) -> NDArray[np.uint32]:
-        """Positions, document by document."""
-
-    @property
-    def bounds(self) -> Ints:
-        """Where those of each document begin, and the end."""
-
-
 @dataclass(frozen=True)
 class QueryContext:
     """A query, the fields it is evaluated on by name, and how words become terms.
 
-    places : the positions of a term, by field and the term's number; None: not kept.
+    fields : None for each where they lie elsewhere.
     """
 
     query: str
     fields: Mapping[str, Field]
     analyzer: Analyzer
-    places: Callable[[str, int], Placed] | None = None
+    has_positions: bool = False
+
+    @cached_property
+    def tree(self) -> Node | None:
+        """What the query says; None where there is nothing in it."""
+        return parse(self.query)
 
     def within(self, node: Word | Phrase) -> Mapping[str, Field]:
         """Return the fields in which a word or phrase is looked up."""
+        name = node.text.removesuffix(":")
         if not node.field:
-            self._require_more(node)
+            if isinstance(node, Word) and name != node.text and name in self.fields:
+                raise MalformedQuery(
+                    self.query,
+                    node.at + len(node.text),
+                    f'a word or a "phrase" is expected right after {name}: without a '
+                    "blank; or leave the colon out",
+                )
             return self.fields
         if node.field not in self.fields:
             names = ", ".join(self.fields)
@@ -90,17 +90,6 @@ class QueryContext:
                 "quotation marks",
             )
         return {node.field: self.fields[node.field]}
-
-    def _require_more(self, node: Word | Phrase) -> None:
-        """Refuse ``title: word``: the word must stand right after the colon."""
-        name = node.text.removesuffix(":")
-        if isinstance(node, Word) and name != node.text and name in self.fields:
-            raise MalformedQuery(
-                self.query,
-                node.at + len(node.text),
-                f'a word or a "phrase" is expected right after {name}: without a '
-                "blank; or leave the colon out",
-            )
 
     def terms(self, node: Word | Phrase) -> list[tuple[str, int]]:
         """Return the terms of a word or phrase, each with its place in it."""
@@ -115,16 +104,18 @@ class QueryContext:
         return np.flatnonzero(field.alive).astype(np.uint32)
 
 
-def documents_of(context: QueryContext, tree: Node | None) -> Documents:
+def documents_of(context: QueryContext) -> Documents:
     """Return the documents a query describes, in order; none where it says nothing."""
-    documents = None if tree is None else _set(context, tree)
+    documents = None if context.tree is None else _set(context, context.tree)
     return np.empty(0, np.uint32) if documents is None else documents
 
 
 def _set(context: QueryContext, node: Node) -> Documents | None:
     """Return a node's documents; None where it says nothing."""
     if isinstance(node, Word):
-        return _of_word(context, node)
+        within, terms = context.within(node), [t for t, _ in context.terms(node)]
+        sets = [_with_all(field, terms) for field in within.values() if terms]
+        return reduce(_either, sets) if sets else None
     if isinstance(node, Phrase):
         return _of_phrase(context, node)
     if isinstance(node, Not):
@@ -169,14 +160,6 @@ def _joined(
     return reduce(join, sets)
 
 
-def _of_word(context: QueryContext, node: Word) -> Documents | None:
-    within = context.within(node)
-    terms = [term for term, _ in context.terms(node)]
-    if not terms:
-        return None
-    return reduce(_either, [_with_all(field, terms) for field in within.values()])
-
-
 def _with_all(field: Field, terms: list[str]) -> Documents:
     """Return the living documents that have all the terms in a field."""
     numbers = [field.number(term) for term in dict.fromkeys(terms)]
@@ -195,7 +178,7 @@ def _of_phrase(context: QueryContext, node: Phrase) -> Documents | None:
     terms = context.terms(node)
     if not terms:
         return None
-    if len(terms) > 1 and context.places is None:
+    if len(terms) > 1 and not context.has_positions:
         raise MalformedQuery(
             context.query,
             node.at,
@@ -213,44 +196,33 @@ def _side_by_side(
     """Return the documents in which all terms stand at their offsets from one place."""
     field = context.fields[name]
     candidates = _with_all(field, [term for term, _ in terms])
-    if len(terms) == 1 or not len(candidates) or context.places is None:
+    if len(terms) == 1 or not len(candidates):
         return candidates
-    furthest = terms[-1][1]
-    starts = [
-        _starts(context.places(name, number), furthest - offset)
-        for term, offset in terms
-        if (number := field.number(term)) is not None
-    ]
-    shared = reduce(lambda a, b: _by("intersect", a, b), starts)
-    return np.unique(shared >> np.uint64(32)).astype(np.uint32)
+    furthest, starts = terms[-1][1], []
+    for term, offset in terms:  # document · 2³² + the place that the last term has
+        items, places, bounds = field.places(cast("int", field.number(term)))
+        owners = np.repeat(items, np.diff(bounds)).astype(np.uint64)
+        shift = np.uint64(furthest - offset)
+        starts.append((owners << np.uint64(32)) + places + shift)
+    return np.unique(reduce(_both, starts) >> np.uint64(32)).astype(np.uint32)
 
 
-def _starts(placed: Placed, shift: int) -> NDArray[np.uint64]:
-    """Return document · 2³² + place + shift of each occurrence, increasing."""
-    owners = np.repeat(placed.items, np.diff(placed.bounds)).astype(np.uint64)
-    return (owners << np.uint64(32)) + placed.places + np.uint64(shift)
+def _both(a: Array, b: Array) -> Array:
+    return _joined_by(intersect, a, b, min(len(a), len(b)))
 
 
-def _both(a: Documents, b: Documents) -> Documents:
-    return _by("intersect", a, b)
+def _either(a: Array, b: Array) -> Array:
+    return _joined_by(unite, a, b, len(a) + len(b))
 
 
-def _either(a: Documents, b: Documents) -> Documents:
-    return _by("unite", a, b)
+def _without(a: Array, b: Array) -> Array:
+    return _joined_by(subtract, a, b, len(a))
 
 
-def _without(a: Documents, b: Documents) -> Documents:
-    return _by("subtract", a, b)
-
-
-def _by(name: str, a: Array, b: Array) -> Array:
-    """Join two sorted lists of one type by a kernel."""
-    from classmark.index import kernels_topk as kernels
-
-    sizes = {"intersect": min(len(a), len(b)), "unite": len(a) + len(b)}
-    out = np.empty(sizes.get(name, len(a)), a.dtype)
-    join: Kernel = getattr(kernels, name)
-    return out[: join(frozen(a, a.dtype), frozen(b, b.dtype), out)]
+def _joined_by(kernel: Kernel, a: Array, b: Array, most: int) -> Array:
+    """Join two sorted lists of one type."""
+    out = np.empty(most, a.dtype)
+    return out[: kernel(frozen(a, a.dtype), frozen(b, b.dtype), out)]
 
 
 DEFAULT = 0.4
@@ -260,21 +232,11 @@ def search_beliefs(
     searcher: Searcher, context: QueryContext, tree: Belief, k: int = 10
 ) -> list[Hit]:
     """Return the best ``k`` items that have any of the tree's words, by belief."""
-    from classmark.index.kernels_models import Final, Heap
-    from classmark.index.kernels_topk import select_all
-
-    if k < 0:
-        raise Mistake(f"k is {k}: give 0 or more")
     matched = np.zeros(searcher.n_items, np.bool_)
     beliefs = _believe(searcher, context, tree, matched)
     if beliefs is None:
         return []
-    size = min(k, searcher.n_items)
-    items, best = np.empty(size, np.int64), np.empty(size)
-    alive = next(iter(searcher.fields.values())).alive
-    final, heap = Final(alive, np.empty(0), 1.0, 0.0), Heap(items, best)
-    n = select_all(np.where(matched, beliefs, -0.0), False, final, heap)
-    return searcher.hits(items[:n], best[:n])
+    return searcher.hits(*searcher.select(np.where(matched, beliefs, -0.0), k))
 
 
 def _believe(
@@ -282,9 +244,12 @@ def _believe(
 ) -> Floats | None:
     """Return every item's belief, None without terms; mark the items that have them."""
     if isinstance(node, Word):
-        fields = [searcher.fields[name] for name in context.within(node)]
-        terms = [term for term, _ in context.terms(node)]
-        parts = [_of_term(field, term, matched) for field in fields for term in terms]
+        fields, parts = [searcher.fields[name] for name in context.within(node)], []
+        for field, (term, _) in product(fields, context.terms(node)):
+            gained = np.full(field.field.n_items, -0.0)
+            accumulate(field.ask([term], ("inquery", {})).scoring, gained)
+            matched |= ~np.signbit(gained)
+            parts.append(gained + DEFAULT)
         return reduce(np.add, parts) / len(parts) if parts else None
     if not isinstance(node, Belief):
         raise Mistake(f"{node} cannot stand within an operator: give words")
@@ -297,16 +262,6 @@ def _believe(
     return _combined(node.name, [p for _, p in pairs], part_weights)
 
 
-def _of_term(field: Prepared, term: str, matched: Bools) -> Floats:
-    from classmark.index.kernels_search import accumulate
-
-    field_query = field.ask([term], ("inquery", {}))
-    gained = np.full(field.field.n_items, -0.0)
-    accumulate(field_query.scoring, gained)
-    matched |= ~np.signbit(gained)
-    return gained + DEFAULT
-
-
 def _combined(name: str, parts: list[Floats], weights: list[float]) -> Floats:
     if name == "not":
         return 1.0 - parts[0]
@@ -315,8 +270,8 @@ def _combined(name: str, parts: list[Floats], weights: list[float]) -> Floats:
     if name == "max":
         return reduce(np.maximum, parts)
     if name in ("and", "combine"):
-        product: Floats = reduce(np.multiply, parts)
-        return product if name == "and" else product ** (1.0 / len(parts))
+        joint: Floats = reduce(np.multiply, parts)
+        return joint if name == "and" else joint ** (1.0 / len(parts))
     total = reduce(np.add, [w * p for w, p in zip(weights, parts, strict=True)])
     mean: Floats = total / sum(weights)
     return mean

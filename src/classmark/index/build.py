@@ -2,6 +2,10 @@
 
 Blocked sort-based indexing: a block is sorted by term, then document, and all blocks
 are merged in the end [Manning08]. Within a block the sort is a counting sort.
+
+A collection may become several segments, of which each has the next n/N documents.
+Where they are cut depends on the documents alone, so that on one machine or on many the
+segments are the same byte by byte.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,9 +23,18 @@ from numpy.typing import NDArray
 from classmark.corpus.counting import Chunk, TokenTable, zeros
 from classmark.corpus.documents import Document
 from classmark.corpus.vocabulary import join_terms, order_terms
-from classmark.index.ids import id_bytes, id_keys
-from classmark.index.merge import Part, merge_segments
-from classmark.index.segment import Inverted, Segment, SegmentWriter, bounds_of
+from classmark.index.merge import id_of, merge_segments, merged_keys
+from classmark.index.postings import bounds_of
+from classmark.index.segment import (
+    Inverted,
+    Part,
+    Segment,
+    SegmentWriter,
+    id_bytes,
+    id_keys,
+    ordered,
+)
+from classmark.index.snapshot import PARTS, new_segment
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.text.analyzer import Analyzer
@@ -128,79 +142,46 @@ class Counting:
         return per_entry * self.entries + _PER_TOKEN * len(self._table)
 
     def invert(self, documents: int) -> tuple[Inverted, NDArray[np.uint32]]:
-        """Return the lists and the documents' lengths; the counts are consumed."""
+        """Return the lists and the documents' lengths; the counts are consumed.
+
+        The entries of all chunks are sorted by term; those of one document add up.
+        """
+        from classmark.index.kernels_postings import count_entries, scatter_entries
+
         joined = [join_terms(self._analyzer.terms(t)) for t in self._table.slices()]
         del self._table
         vocabulary, number = order_terms(joined)
         width = len(vocabulary)
         terms = np.where(number < 0, width, number).astype(np.uint32)
         del number
-        return _inverted(
-            self._chunks,
-            _Terms(vocabulary.blob, terms, width),
-            documents,
-            positions=self._positions,
-        )
+        entries = np.zeros(width + 1, np.int64)
+        lengths = np.zeros(documents, np.uint32)
+        for first, chunk in self._chunks:
+            counts = (chunk.starts, chunk.columns, chunk.counts)
+            rows = lengths[first : first + len(chunk.starts) - 1]
+            count_entries(*counts, terms, entries, rows)
+        bounds = bounds_of(entries[:-1])
+        postings = zeros(int(bounds[-1]), np.uint64)
+        begins, ends = bounds[:-1], bounds[:-1].copy()
+        for first, chunk in self._chunks:
+            counts = (chunk.starts, chunk.columns, chunk.counts)
+            scatter_entries(*counts, terms, first, begins, ends, postings)
+        inverted = Inverted(vocabulary.blob, postings, begins, ends)
+        if self._positions:
+            inverted = self._with_places(inverted, terms)
+        self._chunks.clear()
+        return inverted, lengths
 
+    def _with_places(self, inverted: Inverted, terms: NDArray[np.uint32]) -> Inverted:
+        """Add the places, of which there are as many as entries."""
+        from classmark.index.kernels_postings import scatter_places
 
-class _Terms(NamedTuple):
-    """The terms of a block in order, and the number of each token's term."""
-
-    blob: NDArray[np.uint8]
-    of_token: NDArray[np.uint32]
-    width: int
-
-
-def _inverted(
-    chunks: list[tuple[int, Chunk]], terms: _Terms, documents: int, *, positions: bool
-) -> tuple[Inverted, NDArray[np.uint32]]:
-    """Sort the entries of all chunks by term; those of one document add up."""
-    from classmark.index.kernels_postings import count_entries, scatter_entries
-
-    entries = np.zeros(terms.width + 1, np.int64)
-    lengths = np.zeros(documents, np.uint32)
-    for first, chunk in chunks:
-        rows = lengths[first : first + len(chunk.starts) - 1]
-        count_entries(
-            chunk.starts, chunk.columns, chunk.counts, terms.of_token, entries, rows
-        )
-    bounds = bounds_of(entries[:-1])
-    postings = zeros(int(bounds[-1]), np.uint64)
-    begins, ends = bounds[:-1], bounds[:-1].copy()
-    for first, chunk in chunks:
-        scatter_entries(
-            chunk.starts,
-            chunk.columns,
-            chunk.counts,
-            terms.of_token,
-            first,
-            begins,
-            ends,
-            postings,
-        )
-    inverted = Inverted(terms.blob, postings, begins, ends)
-    if positions:
-        return _placed(chunks, terms, inverted), lengths
-    chunks.clear()
-    return inverted, lengths
-
-
-def _placed(
-    chunks: list[tuple[int, Chunk]], terms: _Terms, inverted: Inverted
-) -> Inverted:
-    """Add the places, of which there are as many as entries."""
-    from classmark.index.kernels_postings import scatter_places
-
-    bounds = inverted.begins
-    gaps = zeros(len(inverted.postings), np.uint32)
-    ends = bounds.copy()
-    seen = np.full((terms.width, 2), -1, np.int64)
-    for first, chunk in chunks:
-        scatter_places(
-            chunk.starts, chunk.columns, terms.of_token, first, seen, ends, gaps
-        )
-    chunks.clear()
-    return inverted._replace(gaps=gaps, gap_begins=bounds, gap_ends=ends)
+        begins = inverted.begins
+        gaps, ends = zeros(len(inverted.postings), np.uint32), begins.copy()
+        seen = np.full((len(begins), 2), -1, np.int64)
+        for first, chunk in self._chunks:
+            scatter_places(chunk.starts, chunk.columns, terms, first, seen, ends, gaps)
+        return inverted._replace(gaps=gaps, gap_begins=begins, gap_ends=ends)
 
 
 class Block:
@@ -314,30 +295,17 @@ def build_segment(
     """
     blocks: list[Path] = []
     block = setup.new_block()
-    groups = _singly(stream) if setup.block else batches(stream, setup.batch)
-    for batch in groups:
+    for batch in batches(stream, 1 if setup.block else setup.batch):
         block.take(batch)
         batch.clear()
         if setup.is_full(block):
-            blocks.append(_written(block, place()))
+            blocks.append(place())
+            block.write(blocks[-1])
             block = setup.new_block()
     if len(block) or not blocks:
-        blocks.append(_written(block, place()))
+        blocks.append(place())
+        block.write(blocks[-1])
     del block
-    return _joined(blocks, setup, place)
-
-
-def _singly(stream: Iterable[Entry]) -> Iterable[list[Entry]]:
-    return ([entry] for entry in stream)
-
-
-def _written(block: Block, folder: Path) -> Path:
-    block.write(folder)
-    return folder
-
-
-def _joined(blocks: list[Path], setup: Setup, place: Callable[[], Path]) -> Segment:
-    """Merge blocks, and remove them; the place of the first is that of all."""
     if len(blocks) == 1:
         return Segment(blocks[0])
     parts = [Part(Segment(folder), None) for folder in blocks]
@@ -349,3 +317,90 @@ def _joined(blocks: list[Path], setup: Setup, place: Callable[[], Path]) -> Segm
     segment = Segment(folder)
     segment.move(blocks[0])
     return segment
+
+
+class Piece(NamedTuple):
+    """Documents ``first`` to before ``last`` of the segment in a folder."""
+
+    folder: Path
+    first: int
+    last: int
+
+
+def require_shards(shards: int | None) -> int:
+    """Return the number of segments to make: one by default."""
+    if shards is None:
+        return 1
+    if shards < 1:
+        raise Mistake(f"shards is {shards}: give at least one")
+    return shards
+
+
+def shard_pieces(
+    segments: Sequence[tuple[Path, int]], shards: int
+) -> list[list[Piece]]:
+    """Say what each shard is made of; where documents are too few, shards are, too.
+
+    segments : the folder of each, and how many documents it has.
+
+    >>> [[p[1:] for p in s] for s in shard_pieces([(Path("a"), 3), (Path("b"), 2)], 2)]
+    [[(0, 2)], [(2, 3), (0, 2)]]
+    """
+    bounds = np.cumsum([0, *(n for _, n in segments)]).tolist()
+    total = bounds[-1]
+    edges = sorted({total * at // shards for at in range(shards + 1)})
+    return [
+        [
+            Piece(folder, max(low - start, 0), min(high, end) - start)
+            for (folder, _), (start, end) in zip(
+                segments, pairwise(bounds), strict=True
+            )
+            if start < high and end > low
+        ]
+        for low, high in pairwise(edges)
+    ]
+
+
+def merge_pieces(
+    pieces: Iterable[Piece], folder: Path, setup: Setup, fields: Sequence[str]
+) -> None:
+    """Write pieces, in order, as one segment that has these fields."""
+    parts = []
+    for at, first, last in pieces:
+        segment, alive = Segment(at), None
+        if last - first < segment.n_items:
+            alive = np.zeros(segment.n_items, np.bool_)
+            alive[first:last] = True
+        parts.append(Part(segment, alive))
+    merge_segments(
+        parts, folder, positions=setup.positions, memory=setup.merging, fields=fields
+    )
+
+
+def refuse_twins(segments: Iterable[Path]) -> None:
+    """Refuse an id that two documents have, also of different segments.
+
+    Memory: some 2¹⁷ keys at a time.
+    """
+    parts = [Part(Segment(folder), None) for folder in segments]
+    for keys, numbers in merged_keys(parts):
+        ordered(keys, numbers, lambda number: id_of(parts, number))
+
+
+def build_segments(
+    stream: Iterable[Entry], setup: Setup, folder: Path, shards: int | None = None
+) -> list[Segment]:
+    """Index a stream of documents as the segments of a folder: one, or ``shards``."""
+    n_shards = require_shards(shards)
+    if n_shards == 1:
+        return [build_segment(stream, setup, lambda: new_segment(folder))]
+    aside = folder / f"{PARTS}here"
+    shutil.rmtree(aside, ignore_errors=True)
+    whole = build_segment(stream, setup, lambda: new_segment(aside))
+    segments = []
+    for pieces in shard_pieces([(whole.folder, whole.n_items)], n_shards):
+        place = new_segment(folder)
+        merge_pieces(pieces, place, setup, list(whole.fields))
+        segments.append(Segment(place))
+    shutil.rmtree(aside)
+    return segments

@@ -5,8 +5,8 @@ not pile up, they are merged: let the level of a segment be ⌊log₈ documents�
 newest eight segments or more are all of a level or below, they become one. A document
 is so written again once for each power of eight, and there are at most seven segments
 of each level [ONeil96]. A segment of which half the documents are deleted is written
-again without them. A commit does so, or a thread (``classmark.index.background``), or
-nobody until all is merged on demand.
+again without them. A commit does so, or a thread in the background, or nobody until all
+is merged on demand.
 
 The thread merges in a folder aside, under a lock of that folder, and holds up nobody.
 What it has made is put in service by itself, if nobody has changes under way, under the
@@ -20,19 +20,29 @@ from __future__ import annotations
 
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from threading import Event, RLock, Thread
 from typing import NamedTuple, Self
 
 import numpy as np
 
-from classmark.arrays import Bools
 from classmark.index.build import Entry, Given, Setup, build_segment, entries
-from classmark.index.merge import Part, merge_segments
-from classmark.index.segment import Segment
-from classmark.index.snapshot import Lock, Snapshot, commit, new_segment, open_snapshot
+from classmark.index.merge import merge_segments
+from classmark.index.segment import Part, Segment
+from classmark.index.snapshot import (
+    ASIDE,
+    Lock,
+    Snapshot,
+    clear_aside,
+    commit,
+    new_segment,
+    open_snapshot,
+    remove_segments,
+    try_lock,
+)
 from classmark.problems import Mistake
 from classmark.storage import Generations
 from classmark.text.analyzer import Analyzer
@@ -63,7 +73,10 @@ class Changes:
         try:
             if open_number(self.path) != self.base.number:
                 self.base = open_snapshot(self.path)
-            self.setup = setup_of(self.base, self.memory)
+            settings = self.base.settings
+            analyzer = Analyzer.parse(settings["analyzer"])
+            fields, positions = settings["fields"], settings["positions"]
+            self.setup = Setup(analyzer, fields, positions, self.memory)
         except BaseException:
             self._lock.free()
             raise
@@ -173,13 +186,6 @@ class Changes:
         self.parts[which] = [Part(Segment(folder), None)]
 
 
-def setup_of(snapshot: Snapshot, memory: int) -> Setup:
-    """Return how the documents of a generation were indexed."""
-    settings = snapshot.settings
-    analyzer = Analyzer.parse(settings["analyzer"])
-    return Setup(analyzer, settings["fields"], settings["positions"], memory)
-
-
 def to_merge(parts: Sequence[Part]) -> slice | None:
     """Say which neighbours are to become one next; None: all is in order."""
     for at, part in enumerate(parts):
@@ -213,9 +219,6 @@ def open_number(path: Path) -> int:
     return 0 if current is None else int(current.name)
 
 
-ASIDE = "merging"
-
-
 class MergingFailed(Mistake):
     """The background could not merge; the index is as it was committed."""
 
@@ -245,18 +248,16 @@ class Merged(NamedTuple):
     def marked(self, now: Sequence[Part]) -> Part:
         """Return it with the documents marked that its sources have lost since."""
         left = {id(part.segment): part for part in now}
-        alive = np.concatenate([_still(part, left) for part in self.sources])
+        masks = []
+        for before in self.sources:
+            part = left.get(id(before.segment))
+            if part is None or part.alive is None:
+                masks.append(np.full(before.kept(), part is not None))
+            else:
+                living = slice(None) if before.alive is None else before.alive
+                masks.append(part.alive[living])
+        alive = np.concatenate(masks)
         return Part(self.segment, None if alive.all() else alive)
-
-
-def _still(before: Part, left: Mapping[int, Part]) -> Bools:
-    """Say which documents that were alive still are."""
-    now = left.get(id(before.segment))
-    if now is None:
-        return np.zeros(before.kept(), np.bool_)
-    if now.alive is None:
-        return np.ones(before.kept(), np.bool_)
-    return now.alive if before.alive is None else now.alive[before.alive]
 
 
 class Merger:
@@ -312,10 +313,10 @@ class Merger:
         with self.mutex:
             if self._merged is None or not self.may_publish:
                 return
-            lock = _lock(self.path)
+            lock = try_lock(self.path)
             if lock is None:
                 return
-            try:
+            with lock:
                 if open_number(self.path) != self.newest.number:
                     self._forget()
                     self.newest = open_snapshot(self.path)
@@ -325,8 +326,6 @@ class Merger:
                 if after is not before:
                     after = [part for part in after if part.kept()]
                     self.newest = commit(self.path, after, self.newest.settings)
-            finally:
-                lock.free()
 
     def taken_up(self, parts: list[Part]) -> list[Part]:
         """Return the segments with the merged one in the place of its sources."""
@@ -360,21 +359,18 @@ class Merger:
 
     def _merge(self, sources: tuple[Part, ...]) -> None:
         with self.mutex:
-            lock = _lock(self.path / ASIDE)
+            lock = try_lock(self.path / ASIDE)
         if lock is None:
             raise _Stopped  # another process merges
-        folder, places = (
-            self.path / ASIDE / "segment",
-            self.newest.settings["positions"],
-        )
+        folder = self.path / ASIDE / "segment"
         try:
-            _clear(self.path / ASIDE)
+            remove_segments(self.path / ASIDE)
             merge_segments(
                 sources,
                 folder,
-                positions=places,
+                positions=self.newest.settings["positions"],
                 memory=self.memory,
-                watch=self._watch,
+                watch=self._stop_if_unwanted,
             )
             self._merged = Merged(sources, Segment(folder), lock)
         except BaseException:
@@ -382,7 +378,7 @@ class Merger:
             raise
         self.publish()
 
-    def _watch(self) -> None:
+    def _stop_if_unwanted(self) -> None:
         if self._is_unwanted.is_set():
             raise _Stopped
 
@@ -394,27 +390,6 @@ class Merger:
             self._merged = None
 
 
-def clear(path: Path) -> None:
-    """Remove what a killed merger left aside, unless one is at work there."""
-    lock = _lock(path / ASIDE) if (path / ASIDE).exists() else None
-    if lock is not None:
-        _clear(path / ASIDE)
-        lock.free()
-
-
-def _clear(aside: Path) -> None:
-    for left in aside.glob("*segment*"):
-        shutil.rmtree(left)
-
-
-def _lock(path: Path) -> Lock | None:
-    """Return the lock of a folder; None: another has it."""
-    try:
-        return Lock(path)
-    except Mistake:
-        return None
-
-
 MERGING = ("commit", "background", "demand")
 #: With so many segments a commit waits for the thread that merges them.
 CROWD = 64
@@ -423,19 +398,22 @@ CROWD = 64
 class Changeable(ABC):
     """A generation that is read, and the changes that will make the next one."""
 
+    path: Path
+    merging: str
     _snapshot: Snapshot
+    _memory: int
+    _changes: Changes | None = None
+    _is_closed = False
 
-    def __init__(
-        self, path: Path, snapshot: Snapshot, memory: int, merging: str = "commit"
-    ) -> None:
-        if merging not in MERGING:
-            raise Mistake(f"merging is {merging!r}: use one of {', '.join(MERGING)}")
-        self.path, self.merging, self._memory = path, merging, memory
-        self._room = max(memory, byte_size("64MB"))
-        self._changes: Changes | None = None
-        self._merger = Merger(path, snapshot, self._room // 4)
-        self._is_closed = False
-        self._show(snapshot)
+    @cached_property
+    def _merger(self) -> Merger:
+        """What merges segments of the generation that is read, and of later ones."""
+        return Merger(self.path, self._snapshot, self._room // 4)
+
+    @property
+    def _room(self) -> int:
+        """Bytes that changes may take."""
+        return max(self._memory, byte_size("64MB"))
 
     def add(self, documents: Iterable[Given]) -> None:
         """Add documents whose ids are new; ``commit`` makes them seen."""
@@ -521,7 +499,7 @@ class Changeable(ABC):
                 base = self._merger.newest
                 self._changes = Changes(self.path, self._room, base)
                 self._merger.may_publish = False
-                clear(self.path)  # its lock must not seem another process's
+                clear_aside(self.path)  # its lock must not seem another process's
         return self._changes
 
     def _end(self) -> None:

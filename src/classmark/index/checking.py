@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from classmark.arrays import Ints
-from classmark.index.merge import Part
 from classmark.index.postings import SLACK, Lists
 from classmark.index.segment import Segment, SegmentField
-from classmark.index.snapshot import Snapshot, lost_by, open_snapshot, runs_of
+from classmark.index.snapshot import lost_by, open_snapshot, runs_of
 from classmark.problems import DamagedFolder
 
 _REMEDY = "restore the index from a backup, or build it again"
@@ -41,14 +40,14 @@ def check(path: Path) -> Checked:
     for part, lost in zip(snapshot.parts, snapshot.lost, strict=True):
         postings += _check_segment(part.segment)
         recomputed = lost_by(part)
-        for name in recomputed:
-            for key, was, now in zip(
-                recomputed[name]._fields, lost[name], recomputed[name], strict=True
-            ):
-                _require(
-                    np.array_equal(was, now), part.segment, f"lost {key} of {name}"
-                )
-    _check_ids(snapshot, path)
+        for name, now in recomputed.items():
+            for at, key in enumerate(now._fields):
+                same = np.array_equal(lost[name][at], now[at])
+                _require(same, part.segment, f"lost {key} of {name}")
+    ids = Counter(name for part in snapshot.parts for name in part.ids())
+    for name, times in ids.items():
+        if times > 1:
+            raise DamagedFolder(f"{path}: two documents {name!r}: {_REMEDY}")
     folders = [path / f"{snapshot.number:06d}"]
     folders += [part.segment.folder for part in snapshot.parts]
     size = sum(f.stat().st_size for folder in folders for f in folder.iterdir())
@@ -84,11 +83,12 @@ def _check_field(segment: Segment, name: str, field: SegmentField) -> int:
         lists = stretch.lists(run)
         _check_lists(segment, name, lists, field.cf[first : first + run.stop])
         if field.has_places:
-            _check_places(segment, name, lists, stretch.gaps(run))
+            occurrences = int(lists.counts.sum(dtype=np.int64))
+            same = len(stretch.gaps(run)) == occurrences
+            _require(same, segment, f"places of {name}")
         first, stop = first + run.stop, int(stretch.starts[run.stop])
-        lengths += np.bincount(
-            lists.items, lists.counts, minlength=segment.n_items
-        ).astype(np.int64)
+        added = np.bincount(lists.items, lists.counts, minlength=segment.n_items)
+        lengths += added.astype(np.int64)
     content = field.stored("postings")
     _require(stop + SLACK == len(content), segment, f"sizes of {name}")
     _require(np.array_equal(lengths, field.lengths), segment, f"lengths of {name}")
@@ -106,31 +106,6 @@ def _check_lists(segment: Segment, name: str, lists: Lists, cf: Ints) -> None:
     _require(bool((lists.counts > 0).all()), segment, f"counts of {name}")
     total = np.add.reduceat(lists.counts, lists.begins, dtype=np.int64)
     _require(np.array_equal(total, cf), segment, f"cf of {name}")
-
-
-def _check_places(
-    segment: Segment, name: str, lists: Lists, gaps: NDArray[np.uint32]
-) -> None:
-    """There is a place for each occurrence."""
-    total = int(lists.counts.sum(dtype=np.int64))
-    _require(len(gaps) == total, segment, f"places of {name}")
-
-
-def _check_ids(snapshot: Snapshot, path: Path) -> None:
-    """No two documents that are alive have one id."""
-    seen: set[str] = set()
-    for part in snapshot.parts:
-        for name in living_ids(part):
-            if name in seen:
-                raise DamagedFolder(f"{path}: two documents {name!r}: {_REMEDY}")
-            seen.add(name)
-
-
-def living_ids(part: Part) -> list[str]:
-    """Return the ids of a segment's documents that are alive, in order."""
-    count = part.segment.n_items
-    alive = np.ones(count, np.bool_) if part.alive is None else part.alive
-    return [part.segment.ids[int(number)] for number in np.flatnonzero(alive)]
 
 
 def _require(holds: bool, segment: Segment, subject: str) -> None:

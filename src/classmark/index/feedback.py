@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Floats, Ints
-from classmark.index.plans import STRIDE, Prepared, frozen, frozen_lists
+from classmark.index.models import Prepared, frozen, strides
 from classmark.index.postings import Field
 from classmark.problems import Mistake
 
@@ -35,7 +35,7 @@ class Postings(NamedTuple):
 def terms_of(field: Field, items: Sequence[int] | NDArray[np.integer]) -> Postings:
     """Read the terms of some documents, all lists being gone through once.
 
-    >>> from classmark.index.in_memory import field_of
+    >>> from classmark.index.field import field_of
     >>> from classmark.sparse import rows_from
     >>> field = field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"])
     >>> terms_of(field, [1]).terms.tolist()
@@ -51,9 +51,7 @@ def terms_of(field: Field, items: Sequence[int] | NDArray[np.integer]) -> Postin
     room = int(np.asarray(field.lengths)[distinct].sum(dtype=np.int64))
     out, n = np.empty((room, 3), np.int64), 0
     sorted_items = frozen(distinct.astype(np.uint32), np.uint32)
-    for first in range(0, field.n_terms, STRIDE):
-        last = min(first + STRIDE, field.n_terms)
-        lists = frozen_lists(field.lists(np.arange(first, last, dtype=np.int64)))
+    for first, lists in strides(field):
         n = gather(first, *lists, sorted_items, frozen(slots, np.uint32), out, n)
     rows = out[:n]
     order = np.lexsort((rows[:, 1], rows[:, 0]))

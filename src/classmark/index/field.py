@@ -1,40 +1,37 @@
-"""One field of an opened index: its segments seen as one."""
+"""One field: of an opened index, its segments seen as one, or of counts in memory."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from classmark.arrays import Bools, Ints
 from classmark.corpus.counting import zeros
 from classmark.corpus.vocabulary import order_terms
-from classmark.index.ids import Words
-from classmark.index.merge import Part, Source, join
-from classmark.index.postings import Lists
-from classmark.index.segment import SegmentField, bounds_of
+from classmark.index.merge import Source, join
+from classmark.index.postings import (
+    Field,
+    Lists,
+    Places,
+    Words,
+    bounds_of,
+    joined_words,
+)
+from classmark.index.segment import Part, SegmentField
 from classmark.index.snapshot import Lost, Snapshot
+from classmark.problems import Mistake
+from classmark.sparse import Rows, take, transpose
 
 _PER_POSTING = 8
 
 
-class Places(NamedTuple):
-    """Where a term stands: document ``items[i]`` has it at some places.
-
-    items : uint32;  places : uint32;  those of ``items[i]`` are ``bounds[i]`` to
-    ``bounds[i + 1]``, increasing; the first token of a text is at place 0, and tokens
-    that are no terms are counted too.
-    """
-
-    items: NDArray[np.uint32]
-    places: NDArray[np.uint32]
-    bounds: Ints
-
-
-class StoredField:
-    """A field as ``classmark.index.postings.Field`` wants it.
+class StoredField(Field):
+    """A field of the segments of an index on disk.
 
     Where all postings, decoded, fit the memory, they are decoded once and for all;
     else the lists that are asked for are.
@@ -50,7 +47,6 @@ class StoredField:
         self.sources = _sources(parts, name)
         self.alive = _alive(parts)
         self.lengths = _lengths(parts, name)
-        self.n_items = len(self.lengths)
         self.n_alive = sum(part.kept() for part in snapshot.parts)
         self.total_length = sum(_tokens(part, name) for part in snapshot.parts)
         total = sum(int(source.stretch.df.sum()) for source in self.sources)
@@ -68,26 +64,17 @@ class StoredField:
             self.whole = self.lists(np.arange(self.n_terms))
 
     @property
-    def n_terms(self) -> int:
-        """Different terms."""
-        return len(self.words)
+    def words(self) -> Words:
+        """All terms, by number."""
+        return self._words
 
     def number(self, term: str) -> int | None:
-        """Return the number of an analysed term, or None."""
-        number = self.words.find(term.encode(errors="surrogatepass"))
+        """Return the number of an analysed term; None: no item alive has it."""
+        number = self._words.find(term.encode(errors="surrogatepass"))
         return None if number is None or not self.df[number] else number
 
-    def term(self, number: int) -> str:
-        """Return the analysed term of a number."""
-        if not 0 <= number < self.n_terms:
-            raise IndexError(number)
-        return self.words[number].decode(errors="surrogatepass")
-
-    def lists(self, numbers: Ints) -> Lists:
-        """Return the postings of some terms."""
-        if self.whole is not None:
-            items, counts, begins, ends = self.whole
-            return Lists(items, counts, begins[numbers], ends[numbers])
+    def decoded(self, numbers: Ints) -> Lists:
+        """Decode the lists of some terms where not all are kept decoded."""
         from classmark.index.kernels_postings import append_lists
 
         numbers = np.asarray(numbers, np.int64)
@@ -103,7 +90,7 @@ class StoredField:
         """Return the token positions of a term, for phrases."""
         from classmark.index.kernels_postings import places_of
 
-        term = self.words[number]
+        term = self._words[number]
         items, counts, places = [], [], []
         for source in self.sources:
             stretch = source.stretch
@@ -114,7 +101,9 @@ class StoredField:
             lists, gaps = stretch.lists(chosen), stretch.gaps(chosen)
             spread = np.empty_like(gaps)
             places_of(lists.counts, gaps, spread)
-            alive = _alive_mask(lists.items, source.renumbered)
+            alive = np.ones(len(lists.items), np.bool_)
+            if len(source.renumbered):
+                alive = source.renumbered[lists.items] == lists.items
             items.append(lists.items[alive] + np.uint32(source.shift))
             counts.append(lists.counts[alive])
             places.append(spread[np.repeat(alive, lists.counts)])
@@ -129,18 +118,18 @@ class StoredField:
         only = self.sources[0] if len(self.sources) == 1 else None
         if only is not None and not only.shift and self.alive is None:
             stretch = only.stretch
-            self.words = Words(stretch.field.terms)
+            self._words = Words(stretch.field.terms)
             self.whole = stretch.lists(slice(None))
             self.df, self.cf = stretch.df.astype(np.uint32), stretch.field.cf
             return
         runs = [slice(0, len(source.stretch)) for source in self.sources]
         if not runs:
             nothing = np.empty(0, np.int64)
-            self.words = Words(np.empty(0, np.uint8))
+            self._words = Words(np.empty(0, np.uint8))
             self.whole = _split(np.empty(0, np.uint64), nothing, nothing)
         else:
             inverted = join(self.sources, runs, places=False)
-            self.words = Words(inverted.terms)
+            self._words = Words(inverted.terms)
             self.whole = _split(inverted.postings, inverted.begins, inverted.ends)
         lists = self.whole
         self.df = (lists.ends - lists.begins).astype(np.uint32)
@@ -151,15 +140,16 @@ class StoredField:
         """Locate the list of each term in each segment that is read; sum df and cf."""
         vocabulary, number = order_terms([field.terms.tobytes() for field, _ in having])
         sizes = [field.n_terms for field, _ in having]
-        self.words = Words(vocabulary.blob)
-        df, cf = np.zeros(self.n_terms, np.int64), np.zeros(self.n_terms, np.int64)
-        self._stored = np.zeros(self.n_terms, np.int64)
+        self._words = Words(vocabulary.blob)
+        n_terms = len(vocabulary)
+        df, cf = np.zeros(n_terms, np.int64), np.zeros(n_terms, np.int64)
+        self._stored = np.zeros(n_terms, np.int64)
         read = [source.stretch.field for source in self.sources]
         numbers = np.split(number, np.cumsum(sizes)[:-1])
         for (field, gone), mine in zip(having, numbers, strict=True):
             segment_df = field.whole.df
             if any(field is other for other in read):
-                here = np.full(self.n_terms, -1, np.int64)
+                here = np.full(n_terms, -1, np.int64)
                 here[mine] = np.arange(len(mine))
                 self._places.append(here)
                 self._stored[mine] += segment_df
@@ -228,15 +218,86 @@ def _lengths(parts: Sequence[Part], name: str) -> NDArray[np.uint32]:
     return np.concatenate([np.empty(0, np.uint32), *pieces])
 
 
-def _alive_mask(items: NDArray[np.uint32], renumbered: NDArray[np.uint32]) -> Bools:
-    """Say which items are not deleted."""
-    if not len(renumbered):
-        return np.ones(len(items), np.bool_)
-    alive: Bools = renumbered[items] == items
-    return alive
-
-
 def _split(postings: NDArray[np.uint64], begins: Ints, ends: Ints) -> Lists:
     """Part postings into items and counts."""
     items = (postings >> np.uint64(32)).astype(np.uint32)
     return Lists(items, postings.astype(np.uint32), begins, ends)
+
+
+@dataclass(eq=False)
+class CountedField(Field):
+    """A field over counts in memory, transposed; see ``field_of``.
+
+    world : items alive, and their tokens, where these are some items of many more, of
+    which df and cf tell.
+    """
+
+    terms: Sequence[str]
+    whole: Lists
+    lengths: NDArray[np.uint32]
+    df: NDArray[np.uint32]
+    cf: Ints
+    alive: Bools | None = None
+    world: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        living = self.lengths if self.alive is None else self.lengths[self.alive]
+        tokens = int(living.sum(dtype=np.int64))
+        self.n_alive, self.total_length = self.world or (len(living), tokens)
+        self.room = sys.maxsize
+        self._numbers = {term: number for number, term in enumerate(self.terms)}
+
+    @cached_property
+    def words(self) -> Words:
+        """All terms, by number."""
+        words = Words(joined_words(self.terms))
+        if len(words) != len(self.terms):
+            raise Mistake("terms: one has a newline: give terms without")
+        return words
+
+    def number(self, term: str) -> int | None:
+        """Return the number of an analysed term; None: no item alive has it."""
+        number = self._numbers.get(term)
+        return None if number is None or not self.df[number] else number
+
+    def term(self, number: int) -> str:
+        """Return the term of a number."""
+        return self.terms[number]
+
+
+def field_of(
+    counts: Rows, terms: Sequence[str], *, alive: ArrayLike | None = None
+) -> CountedField:
+    """Make a field of counts, one row per item, one column per term.
+
+    alive : which items are not deleted; the statistics are those of these alone.
+
+    >>> from classmark.sparse import rows_from
+    >>> field = field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"])
+    >>> field.df.tolist(), field.cf.tolist(), field.lengths.tolist()
+    ([2, 1], [3, 1], [2, 2])
+    """
+    if len(terms) != counts.width:
+        raise Mistake(
+            f"terms has {len(terms)} names for {counts.width} columns: give one each"
+        )
+    living = None if alive is None else np.asarray(alive, bool)
+    alive_counts = counts if living is None else take(counts, living)
+    lists = transpose(counts)
+    owner = np.repeat(np.arange(len(counts)), np.diff(counts.starts))
+    lengths = np.bincount(owner, counts.values, minlength=len(counts))
+    cf = np.bincount(alive_counts.columns, alive_counts.values, minlength=counts.width)
+    df = np.bincount(alive_counts.columns, minlength=counts.width)
+    return CountedField(
+        terms,
+        Lists(
+            lists.columns,
+            lists.values.astype(np.uint32),
+            lists.starts[:-1],
+            lists.starts[1:],
+        ),
+        lengths.astype(np.uint32),
+        df.astype(np.uint32),
+        cf.astype(np.int64),
+        living,
+    )

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from classmark.index.asking import Answering, QueryTerms
-from classmark.index.build import TEXT, Given, Setup, entries
-from classmark.index.changes import Changeable, clear
-from classmark.index.checking import Checked, check, living_ids
+from classmark.index.asking import QueryTerms, ask, question, warn_of_language
+from classmark.index.build import TEXT, Given, Setup, build_segments, entries
+from classmark.index.changes import MERGING, Changeable
+from classmark.index.checking import Checked, check
 from classmark.index.field import StoredField
-from classmark.index.merge import Part
-from classmark.index.segment import Segment
-from classmark.index.sharding import build_segments
-from classmark.index.snapshot import Snapshot, commit, locked, open_snapshot, sweep
+from classmark.index.search import BaseSearcher, Explanation, Hit, Question, Searcher
+from classmark.index.segment import Part, Segment
+from classmark.index.snapshot import (
+    Lock,
+    Snapshot,
+    clear_aside,
+    commit,
+    open_snapshot,
+    sweep,
+)
 from classmark.problems import Mistake
 from classmark.text.analyzer import Analyzer
 from classmark.validation import byte_size
 from classmark.weighting.vectorizer import analyzer_from
-
-if TYPE_CHECKING:
-    from classmark.index.asking import Question
-    from classmark.index.search import Hit, Searcher
 
 
 def fill_index(
@@ -36,26 +39,158 @@ def fill_index(
 
     aside : a working folder in it that is kept until then, when all of them go.
     """
-    with locked(folder):
+    with Lock(folder):
         sweep(folder, aside)
-        clear(folder)
+        clear_aside(folder)
         parts = [Part(segment, None) for segment in fill() if segment.n_items]
-        return commit(folder, parts, _settings(setup))
-
-
-def _settings(setup: Setup) -> dict[str, Any]:
-    fields = None if setup.fields is None else list(setup.fields)
-    return {
-        "analyzer": str(setup.analyzer),
-        "fields": fields,
-        "positions": setup.positions,
-    }
+        settings = {
+            "analyzer": str(setup.analyzer),
+            "fields": None if setup.fields is None else list(setup.fields),
+            "positions": setup.positions,
+        }
+        return commit(folder, parts, settings)
 
 
 _PER_ID = 100  # bytes, about, of an id kept as a string
 
 
-class Index(Changeable, Answering):
+class OpenIndex(ABC):
+    """A generation of an index, read here or on many machines: texts in, documents out.
+
+    path : its folder.
+    """
+
+    path: Path
+    _memory: int
+
+    def __len__(self) -> int:
+        return sum(part.kept() for part in self._snapshot.parts)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.number(name) is not None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r}, {len(self)} documents)"
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """The analyzer that made the terms."""
+        return self._analyzer
+
+    @property
+    def generation(self) -> int:
+        """The number of the generation that is read."""
+        return self._snapshot.number
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of the fields."""
+        return self._snapshot.fields()
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether token positions are stored."""
+        return bool(self._snapshot.settings["positions"])
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all documents, in order."""
+        for part in self._snapshot.parts:
+            yield from part.ids()
+
+    def id(self, number: int) -> str:
+        """Return the id of a document by its number."""
+        at = int(np.searchsorted(self._bases, number, side="right")) - 1
+        return self._snapshot.parts[at].segment.ids[number - int(self._bases[at])]
+
+    def number(self, name: str) -> int | None:
+        """Return the number of a document by its id; None: it is not there."""
+        for base, part in zip(self._bases.tolist(), self._snapshot.parts, strict=True):
+            number = part.segment.ids.find(name)
+            if number is not None and (part.alive is None or part.alive[number]):
+                return int(base) + number
+        return None
+
+    def names(self) -> Callable[[int], str]:
+        """Return a fast map from number to id: a list, unless it were too long."""
+        if _PER_ID * self._snapshot.n_items > self._memory // 4:
+            return self.id
+        ids = [part.segment.ids for part in self._snapshot.parts]
+        return [name for some in ids for name in some].__getitem__
+
+    def _read(self, snapshot: Snapshot) -> None:
+        """Read a generation from now on."""
+        self._snapshot = snapshot
+        self._analyzer = Analyzer.parse(snapshot.settings["analyzer"])
+        self._query_terms: QueryTerms | None = None
+        sizes = [part.segment.n_items for part in snapshot.parts]
+        self._bases = np.cumsum([0, *sizes])[: len(sizes)]
+
+    @property
+    @abstractmethod
+    def searcher(self) -> BaseSearcher:
+        """What answers queries of analysed terms."""
+
+    @abstractmethod
+    def ask(self, query: str, k: int = 10, **options: Any) -> list[Hit]:
+        """Answer a query as people type it."""
+
+    def terms(self, query: str) -> list[str]:
+        """Return the terms of a query, analysed as the documents were."""
+        if not isinstance(query, str):
+            raise Mistake(f"query is {type(query).__name__}: give a string")
+        if self._query_terms is None:
+            self._query_terms = QueryTerms(self.analyzer)
+        return self._query_terms.of(query)
+
+    def search(
+        self, query: str, k: int = 10, model: str = "bm25", **options: Any
+    ) -> list[Hit]:
+        """Return the best ``k`` documents for a text, best first; ties by number.
+
+        query : words, a title, a whole document: every word counts, and nothing in it
+            is an operator. What people type, as in ``title:"wind tunnel" -drag``, is
+            for ``ask``. The model "boolean" needs operators, and gives it to ``ask``.
+        options : parameters, ``fields`` and ``prior``: as ``Searcher.search`` takes.
+        """
+        if model == "boolean":
+            return self.ask(query, k, model=model, **options)
+        terms = self.terms(query)
+        if ":" in query or "#" in query:
+            warn_of_language(query, self.fields)
+        if "feedback" in options:
+            raise Mistake("search takes no feedback: index.ask(query, feedback=…) does")
+        return self.searcher.search(terms, k, model, **options)
+
+    def search_many(
+        self, queries: Sequence[str], k: int = 10, model: str = "bm25", **options: Any
+    ) -> list[list[Hit]]:
+        """Return what ``search`` does for each of many queries."""
+        if model == "boolean" or len(self.fields) > 1 or "prior" in options:
+            return [self.search(query, k, model, **options) for query in queries]
+        terms_by_query = [self.terms(query) for query in queries]
+        return self.searcher.search_many(terms_by_query, k, model, **options)
+
+    def search_vector(
+        self, weights: Mapping[str, float], k: int = 10, *, every: bool = False
+    ) -> list[Hit]:
+        """Return the documents with the largest dot product with ``weights``.
+
+        weights : analysed term → weight, any sign; documents are unit tf·idf vectors.
+        every : documents that share no term with ``weights`` are ranked too.
+        """
+        return self.searcher.search_vector(weights, k, every=every)
+
+    def explain(
+        self, query: str, name: str, model: str = "bm25", **options: Any
+    ) -> Explanation:
+        """Return what each term adds to the score of the document with this id."""
+        number = self.number(name)
+        if number is None:
+            raise Mistake(f"document {name!r} is not in the index: give an id it has")
+        return self.searcher.explain(self.terms(query), number, model, **options)
+
+
+class Index(Changeable, OpenIndex):
     """An inverted file on disk; open one with ``Index.build`` or ``Index.open``.
 
     What is read is one generation: the last committed when the index was opened, or by
@@ -72,6 +207,14 @@ class Index(Changeable, Answering):
 
     _fields: dict[str, StoredField]
     _searcher: Searcher | None
+
+    def __init__(
+        self, path: Path, snapshot: Snapshot, memory: int, merging: str = "commit"
+    ) -> None:
+        if merging not in MERGING:
+            raise Mistake(f"merging is {merging!r}: use one of {', '.join(MERGING)}")
+        self.path, self.merging, self._memory = path, merging, memory
+        self._show(snapshot)
 
     @classmethod
     def build(
@@ -120,53 +263,6 @@ class Index(Changeable, Answering):
         folder = Path(path)
         return cls(folder, open_snapshot(folder), byte_size(memory), merging)
 
-    def __len__(self) -> int:
-        return sum(part.kept() for part in self._snapshot.parts)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.number(name) is not None
-
-    def __repr__(self) -> str:
-        return f"Index({str(self.path)!r}, {len(self)} documents)"
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """The analyzer that made the terms."""
-        return self._analyzer
-
-    @property
-    def generation(self) -> int:
-        """The number of the generation that is read."""
-        return self._snapshot.number
-
-    @property
-    def fields(self) -> list[str]:
-        """The names of the fields."""
-        return self._snapshot.fields()
-
-    @property
-    def has_positions(self) -> bool:
-        """Whether token positions are stored."""
-        return bool(self._snapshot.settings["positions"])
-
-    def ids(self) -> Iterator[str]:
-        """Yield the ids of all documents, in order."""
-        for part in self._snapshot.parts:
-            yield from living_ids(part)
-
-    def id(self, number: int) -> str:
-        """Return the id of a document by its number."""
-        at = int(np.searchsorted(self._bases, number, side="right")) - 1
-        return self._snapshot.parts[at].segment.ids[number - int(self._bases[at])]
-
-    def number(self, name: str) -> int | None:
-        """Return the number of a document by its id; None: it is not there."""
-        for base, part in zip(self._bases.tolist(), self._snapshot.parts, strict=True):
-            number = part.segment.ids.find(name)
-            if number is not None and (part.alive is None or part.alive[number]):
-                return int(base) + number
-        return None
-
     def field(self, name: str | None = None) -> StoredField:
         """Return a field, for reading; the only one there is if none is named."""
         names = self.fields
@@ -191,24 +287,18 @@ class Index(Changeable, Answering):
         options : ``model``, ``feedback`` and what ``search`` takes: see
             ``classmark.index.asking``.
         """
-        from classmark.index.asking import ask
-
         return ask(self, query, k, **options)
 
     def question(
         self, query: str, model: str | None = None, **options: Any
     ) -> Question:
         """Make a query as people type it ready: to be answered, and explained."""
-        from classmark.index.asking import question
-
         return question(self, query, model, **options)
 
     @property
     def searcher(self) -> Searcher:
         """What answers queries over the generation that is read."""
         if self._searcher is None:
-            from classmark.index.search import Searcher
-
             names = self.fields or [TEXT]
             fields = {name: self.field(name) for name in names}
             self._searcher = Searcher(fields, names=self.names())
@@ -218,19 +308,8 @@ class Index(Changeable, Answering):
         """Read every byte of what is in service on disk, and verify it."""
         return check(self.path)
 
-    def names(self) -> Callable[[int], str]:
-        """Return a fast map from number to id: a list, unless it were too long."""
-        if _PER_ID * self._snapshot.n_items > self._memory // 4:
-            return self.id
-        ids = [part.segment.ids for part in self._snapshot.parts]
-        return [name for some in ids for name in some].__getitem__
-
     def _show(self, snapshot: Snapshot) -> None:
         """Read another generation from now on."""
-        self._snapshot = snapshot
+        self._read(snapshot)
         self._fields = {}
         self._searcher = None
-        self._analyzer = Analyzer.parse(snapshot.settings["analyzer"])
-        self._terms = QueryTerms(self._analyzer)
-        sizes = [part.segment.n_items for part in snapshot.parts]
-        self._bases = np.cumsum([0, *sizes])[: len(sizes)]

@@ -101,16 +101,12 @@ def features(code: int, lengths: Any, world: Any, out: Any) -> None:
 
 
 @compiled
-def document_part(code: int, length: float, world: Any) -> float:
-    """Return what a document scores whatever it contains, per unit of query weight."""
-    return unseen_factor(length, world[FIRST]) if code in (DIRICHLET, KL) else 0.0
-
-
-@compiled
 def document_parts(code: int, lengths: Any, world: Any, out: Any) -> None:
-    """Fill in the part of every document."""
+    """Fill in what each document scores whatever it contains, per query weight 1."""
     for d in range(len(lengths)):
-        out[d] = document_part(code, float(lengths[d]), world)
+        out[d] = 0.0
+        if code in (DIRICHLET, KL):
+            out[d] = unseen_factor(float(lengths[d]), world[FIRST])
 
 
 @compiled

@@ -370,85 +370,41 @@ def _unpack(words: Any, at: Any, values: Any, begin: Any, n: Any) -> Any:
 
 
 @compiled
-def encode_values(
-    values: Array,
-    begins: Ints,
-    ends: Ints,
-    words: NDArray[np.uint64],
-    sizes: Ints,
-) -> int:
-    """Pack lists of numbers below 2⁵⁶; return the bytes used, ``sizes`` those of each.
-
-    Every block begins at a byte.
-    """
-    at, block = _NONE, np.empty(BLOCK, np.uint64)
-    tally = np.empty(57, np.int64)
-    for which in range(len(begins)):
-        start = at
-        for begin in range(begins[which], ends[which], BLOCK):
-            n = min(BLOCK, ends[which] - begin)
-            for i in range(n):
-                block[i] = values[begin + i]
-            at = _pack(block, n, tally, words, at)
-            at = (at + _SEVEN) & ~_SEVEN
-        sizes[which] = (at - start) >> _THREE
-    return int(at >> _THREE)
-
-
-@compiled
-def decode_values(
-    words: NDArray[np.uint64],
-    starts: Ints,
-    lengths: Ints,
-    begins: Ints,
-    values: Array,
-) -> int:
-    """Unpack lists: ``lengths[i]`` numbers from byte ``starts[i]`` on go to ``begins``.
-
-    ``values`` is uint32 or uint64. Return the byte where the last list ends.
-    """
-    at = _NONE
-    for which in range(len(starts)):
-        at = np.uint64(starts[which]) << _THREE
-        begin, left = np.uint64(begins[which]), np.uint64(lengths[which])
-        while left > _NONE:
-            n = min(left, np.uint64(BLOCK))
-            at = _unpack(words, at, values, begin, n)
-            at = (at + _SEVEN) & ~_SEVEN
-            begin, left = begin + n, left - n
-    return int(at >> _THREE)
-
-
-@compiled
 def encode_lists(
-    postings: NDArray[np.uint64],
+    values: Array,
     begins: Ints,
     ends: Ints,
     words: NDArray[np.uint64],
     sizes: Ints,
     totals: Ints,
 ) -> int:
-    """Pack lists of postings (item · 2³² + count, items increasing), gaps and counts.
+    """Pack lists of numbers below 2⁵⁶, or of postings where there are ``totals``.
 
-    Return the bytes used, in ``sizes`` those of each list, in ``totals`` Σ counts.
+    Postings are item · 2³² + count, items increasing; of each block the gaps between
+    items are packed, then the counts. Every block begins at a byte.  Return the bytes
+    used, in ``sizes`` those of each list, in ``totals`` Σ counts.
     """
-    at, tally = _NONE, np.empty(57, np.int64)
-    gaps, counts = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
+    at, tally, paired = _NONE, np.empty(57, np.int64), len(totals) > 0
+    block, counts = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
     for which in range(len(begins)):
         start, expected, total = at, _NONE, _NONE
         for begin in range(begins[which], ends[which], BLOCK):
             n = min(BLOCK, ends[which] - begin)
             for i in range(n):
-                posting = postings[begin + i]
-                gaps[i] = (posting >> _FAR) - expected
-                expected = (posting >> _FAR) + _ONE
-                counts[i] = (posting & _LOW) - _ONE
-                total += posting & _LOW
-            at = _pack(gaps, n, tally, words, at)
-            at = _pack(counts, n, tally, words, at)
+                value = np.uint64(values[begin + i])
+                block[i] = value
+                if paired:
+                    block[i] = (value >> _FAR) - expected
+                    expected = (value >> _FAR) + _ONE
+                    counts[i] = (value & _LOW) - _ONE
+                    total += value & _LOW
+            at = _pack(block, n, tally, words, at)
+            if paired:
+                at = _pack(counts, n, tally, words, at)
             at = (at + _SEVEN) & ~_SEVEN
         sizes[which] = (at - start) >> _THREE
-        totals[which] = total
+        if paired:
+            totals[which] = total
     return int(at >> _THREE)
 
 
@@ -456,27 +412,33 @@ def encode_lists(
 def decode_lists(
     words: NDArray[np.uint64],
     starts: Ints,
-    frequencies: Ints,
+    lengths: Ints,
     begins: Ints,
-    items: NDArray[np.uint32],
+    values: Array,
     counts: NDArray[np.uint32],
-) -> None:
-    """Unpack lists of ``frequencies[i]`` postings from byte ``starts[i]`` on."""
-    one = np.uint32(1)
+) -> int:
+    """Unpack lists of ``lengths[i]`` numbers or postings, from byte ``starts[i]`` on.
+
+    List i goes to ``values``, uint32 or uint64, from ``begins[i]`` on; where there are
+    ``counts``, these are the items of postings. Return the byte where the last ends.
+    """
+    at, one, paired = _NONE, np.uint32(1), len(counts) > 0
     for which in range(len(starts)):
         at = np.uint64(starts[which]) << _THREE
-        begin, left = np.uint64(begins[which]), np.uint64(frequencies[which])
+        begin, left = np.uint64(begins[which]), np.uint64(lengths[which])
         expected = np.uint32(0)
         while left > _NONE:
             n = min(left, np.uint64(BLOCK))
-            at = _unpack(words, at, items, begin, n)
-            at = _unpack(words, at, counts, begin, n)
+            at = _unpack(words, at, values, begin, n)
+            if paired:
+                at = _unpack(words, at, counts, begin, n)
+                for i in range(begin, begin + n):
+                    values[i] += expected
+                    expected = values[i] + one
+                    counts[i] += one
             at = (at + _SEVEN) & ~_SEVEN
-            for i in range(begin, begin + n):
-                items[i] += expected
-                expected = items[i] + one
-                counts[i] += one
             begin, left = begin + n, left - n
+    return int(at >> _THREE)
 
 
 LONG = 16  # a list longer than so many postings a document wanted is looked up in

@@ -197,16 +197,6 @@ def _choose_rest(limit: float, order: Any, below: Any, sizes: Any) -> int:
 
 
 @compiled
-def _add_window(scoring: Any, cursors: Any, sizes: Any, acc: Any, touched: Any) -> int:
-    """Add so many parts of each term, in the query's order; return how many items."""
-    n = 0
-    for t in range(len(sizes)):
-        first, last = cursors[t], cursors[t] + sizes[t]
-        n = list_parts(scoring, t, first, last, acc, touched, n)
-    return n
-
-
-@compiled
 def _keep_window(
     scoring: Any,
     window: Any,
@@ -273,7 +263,10 @@ def find_pruned(
         rest = _choose_rest(limit, order, below, sizes)
         for i in range(rest):
             sizes[order[i]] = 0
-        n = _add_window(scoring, cursors, sizes, acc, touched)
+        n = 0
+        for t in range(m):
+            last = cursors[t] + sizes[t]
+            n = list_parts(scoring, t, cursors[t], last, acc, touched, n)
         size = _keep_window(
             scoring, window, final, slack, rest, acc, touched[:n], size, heap
         )

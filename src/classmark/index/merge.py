@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -10,41 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Bools, Ints
+from classmark.arrays import Ints
 from classmark.corpus.counting import zeros
 from classmark.corpus.vocabulary import order_terms
-from classmark.index.segment import (
-    Cursor,
-    Inverted,
-    Segment,
-    SegmentWriter,
-    Stretch,
-    bounds_of,
-)
+from classmark.index.postings import bounds_of
+from classmark.index.segment import Cursor, Inverted, Part, SegmentWriter, Stretch
 
 _IDS, _KEYS, _PER_HELD = 1 << 14, 1 << 17, 48
-
-
-class Part(NamedTuple):
-    """A segment to be merged, and which of its documents are alive (None: all)."""
-
-    segment: Segment
-    alive: Bools | None
-
-    def kept(self) -> int:
-        """Return how many documents are alive."""
-        if self.alive is None:
-            return self.segment.n_items
-        return int(np.count_nonzero(self.alive))
-
-    def renumbered(self) -> NDArray[np.uint32]:
-        """Return the new number of each document, GONE where deleted; empty: all."""
-        from classmark.index.kernels_postings import GONE
-
-        if self.alive is None:
-            return np.empty(0, np.uint32)
-        place = np.cumsum(self.alive, dtype=np.uint32) - np.uint32(1)
-        return np.where(self.alive, place, np.uint32(GONE)).astype(np.uint32)
 
 
 class Source(NamedTuple):
@@ -78,7 +50,8 @@ def merge_segments(
     """
     writer = SegmentWriter(folder)
     try:
-        for name in fields or fields_of(parts):
+        all_fields = [name for part in parts for name in part.segment.fields]
+        for name in fields or dict.fromkeys(all_fields):
             writer.field(name, positions=positions)
             for part in parts:
                 writer.lengths(_lengths(part, name))
@@ -98,11 +71,6 @@ def merge_segments(
     except BaseException:
         writer.discard()
         raise
-
-
-def fields_of(parts: Iterable[Part]) -> list[str]:
-    """Return the names of the parts' fields, as they come."""
-    return list(dict.fromkeys(name for part in parts for name in part.segment.fields))
 
 
 def id_of(parts: Sequence[Part], number: int) -> str:
@@ -196,47 +164,34 @@ def _stops(stretches: list[Stretch], memory: int) -> list[int]:
 
 def join(sources: Sequence[Source], runs: Sequence[slice], *, places: bool) -> Inverted:
     """Join runs of terms, one of each source, with their lists; drop empty lists."""
-    from classmark.index.kernels_postings import append_lists
+    from classmark.index.kernels_postings import append_lists, append_places
 
     pairs = list(zip(sources, runs, strict=True))
     vocabulary, number = order_terms([s.stretch.terms(run) for s, run in pairs])
-    numbers = np.split(number, np.cumsum([run.stop - run.start for run in runs])[:-1])
-    room = np.zeros(len(vocabulary), np.int64)
-    for source, run, mine in zip(sources, runs, numbers, strict=True):
-        room[mine] += source.stretch.df[run]
-    bounds = bounds_of(room)
-    postings = zeros(int(bounds[-1]), np.uint64)
-    begins, ends = bounds[:-1], bounds[:-1].copy()
-    for source, run, mine in zip(sources, runs, numbers, strict=True):
-        lists = source.stretch.lists(run)
-        append_lists(
-            tuple(lists), mine, source.shift, source.renumbered, ends, postings
-        )
-    inverted = Inverted(vocabulary.blob, postings, begins, ends)
+
+    def bounds(sizes: list[Ints]) -> Ints:
+        """Where the list of each term begins, of which sources have these sizes."""
+        total = np.bincount(number, np.concatenate(sizes), len(vocabulary))
+        return bounds_of(total.astype(np.int64))
+
+    edges = bounds([s.stretch.df[run] for s, run in pairs])
+    postings, ends = zeros(int(edges[-1]), np.uint64), edges[:-1].copy()
+    inverted = Inverted(vocabulary.blob, postings, edges[:-1], ends)
     if places:
-        inverted = _with_places(sources, runs, numbers, inverted)
+        edges = bounds([s.stretch.cf[run] for s, run in pairs])
+        gaps, gap_ends = zeros(int(edges[-1]), np.uint32), edges[:-1].copy()
+        inverted = inverted._replace(
+            gaps=gaps, gap_begins=edges[:-1], gap_ends=gap_ends
+        )
+    numbers = np.split(number, np.cumsum([run.stop - run.start for run in runs])[:-1])
+    for (stretch, shift, renumbered), run, mine in zip(
+        sources, runs, numbers, strict=True
+    ):
+        lists = tuple(stretch.lists(run))
+        append_lists(lists, mine, shift, renumbered, ends, postings)
+        if places:
+            append_places(lists, mine, renumbered, stretch.gaps(run), gap_ends, gaps)
     return _without_empty(inverted)
-
-
-def _with_places(
-    sources: Sequence[Source],
-    runs: Sequence[slice],
-    numbers: list[Ints],
-    inverted: Inverted,
-) -> Inverted:
-    """Join the places of the same runs."""
-    from classmark.index.kernels_postings import append_places
-
-    room = np.zeros(len(inverted.begins), np.int64)
-    for source, run, mine in zip(sources, runs, numbers, strict=True):
-        room[mine] += source.stretch.cf[run]
-    bounds = bounds_of(room)
-    gaps = zeros(int(bounds[-1]), np.uint32)
-    begins, ends = bounds[:-1], bounds[:-1].copy()
-    for source, run, mine in zip(sources, runs, numbers, strict=True):
-        lists, places = source.stretch.lists(run), source.stretch.gaps(run)
-        append_places(tuple(lists), mine, source.renumbered, places, ends, gaps)
-    return inverted._replace(gaps=gaps, gap_begins=begins, gap_ends=ends)
 
 
 def _without_empty(inverted: Inverted) -> Inverted:

@@ -1,11 +1,25 @@
-"""The retrieval models, their parameters, and the properties of each."""
+"""The retrieval models and their parameters, and what each is over one field."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from classmark.arrays import Array, Floats, Ints
+from classmark.index.kernels_models import (
+    COSINE,
+    PLUS,
+    Scoring,
+    document_parts,
+    features,
+)
+from classmark.index.kernels_pruning import BLOCK, Blocks, block_statistics
+from classmark.index.kernels_search import Postings, Ready, prepare
+from classmark.index.postings import Field, Lists
 from classmark.problems import Mistake
 
 
@@ -118,3 +132,273 @@ def resolve(
 
 def _names(choices: Mapping[str, object]) -> str:
     return ", ".join(map(repr, choices))
+
+
+MEMO = 1 << 20  # words remembered at most
+
+
+class Numbers(dict[str, int]):
+    """Words remembered with their numbers; −1: no item alive has the word."""
+
+    def __init__(self, field: Field) -> None:
+        super().__init__()
+        self._field = field
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= MEMO:
+            self.clear()
+        number = self._field.number(word)
+        self[word] = number = -1 if number is None else int(number)
+        return number
+
+
+KEPT = 16  # plans cached at most: a sweep over parameters does not fill the memory
+STRIDE = 1 << 14  # terms decoded together where the lists are not all in memory
+
+_FLOAT = np.dtype(np.float64)
+
+Terms = Iterable[str] | Mapping[str, float]
+Choice = tuple[str, Mapping[str, float | str]]
+
+
+class Query(NamedTuple):
+    """The terms of a query that occur in a field, and their weights."""
+
+    numbers: Ints
+    weights: Floats
+
+
+class Plan(NamedTuple):
+    """A model, and what it is with its parameters for one field."""
+
+    model: Model
+    ready: Ready
+
+
+class FieldQuery(NamedTuple):
+    """A query made ready for one field: its constants, and where its lists are.
+
+    scale, offset : of the items' own parts.
+    """
+
+    plan: Plan
+    query: Query
+    scoring: Scoring
+    scale: float
+    offset: float
+
+
+def frozen(array: Array, kind: Any) -> Array:
+    """Return a read-only view: one type for mapped arrays and those in memory."""
+    view = np.ascontiguousarray(array, dtype=kind).view(np.ndarray)
+    if view.flags.writeable:
+        view = view[:]
+        view.flags.writeable = False
+    return view
+
+
+def frozen_lists(lists: Lists) -> Lists:
+    """Return the same lists, read-only."""
+    return Lists(
+        frozen(lists.items, np.uint32),
+        frozen(lists.counts, np.uint32),
+        frozen(lists.begins, np.int64),
+        frozen(lists.ends, np.int64),
+    )
+
+
+def strides(field: Field) -> Iterator[tuple[int, Lists]]:
+    """Go over all lists, some at a time; yield the number of the first with them."""
+    for first in range(0, field.n_terms, STRIDE):
+        numbers = np.arange(first, min(first + STRIDE, field.n_terms))
+        yield first, frozen_lists(field.lists(numbers))
+
+
+class Prepared:
+    """A field with all that is derived from it, made when first needed.
+
+    >>> from classmark.index.field import field_of
+    >>> from classmark.sparse import rows_from
+    >>> field = Prepared(field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"]))
+    >>> field.query(["bee", "ant", "bee", "cat"])
+    Query(numbers=array([1, 0]), weights=array([2., 1.]))
+    """
+
+    def __init__(self, field: Field) -> None:
+        self.field = field
+        self.df = frozen(field.df, np.uint32)
+        self.cf = frozen(field.cf, np.int64)
+        self.lengths = frozen(field.lengths, np.uint32)
+        alive = field.alive
+        self.alive = frozen(np.empty(0, bool) if alive is None else alive, np.bool_)
+        self.whole = None if field.whole is None else frozen_lists(field.whole)
+        self.numbers = Numbers(field)
+        self.plans: dict[tuple[Any, ...], Plan] = {}
+
+    def query(self, terms: Terms) -> Query:
+        """Count the tokens of a query, or take its weights; absent terms drop out."""
+        if isinstance(terms, Mapping):
+            numbers = np.array(list(map(self.numbers.__getitem__, terms)), np.int64)
+            weights = np.array(list(terms.values()), np.float64)
+            mask = (numbers >= 0) & (weights != 0.0)
+            return Query(numbers[mask], weights[mask])
+        counts = self.tally(terms)
+        return Query(np.array(list(counts), np.int64), np.array(list(counts.values())))
+
+    def tally(self, tokens: Iterable[str]) -> dict[int, float]:
+        """Count the tokens by their terms' numbers, in order of appearance."""
+        counts: dict[int, float] = {}
+        numbers = self.numbers
+        for token in tokens:
+            number = numbers[token]
+            counts[number] = counts.get(number, 0.0) + 1.0
+        counts.pop(-1, None)
+        return counts
+
+    def packed_query(self, terms: Terms) -> list[float]:
+        """Return a query as ``find`` takes it: numbers, then weights."""
+        if type(terms) is not list and isinstance(terms, Mapping):
+            packed: list[float] = np.concatenate(self.query(terms)).tolist()
+            return packed
+        counts = self.tally(terms)
+        return [*counts, *counts.values()]
+
+    def queries(self, queries: Sequence[Terms]) -> tuple[Ints, Floats]:
+        """Pack many queries into one array; return each one's length, and the array."""
+        ends, packed = [0], list[float]()
+        for terms in queries:
+            packed += self.packed_query(terms)
+            ends.append(len(packed))
+        return np.diff(ends), np.array(packed, _FLOAT)
+
+    def lists(self, query: Query) -> tuple[Lists, Ints]:
+        """Return decoded lists and, for each query term, the number of its list."""
+        if self.whole is not None:
+            return self.whole, query.numbers
+        lists = frozen_lists(self.field.lists(query.numbers))
+        return lists, np.arange(len(query.numbers), dtype=np.int64)
+
+    def located(self, terms: Terms) -> tuple[Floats, Postings]:
+        """Return a query and the lists it is about, as ``find`` takes them."""
+        if self.whole is not None:
+            return np.array(self.packed_query(terms), _FLOAT), self.postings
+        query = self.query(terms)
+        lists, places = self.lists(query)
+        packed = np.concatenate((places, query.weights), dtype=np.float64)
+        return packed, self._postings(lists, self.table_of(query, lists))
+
+    @cached_property
+    def postings(self) -> Postings:
+        """The postings of all terms, where they are all in memory."""
+        if self.whole is None:
+            raise Mistake("the lists are not all in memory: open with more of it")
+        return self._postings(self.whole, self.table)
+
+    def _postings(self, lists: Lists, table: Ints) -> Postings:
+        bounds = self.blocks.max_counts, self.blocks.min_lengths
+        return Postings(lists.items, lists.counts, table, *bounds, self.alive)
+
+    def table_of(self, query: Query, lists: Lists) -> Ints:
+        """Return the rows that ``prepare`` needs, one for each of these lists."""
+        if self.whole is not None:
+            return self.table
+        df, cf = self.df[query.numbers], self.cf[query.numbers]
+        return np.column_stack((lists.begins, lists.ends, df, cf, np.zeros_like(cf)))
+
+    def ask(self, terms: Terms, choice: Choice, weight: float = 1.0) -> FieldQuery:
+        """Make a query ready, all its parts times ``weight``."""
+        plan, query = self.plan(*choice), self.query(terms)
+        lists, places = self.lists(query)
+        m, table = len(places), self.table_of(query, lists)
+        spans, a, b = np.empty((m, 2), np.int64), np.empty(m), np.empty(m)
+        order = np.zeros(m, np.int64)
+        scale, offset, _ = prepare(
+            plan.model.code,
+            places,
+            query.weights,
+            table,
+            plan.ready.world,
+            order,
+            (spans, a, b),
+        )
+        a *= weight
+        if plan.model.code == PLUS:
+            b *= weight
+        query = Query(query.numbers[order], query.weights[order])
+        model = plan.ready[:3]
+        scoring = Scoring(*model, lists.items, lists.counts, spans, a, b)
+        return FieldQuery(plan, query, scoring, scale * weight, offset * weight)
+
+    def plan(self, model: str, parameters: Mapping[str, float | str]) -> Plan:
+        """Return the plan of a model, from the cache where possible."""
+        key = (model, *parameters.items()) if parameters else (model,)
+        try:
+            return self.plans[key]
+        except KeyError:
+            if len(self.plans) >= KEPT:
+                self.plans.pop(next(iter(self.plans)))
+        except TypeError as error:
+            raise Mistake(f"parameters of {model}: give numbers") from error
+        self.plans[key] = plan = self._planned(*resolve(model, parameters))
+        return plan
+
+    def _planned(self, model: Model, values: tuple[float, ...]) -> Plan:
+        n, total = self.field.n_alive, self.field.total_length
+        world = np.zeros(6)
+        world[:3] = n, total, total / n if total else 1.0
+        world[3 : 3 + len(values)] = values
+        x, extra = np.empty(self.field.n_items), np.empty(0)
+        if model.code == COSINE:
+            x = self.inverse_norms
+        else:
+            features(model.code, self.lengths, world, x)
+        if model.has_document_part:
+            extra = np.empty(self.field.n_items)
+            document_parts(model.code, self.lengths, world, extra)
+        strategy = 2 if model.grows and self.whole is not None else 0
+        largest = float(extra.max()) if len(extra) else 0.0
+        peaks = np.full(self.field.n_terms if strategy else 0, np.nan)
+        ready = Ready(model.code, world, x, extra, largest, peaks, strategy)
+        return Plan(model, ready)
+
+    @cached_property
+    def idf(self) -> Floats:
+        """The rarity of each term: ln((1 + N)/(1 + df)) + 1."""
+        from classmark.weighting.formulas import smooth_idf
+
+        weights: Floats = smooth_idf(self.df, self.field.n_alive)
+        return weights
+
+    @cached_property
+    def inverse_norms(self) -> Floats:
+        """1 / ‖tf · idf‖ of each item, 0 where it has no term."""
+        from classmark.index.kernels_vectors import square_norms
+
+        squares = np.zeros(self.field.n_items)
+        for first, lists in strides(self.field):
+            square_norms(self.idf[first : first + STRIDE], *lists, squares)
+        norms = np.sqrt(squares)
+        return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
+
+    @cached_property
+    def table(self) -> Ints:
+        """Per term the begin and end of its list, df, cf, and its first block."""
+        if self.whole is None:
+            return np.empty((0, 5), np.int64)
+        lists, firsts = self.whole, self.blocks.firsts
+        rows = (lists.begins, lists.ends, self.df, self.cf, firsts)
+        return np.column_stack(rows).astype(np.int64)
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The bounds' statistics; empty when the lists are not all in memory."""
+        if self.whole is None:
+            none = np.empty(0, np.uint32)
+            return Blocks(np.empty(0, np.int64), none, none)
+        sizes = (self.whole.ends - self.whole.begins + BLOCK - 1) // BLOCK
+        firsts = np.zeros(len(sizes), np.int64)
+        np.cumsum(sizes[:-1], out=firsts[1:])
+        total = int(sizes.sum())
+        most, least = np.empty(total, np.uint32), np.empty(total, np.uint32)
+        block_statistics(*self.whole, self.lengths, firsts, most, least)
+        return Blocks(firsts, most, least)

@@ -1,20 +1,113 @@
 """Postings of a field: what scoring may ask, and lists of numbers as packed bytes.
 
-Whatever holds postings (segments on disk seen as one, counts in memory, the weights of
-a trained ranker) is searched through this face and no other.
+Whatever holds postings (segments on disk seen as one, counts in memory) is searched
+through this face and no other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from classmark.arrays import Array, Bools, Ints
 from classmark.corpus.counting import zeros
-from classmark.index.ids import Words
+from classmark.problems import Mistake
+
+_NEWLINE = ord("\n")
+
+
+def bounds_of(sizes: Array) -> Ints:
+    """Return where each piece begins, and where the last ends."""
+    bounds = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=bounds[1:])
+    return bounds
+
+
+class Words:
+    r"""Different words in the order of their bytes, a newline after each.
+
+    One word is found by halving, many by a hash table, made when first needed: 8 to 16
+    bytes a word.
+
+    >>> words = Words(np.frombuffer(b"ant\nbee\n", np.uint8))
+    >>> words.find(b"bee"), words.numbers(["bee", "wasp", "ant"]).tolist()
+    (1, [1, -1, 0])
+    """
+
+    def __init__(self, blob: NDArray[np.uint8]) -> None:
+        self._blob = blob.tobytes()
+        ends = np.flatnonzero(np.asarray(blob) == _NEWLINE)
+        self._bounds = np.zeros(len(ends) + 1, np.uint64)
+        self._bounds[1:] = ends + 1
+
+    def __len__(self) -> int:
+        return len(self._bounds) - 1
+
+    def __getitem__(self, number: int) -> bytes:
+        return self._blob[self._bounds[number] : self._bounds[number + 1] - 1]
+
+    def find(self, word: bytes) -> int | None:
+        """Return the number of a word; None: it is not there."""
+        at = bisect_left(range(len(self)), word, key=self.__getitem__)
+        return at if at < len(self) and self[at] == word else None
+
+    def numbers(self, words: Collection[str]) -> Ints:
+        """Return the number of each word, −1 where it is not there."""
+        from classmark.index.kernels_postings import find_words, hash_words
+
+        out = np.empty(len(words), np.int64)
+        joined = joined_words(words)
+        hashes = np.empty(len(words), np.uint64)
+        bounds = np.empty(len(words) + 1, np.uint64)
+        if hash_words(joined, hashes, bounds) == len(words):
+            find_words(hashes, joined, bounds, self.table, out)
+            return out
+        odd = np.array(["\n" in word for word in words])
+        out = self.numbers([word.replace("\n", "") for word in words])
+        out[odd] = -1
+        return out
+
+    def reordered(self, order: Ints) -> Words:
+        """Return the same words in another order, in which only many can be found."""
+        from classmark.index.kernels_postings import copy_words
+
+        out = np.empty(len(self._blob), np.uint8)
+        copy_words(np.frombuffer(self._blob, np.uint8), self._bounds, order, out)
+        return Words(out)
+
+    @cached_property
+    def table(self) -> tuple[Array, ...]:
+        """The slots, the words and their bounds, as ``find_words`` takes them."""
+        from classmark.index.kernels_postings import enter_words, hash_words
+
+        word_bytes = np.frombuffer(self._blob, np.uint8)
+        hashes, bounds = np.empty(len(self), np.uint64), self._bounds.copy()
+        hash_words(word_bytes, hashes, bounds)
+        slots = np.zeros(1 << (2 * len(self)).bit_length(), np.uint32)
+        enter_words(hashes, slots)
+        return slots, word_bytes, self._bounds
+
+
+def joined_words(words: Collection[str]) -> NDArray[np.uint8]:
+    r"""Write words to one run of bytes, a newline after each.
+
+    >>> joined_words(["ant", "bee"]).tobytes()
+    b'ant\nbee\n'
+    """
+    try:
+        text = "\n".join(words)
+    except TypeError as error:
+        odd = next(word for word in words if not isinstance(word, str))
+        raise Mistake(f"term {odd!r} is {type(odd).__name__}: give a string") from error
+    if words:
+        text += "\n"
+    return np.frombuffer(text.encode(errors="surrogatepass"), np.uint8)
 
 
 class Lists(NamedTuple):
@@ -30,79 +123,81 @@ class Lists(NamedTuple):
     ends: Ints
 
 
-class Field(Protocol):
+class Places(NamedTuple):
+    """Where a term stands: document ``items[i]`` has it at some places.
+
+    items : uint32;  places : uint32;  those of ``items[i]`` are ``bounds[i]`` to
+    ``bounds[i + 1]``, increasing; the first token of a text is at place 0, and tokens
+    that are no terms are counted too.
+    """
+
+    items: NDArray[np.uint32]
+    places: NDArray[np.uint32]
+    bounds: Ints
+
+
+class Field(ABC):
     """One field of an index: of one segment, or of several seen as one.
 
     A field never changes: a commit makes a new one. Statistics are those of the items
     that are alive, exactly as a rebuild without the deleted ones would have them.
+
+    lengths : uint32, tokens of each item, exact, shape (n_items,); deleted items are
+    included, and keep their numbers;  alive : which items are not deleted, shape
+    (n_items,), or None: all;  n_alive, total_length : those items, and their tokens;
+    df, cf : uint32 and int64, in how many items alive each term occurs, and how often,
+    shape (n_terms,);  whole : all lists, list ``i`` being term ``i``'s, when they are
+    kept decoded;  room : bytes that what is made of the lists may take beside them.
     """
+
+    lengths: NDArray[np.uint32]
+    alive: Bools | None
+    n_alive: int
+    total_length: int
+    df: NDArray[np.uint32]
+    cf: Ints
+    whole: Lists | None
+    room: int
 
     @property
     def n_items(self) -> int:
-        """Items, deleted ones included: they keep their numbers."""
-        ...
-
-    @property
-    def n_alive(self) -> int:
-        """Items that are not deleted."""
-        ...
+        """Items, deleted ones included."""
+        return len(self.lengths)
 
     @property
     def n_terms(self) -> int:
         """Different terms; their numbers are 0 … n_terms − 1."""
-        ...
+        return len(self.df)
 
     @property
-    def total_length(self) -> int:
-        """Tokens in all items that are alive."""
-        ...
-
-    @property
-    def alive(self) -> Bools | None:
-        """Which items are not deleted, shape (n_items,); None: all."""
-        ...
-
-    @property
-    def lengths(self) -> NDArray[np.uint32]:
-        """Tokens of each item, exact, shape (n_items,)."""
-        ...
-
-    @property
-    def df(self) -> NDArray[np.uint32]:
-        """In how many items alive each term occurs, shape (n_terms,)."""
-        ...
-
-    @property
-    def cf(self) -> Ints:
-        """How often each term occurs in items alive, shape (n_terms,)."""
-        ...
-
-    @property
-    def whole(self) -> Lists | None:
-        """All lists, list ``i`` being term ``i``'s, when they are kept decoded."""
-        ...
-
-    @property
+    @abstractmethod
     def words(self) -> Words:
         """All terms, by number."""
-        ...
 
-    @property
-    def room(self) -> int:
-        """Bytes that what is made of the lists may take beside them."""
-        ...
-
+    @abstractmethod
     def number(self, term: str) -> int | None:
-        """Return the number of an analysed term; None: it does not occur."""
-        ...
+        """Return the number of an analysed term; None: no item alive has it."""
 
     def term(self, number: int) -> str:
         """Return the analysed term of a number."""
-        ...
+        if not 0 <= number < self.n_terms:
+            raise IndexError(number)
+        return self.words[number].decode(errors="surrogatepass")
 
     def lists(self, numbers: Ints) -> Lists:
-        """Decode the lists of some terms, in the order given."""
-        ...
+        """Return the postings of some terms, in the order given."""
+        if self.whole is None:
+            return self.decoded(numbers)
+        items, counts, begins, ends = self.whole
+        return Lists(items, counts, begins[numbers], ends[numbers])
+
+    def decoded(self, numbers: Ints) -> Lists:
+        """Decode the lists of some terms where not all are kept decoded."""
+        raise NotImplementedError
+
+    def places(self, number: int) -> Places:
+        """Return the token positions of a term, for phrases."""
+        raise NotImplementedError
 
 
 #: Bytes behind the last packed one, so that eight can be read from anywhere.
@@ -110,12 +205,14 @@ SLACK = 8
 _BLOCK = 128
 _SLICE = 1 << 17
 _LARGEST = 18  # bytes that a number, or a posting, takes at most
+_NO_COUNTS = np.empty(0, np.uint32)
 
 
 class Packed(NamedTuple):
     """Some lists, packed one behind the other.
 
-    content : uint8;  sizes : int64, bytes of each;  totals : int64, Σ counts of each.
+    content : uint8;  sizes : int64, bytes of each;  totals : int64, Σ counts of each,
+    empty where they are no postings.
     """
 
     content: NDArray[np.uint8]
@@ -129,71 +226,49 @@ def words_of(content: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 
 def pack_lists(
-    postings: NDArray[np.uint64], begins: Ints, ends: Ints
+    values: Array, begins: Ints, ends: Ints, *, postings: bool
 ) -> Iterator[tuple[slice, Packed]]:
-    """Pack lists of postings (item · 2³² + count), some at a time; say which.
+    """Pack lists of numbers below 2⁵⁶, or of postings, some at a time; say which.
 
-    >>> postings = np.array([(3 << 32) + 1, (9 << 32) + 2], np.uint64)
-    >>> parts = pack_lists(postings, np.array([0]), np.array([2]))
+    A posting is item · 2³² + count.
+
+    >>> values = np.array([(3 << 32) + 1, (9 << 32) + 2], np.uint64)
+    >>> parts = pack_lists(values, np.array([0]), np.array([2]), postings=True)
     >>> [(packed.sizes.tolist(), packed.totals.tolist()) for _, packed in parts]
     [([3], [3])]
     """
     from classmark.index.kernels_postings import encode_lists
 
     for part in _parts(ends - begins):
-        room = _LARGEST * int((ends[part] - begins[part]).sum()) + _LARGEST
-        content = zeros(room + 8 * (part.stop - part.start) + SLACK, np.uint8)
-        sizes = np.empty(part.stop - part.start, np.int64)
-        totals = np.empty_like(sizes)
-        used = encode_lists(
-            postings, begins[part], ends[part], words_of(content), sizes, totals
-        )
+        lists = (begins[part], ends[part])
+        n, room = len(lists[0]), _LARGEST * int((lists[1] - lists[0]).sum()) + _LARGEST
+        content = zeros(room + 8 * n + SLACK, np.uint8)
+        sizes, totals = np.empty(n, np.int64), np.empty(n if postings else 0, np.int64)
+        used = encode_lists(values, *lists, words_of(content), sizes, totals)
         yield part, Packed(content[:used], sizes, totals)
-
-
-def pack_values(values: Array, begins: Ints, ends: Ints) -> Iterator[Packed]:
-    """Pack lists of numbers below 2⁵⁶, some at a time."""
-    from classmark.index.kernels_postings import encode_values
-
-    for part in _parts(ends - begins):
-        room = _LARGEST * int((ends[part] - begins[part]).sum()) + _LARGEST
-        content = zeros(room + 8 * (part.stop - part.start) + SLACK, np.uint8)
-        sizes = np.empty(part.stop - part.start, np.int64)
-        used = encode_values(values, begins[part], ends[part], words_of(content), sizes)
-        yield Packed(content[:used], sizes, sizes)
 
 
 def unpack_lists(
     content: NDArray[np.uint8],
     starts: Ints,
     frequencies: Ints,
+    kind: DTypeLike | None = None,
 ) -> Lists:
-    """Unpack the lists that begin at some bytes, one behind the other."""
+    """Unpack the lists that begin at some bytes, one behind the other.
+
+    kind : of numbers, uint32 or uint64, which become the items; None: of postings.
+    """
     from classmark.index.kernels_postings import decode_lists
 
     ends = np.cumsum(frequencies, dtype=np.int64)
     begins = ends - frequencies
     total = int(ends[-1]) if len(ends) else 0
-    items, counts = zeros(total, np.uint32), zeros(total, np.uint32)
+    items, counts = zeros(total, kind or np.uint32), _NO_COUNTS
+    if kind is None:
+        counts = zeros(total, np.uint32)
     words = words_of(np.asarray(content))
     decode_lists(words, starts, frequencies, begins, items, counts)
     return Lists(items, counts, begins, ends)
-
-
-def unpack_values(
-    content: NDArray[np.uint8],
-    starts: Ints,
-    lengths: Ints,
-    kind: type[np.uint32 | np.uint64],
-) -> Array:
-    """Unpack lists of numbers, one behind the other."""
-    from classmark.index.kernels_postings import decode_values
-
-    ends = np.cumsum(lengths, dtype=np.int64)
-    values: Array = zeros(int(ends[-1]) if len(ends) else 0, kind)
-    words = words_of(np.asarray(content))
-    decode_values(words, starts, lengths, ends - lengths, values)
-    return values
 
 
 class Column:
@@ -222,9 +297,9 @@ class Column:
         ).astype(np.uint8)
 
     def _packed(self, values: NDArray[np.uint64]) -> NDArray[np.uint8]:
-        begins = np.zeros(1, np.int64)
-        ends = np.array([len(values)], np.int64)
-        return next(pack_values(values, begins, ends)).content
+        begins, ends = np.zeros(1, np.int64), np.array([len(values)], np.int64)
+        ((_, packed),) = pack_lists(values, begins, ends, postings=False)
+        return packed.content
 
 
 class ColumnReader:
@@ -242,7 +317,7 @@ class ColumnReader:
 
     def read(self, length: int) -> Ints:
         """Return the next numbers: at least so many, whole blocks, or all there are."""
-        from classmark.index.kernels_postings import decode_values
+        from classmark.index.kernels_postings import decode_lists
 
         n = min(-(-length // _BLOCK) * _BLOCK, self._left)
         values = np.empty(n, np.uint64)
@@ -250,15 +325,16 @@ class ColumnReader:
             starts, lengths = np.array([self._at]), np.array([n])
             words = words_of(np.asarray(self._content))
             begins = np.zeros(1, np.int64)
-            self._at = decode_values(words, starts, lengths, begins, values)
+            lists = (starts, lengths, begins, values, _NO_COUNTS)
+            self._at = decode_lists(words, *lists)
             self._left -= n
         return values.view(np.int64)
 
 
-def column_of(content: NDArray[np.uint8], length: int) -> NDArray[np.uint64]:
+def column_of(content: NDArray[np.uint8], length: int) -> Array:
     """Unpack a column of known length."""
-    starts = np.zeros(1, np.int64)
-    return unpack_values(content, starts, np.array([length], np.int64), np.uint64)
+    starts, lengths = np.zeros(1, np.int64), np.array([length], np.int64)
+    return unpack_lists(content, starts, lengths, np.uint64).items
 
 
 def _parts(lengths: Ints) -> Iterator[slice]:

@@ -10,7 +10,10 @@ items that share a term with the query are ranked; ties go to the lower number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise, repeat
 from typing import NamedTuple
@@ -18,11 +21,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Bools, Floats, Ints
 from classmark.index.feedback import Feedback, TopDocuments, expand, main_field
-from classmark.index.kernels_models import Heap
-from classmark.index.kernels_search import Ready, Scratch
-from classmark.index.plans import Choice, Plan, Prepared, Query, Terms
+from classmark.index.kernels_models import Final, Heap
+from classmark.index.kernels_search import Ready, Scratch, accumulate, find, parts_of
+from classmark.index.kernels_topk import select_all
+from classmark.index.models import Choice, Plan, Prepared, Query, Terms, frozen
 from classmark.index.postings import Field
 from classmark.index.vectors import Products, WeightedQuery
 from classmark.problems import Mistake
@@ -70,54 +74,6 @@ def with_prior(plan: Plan, prior: Prior, query: Query) -> Ready:
 Weights = Mapping[str, float] | None
 
 
-def weighted_fields(
-    fields: Mapping[str, Prepared], weights: Weights
-) -> list[tuple[str, Prepared, float]]:
-    """Return the fields with their weights; refuse unknown and negative ones."""
-    field_weights = dict.fromkeys(fields, 1.0) if weights is None else weights
-    for name, weight in field_weights.items():
-        if name not in fields:
-            raise Mistake(f"field {name!r} is not there: there is {', '.join(fields)}")
-        if not 0.0 <= weight < np.inf:
-            raise Mistake(f"weight of field {name!r} is {weight!r}: give 0 or more")
-    return [
-        (name, fields[name], float(weight)) for name, weight in field_weights.items()
-    ]
-
-
-def find_in_fields(
-    searcher: Searcher,
-    terms: Terms,
-    k: int,
-    choice: Choice,
-    extras: tuple[Weights, Prior | None],
-) -> tuple[Ints, Floats]:
-    """Return the best items and their scores over weighted fields and a prior."""
-    from classmark.index.kernels_models import Final, Heap
-    from classmark.index.kernels_search import accumulate
-    from classmark.index.kernels_topk import select_all
-
-    weights, prior = extras
-    fields = weighted_fields(searcher.fields, weights)
-    document_parts, offset = np.zeros(searcher.n_items), 0.0
-    if prior is not None:
-        document_parts += prior.parts
-    scratch = searcher.scratch()
-    for _, field, weight in fields:
-        field_query = field.ask(terms, choice, weight)
-        accumulate(field_query.scoring, scratch.acc)
-        offset += field_query.offset
-        if field_query.plan.model.has_document_part:
-            document_parts += field_query.scale * field_query.plan.ready.extra
-    k = min(k, searcher.n_items)
-    items, scores = np.empty(k, np.int64), np.empty(k)
-    alive = next(iter(searcher.fields.values())).alive
-    final = Final(alive, document_parts, 1.0, offset)
-    n = select_all(scratch.acc, False, final, Heap(items, scores))
-    searcher.release(scratch)
-    return items[:n], scores[:n]
-
-
 class Part(NamedTuple):
     """What one term of the query adds to an item's score, in one field."""
 
@@ -141,38 +97,6 @@ class Explanation(NamedTuple):
     found: bool
 
 
-def explain(
-    searcher: Searcher,
-    terms: Terms,
-    item: int,
-    choice: Choice,
-    extras: tuple[Weights, Prior | None],
-) -> Explanation:
-    """Take apart the score of one item: terms of the query in order, field by field."""
-    from classmark.index.kernels_search import parts_of
-
-    if not 0 <= item < searcher.n_items:
-        raise Mistake(f"item {item} is not there: give 0 to {searcher.n_items - 1}")
-    weights, prior = extras
-    parts: list[Part] = []
-    document_part = 0.0 if prior is None else float(prior.parts[item])
-    score, matched = 0.0, False
-    for name, field, weight in weighted_fields(searcher.fields, weights):
-        field_query = field.ask(terms, choice, weight)
-        out = np.empty(len(field_query.query.numbers))
-        matched |= parts_of(field_query.scoring, item, out)
-        rows = zip(*(a.tolist() for a in (*field_query.query, out)), strict=True)
-        parts += [Part(name, field.field.term(t), w, value) for t, w, value in rows]
-        score += float(sum(out.tolist()))
-        document_part += field_query.offset
-        if field_query.plan.model.has_document_part:
-            extra = field_query.plan.ready.extra[item]
-            document_part += field_query.scale * float(extra)
-    return Explanation(
-        score + document_part, tuple(parts), document_part, bool(matched)
-    )
-
-
 _NONE = np.empty(0)
 _INT = np.dtype(np.int64)
 _new = tuple.__new__  # a third of the time of Hit(...): ten a query
@@ -186,41 +110,76 @@ class Hit(NamedTuple):
     number: int
 
 
-class Searcher:
-    """Answers queries over the fields of one generation of an index.
+TermWeights = Mapping[str, Mapping[str, float]]
 
-    fields : one ``Field``, or several by name, over the same items.  names : from an
-    item's number to its id; without it the number itself, as a string.
 
-    A query is a sequence of analysed terms, repeats counting, or a mapping from term to
-    weight. Threads may share a searcher.
+@dataclass(frozen=True)
+class Question:
+    """A query made ready: the terms of each field, and which items may be answers.
 
-    >>> from classmark.index.in_memory import field_of
-    >>> from classmark.sparse import rows_from
-    >>> field = field_of(rows_from([[2, 0], [1, 1], [0, 3]]), ["ant", "bee"])
-    >>> [hit.number for hit in Searcher(field).search(["bee"], k=2)]
-    [2, 1]
+    query : as it was typed;  term_weights : field → analysed term → weight;  choice :
+    the model and its parameters;  weights, prior : as ``Searcher.search`` takes them;
+    members : which items the query describes, shape (items,), or None where all that
+    have its words are described.
     """
 
-    def __init__(
-        self,
-        fields: Field | Mapping[str, Field],
-        *,
-        names: Callable[[int], str] = str,
-    ) -> None:
-        from classmark.index.kernels_search import find
+    searcher: BaseSearcher
+    query: str
+    term_weights: TermWeights
+    choice: Choice
+    weights: Weights = None
+    prior: Prior | None = None
+    members: Bools | None = None
 
-        fields_by_name = fields if isinstance(fields, Mapping) else {"text": fields}
-        if len({field.n_items for field in fields_by_name.values()}) != 1:
-            raise Mistake("fields differ in their number of items: give one index's")
-        self.fields = {name: Prepared(field) for name, field in fields_by_name.items()}
-        self.names = names
-        self.n_items = next(iter(fields_by_name.values())).n_items
-        self._only = (
-            next(iter(self.fields.values())) if len(fields_by_name) == 1 else None
+    def answer(self, k: int = 10) -> list[Hit]:
+        """Return the best ``k`` documents, best first; ties by document number."""
+        require_size(k)
+        return self.searcher.hits(*self.searcher.answer(self, k))
+
+    def terms(self) -> list[str]:
+        """Return all terms of the query, in any field."""
+        return list(in_any(self.term_weights))
+
+    def explain(self, item: int) -> Explanation:
+        """Take the score of a document apart: each term's part, field by field."""
+        return self.searcher.explain_answer(self, item)
+
+    def with_feedback(self, feedback: Feedback) -> Question:
+        """Return the question expanded by terms of its best documents."""
+        hits = self.answer(feedback.documents)
+        top = TopDocuments(
+            np.array([hit.number for hit in hits], np.int64),
+            np.array([hit.score for hit in hits]),
+            self.choice[0],
         )
-        self._find_kernel = find
-        self._scratch: list[Scratch] = []
+        query = in_any(self.term_weights)
+        (longer,) = self.searcher.lengthen([query], [top], feedback)
+        term_weights = {  # new terms get their weight in every field
+            name: {t: w for t, w in longer.items() if t in each or t not in query}
+            for name, each in self.term_weights.items()
+        }
+        return replace(self, term_weights=term_weights)
+
+
+def in_any(weights: TermWeights) -> dict[str, float]:
+    """Return the largest weight of each term over all fields."""
+    terms = dict.fromkeys(term for each in weights.values() for term in each)
+    return {t: max(each.get(t, 0.0) for each in weights.values()) for t in terms}
+
+
+class BaseSearcher(ABC):
+    """Answers queries of analysed terms, here or on many machines.
+
+    names : from an item's number to its id;  n_items : how many items there are;
+    fields : their names.
+
+    A query is a sequence of analysed terms, repeats counting, or a mapping from term to
+    weight.
+    """
+
+    names: Callable[[int], str]
+    n_items: int
+    fields: Collection[str]
 
     def search(
         self,
@@ -228,7 +187,7 @@ class Searcher:
         k: int = 10,
         model: str = "bm25",
         *,
-        fields: Mapping[str, float] | None = None,
+        fields: Weights = None,
         prior: Prior | None = None,
         **parameters: float | str,
     ) -> list[Hit]:
@@ -236,12 +195,8 @@ class Searcher:
 
         fields : the weight of each field; None: 1 for each there is.
         """
-        _require_size(k)
-        if self._only is not None and fields is None:
-            best = self._find(self._only, terms, k, (model, parameters), prior)
-        else:
-            best = find_in_fields(self, terms, k, (model, parameters), (fields, prior))
-        return self.hits(*best)
+        require_size(k)
+        return self.hits(*self.find(terms, k, (model, parameters), fields, prior))
 
     def rank(
         self,
@@ -251,18 +206,8 @@ class Searcher:
         **parameters: float | str,
     ) -> Ranking:
         """Answer many queries of a one-field index in one call, as a ``Ranking``."""
-        _require_size(k)
-        field = self.one_field("rank")
-        plan = field.plan(model, parameters)
-        k = min(k, self.n_items)
-        if field.whole is None:
-            choice = (model, parameters)
-            answers = [self._find(field, terms, k, choice, None) for terms in queries]
-            sizes = np.array([len(items) for items, _ in answers], np.int64)
-            items = np.concatenate([np.empty(0, np.int64), *(i for i, _ in answers)])
-            scores = np.concatenate([_NONE, *(s for _, s in answers)])
-            return Ranking(np.repeat(np.arange(len(queries)), sizes), items, scores)
-        return self._rank_whole(field, plan, queries, k)
+        require_size(k)
+        return self.find_many(queries, k, (model, parameters))
 
     def search_many(
         self,
@@ -287,16 +232,169 @@ class Searcher:
         """Return the items with the largest dot product with ``weights``.
 
         weights : analysed term → weight, any sign, any number of terms, or what
-        ``weigh`` made of it.  The items are unit vectors of tf · (ln((1 + N)/(1 + df))
-        + 1): those of ``Vectorizer``. Items that share no term with the query have
-        product 0, and are ranked if ``every``.
+        ``Searcher.weigh`` made of it.  The items are unit vectors of tf · (ln((1 +
+        N)/(1 + df)) + 1): those of ``Vectorizer``. Items that share no term with the
+        query have product 0, and are ranked if ``every``.
         """
-        _require_size(k)
+        require_size(k)
+        return self.hits(*self.multiply(weights, k, every))
+
+    def explain(
+        self,
+        terms: Terms,
+        item: int,
+        model: str = "bm25",
+        *,
+        fields: Weights = None,
+        prior: Prior | None = None,
+        **parameters: float | str,
+    ) -> Explanation:
+        """Take apart the score that ``search`` gives an item."""
+        counts = terms if isinstance(terms, Mapping) else Counter(terms)
+        term_weights = dict.fromkeys(self.fields, counts)
+        choice = (model, parameters)
+        question = Question(self, "", term_weights, choice, fields, prior)
+        return self.explain_answer(question, item)
+
+    def hits(self, items: Ints, scores: Floats) -> list[Hit]:
+        """Return hits with the ids of items."""
+        numbers = items.tolist()
+        entries = zip(map(self.names, numbers), scores.tolist(), numbers, strict=True)
+        return list(map(_new, repeat(Hit), entries))
+
+    def require_item(self, item: int) -> None:
+        """Refuse the number of an item that is not there."""
+        if not 0 <= item < self.n_items:
+            raise Mistake(f"item {item} is not there: give 0 to {self.n_items - 1}")
+
+    @abstractmethod
+    def find(
+        self,
+        terms: Terms,
+        k: int,
+        choice: Choice,
+        weights: Weights,
+        prior: Prior | None,
+    ) -> tuple[Ints, Floats]:
+        """Return the best ``k`` items of a query and their scores."""
+
+    @abstractmethod
+    def find_many(self, queries: Sequence[Terms], k: int, choice: Choice) -> Ranking:
+        """Return the best ``k`` items of each query of a one-field index."""
+
+    @abstractmethod
+    def multiply(
+        self, weights: Mapping[str, float] | WeightedQuery, k: int, every: bool
+    ) -> tuple[Ints, Floats]:
+        """Return the ``k`` items with the largest products with a vector."""
+
+    @abstractmethod
+    def answer(self, question: Question, k: int) -> tuple[Ints, Floats]:
+        """Return the best ``k`` items of those that a question describes."""
+
+    @abstractmethod
+    def explain_answer(self, question: Question, item: int) -> Explanation:
+        """Take apart the score that ``answer`` gives an item."""
+
+    @abstractmethod
+    def lengthen(
+        self,
+        queries: Sequence[Mapping[str, float]],
+        top_documents: Sequence[TopDocuments],
+        feedback: Feedback,
+    ) -> list[dict[str, float]]:
+        """Return each query expanded by terms of its best documents."""
+
+
+class Searcher(BaseSearcher):
+    """Answers queries over the fields of one generation of an index.
+
+    fields : one ``Field``, or several by name, over the same items.  names : from an
+    item's number to its id; without it the number itself, as a string.
+
+    Threads may share a searcher.
+
+    >>> from classmark.index.field import field_of
+    >>> from classmark.sparse import rows_from
+    >>> field = field_of(rows_from([[2, 0], [1, 1], [0, 3]]), ["ant", "bee"])
+    >>> [hit.number for hit in Searcher(field).search(["bee"], k=2)]
+    [2, 1]
+    """
+
+    fields: dict[str, Prepared]
+
+    def __init__(
+        self,
+        fields: Field | Mapping[str, Field],
+        *,
+        names: Callable[[int], str] = str,
+    ) -> None:
+        fields_by_name = fields if isinstance(fields, Mapping) else {"text": fields}
+        if len({field.n_items for field in fields_by_name.values()}) != 1:
+            raise Mistake("fields differ in their number of items: give one index's")
+        self.fields = {name: Prepared(field) for name, field in fields_by_name.items()}
+        self.names = names
+        first = next(iter(self.fields.values()))
+        self.n_items, self._alive = first.field.n_items, first.alive
+        self._only = first if len(self.fields) == 1 else None
+        self._scratch: list[Scratch] = []
+
+    def find(
+        self,
+        terms: Terms,
+        k: int,
+        choice: Choice,
+        weights: Weights,
+        prior: Prior | None,
+    ) -> tuple[Ints, Floats]:
+        """Return the best ``k`` items of a query and their scores."""
+        field = self._only
+        if field is None or weights is not None:
+            same_terms = dict.fromkeys(self.fields, terms)
+            return self._add_fields(same_terms, k, choice, weights, prior)
+        plan, k = field.plan(*choice), min(k, self.n_items)
+        model = plan.ready
+        if prior is not None:
+            model = with_prior(plan, prior, field.query(terms))
+        query, postings = field.located(terms)
+        items, scores = np.empty(k, _INT), np.empty(k)
+        sizes, scratch = np.array([len(query)]), self._accumulators()
+        n = find(query, sizes, postings, model, scratch, Heap(items, scores))
+        self._scratch.append(scratch)
+        return (items, scores) if n == k else (items[:n], scores[:n])
+
+    def find_many(self, queries: Sequence[Terms], k: int, choice: Choice) -> Ranking:
+        """Return the best ``k`` items of each query of a one-field index."""
+        field = self.one_field("rank")
+        plan, k, n = field.plan(*choice), min(k, self.n_items), len(queries)
+        if field.whole is None:
+            answers = [self.find(terms, k, choice, None, None) for terms in queries]
+            sizes = np.array([len(items) for items, _ in answers], np.int64)
+            best = np.concatenate([np.empty(0, np.int64), *(i for i, _ in answers)])
+            best_scores = np.concatenate([_NONE, *(s for _, s in answers)])
+            return Ranking(np.repeat(np.arange(n), sizes), best, best_scores)
+        sizes, packed = field.queries(queries)
+        items, scores = np.empty((n, k), np.int64), np.empty((n, k))
+        scratch, heap = (
+            self._accumulators(),
+            Heap(items.reshape(-1), scores.reshape(-1)),
+        )
+        find(packed, sizes, field.postings, plan.ready, scratch, heap)
+        self._scratch.append(scratch)
+        filled = np.arange(k) < sizes[:, np.newaxis]
+        return Ranking(np.repeat(np.arange(n), sizes), items[filled], scores[filled])
+
+    def multiply(
+        self, weights: Mapping[str, float] | WeightedQuery, k: int, every: bool
+    ) -> tuple[Ints, Floats]:
+        """Return the ``k`` items with the largest products with a vector."""
         query = self.weigh(weights) if isinstance(weights, Mapping) else weights
-        scratch = self.scratch()
-        best = self.products.find(query, k, every, scratch.acc)
-        self.release(scratch)
-        return self.hits(*best)
+        if all(query.products.field is not field for field in self.fields.values()):
+            raise Mistake("weights were made ready for another index: weigh them anew")
+        scratch = self._accumulators()
+        best = query.products.find(query, k, every, scratch.acc)
+        self._scratch.append(scratch)
+        return best
 
     def weigh(self, weights: Mapping[str, float]) -> WeightedQuery:
         """Prepare a vector for ``search_vector``, to be used more than once."""
@@ -307,18 +405,35 @@ class Searcher:
         """What multiplies the items of the only field with vectors."""
         return Products(self.one_field("search_vector"))
 
-    def explain(
-        self,
-        terms: Terms,
-        item: int,
-        model: str = "bm25",
-        *,
-        fields: Mapping[str, float] | None = None,
-        prior: Prior | None = None,
-        **parameters: float | str,
-    ) -> Explanation:
-        """Take apart the score that ``search`` gives an item."""
-        return explain(self, terms, item, (model, parameters), (fields, prior))
+    def answer(self, question: Question, k: int) -> tuple[Ints, Floats]:
+        """Return the best ``k`` items of those that a question describes."""
+        queries = list(question.term_weights.values())
+        how = (question.choice, question.weights, question.prior)
+        if question.members is None and all(each == queries[0] for each in queries):
+            return self.find(queries[0], k, *how)
+        return self._add_fields(question.term_weights, k, *how, question.members)
+
+    def explain_answer(self, question: Question, item: int) -> Explanation:
+        """Take apart the score that ``answer`` gives an item, field by field."""
+        self.require_item(item)
+        prior, parts = question.prior, list[Part]()
+        document_part = 0.0 if prior is None else float(prior.parts[item])
+        score, matched = 0.0, False
+        for name, field, weight in self._weighted(question.weights):
+            field_query = field.ask(
+                question.term_weights[name], question.choice, weight
+            )
+            out = np.empty(len(field_query.query.numbers))
+            matched |= parts_of(field_query.scoring, item, out)
+            rows = zip(*(a.tolist() for a in (*field_query.query, out)), strict=True)
+            parts += [Part(name, field.field.term(t), w, value) for t, w, value in rows]
+            score += float(sum(out.tolist()))
+            document_part += field_query.offset
+            if field_query.plan.model.has_document_part:
+                extra = field_query.plan.ready.extra[item]
+                document_part += field_query.scale * float(extra)
+        score += document_part
+        return Explanation(score, tuple(parts), document_part, bool(matched))
 
     def lengthen(
         self,
@@ -337,67 +452,73 @@ class Searcher:
             raise Mistake(f"{act} needs an index of one field; this one has {names}")
         return self._only
 
-    def hits(self, items: Ints, scores: Floats) -> list[Hit]:
-        """Return hits with the ids of items."""
-        return named_hits(self.names, items, scores)
-
-    def scratch(self) -> Scratch:
-        """Take accumulators; put them back, wiped, by ``release``."""
+    def _accumulators(self) -> Scratch:
+        """Take accumulators, every one −0.0; put them back, wiped again."""
         try:
             return self._scratch.pop()
         except IndexError:
             n = self.n_items
             return Scratch(np.full(n, -0.0), np.empty(n + 1, np.uint32))
 
-    def release(self, scratch: Scratch) -> None:
-        """Put accumulators back, every one −0.0."""
-        self._scratch.append(scratch)
-
-    def _find(
+    def select(
         self,
-        field: Prepared,
-        terms: Terms,
+        sums: Floats,
+        k: int,
+        document_parts: Floats = _NONE,
+        offset: float = 0.0,
+        members: Bools | None = None,
+    ) -> tuple[Ints, Floats]:
+        """Return the best ``k`` items by sum + document part + offset; wipe the sums.
+
+        members : which items may be answers; None: all that are alive.
+        """
+        k = min(k, self.n_items)
+        items, scores = np.empty(k, np.int64), np.empty(k)
+        alive = self._alive if members is None else frozen(members, np.bool_)
+        final = Final(alive, document_parts, 1.0, offset)
+        n = select_all(sums, False, final, Heap(items, scores))
+        return items[:n], scores[:n]
+
+    def _weighted(self, weights: Weights) -> list[tuple[str, Prepared, float]]:
+        """Return the fields with their weights; refuse unknown and negative ones."""
+        fields = self.fields
+        field_weights = dict.fromkeys(fields, 1.0) if weights is None else weights
+        for name, weight in field_weights.items():
+            if name not in fields:
+                names = ", ".join(fields)
+                raise Mistake(f"field {name!r} is not there: there is {names}")
+            if not 0.0 <= weight < np.inf:
+                raise Mistake(f"weight of field {name!r} is {weight!r}: give 0 or more")
+        return [(name, fields[name], float(w)) for name, w in field_weights.items()]
+
+    def _add_fields(
+        self,
+        terms: Mapping[str, Terms],
         k: int,
         choice: Choice,
+        weights: Weights,
         prior: Prior | None,
+        members: Bools | None = None,
     ) -> tuple[Ints, Floats]:
-        plan, k = field.plan(*choice), min(k, self.n_items)
-        model = plan.ready
+        """Add every posting of every field; terms : those of each field, by name."""
+        fields = self._weighted(weights)
+        document_parts, offset = np.zeros(self.n_items), 0.0
         if prior is not None:
-            model = with_prior(plan, prior, field.query(terms))
-        query, postings = field.located(terms)
-        items, scores = np.empty(k, _INT), np.empty(k)
-        sizes, scratch = np.array([len(query)]), self.scratch()
-        n = self._find_kernel(
-            query, sizes, postings, model, scratch, Heap(items, scores)
-        )
+            document_parts += prior.parts
+        scratch = self._accumulators()
+        for name, field, weight in fields:
+            field_query = field.ask(terms[name], choice, weight)
+            accumulate(field_query.scoring, scratch.acc)
+            offset += field_query.offset
+            if field_query.plan.model.has_document_part:
+                document_parts += field_query.scale * field_query.plan.ready.extra
+        best = self.select(scratch.acc, k, document_parts, offset, members)
         self._scratch.append(scratch)
-        return (items, scores) if n == k else (items[:n], scores[:n])
-
-    def _rank_whole(
-        self,
-        field: Prepared,
-        plan: Plan,
-        queries: Sequence[Terms],
-        k: int,
-    ) -> Ranking:
-        n, (sizes, packed) = len(queries), field.queries(queries)
-        items, scores = np.empty((n, k), np.int64), np.empty((n, k))
-        scratch, best = self.scratch(), Heap(items.reshape(-1), scores.reshape(-1))
-        self._find_kernel(packed, sizes, field.postings, plan.ready, scratch, best)
-        self._scratch.append(scratch)
-        filled = np.arange(k) < sizes[:, np.newaxis]
-        return Ranking(np.repeat(np.arange(n), sizes), items[filled], scores[filled])
+        return best
 
 
-def named_hits(names: Callable[[int], str], items: Ints, scores: Floats) -> list[Hit]:
-    """Make hits of items and scores; names : from number to id."""
-    numbers = items.tolist()
-    entries = zip(map(names, numbers), scores.tolist(), numbers, strict=True)
-    return list(map(_new, repeat(Hit), entries))
-
-
-def _require_size(k: int) -> None:
+def require_size(k: int) -> None:
+    """Refuse a number of answers that is none."""
     whole = type(k) is int or isinstance(k, np.integer)
     if not whole or k < 0:
         raise Mistake(f"k is {k!r}: give a whole number, 0 or more")

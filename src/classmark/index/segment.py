@@ -11,40 +11,33 @@ f-spans, f-places : with positions, the bytes of each list of places, and those 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Ints
-from classmark.index.ids import Ids, ordered
+from classmark.arrays import Array, Bools, Ints
 from classmark.index.postings import (
     SLACK,
     Column,
     ColumnReader,
     Lists,
+    bounds_of,
     column_of,
     pack_lists,
-    pack_values,
     unpack_lists,
-    unpack_values,
 )
 from classmark.problems import DamagedFolder, Mistake
 from classmark.storage import Arrays, FolderWriter, let_go, open_folder, sync_folder
 
 FORMAT, VERSION = "classmark-segment", 1
 _PER_TERM, _PER_POSTING, _PER_PLACE = 160, 20, 10
-
-
-def bounds_of(sizes: Array) -> Ints:
-    """Return where each piece begins, and where the last ends."""
-    bounds = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=bounds[1:])
-    return bounds
 
 
 @dataclass(eq=False)
@@ -105,7 +98,7 @@ class Stretch:
     def gaps(self, numbers: Ints | slice) -> NDArray[np.uint32]:
         """Decode the places of some lists, as gaps within each document."""
         starts, content = self.place_starts[:-1][numbers], self.field.stored("places")
-        return unpack_values(content, starts, self.cf[numbers], np.uint32)
+        return unpack_lists(content, starts, self.cf[numbers], np.uint32).items
 
 
 class Cursor:
@@ -124,23 +117,14 @@ class Cursor:
     def advance(self, n: int) -> None:
         """Leave ``n`` terms behind, and read on where too few are left."""
         old = self.stretch
-        self.stretch = Stretch(
-            old.field,
-            old.bounds[n:],
-            old.df[n:],
-            old.starts[n:],
-            old.cf[n:],
-            old.place_starts[n:],
-        )
+        arrays = (old.bounds, old.df, old.starts, old.cf, old.place_starts)
+        self.stretch = Stretch(old.field, *(array[n:] for array in arrays))
         if 2 * len(self.stretch) < self._size:
             self._read()
 
     def _read(self) -> None:
-        old, new = (
-            self.stretch,
-            {k: c.read(self._size) for k, c in self._columns.items()},
-        )
-        field = old.field
+        old, field = self.stretch, self.stretch.field
+        new = {name: c.read(self._size) for name, c in self._columns.items()}
         cf, places = old.cf, old.place_starts
         if field.has_places:
             cf = np.concatenate([cf, new["cf"] + new["df"]])
@@ -213,6 +197,102 @@ class SegmentField:
         return np.concatenate([np.empty(0, np.int64), *pieces])
 
 
+class TwinIds(Mistake):
+    """Two documents have one id; before, number : which ones, counted from 0.
+
+    part : where parts are built apart, that in which they were counted.
+    """
+
+    part: int = 0
+
+    def __init__(self, name: str, before: int, number: int) -> None:
+        super().__init__(
+            f"document {number + 1}: id {name!r} is also that of document "
+            f"{before + 1}: give each document an id of its own"
+        )
+        self.name, self.before, self.number = name, before, number
+
+
+def id_bytes(name: str) -> bytes:
+    """Return an id as it is stored."""
+    return name.encode(errors="surrogatepass")
+
+
+def id_keys(ids: Iterable[bytes]) -> NDArray[np.uint32]:
+    """Return a checksum of each id: what they are sorted by."""
+    return np.array([crc32(name) for name in ids], np.uint32)
+
+
+class Ids:
+    """The ids of a segment: packed, with an order to find them by.
+
+    >>> names = [b"a", b"bc"]
+    >>> keys = id_keys(names)
+    >>> order = np.argsort(keys, kind="stable").astype(np.uint32)
+    >>> packed = np.frombuffer(b"abc", np.uint8)
+    >>> ids = Ids(packed, np.array([0, 1, 3]), keys[order], order)
+    >>> ids.find("bc"), ids.find("b"), ids[0]
+    (1, None, 'a')
+    """
+
+    def __init__(
+        self,
+        packed: NDArray[np.uint8],
+        bounds: Ints,
+        keys: NDArray[np.uint32],
+        order: NDArray[np.uint32],
+    ) -> None:
+        self.packed, self.bounds, self.keys, self.order = packed, bounds, keys, order
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __getitem__(self, number: int) -> str:
+        start, end = self.bounds[number], self.bounds[number + 1]
+        return self.packed[start:end].tobytes().decode(errors="surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        raw, bounds = self.packed.tobytes(), self.bounds.tolist()
+        for start, end in pairwise(bounds):
+            yield raw[start:end].decode(errors="surrogatepass")
+
+    def find(self, name: str) -> int | None:
+        """Return the number of an id, or None."""
+        key = np.uint32(crc32(id_bytes(name)))
+        first = int(np.searchsorted(self.keys, key))
+        while first < len(self.keys) and self.keys[first] == key:
+            number = int(self.order[first])
+            if self[number] == name:
+                return number
+            first += 1
+        return None
+
+
+def ordered(
+    keys: NDArray[np.uint32],
+    numbers: NDArray[np.uint32],
+    name: Callable[[int], str],
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Sort documents by the keys of their ids, then by number; refuse twins.
+
+    ``name`` gives the id of a number.
+    """
+    joined = keys.astype(np.uint64) << np.uint64(32) | numbers
+    joined.sort()
+    keys, numbers = (
+        (joined >> np.uint64(32)).astype(np.uint32),
+        joined.astype(np.uint32),
+    )
+    tied = np.flatnonzero(keys[1:] == keys[:-1])
+    seen: dict[str, int] = {}
+    for at in np.unique([tied, tied + 1]):
+        number = int(numbers[at])
+        before = seen.setdefault(name(number), number)
+        if before != number:
+            raise TwinIds(name(number), before, number)
+    return keys, numbers
+
+
 class Segment:
     """An opened segment: memory-mapped, never changed."""
 
@@ -261,6 +341,35 @@ class Segment:
         """Give the mapped pages back to the system."""
         for array in self._arrays.values():
             let_go(array)
+
+
+class Part(NamedTuple):
+    """A segment, and which of its documents are alive (None: all)."""
+
+    segment: Segment
+    alive: Bools | None
+
+    def kept(self) -> int:
+        """Return how many documents are alive."""
+        if self.alive is None:
+            return self.segment.n_items
+        return int(np.count_nonzero(self.alive))
+
+    def ids(self) -> list[str]:
+        """Return the ids of the documents that are alive, in order."""
+        ids, alive = self.segment.ids, self.alive
+        if alive is None:
+            return list(ids)
+        return [ids[int(number)] for number in np.flatnonzero(alive)]
+
+    def renumbered(self) -> NDArray[np.uint32]:
+        """Return the new number of each document, GONE where deleted; empty: all."""
+        from classmark.index.kernels_postings import GONE
+
+        if self.alive is None:
+            return np.empty(0, np.uint32)
+        place = np.cumsum(self.alive, dtype=np.uint32) - np.uint32(1)
+        return np.where(self.alive, place, np.uint32(GONE)).astype(np.uint32)
 
 
 _MOST = 1 << 31
@@ -315,8 +424,8 @@ class SegmentWriter:
         self._fields[-1] = name, n_terms + len(inverted.begins)
         self._append("terms", inverted.terms)
         frequency = inverted.ends - inverted.begins
-        lists = pack_lists(inverted.postings, inverted.begins, inverted.ends)
-        for part, packed in lists:
+        lists = (inverted.postings, inverted.begins, inverted.ends)
+        for part, packed in pack_lists(*lists, postings=True):
             self._append("postings", packed.content)
             self._column("df", frequency[part])
             self._column("cf", packed.totals - frequency[part])
@@ -325,7 +434,7 @@ class SegmentWriter:
             return
         begins, ends = inverted.gap_begins, inverted.gap_ends
         if begins is not None and ends is not None:
-            for packed in pack_values(inverted.gaps, begins, ends):
+            for _, packed in pack_lists(inverted.gaps, begins, ends, postings=False):
                 self._append("places", packed.content)
                 self._column("spans", packed.sizes)
 

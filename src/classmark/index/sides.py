@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Floats, Ints
-from classmark.index.models import resolve
-from classmark.index.plans import Choice, Prepared, frozen, frozen_lists
+from classmark.index.models import Choice, Prepared, frozen, frozen_lists, resolve
 from classmark.problems import Mistake
 
 COSINE = "cosine"
@@ -37,7 +36,7 @@ class Matches(NamedTuple):
 class Side:
     """One field, or the text that several make together.
 
-    >>> from classmark.index.in_memory import field_of
+    >>> from classmark.index.field import field_of
     >>> from classmark.sparse import rows_from
     >>> field = field_of(rows_from([[2, 0], [1, 1]]), ["ant", "bee"])
     >>> side, items = Side([Prepared(field)]), np.array([1, 0])

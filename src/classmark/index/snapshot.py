@@ -10,23 +10,23 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from classmark.arrays import Array, Bools, Ints
-from classmark.index.merge import Part
-from classmark.index.segment import Cursor, Segment, SegmentField, Stretch
+from classmark.arrays import Array, Ints
+from classmark.index.segment import Cursor, Part, Segment, SegmentField, Stretch
 from classmark.problems import DamagedFolder, Mistake
-from classmark.storage import Generations, Saved, make_folder, open_folder, save
+from classmark.storage import Generations, make_folder, open_folder, save
 
 FORMAT, VERSION = "classmark-index", 1
 _PREFIX, _LOCK = "segment-", ".lock"
 #: What working folders of a build are called; they end with it.
 PARTS = ".parts-"
+#: The folder in which segments are merged in the background.
+ASIDE = "merging"
 _TRIES = 5
 _RANGE, _TERMS = 1 << 22, 1 << 15
 
@@ -65,27 +65,21 @@ class Snapshot:
 
 def lost_by(part: Part) -> dict[str, Lost]:
     """Count what a segment's deleted documents take from each field's statistics."""
-    if part.alive is None:
-        return {}
-    gone = ~part.alive
-    return {name: _lost(field, gone) for name, field in part.segment.fields.items()}
-
-
-def _lost(field: SegmentField, gone: Bools) -> Lost:
     from classmark.index.kernels_postings import tally_gone
 
-    terms, dfs, cfs, first = [], [], [], 0
-    for stretch, run in runs_of(field):
-        n = run.stop - run.start
-        df, cf = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        tally_gone(tuple(stretch.lists(run)), gone, df, cf)
-        affected = np.flatnonzero(df)
-        terms.append(affected + first)
-        dfs.append(df[affected])
-        cfs.append(cf[affected])
-        first += n
-    none = np.empty(0, np.int64)
-    return Lost(*(np.concatenate([none, *pieces]) for pieces in (terms, dfs, cfs)))
+    if part.alive is None:
+        return {}
+    lost_fields, none, gone = {}, np.empty(0, np.int64), ~part.alive
+    for name, field in part.segment.fields.items():
+        pieces, first = [Lost(none, none, none)], 0
+        for stretch, run in runs_of(field):
+            df, cf = np.zeros(run.stop, np.int64), np.zeros(run.stop, np.int64)
+            tally_gone(tuple(stretch.lists(run)), gone, df, cf)
+            affected = np.flatnonzero(df)
+            pieces.append(Lost(affected + first, df[affected], cf[affected]))
+            first += run.stop
+        lost_fields[name] = Lost(*map(np.concatenate, zip(*pieces, strict=True)))
+    return lost_fields
 
 
 def runs_of(field: SegmentField) -> Iterator[tuple[Stretch, slice]]:
@@ -137,30 +131,18 @@ def _pointer(path: Path) -> bytes:
 def _opened(path: Path, current: Path) -> Snapshot:
     saved = open_folder(current, FORMAT, VERSION)
     parts, lost = [], []
-    for number, name in enumerate(saved.settings["segments"]):
-        segment = Segment(path / name)
-        parts.append(Part(segment, _alive(saved, number, segment.n_items)))
-        lost.append(_lost_of(saved, number, segment))
+    for number, segment_name in enumerate(saved.settings["segments"]):
+        segment, alive, lost_fields = Segment(path / segment_name), None, {}
+        packed = saved.arrays.get(f"{number}-alive")
+        if packed is not None:
+            alive = np.unpackbits(packed, count=segment.n_items).astype(np.bool_)
+            for at, name in enumerate(segment.fields):
+                keys = (f"{number}-{at}-lost-{key}" for key in Lost._fields)
+                lost_fields[name] = Lost(*(saved.arrays[key] for key in keys))
+        parts.append(Part(segment, alive))
+        lost.append(lost_fields)
     settings = {key: saved.settings[key] for key in ("analyzer", "fields", "positions")}
     return Snapshot(settings, tuple(parts), tuple(lost), int(current.name))
-
-
-def _alive(saved: Saved, number: int, n_items: int) -> Bools | None:
-    packed = saved.arrays.get(f"{number}-alive")
-    if packed is None:
-        return None
-    return np.unpackbits(packed, count=n_items).astype(np.bool_)
-
-
-def _lost_of(saved: Saved, number: int, segment: Segment) -> dict[str, Lost]:
-    if f"{number}-alive" not in saved.arrays:
-        return {}
-    return {
-        name: Lost(
-            *(saved.arrays[f"{number}-{field}-lost-{key}"] for key in Lost._fields)
-        )
-        for field, name in enumerate(segment.fields)
-    }
 
 
 def commit(path: Path, parts: list[Part], settings: dict[str, Any]) -> Snapshot:
@@ -234,12 +216,30 @@ class Lock:
             os.close(self._file)
             self._file = None
 
+    def __enter__(self) -> Self:
+        return self
 
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of an index."""
-    lock = Lock(path)
+    def __exit__(self, *_: object) -> None:
+        self.free()
+
+
+def try_lock(path: Path) -> Lock | None:
+    """Return the lock of a folder; None: another has it."""
     try:
-        yield
-    finally:
-        lock.free()
+        return Lock(path)
+    except Mistake:
+        return None
+
+
+def clear_aside(path: Path) -> None:
+    """Remove what a killed merger left aside, unless one is at work there."""
+    lock = try_lock(path / ASIDE) if (path / ASIDE).exists() else None
+    if lock is not None:
+        with lock:
+            remove_segments(path / ASIDE)
+
+
+def remove_segments(aside: Path) -> None:
+    """Remove all segments of a folder, finished or not; its lock must be held."""
+    for left in aside.glob("*segment*"):
+        shutil.rmtree(left)

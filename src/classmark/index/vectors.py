@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Array, Floats, Ints
 from classmark.index.feedback import terms_of
-from classmark.index.ids import Words
-from classmark.index.plans import STRIDE, Prepared, Query, frozen_lists
-from classmark.index.postings import Lists
+from classmark.index.kernels_models import Final, Heap
+from classmark.index.models import Prepared, Query, strides
+from classmark.index.postings import Lists, Words
 from classmark.problems import Mistake
 from classmark.sparse import Rows, transpose
 
@@ -61,7 +61,7 @@ def vectors_of(field: Prepared, items: Sequence[int] | NDArray[np.integer]) -> R
     They are those that ``search_vector`` multiplies with, a row for each item in the
     order given. All lists are gone through once.
 
-    >>> from classmark.index.in_memory import field_of
+    >>> from classmark.index.field import field_of
     >>> from classmark.sparse import rows_from
     >>> field = Prepared(field_of(rows_from([[3, 4], [1, 0]]), ["ant", "bee"]))
     >>> vectors_of(field, [1]).to_scipy().toarray().tolist()
@@ -89,7 +89,7 @@ def mean_vector(field: Prepared) -> Floats:
 
     mean_t = idf_t/N · Σ over the term's list of tf/‖d‖: one pass over the postings.
 
-    >>> from classmark.index.in_memory import field_of
+    >>> from classmark.index.field import field_of
     >>> from classmark.sparse import rows_from
     >>> field = Prepared(field_of(rows_from([[3, 0], [1, 0]]), ["ant", "bee"]))
     >>> mean_vector(field).tolist()
@@ -98,17 +98,22 @@ def mean_vector(field: Prepared) -> Floats:
     each = field.inverse_norms.copy()
     if field.field.alive is not None:
         each[~field.field.alive] = 0.0
-    total = np.zeros(field.field.n_terms)
-    for first in range(0, field.field.n_terms, STRIDE):
-        chosen = np.arange(first, min(first + STRIDE, field.field.n_terms))
-        lists = frozen_lists(field.field.lists(chosen))
-        sizes = lists.ends - lists.begins
+    sums: list[Array] = [np.empty(0)]
+    for numbers, terms, items, counts in _postings(field):
+        parts = counts * each[items]
+        sums.append(np.bincount(terms - numbers[0], parts, minlength=len(numbers)))
+    total = np.concatenate(sums)
+    return np.asarray(total * field.idf / max(field.field.n_alive, 1))
+
+
+def _postings(field: Prepared) -> Iterator[tuple[Ints, Ints, Array, Array]]:
+    """Yield some terms, and the term, item and count of each of their postings."""
+    for first, lists in strides(field.field):
+        numbers, sizes = first + np.arange(len(lists.ends)), lists.ends - lists.begins
         entries = np.repeat(lists.begins - (np.cumsum(sizes) - sizes), sizes)
         entries += np.arange(len(entries))
-        parts = lists.counts[entries] * each[lists.items[entries]]
-        owner = np.repeat(np.arange(len(chosen)), sizes)
-        total[chosen] = np.bincount(owner, parts, minlength=len(chosen))
-    return np.asarray(total * field.idf / max(field.field.n_alive, 1))
+        terms = np.repeat(numbers, sizes)
+        yield numbers, terms, lists.items[entries], lists.counts[entries]
 
 
 def unit_rows(field: Prepared, first: int, last: int) -> Rows:
@@ -117,34 +122,24 @@ def unit_rows(field: Prepared, first: int, last: int) -> Rows:
     A document that is deleted has an empty row. All lists are gone through once; bit
     for bit they are those of ``vectors_of``.
 
-    >>> from classmark.index.in_memory import field_of
+    >>> from classmark.index.field import field_of
     >>> from classmark.sparse import rows_from
     >>> field = Prepared(field_of(rows_from([[3, 4], [1, 0]]), ["ant", "bee"]))
     >>> unit_rows(field, 1, 2).to_scipy().toarray().tolist()
     [[1.0, 0.0]]
     """
-    sizes, items, values = [np.zeros(1, np.int64)], [], []
-    for begin in range(0, field.field.n_terms, STRIDE):
-        chosen = np.arange(begin, min(begin + STRIDE, field.field.n_terms))
-        lists = frozen_lists(field.field.lists(chosen))
-        lengths = lists.ends - lists.begins
-        entries = np.repeat(lists.begins - (np.cumsum(lengths) - lengths), lengths)
-        entries += np.arange(len(entries))
-        term = np.repeat(chosen, lengths)
-        here = lists.items[entries]
-        inside = (here >= first) & (here < last)
+    sizes, columns, values = [np.zeros(1, np.int64)], [np.empty(0, np.uint32)], []
+    for numbers, terms, items, counts in _postings(field):
+        inside = (items >= first) & (items < last)
         if field.field.alive is not None:
-            inside &= field.field.alive[here]
-        term, here, entries = term[inside], here[inside], entries[inside]
-        sizes.append(np.bincount(term - begin, minlength=len(chosen)))
-        items.append((here - first).astype(np.uint32))
-        values.append(
-            lists.counts[entries] * field.idf[term] * field.inverse_norms[here]
-        )
+            inside &= field.field.alive[items]
+        term, item = terms[inside], items[inside]
+        sizes.append(np.bincount(term - numbers[0], minlength=len(numbers)))
+        columns.append((item - first).astype(np.uint32))
+        values.append(counts[inside] * field.idf[term] * field.inverse_norms[item])
     starts = np.cumsum(np.concatenate(sizes))
-    columns = np.concatenate([np.empty(0, np.uint32), *items])
     weights = np.concatenate([np.empty(0), *values])
-    return transpose(Rows(starts, columns, weights, last - first))
+    return transpose(Rows(starts, np.concatenate(columns), weights, last - first))
 
 
 _NONE = np.empty(0)
@@ -165,7 +160,7 @@ class WeightedQuery(NamedTuple):
 class Products:
     """Dot products with a field's items, which are unit vectors of tf · idf.
 
-    >>> from classmark.index.in_memory import field_of
+    >>> from classmark.index.field import field_of
     >>> from classmark.sparse import rows_from
     >>> field = Prepared(field_of(rows_from([[3, 4], [1, 0]]), ["ant", "bee"]))
     >>> products = Products(field)
@@ -198,12 +193,8 @@ class Products:
 
     @cached_property
     def _idf(self) -> Floats:
-        return self.field.idf[self.order]
-
-    @cached_property
-    def _n_alive(self) -> int:
-        """How many terms are in items alive: the first, in that order."""
-        return int(np.count_nonzero(self.field.df))
+        """The rarity of the terms in that order, of those that items alive have."""
+        return self.field.idf[self.order[: np.count_nonzero(self.field.df)]]
 
     def weigh(self, weights: Mapping[str, float]) -> WeightedQuery:
         """Find the terms of a vector; those that no item alive has drop out."""
@@ -214,7 +205,7 @@ class Products:
             raise Mistake("weights: a weight is not finite: give numbers")
         numbers, m = self._words.numbers(weights.keys()), len(weights)
         keys, positions = np.empty((2, m), np.uint32), np.empty((2, m), np.int64)
-        n = arrange(numbers, values, self._n_alive, keys, positions)
+        n = arrange(numbers, values, len(self._idf), keys, positions)
         places = keys[0, :n]
         return WeightedQuery(self, places, values[positions[0, :n]] * self._idf[places])
 
@@ -223,32 +214,19 @@ class Products:
     ) -> tuple[Ints, Floats]:
         """Return the best ``k`` items and their products; ties by number."""
         from classmark.index import kernels_vectors as kernels
-        from classmark.index.kernels_models import Final, Heap
 
-        if query.products is not self:
-            raise Mistake("weights were made ready for another index: weigh them anew")
         k, field = min(k, len(acc)), self.field
         items, scores = np.empty(k, np.int64), np.empty(k)
+        x, weights = field.inverse_norms, query.coefficients
+        room = (acc, Heap(items, scores))
         if self.runs is not None:
-            n = kernels.find_in_runs(
-                query.coefficients,
-                query.places,
-                *self.runs,
-                (field.inverse_norms, field.alive, every),
-                acc,
-                Heap(items, scores),
+            rule = (x, field.alive, every)
+            n = kernels.find_in_runs(weights, query.places, *self.runs, rule, *room)
+        else:
+            numbers = self.order[query.places]
+            lists, places = field.lists(Query(numbers, weights))
+            final = Final(field.alive, _NONE, 1.0, 0.0)
+            n = kernels.find_vector(
+                weights, places, tuple(lists), x, final, every, *room
             )
-            return items[:n], scores[:n]
-        numbers = self.order[query.places]
-        lists, places = field.lists(Query(numbers, query.coefficients))
-        n = kernels.find_vector(
-            query.coefficients,
-            places,
-            tuple(lists),
-            field.inverse_norms,
-            Final(field.alive, _NONE, 1.0, 0.0),
-            every,
-            acc,
-            Heap(items, scores),
-        )
         return items[:n], scores[:n]

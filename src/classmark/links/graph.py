@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -99,8 +98,7 @@ def _matrix(sources: Ints, targets: Ints, n: int) -> Rows:
     return Rows(starts, columns, np.ones(len(places)), n)
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
+class Incoming(NamedTuple):
     """Who links to page j: ``sources[starts[j]:starts[j+1]]``.
 
     starts : int64, shape (n + 1,);  sources : uint32, shape (links,);
@@ -114,9 +112,6 @@ class Incoming:
     shares: Floats
     scale: Floats
 
-    def __len__(self) -> int:
-        return len(self.scale)
-
 
 def incoming_links(A: ArrayLike | csr_array | csr_matrix | Rows) -> Incoming:
     """Turn a matrix of links round, in O(pages + links).
@@ -124,27 +119,21 @@ def incoming_links(A: ArrayLike | csr_array | csr_matrix | Rows) -> Incoming:
     >>> incoming_links([[0, 1], [1, 1]]).sources.tolist()
     [1, 0, 1]
     """
-    from classmark.links.kernels import share_out, turn_round
+    from classmark.links.kernels import share_out
 
     rows = _checked(A)
-    none = np.empty(0, np.float64)
-    if _even(rows.values):
-        shares, turned = none, none
+    is_even = bool((rows.values == rows.values[:1]).all() and (rows.values > 0).all())
+    if is_even:
+        values: Array = np.ones(rows.nnz, np.int8)
         counts = np.diff(rows.starts)
         scale = np.where(counts > 0, 1.0 / np.maximum(counts, 1), 0.0)
     else:
-        shares, turned = np.empty(rows.nnz), np.empty(rows.nnz)
-        scale = np.empty(len(rows))
-        share_out(rows.starts, rows.values, shares, scale)
-    starts = np.zeros(len(rows) + 1, np.int64)
-    sources = np.empty(rows.nnz, np.uint32)
-    turn_round(rows.starts, rows.columns, shares, starts, sources, turned)
-    return Incoming(starts, sources, turned, scale)
-
-
-def _even(values: Array) -> bool:
-    """Whether all links weigh the same, and something."""
-    return len(values) == 0 or bool(values[0] > 0 and (values == values[0]).all())
+        values, scale = np.empty(rows.nnz), np.empty(len(rows))
+        share_out(rows.starts, rows.values, values, scale)
+    turned = Rows(rows.starts, rows.columns, values, rows.width).to_scipy().tocsc()
+    shares = np.empty(0) if is_even else turned.data
+    starts, sources = turned.indptr.astype(np.int64), turned.indices.astype(np.uint32)
+    return Incoming(starts, sources, shares, scale)
 
 
 def _checked(A: ArrayLike | csr_array | csr_matrix | Rows) -> Rows:

@@ -1,4 +1,4 @@
-"""Passes over all links: turned round, shared out, followed, relaxed.
+"""Passes over all links: shared out, followed, relaxed.
 
 Links are kept by the page they lead to: page j is reached from
 ``sources[starts[j]:starts[j+1]]``. A page i hands on ``x[i] * scale[i] * share``, where
@@ -11,36 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 from classmark.compiled import compiled
-
-
-@compiled
-def turn_round(
-    starts: Any, columns: Any, values: Any, ends: Any, sources: Any, shares: Any
-) -> None:
-    """Put links by source in order of their target, then of their source.
-
-    ends : int64 zeros, shape (n + 1,), becomes the pointers;  sources : uint32, shape
-    (links,);  values, shares : one per link, or both empty.
-    """
-    n = len(starts) - 1
-    for e in range(len(columns)):
-        ends[columns[e]] += 1
-    total = 0
-    for j in range(n + 1):
-        count = ends[j]
-        ends[j] = total
-        total += count
-    weighted = len(values) > 0
-    for i in range(n):
-        for e in range(starts[i], starts[i + 1]):
-            place = ends[columns[e]]
-            ends[columns[e]] = place + 1
-            sources[place] = i
-            if weighted:
-                shares[place] = values[e]
-    for j in range(n, 0, -1):
-        ends[j] = ends[j - 1]
-    ends[0] = 0
 
 
 @compiled
@@ -64,22 +34,14 @@ def share_out(starts: Any, values: Any, shares: Any, scale: Any) -> None:
 
 
 @compiled
-def follow_links(
-    starts: Any,
-    sources: Any,
-    shares: Any,
-    scale: Any,
-    teleport: Any,
-    damping: float,
-    x: Any,
-    sent: Any,
-) -> float:
+def follow_links(links: Any, teleport: Any, damping: float, x: Any, sent: Any) -> float:
     """Let all readers take a step, x ← x P, in place; return ‖x P − x‖₁.
 
     Each page draws from those that link to it; what pages without links hold, and the
     part 1 − λ of all, jumps by ``teleport``. Two sums at once where links weigh the
     same: an addition need not wait for the last.  sent : shape (n,), overwritten.
     """
+    starts, sources, shares, scale = links
     lost = kept = 0.0
     for i in range(len(x)):
         sent[i] = damping * scale[i] * x[i]
@@ -111,20 +73,12 @@ def follow_links(
 
 
 @compiled
-def relax_pages(
-    starts: Any,
-    sources: Any,
-    shares: Any,
-    scale: Any,
-    teleport: Any,
-    damping: float,
-    x: Any,
-    sent: Any,
-) -> float:
+def relax_pages(links: Any, teleport: Any, damping: float, x: Any, sent: Any) -> float:
     """One Gauss–Seidel sweep over x = λ Sᵀ x + v; return ‖change of x‖₁.
 
     sent : λ scale_i x_i, kept up to date.
     """
+    starts, sources, shares, scale = links
     weighted = len(shares) > 0
     change = 0.0
     for j in range(len(x)):

@@ -49,7 +49,7 @@ def pagerank(
     """
     _require(damping, method, tol)
     links = incoming_links(A)
-    v = _distribution(teleport, len(links))
+    v = _distribution(teleport, len(links.scale))
     if damping == 0:
         return v
     ways = {"power": _power, "gauss-seidel": _gauss_seidel, "eigen": _eigen}
@@ -62,9 +62,8 @@ def _power(links: Incoming, v: Floats, damping: float, tol: float) -> Floats:
     from classmark.links.kernels import follow_links
 
     x, sent = v.copy(), np.empty_like(v)
-    web = (links.starts, links.sources, links.shares, links.scale, v, damping)
     for _ in track(_passes(damping, tol), "following links"):
-        if follow_links(*web, x, sent) * damping / (1 - damping) <= tol:
+        if follow_links(links, v, damping, x, sent) * damping / (1 - damping) <= tol:
             return x
     raise _too_fine(damping, tol)
 
@@ -79,13 +78,12 @@ def _gauss_seidel(links: Incoming, v: Floats, damping: float, tol: float) -> Flo
     """
     from classmark.links.kernels import relax_pages
 
-    web = (links.starts, links.sources, links.shares, links.scale, v, damping)
     passes = len(_passes(damping, tol))
     leaves = np.where(links.scale == 0, 1.0, 1 - damping)
     y: Floats = v / (leaves * v).sum()
     sent = damping * links.scale * y
     for sweep in track(range(2 * passes), "solving for the ranks"):
-        change = relax_pages(*web, y, sent)
+        change = relax_pages(links, v, damping, y, sent)
         if 2 * damping / (1 - damping) * change <= tol * y.sum():
             return y
         if sweep < passes:
@@ -99,18 +97,17 @@ def _eigen(links: Incoming, v: Floats, damping: float, tol: float) -> Floats:
     """Take the eigenvector; a pass of the power method tells how far off it is."""
     from classmark.links.kernels import follow_links
 
-    web = (links.starts, links.sources, links.shares, links.scale, v, damping)
     sent = np.empty_like(v)
 
     def step(x: Array) -> Floats:
         y = np.array(x, np.float64).ravel()
-        follow_links(*web, y, sent)
+        follow_links(links, v, damping, y, sent)
         return y
 
     near = tol * (1 - damping) / math.sqrt(len(v))
     x = np.abs(_dominant(step, v, max(near, ROUNDING)))
     x /= x.sum()
-    if follow_links(*web, x, sent) * damping / (1 - damping) > tol:
+    if follow_links(links, v, damping, x, sent) * damping / (1 - damping) > tol:
         raise _too_fine(damping, tol)
     return x
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Array, Floats
-from classmark.index.plans import Choice
+from classmark.index.models import Choice
 from classmark.ltr.features import PairFeatures, Recipe, minmax
 from classmark.problems import DamagedFolder, Mistake
 from classmark.storage import open_folder, save

@@ -34,8 +34,7 @@ from classmark.evaluation.retrieval import (
 )
 from classmark.formats.letor import JudgedRows
 from classmark.index.feedback import feedback_from
-from classmark.index.models import MODELS
-from classmark.index.plans import Choice
+from classmark.index.models import MODELS, Choice
 from classmark.ltr.features import FEEDBACK, Longer, PairFeatures, Recipe, minmax
 from classmark.measures import parse, randomisation_test
 from classmark.problems import Mistake

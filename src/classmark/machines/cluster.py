@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import uuid4
 
-from classmark.machines.portion import RemoteObjects
 from classmark.problems import MissingExtra, Mistake
 
 if TYPE_CHECKING:
-    from distributed import Client, LocalCluster
+    from distributed import Client, Future, LocalCluster
     from distributed.security import Security
 
 
@@ -162,6 +161,88 @@ def require_dask() -> None:
 
 
 T = TypeVar("T")
+LATE = 0.5  # seconds after which workers are counted: some may be gone
+
+
+class Thing:
+    """``make(task)``; sent elsewhere it is made anew there.
+
+    >>> Thing(abs, -2).value
+    2
+    """
+
+    def __init__(self, make: Callable[[Any], Any], task: Any) -> None:
+        self._make, self._task = make, task
+        self.value = make(task)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Thing, (self._make, self._task)
+
+
+class RemoteObjects:
+    """Objects in the memory of workers, by number, and the worker that has each."""
+
+    def __init__(
+        self, client: Client, make: Callable[[Any], Any], tasks: Sequence[Any]
+    ) -> None:
+        self._client, self._make, self._tasks = client, make, list(tasks)
+        self._things: dict[int, Future[Any]] = {}
+        self._places: dict[int, str] = {}
+        self.settle()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def settle(self) -> list[int]:
+        """Make lost objects anew, spread evenly; return their numbers."""
+        workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
+        lost = [n for n in range(len(self)) if self._places.get(n) not in workers]
+        if not workers:
+            return []
+        load = dict.fromkeys(workers, 0)
+        for number, place in self._places.items():
+            if number not in lost:
+                load[place] += 1
+        for number in lost:
+            place = min(workers, key=load.__getitem__)
+            load[place] += 1
+            self._places[number] = place
+            self._things[number] = self._client.submit(
+                Thing, self._make, self._tasks[number], workers=[place], pure=False
+            )
+        return lost
+
+    def use(
+        self, number: int, work: Callable[..., Any], arguments: Sequence[Any]
+    ) -> Future[Any]:
+        """Submit work on an object to the worker that has it."""
+        return self._client.submit(
+            _used, self._things[number], work, *arguments,
+            workers=[self._places[number]], pure=False,
+        )  # fmt: skip
+
+    def answers(
+        self, work: Callable[..., T], arguments: Sequence[Sequence[Any]]
+    ) -> list[T]:
+        """One round: ``work(object, *arguments[number])`` for each object."""
+        futures = [self.use(n, work, arguments[n]) for n in range(len(self))]
+        answers: list[T] = []
+        while len(answers) < len(self):
+            future = futures[len(answers)]
+            try:
+                answers.append(future.result(timeout=LATE))
+            except TimeoutError:
+                if future.status == "error":
+                    raise
+                for number in self.settle():
+                    futures[number] = self.use(number, work, arguments[number])
+        return answers
+
+
+def _used(thing: Thing, work: Callable[..., T], *arguments: Any) -> T:
+    return work(thing.value, *arguments)
+
+
 TRIES = 5  # of a round whose data were lost with the workers that had them
 MANNERS = {
     "distributed.admin.large-graph-warning-threshold": "1TB",  # no warning

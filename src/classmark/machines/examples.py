@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from classmark.arrays import Ints
-from classmark.examples.online import OnlineResult, document_numbers
+from classmark.examples.online import IndexExamples, OnlineResult, document_numbers
 from classmark.examples.query import ExampleQuery
+from classmark.index.models import Prepared
 from classmark.machines.portion import of_index
 from classmark.machines.rows import SpreadRows
 from classmark.problems import Mistake
+from classmark.sparse import Rows
 
 if TYPE_CHECKING:
     from classmark.index.index import Index
     from classmark.machines.cluster import Machines
 
 
-class Offline:
+class Offline(IndexExamples):
     """Learns queries from documents of an index and all others, which workers have.
 
     One field is learned from: the only one, or the one with most words. What ``Online``
@@ -35,10 +36,10 @@ class Offline:
         self.index = index
         fields = {name: index.field(name) for name in index.fields}
         name = max(fields, key=lambda each: fields[each].total_length)
-        self.field = fields[name]
-        alive = self.field.alive
+        self.field = Prepared(fields[name])
+        alive = fields[name].alive
         self._living = (
-            np.arange(self.field.n_items) if alive is None else alive.nonzero()[0]
+            np.arange(fields[name].n_items) if alive is None else alive.nonzero()[0]
         )
         self.rows = SpreadRows(machines, of_index(index, name, machines.workers))
 
@@ -55,7 +56,10 @@ class Offline:
 
         terms : how many terms of the learned query are used; None: all.
         """
-        yes, no = self._numbers(examples), self._numbers(rejected)
+        yes, no = (
+            np.searchsorted(self._living, document_numbers(self.index, ids))
+            for ids in (examples, rejected)
+        )
         query = ExampleQuery(method, C=C).fit(
             self.rows.take(yes),
             self.rows,
@@ -64,18 +68,11 @@ class Offline:
         )
         query = query if terms is None else query.cut(terms)
         best, scores = self.rows.top(query.coef_, k, np.concatenate([yes, no]))
-        weights = {
-            self.field.term(int(at)): float(query.coef_[at])
-            for at in np.flatnonzero(query.coef_)
-        }
         ids = [self.index.id(int(self._living[row])) for row in best]
-        return OnlineResult(ids, scores.tolist(), weights)
+        return OnlineResult(ids, scores.tolist(), self.term_weights(query))
 
-    def reasons(self, answer: OnlineResult, n: int) -> list[dict[str, float]]:
-        """The ``n`` greatest parts of each document's score: term → weight · value."""
-        rows = self.rows.take(self._numbers(answer.ids))
-        return answer.reasons(rows, self.field.term, n)
-
-    def _numbers(self, ids: Sequence[str]) -> Ints:
-        """The rows of documents, deleted ones not being counted."""
-        return np.searchsorted(self._living, document_numbers(self.index, ids))
+    def rows_of(self, ids: Sequence[str]) -> Rows:
+        """Return the vectors of documents, columns being the field's terms."""
+        return self.rows.take(
+            np.searchsorted(self._living, document_numbers(self.index, ids))
+        )

@@ -59,7 +59,28 @@ def is_remote(address: str) -> bool:
 
 def files_at(address: str) -> list[str]:
     """The files of a pattern or a folder, sorted by name; else the address itself."""
-    return _remote_files(address) if is_remote(address) else _local_files(address)
+    path = Path(address).absolute()
+    if is_remote(address):
+        system, there = _system(address)
+        with _telling(address):
+            if has_magic(there):
+                paths = system.glob(there)
+            elif system.isdir(there):
+                paths = system.ls(there, detail=False)
+            else:
+                return [address]
+            plain = sorted(each for each in paths if not system.isdir(each))
+        files = [system.unstrip_protocol(each) for each in plain]
+    elif path.is_dir():
+        return sorted(str(each) for each in path.iterdir())
+    elif has_magic(address) and not path.exists():
+        fixed = Path(path.anchor)
+        files = sorted(map(str, fixed.glob(str(path.relative_to(fixed)))))
+    else:
+        return [str(path)]
+    if not files:
+        raise Mistake(f"{address}: there is no such file: give the path of some")
+    return files
 
 
 def facts_of(address: str) -> FileInfo:
@@ -106,37 +127,6 @@ def opened(address: str) -> Iterator[BinaryIO]:
         remote = system.open(there, "rb")
     with remote:
         yield cast("BinaryIO", remote)
-
-
-def _local_files(address: str) -> list[str]:
-    path = Path(address).absolute()
-    if path.is_dir():
-        return sorted(str(each) for each in path.iterdir())
-    if has_magic(address) and not path.exists():
-        fixed = Path(path.anchor)
-        return _require(
-            address, sorted(map(str, fixed.glob(str(path.relative_to(fixed)))))
-        )
-    return [str(path)]
-
-
-def _remote_files(address: str) -> list[str]:
-    system, path = _system(address)
-    with _telling(address):
-        if has_magic(path):
-            paths = system.glob(path)
-        elif system.isdir(path):
-            paths = system.ls(path, detail=False)
-        else:
-            return [address]
-        plain = sorted(each for each in paths if not system.isdir(each))
-    return _require(address, [system.unstrip_protocol(each) for each in plain])
-
-
-def _require(address: str, files: list[str]) -> list[str]:
-    if not files:
-        raise Mistake(f"{address}: there is no such file: give the path of some")
-    return files
 
 
 def _system(address: str) -> tuple[Any, str]:

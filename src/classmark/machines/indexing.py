@@ -13,38 +13,36 @@ again goes on.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
-from uuid import uuid4
 
 from classmark import __version__
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.index.build import Setup, build_segment, entries
-from classmark.index.ids import TwinIds
-from classmark.index.index import fill_index
-from classmark.index.segment import Segment
-from classmark.index.sharding import (
+from classmark.index.build import (
     Piece,
+    Setup,
+    build_segment,
+    entries,
     merge_pieces,
     refuse_twins,
     require_shards,
     shard_pieces,
 )
+from classmark.index.index import fill_index
+from classmark.index.segment import Segment, TwinIds
 from classmark.index.snapshot import PARTS, Snapshot, new_segment
 from classmark.links.graph import anchors
 from classmark.machines.cluster import Machines
 from classmark.machines.files import place_of
-from classmark.problems import DamagedFolder, Mistake, UnreadableFile
+from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
-from classmark.storage import MANIFEST, sync_folder
+from classmark.storage import MANIFEST, is_intact, write_whole, written_beside
 
 SEGMENT, NOTES = "segment", "notes.json"
 Read = Callable[[Any, Mapping[str, str]], Iterator[Record]]
@@ -113,12 +111,12 @@ class Notes:
 def build_part(task: Task, job: Job, anchor_texts: Mapping[str, str]) -> Built:
     """Index the documents of some sources, unless that is done."""
     folder = job.folder / task.name
-    if not _is_whole(folder, SEGMENT) or not _is_as_noted(task, job, anchor_texts):
-        with _making(folder) as beside:
-            part = _built(task, job, anchor_texts, beside)
+    is_whole = is_intact(folder, lambda: Segment(folder / SEGMENT))
+    if not is_whole or not _is_as_noted(task, job, anchor_texts):
+        with written_beside(folder) as beside:
+            _build(task, job, anchor_texts, beside)
             if folder.exists() and not _is_as_noted(task, job, anchor_texts):
                 shutil.rmtree(folder)
-            _put(part, folder)
     segment = Segment(folder / SEGMENT)
     manifest = (segment.folder / MANIFEST).read_bytes()
     mark = blake2b(manifest, digest_size=16).hexdigest()
@@ -133,33 +131,14 @@ def count_part(task: Task, job: Job) -> int:
 def merge_part(task: Merge, job: Job) -> None:
     """Merge pieces of parts to one, unless that is done."""
     folder = job.folder / task.name
-    if not _is_whole(folder):
-        with _making(folder) as beside:
-            merge_pieces(task.pieces, beside / "merged", job.setup, task.fields)
-            _put(beside / "merged", folder)
+    if not is_intact(folder, lambda: Segment(folder)):
+        with written_beside(folder) as beside:
+            merge_pieces(task.pieces, beside, job.setup, task.fields)
 
 
-def check_ids(folders: Sequence[Path]) -> None:
-    """Refuse an id that two documents of some parts have."""
-    refuse_twins(folders)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all."""
-    beside = path.with_name(f".{path.name}.{uuid4().hex}.writing")
-    try:
-        with beside.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-    sync_folder(path.parent)
-
-
-def _built(task: Task, job: Job, anchor_texts: Mapping[str, str], beside: Path) -> Path:
+def _build(task: Task, job: Job, anchor_texts: Mapping[str, str], beside: Path) -> None:
     """Build a part beside its place."""
+    beside.mkdir()
     notes, links = Notes(), list[tuple[str, str]]()
 
     def documents() -> Iterator[Document]:
@@ -182,11 +161,8 @@ def _built(task: Task, job: Job, anchor_texts: Mapping[str, str], beside: Path) 
         problem.part = task.number
         raise
     notes.said = anchors(links)
-    part = beside / "made"
-    part.mkdir()
-    segment.move(part / SEGMENT)
-    notes.write(part)
-    return part
+    segment.move(beside / SEGMENT)
+    notes.write(beside)
 
 
 def _is_as_noted(task: Task, job: Job, anchor_texts: Mapping[str, str]) -> bool:
@@ -203,39 +179,6 @@ def _records(task: Task, job: Job, anchor_texts: Mapping[str, str]) -> Iterator[
     return (
         record for source in task.sources for record in job.read(source, anchor_texts)
     )
-
-
-def _is_whole(folder: Path, within: str = "") -> bool:
-    """Whether a part exists and is sound; a damaged one is removed."""
-    if not folder.exists():
-        return False
-    try:
-        Segment(folder / within)
-    except DamagedFolder:
-        shutil.rmtree(folder)
-        return False
-    return True
-
-
-@contextmanager
-def _making(folder: Path) -> Iterator[Path]:
-    """A temporary folder beside a part, removed in the end."""
-    beside = folder.with_name(f".{folder.name}.{uuid4().hex}.writing")
-    beside.mkdir()
-    try:
-        yield beside
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-
-
-def _put(part: Path, folder: Path) -> None:
-    """Move a finished part to its folder, unless another worker was first."""
-    try:
-        part.rename(folder)
-    except OSError:
-        if not folder.is_dir():
-            raise
-    sync_folder(folder.parent)
 
 
 #: Bytes of text in a part: at least, at most; and how many parts there are at most.
@@ -374,7 +317,9 @@ class Building:
             built = dict(self._spread(build_part, tasks, [self.job, anchor_texts]))
         except TwinIds as problem:
             counted = self._spread(count_part, tasks[: problem.part], [self.job])
-            raise _twins(problem, sum(n for _, n in counted)) from problem
+            before = sum(n for _, n in counted)
+            numbers = (problem.before + before, problem.number + before)
+            raise TwinIds(problem.name, *numbers) from problem
         return [(self.job.folder / t.name, built[t.number]) for t in tasks]
 
     def _merged(self, built: list[tuple[Path, Built]], shards: int) -> list[Path]:
@@ -391,7 +336,7 @@ class Building:
         ]
         try:
             if shards > 1:
-                list(self._spread(check_ids, [[folder for folder, _ in full]], []))
+                list(self._spread(refuse_twins, [[folder for folder, _ in full]], []))
             for _ in self._spread(merge_part, tasks, [self.job]):
                 pass
         except TwinIds as problem:
@@ -407,11 +352,9 @@ class Building:
         return iter(track(done, "parts of the index", len(tasks)))
 
     def _placed(self, folders: Sequence[Path], to: Path) -> list[Segment]:
-        segments = []
-        for folder in folders:
-            segment = Segment(folder)
+        segments = [Segment(folder) for folder in folders]
+        for segment in segments:
             segment.move(new_segment(to))
-            segments.append(segment)
         return segments
 
     def _twin(self, problem: TwinIds, sizes: list[int]) -> Mistake:
@@ -440,10 +383,6 @@ def _joined(notes: Iterable[Notes]) -> dict[str, str]:
         for target, words in each.said.items():
             anchor_texts.setdefault(target, []).append(words)
     return {target: "\n".join(words) for target, words in anchor_texts.items()}
-
-
-def _twins(problem: TwinIds, before: int) -> TwinIds:
-    return TwinIds(problem.name, problem.before + before, problem.number + before)
 
 
 def _tidy(folder: Path) -> None:

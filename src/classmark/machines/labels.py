@@ -5,23 +5,29 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Ints
 from classmark.preferences.levels import levels_from, relevant
-from classmark.problems import DamagedFolder, Mistake
+from classmark.problems import Mistake
 from classmark.rankers.preference import PreferenceRanker
 from classmark.solvers.ascent import TINY
 from classmark.sparse import Rows, keep_columns, rows_from
 from classmark.spreading import spread, spread_by, spreader
-from classmark.storage import Saved, make_folder, open_folder, save, sync_folder
+from classmark.storage import (
+    Saved,
+    is_intact,
+    make_folder,
+    open_folder,
+    save,
+    written_beside,
+)
 from classmark.validation import byte_size
 
 if TYPE_CHECKING:
@@ -54,7 +60,7 @@ class Learned(NamedTuple):
 def keep_documents(folder: Path, rows: Rows, levels: Rows) -> None:
     """Write what all blocks learn from; nothing where it is there and whole."""
     place = folder / "documents"
-    if _is_whole(place, DOCUMENTS):
+    if is_intact(place, lambda: open_folder(place, DOCUMENTS, VERSION)):
         return
     arrays = {
         f"{name}_{part}": getattr(each, part)
@@ -77,20 +83,6 @@ def learn_block(span: Span, folder: str, parameters: dict[str, Any]) -> None:
     arrays["thresholds"] = np.asarray(ranker.thresholds_)
     facts = {"objective": objective, "dual": dual, "passes": ranker.n_iter_}
     _keep(_place(folder, span), BLOCK, arrays, facts | {"seconds": seconds})
-
-
-def is_learned(span: Span, folder: str) -> bool:
-    """Whether a block is there and whole; what is damaged is removed."""
-    return _is_whole(_place(folder, span), BLOCK)
-
-
-def opened(spans: Sequence[Span], folder: str) -> list[Learned]:
-    """The blocks, compared with their checksums, and mapped."""
-    blocks = []
-    for span in spans:
-        saved = open_folder(_place(folder, span), BLOCK, VERSION)
-        blocks.append(Learned(**saved.arrays, facts=saved.settings))
-    return blocks
 
 
 def together_dense(blocks: Sequence[Learned]) -> Array:
@@ -176,41 +168,17 @@ def _place(folder: str, span: Span) -> Path:
     return Path(folder) / "block-{:08d}-{:08d}".format(*span)
 
 
-def _is_whole(place: Path, format_: str) -> bool:
-    """Whether a folder is there and whole; what is damaged is removed."""
-    if not place.exists():
-        return False
-    try:
-        open_folder(place, format_, VERSION)
-    except DamagedFolder:
-        shutil.rmtree(place)
-        return False
-    return True
+def _is_learned(block: Path) -> bool:
+    return is_intact(block, lambda: open_folder(block, BLOCK, VERSION))
 
 
 def _keep(
     place: Path, format_: str, arrays: dict[str, Array], facts: dict[str, Any]
 ) -> None:
     """Write a folder whole; of two that write the same at once, one is kept."""
-    if place.exists():
-        return
-    beside = place.parent / f".{place.name}.{uuid4().hex}.writing"
-    try:
-        save(beside, format_, VERSION, arrays, facts)
-        with suppress(FileExistsError):
-            _rename(beside, place)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-
-
-def _rename(beside: Path, place: Path) -> None:
-    try:
-        beside.rename(place)
-    except OSError as problem:
-        if place.exists():
-            raise FileExistsError from problem
-        raise
-    sync_folder(place.parent)
+    if not place.exists():
+        with written_beside(place) as beside:
+            save(beside, format_, VERSION, arrays, facts)
 
 
 LARGEST, SMALLEST = 256, 16  # labels in a block, where memory allows
@@ -258,7 +226,7 @@ def fit_blocks(
         if machines is not None:
             machines.require_folder(working)
         keep_documents(working, rows, levels)
-        left = [span for span in spans if not is_learned(span, str(working))]
+        left = [span for span in spans if not _is_learned(_place(str(working), span))]
         with nullcontext() if machines is None else spread_by(machines):
             spread(learn_block, left, [str(working), parameters], "blocks of labels")
         return _settled(ranker, spans, str(working))
@@ -363,7 +331,8 @@ def _settled(
     ranker: PreferenceRanker, spans: list[Span], working: str
 ) -> PreferenceRanker:
     """Put what the blocks have learned into the ranker, as ``fit`` leaves it."""
-    blocks = opened(spans, working)
+    saved = [open_folder(_place(working, span), BLOCK, VERSION) for span in spans]
+    blocks = [Learned(**each.arrays, facts=each.settings) for each in saved]
     width, kind = len(blocks[0].starts) - 1, blocks[0].values.dtype
     dense = width * spans[-1][1] * kind.itemsize <= byte_size(ranker.memory)
     weights: Any = together_dense(blocks) if dense else together_sparse(blocks)

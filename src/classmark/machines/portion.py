@@ -1,8 +1,5 @@
 """A portion of a collection's rows in a worker's memory, and what it is asked there.
 
-Each is made on a worker from its description, and used there, round after round. Where
-a worker is lost, what it had is made again on another.
-
 A source is names and numbers, so that any worker can open it; folders must lie where
 all machines have them under the same name.
 
@@ -12,10 +9,10 @@ sums and duals, never the portion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +20,7 @@ from numpy.typing import NDArray
 from classmark.arrays import Floats, Ints
 from classmark.examples.problem import mean_of
 from classmark.index.field import StoredField
-from classmark.index.plans import Prepared
+from classmark.index.models import Prepared
 from classmark.index.snapshot import open_generation
 from classmark.index.vectors import unit_rows
 from classmark.ranking import top
@@ -33,8 +30,6 @@ from classmark.sparse import Rows, rows_from, take
 from classmark.storage import open_folder
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
-
     from classmark.index.index import Index
 
 
@@ -75,89 +70,6 @@ def unpacked(sent: Packed, box: float) -> Floats:
     duals = np.where(full, box, 0.0)
     duals[free] = sent.values
     return duals
-
-
-T = TypeVar("T")
-SECONDS = 0.5  # after which an answer is thought to be late, and workers are counted
-
-
-class Thing:
-    """``make(task)``; sent elsewhere it is made anew there.
-
-    >>> Thing(abs, -2).value
-    2
-    """
-
-    def __init__(self, make: Callable[[Any], Any], task: Any) -> None:
-        self._make, self._task = make, task
-        self.value = make(task)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Thing, (self._make, self._task)
-
-
-class RemoteObjects:
-    """Objects in the memory of workers, by number, and the worker that has each."""
-
-    def __init__(
-        self, client: Client, make: Callable[[Any], Any], tasks: Sequence[Any]
-    ) -> None:
-        self._client, self._make, self._tasks = client, make, list(tasks)
-        self._things: dict[int, Future[Any]] = {}
-        self._places: dict[int, str] = {}
-        self.settle()
-
-    def __len__(self) -> int:
-        return len(self._tasks)
-
-    def settle(self) -> list[int]:
-        """Make lost objects anew, spread evenly; return their numbers."""
-        workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
-        lost = [n for n in range(len(self)) if self._places.get(n) not in workers]
-        if not workers:
-            return []
-        load = dict.fromkeys(workers, 0)
-        for number, place in self._places.items():
-            if number not in lost:
-                load[place] += 1
-        for number in lost:
-            place = min(workers, key=load.__getitem__)
-            load[place] += 1
-            self._places[number] = place
-            self._things[number] = self._client.submit(
-                Thing, self._make, self._tasks[number], workers=[place], pure=False
-            )
-        return lost
-
-    def use(
-        self, number: int, work: Callable[..., Any], arguments: Sequence[Any]
-    ) -> Future[Any]:
-        """Submit work on an object to the worker that has it."""
-        return self._client.submit(
-            _used, self._things[number], work, *arguments,
-            workers=[self._places[number]], pure=False,
-        )  # fmt: skip
-
-    def answers(
-        self, work: Callable[..., T], arguments: Sequence[Sequence[Any]]
-    ) -> list[T]:
-        """One round: ``work(object, *arguments[number])`` for each object."""
-        futures = [self.use(n, work, arguments[n]) for n in range(len(self))]
-        answers: list[T] = []
-        while len(answers) < len(self):
-            future = futures[len(answers)]
-            try:
-                answers.append(future.result(timeout=SECONDS))
-            except TimeoutError:
-                if future.status == "error":
-                    raise
-                for number in self.settle():
-                    futures[number] = self.use(number, work, arguments[number])
-        return answers
-
-
-def _used(thing: Thing, work: Callable[..., T], *arguments: Any) -> T:
-    return work(thing.value, *arguments)
 
 
 class Stored(NamedTuple):
@@ -261,19 +173,6 @@ class Source(Protocol):
         ...
 
 
-class Portion:
-    """Rows in memory, as arrays of their own."""
-
-    def __init__(self, rows: Rows) -> None:
-        self.starts, self.columns, self.values = rows.starts, rows.columns, rows.values
-        self.width = rows.width
-
-    @property
-    def rows(self) -> Rows:
-        """The rows."""
-        return Rows(self.starts, self.columns, self.values, self.width)
-
-
 class Moved(NamedTuple):
     """What came of a step: see ``blocks.Improved``; ``change`` is a single row."""
 
@@ -284,37 +183,37 @@ class Moved(NamedTuple):
     worth: float = 0.0
 
 
-def portion(source: Source) -> Portion:
+def portion(source: Source) -> Rows:
     """Bring a portion into memory."""
-    return Portion(source.open())
+    return source.open()
 
 
-def extent(mine: Portion) -> tuple[int, int, int]:
+def extent(mine: Rows) -> tuple[int, int, int]:
     """Rows, columns, values."""
-    return len(mine.rows), mine.width, mine.rows.nnz
+    return len(mine), mine.width, mine.nnz
 
 
-def total(mine: Portion) -> Floats:
+def total(mine: Rows) -> Floats:
     """The sum of all rows, (features,)."""
-    return mean_of(mine.rows) * len(mine.rows)
+    return mean_of(mine) * len(mine)
 
 
-def score(mine: Portion, weights: Floats) -> Floats:
+def score(mine: Rows, weights: Floats) -> Floats:
     """X · w."""
-    return linear([mine.rows]).product(weights)
+    return linear([mine]).product(weights)
 
 
-def combine(mine: Portion, coefficients: Floats) -> Floats:
+def combine(mine: Rows, coefficients: Floats) -> Floats:
     """Xᵀ · c."""
-    return linear([mine.rows]).back(coefficients)
+    return linear([mine]).back(coefficients)
 
 
-def fetch(mine: Portion, rows: Ints) -> Rows:
+def fetch(mine: Rows, rows: Ints) -> Rows:
     """A few rows, to travel after all."""
-    return take(mine.rows, rows)
+    return take(mine, rows)
 
 
-def best(mine: Portion, hidden: Ints, weights: Floats, k: int) -> tuple[Ints, Floats]:
+def best(mine: Rows, hidden: Ints, weights: Floats, k: int) -> tuple[Ints, Floats]:
     """The best rows that are not hidden, ties by number, and their scores."""
     scores = score(mine, weights)
     scores[hidden] = -np.inf
@@ -324,12 +223,12 @@ def best(mine: Portion, hidden: Ints, weights: Floats, k: int) -> tuple[Ints, Fl
 
 
 def step(
-    mine: Portion, state: tuple[Packed, Alike], few: Few, weights: Floats, aim: Aim
+    mine: Rows, state: tuple[Packed, Alike], few: Few, weights: Floats, aim: Aim
 ) -> Moved:
     """Survey the portion, then climb with it alone."""
     duals, alike = state
     before = unpacked(duals, alike.box)
-    improved = improve(mine.rows, alike, before, few, weights, aim)
+    improved = improve(mine, alike, before, few, weights, aim)
     if improved.duals is None or improved.change is None:
         return Moved(improved.cost, improved.gap)
     change = rows_from(improved.change[np.newaxis])

@@ -18,7 +18,7 @@ back. What a lost worker had is read or made again by another.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -60,14 +60,6 @@ ROUGH, FINER = 1.0, 0.5  # times the tolerance a worker climbs to; that much eac
 ENOUGH = 0.1  # of the gap allowed to a part: it rests below
 
 
-class Spread(NamedTuple):
-    """Where rows lie: the collection, a round of steps, the parts' first rows."""
-
-    rows: Collection
-    step: Callable[[Sequence[object], Sequence[object]], list[Moved]]
-    ends: Ints
-
-
 class Split(NamedTuple):
     """Hinges of a few rows that are at hand, and of all others, which are alike.
 
@@ -82,44 +74,6 @@ class Split(NamedTuple):
     alike: Alike
 
 
-def ascended(
-    over: Spread,
-    few: Rows,
-    hinges: Hinges,
-    *,
-    duals: Floats,
-    weights: Floats | None,
-    tol: float,
-) -> Solution:
-    """Minimise ½‖w‖² + Σ box · max(0, margin − sign · ⟨w, x_row⟩) over few and spread.
-
-    As ``Collection.ascend`` has it; ``passes`` of the solution counts rounds.
-    """
-    if few.width != over.rows.width:
-        raise Mistake(
-            f"few has {few.width} columns, the collection {over.rows.width}: make both "
-            "with the same vectorizer"
-        )
-    hinges = checked(hinges, len(few) + len(over.rows))
-    begun = started(duals, hinges.boxes)
-    split = _split(over.rows, few, hinges)
-    if split is None:
-        return ascend([few], hinges, duals=begun, weights=weights, tol=tol)
-    ascent = _Ascent(over, split, begun, weights)
-    ascent.join([], tol)
-    for _ in track(range(ROUNDS), "rounds over all machines"):
-        before, value = ascent.gap, ascent.value
-        moves = ascent.round(tol)
-        if ascent.gap <= tol * max(TINY, ascent.objective):
-            break
-        if ascent.value <= value and ascent.gap >= before:
-            break  # rounding allows no more
-        ascent.join(moves, tol)
-    else:
-        ascent.round(tol)  # objective and gap are of the last weights
-    return ascent.solution(hinges)
-
-
 class _Ascent:
     """Where an ascent stands.
 
@@ -128,9 +82,9 @@ class _Ascent:
     """
 
     def __init__(
-        self, over: Spread, split: Split, duals: Floats, weights: Floats | None
+        self, spread: SpreadRows, split: Split, duals: Floats, weights: Floats | None
     ) -> None:
-        self.over, self.split = over, split
+        self.spread, self.split = spread, split
         self.near, self.duals = duals[split.at], duals[split.block]
         self.X = linear([split.few])
         self.pull = self._begun() if weights is None else weights - self._reach()
@@ -158,7 +112,7 @@ class _Ascent:
 
     def round(self, tol: float) -> list[Moved]:
         """Every worker surveys its rows and climbs: the exact objective and gap."""
-        split, ends, box = self.split, self.over.ends, self.split.alike.box
+        split, ends, box = self.split, self.spread.ends, self.split.alike.box
         parts = len(ends) - 1
         base, gap = self._near()
         enough = ENOUGH * tol * self.objective / parts
@@ -168,7 +122,7 @@ class _Ascent:
             (packed(self.duals[first:last], box), self._alike(first, last))
             for first, last in pairwise(ends)
         ]
-        moves = self.over.step(shared, states)
+        moves = self.spread.step(shared, states)
         self.objective = base + sum(move.cost for move in moves)
         self.gap = gap + sum(move.gap for move in moves)
         self.value = self.objective - self.gap
@@ -197,7 +151,7 @@ class _Ascent:
         """Move the duals of each part that proposed a move."""
         box, left = self.split.alike.box, iter(steps)
         duals = self.duals.copy()
-        for move, (first, last) in zip(moves, pairwise(self.over.ends), strict=True):
+        for move, (first, last) in zip(moves, pairwise(self.spread.ends), strict=True):
             if move.duals is None:
                 continue
             step, new = next(left), unpacked(move.duals, box)
@@ -218,7 +172,7 @@ class _Ascent:
 
     def _begun(self) -> Floats:
         """What the duals of the spread rows stand for; no round where all are full."""
-        alike, rows = self.split.alike, self.over.rows
+        alike, rows = self.split.alike, self.spread
         full = self.duals == alike.box
         full[alike.out] = True
         if not full.all():
@@ -272,7 +226,8 @@ class SpreadRows(Collection):
 
     sources : what each part is read or made from (``machines.sources``), one part a
     worker being best. Workers read it now, and keep it until this object is gone.
-    rounds : the number of rounds over all parts so far.
+    rounds : the number of rounds over all parts so far;  ends : the parts' first rows,
+    and the end.
     """
 
     def __init__(self, machines: Machines, sources: Sequence[work.Source]) -> None:
@@ -291,10 +246,10 @@ class SpreadRows(Collection):
         (self._width,) = widths
         self.sizes = [size for size, _, _ in extents]
         self.nnz = sum(values for _, _, values in extents)
-        self._ends = np.cumsum([0, *self.sizes])
+        self.ends = np.cumsum([0, *self.sizes])
 
     def __len__(self) -> int:
-        return int(self._ends[-1])
+        return int(self.ends[-1])
 
     @property
     def width(self) -> int:
@@ -341,7 +296,7 @@ class SpreadRows(Collection):
         hidden_parts = self._within(np.unique(np.asarray(hidden, np.int64)), "hidden")
         shared = [self._weights(weights), k]
         best = self._ask(work.best, shared, hidden_parts)
-        pairs = zip(best, self._ends, strict=False)
+        pairs = zip(best, self.ends, strict=False)
         items = np.concatenate([numbers + first for (numbers, _), first in pairs])
         scores = np.concatenate([each for _, each in best])
         merged = rank(np.zeros(len(items), np.int64), items, scores)
@@ -356,9 +311,38 @@ class SpreadRows(Collection):
         weights: Floats | None = None,
         tol: float = 1e-3,
     ) -> Solution:
-        """What ``ascend([few, these rows], hinges, …)`` finds, up to ``tol``."""
-        over = Spread(self, partial(self._ask, work.step), self._ends)
-        return ascended(over, few, hinges, duals=duals, weights=weights, tol=tol)
+        """Minimise ½‖w‖² + Σ box · max(0, margin − sign · ⟨w, x_row⟩), up to ``tol``.
+
+        The rows are few and these, as ``Collection.ascend`` has it; ``passes`` of the
+        solution counts rounds.
+        """
+        if few.width != self.width:
+            raise Mistake(
+                f"few has {few.width} columns, the collection {self.width}: make both "
+                "with the same vectorizer"
+            )
+        hinges = checked(hinges, len(few) + len(self))
+        begun = started(duals, hinges.boxes)
+        split = _split(self, few, hinges)
+        if split is None:
+            return ascend([few], hinges, duals=begun, weights=weights, tol=tol)
+        ascent = _Ascent(self, split, begun, weights)
+        ascent.join([], tol)
+        for _ in track(range(ROUNDS), "rounds over all machines"):
+            before, value = ascent.gap, ascent.value
+            moves = ascent.round(tol)
+            if ascent.gap <= tol * max(TINY, ascent.objective):
+                break
+            if ascent.value <= value and ascent.gap >= before:
+                break  # rounding allows no more
+            ascent.join(moves, tol)
+        else:
+            ascent.round(tol)  # objective and gap are of the last weights
+        return ascent.solution(hinges)
+
+    def step(self, shared: Sequence[Any], states: Sequence[Any]) -> list[Moved]:
+        """One round of an ascent: what came of each part's step from its state."""
+        return self._ask(work.step, shared, states)
 
     def _ask(
         self,
@@ -377,14 +361,14 @@ class SpreadRows(Collection):
         return vector
 
     def _parted(self, each: Floats) -> list[Floats]:
-        return np.split(each, self._ends[1:-1])
+        return np.split(each, self.ends[1:-1])
 
     def _within(self, rows: Ints, name: str) -> list[Ints]:
         """Sorted row numbers, by part, each part's from 0."""
         if len(rows) and not 0 <= rows[0] <= rows[-1] < len(self):
             raise Mistake(f"{name}: give row numbers from 0 to {len(self) - 1}")
-        parts = np.split(rows, np.searchsorted(rows, self._ends[1:-1]))
-        each = zip(parts, self._ends, strict=False)
+        parts = np.split(rows, np.searchsorted(rows, self.ends[1:-1]))
+        each = zip(parts, self.ends, strict=False)
         return [part - first for part, first in each]
 
 

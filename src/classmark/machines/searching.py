@@ -6,56 +6,47 @@ if fewer). Documents, scores and ties are those that ``Index`` gives, bit for bi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from classmark.index.asking import (
-    BOOLEAN,
-    Answering,
-    QueryTerms,
-    TermWeights,
-    in_any,
-    lengthened,
-    term_weights_of,
-)
+from classmark.arrays import Floats, Ints
+from classmark.index.asking import BOOLEAN, question_of
 from classmark.index.boolean import QueryContext
 from classmark.index.build import TEXT
-from classmark.index.feedback import Feedback, TopDocuments, feedback_from
-from classmark.index.index import Index
+from classmark.index.feedback import Feedback, TopDocuments
+from classmark.index.index import OpenIndex
 from classmark.index.query_language import Belief, parse
-from classmark.index.search import Hit, Prior, named_hits
+from classmark.index.search import (
+    BaseSearcher,
+    Explanation,
+    Hit,
+    Prior,
+    Question,
+    Searcher,
+    Weights,
+)
 from classmark.index.snapshot import Snapshot, open_snapshot
 from classmark.machines import shards
-from classmark.machines.shards import (
-    Batch,
-    Message,
-    Place,
-    QueryRequest,
-    Shard,
-    lengthened_by,
-    numbers_of,
-)
+from classmark.machines.shards import Message, Place, Shard, lengthened_by, numbers_of
 from classmark.problems import Mistake
-from classmark.ranking import Ranking, rank
+from classmark.ranking import Ranking, cut, rank
 from classmark.validation import byte_size
 
 if TYPE_CHECKING:
-    from classmark.index.plans import Terms
-    from classmark.index.search import Explanation, Weights
-    from classmark.machines.cluster import Machines
-    from classmark.machines.portion import RemoteObjects
-    from classmark.text.analyzer import Analyzer
+    from classmark.index.models import Choice, Terms
+    from classmark.index.vectors import WeightedQuery
+    from classmark.machines.cluster import Machines, RemoteObjects
 
 
 ROUND = 1 << 21  # answers that a shard gives in one round, at most
 
 
-class SpreadSearcher:
+class SpreadSearcher(BaseSearcher):
     """Answers queries of analysed terms as ``classmark.index.search.Searcher`` does.
 
     machines : who holds the shards;  places : of the shards, in order;  fields : the
@@ -75,109 +66,73 @@ class SpreadSearcher:
         self._extents = machines.ask(shards.extent, self._shards)
         self.n_items = self._extents[-1][1]
 
-    def search(
+    def find(
         self,
         terms: Terms,
-        k: int = 10,
-        model: str = "bm25",
-        *,
-        fields: Weights = None,
-        prior: Prior | None = None,
-        **parameters: float | str,
-    ) -> list[Hit]:
-        """Return the best ``k`` items, best first."""
-        if not isinstance(terms, Mapping):
-            terms = list(terms)
-        arguments = (terms, k, (model, parameters), fields)
-        return self._best(shards.search, self._parted(prior), arguments, k)
+        k: int,
+        choice: Choice,
+        weights: Weights,
+        prior: Prior | None,
+    ) -> tuple[Ints, Floats]:
+        """Return the best ``k`` items of a query and their scores."""
+        query = terms if isinstance(terms, Mapping) else list(terms)
+        return self._best(shards.find, self._parted(prior), (query, k, choice, weights))
 
-    def rank(
-        self,
-        queries: Sequence[Terms],
-        k: int = 10,
-        model: str = "bm25",
-        **parameters: float | str,
-    ) -> Ranking:
-        """Answer many queries of a one-field index, as a ``Ranking``."""
-        size = max(1, ROUND // max(k, 1))
-        rankings = []
+    def find_many(self, queries: Sequence[Terms], k: int, choice: Choice) -> Ranking:
+        """Return the best ``k`` items of each query of a one-field index."""
+        size, rankings = max(1, ROUND // max(k, 1)), []
         for first in range(0, max(len(queries), 1), size):
-            some = [*queries[first : first + size]]
-            batch = Batch(some, k, (model, parameters))
-            merged = _merged(
-                self._machines.ask(shards.rank, self._opened(), [batch]), k
-            )
-            rankings.append(
-                Ranking(merged.queries + first, merged.items, merged.scores)
-            )
-        return Ranking(
-            np.concatenate([each.queries for each in rankings]),
-            np.concatenate([each.items for each in rankings]),
-            np.concatenate([each.scores for each in rankings]),
+            shared = ([*queries[first : first + size]], k, choice)
+            rounds = self._round(shards.find_many, self._parted(None), shared)
+            merged = _merged(rounds, k)
+            numbers = merged.queries + first
+            rankings.append(Ranking(numbers, merged.items, merged.scores))
+        return Ranking(*_columns(rankings))
+
+    def multiply(
+        self, weights: Mapping[str, float] | WeightedQuery, k: int, every: bool
+    ) -> tuple[Ints, Floats]:
+        """Return the ``k`` items with the largest products with a vector."""
+        if not isinstance(weights, Mapping):
+            raise Mistake("weights were made ready for one machine: give a mapping")
+        shared = (dict(weights), k, every)
+        return self._best(shards.multiply, self._parted(None), shared)
+
+    def answer(self, question: Question, k: int) -> tuple[Ints, Floats]:
+        """Return the best ``k`` items of those that a question describes."""
+        priors, sent = self._parted(question.prior), _sent(question)
+        return self._best(shards.answer, priors, (sent, k))
+
+    def explain_answer(self, question: Question, item: int) -> Explanation:
+        """Take apart the score that ``answer`` gives an item: ask its shard."""
+        self.require_item(item)
+        shared, priors = (_sent(question),), self._parted(question.prior)
+        messages = [
+            Message(shards.explain, (item - a, part), shared) if a <= item < b else None
+            for (a, b), part in zip(self._extents, priors, strict=True)
+        ]
+        explanations: list[Explanation | None] = self._machines.ask(
+            shards.apply, self._opened(), arguments=messages
         )
+        return next(each for each in explanations if each is not None)
 
-    def search_many(
-        self,
-        queries: Sequence[Terms],
-        k: int = 10,
-        model: str = "bm25",
-        **parameters: float | str,
-    ) -> list[list[Hit]]:
-        """Return what ``search`` does for each of many queries."""
-        ranking = self.rank(queries, k, model, **parameters)
-        ends = np.searchsorted(ranking.queries, np.arange(1, len(queries) + 1)).tolist()
-        hits = self.hits(ranking)
-        return [hits[a:b] for a, b in pairwise([0, *ends])]
-
-    def search_vector(
-        self, weights: Mapping[str, float], k: int = 10, *, every: bool = False
-    ) -> list[Hit]:
-        """Return the items with the largest dot product with ``weights``."""
-        priors = self._parted(None)
-        return self._best(shards.multiply, priors, (dict(weights), k, every), k)
-
-    def explain(
-        self,
-        terms: Terms,
-        item: int,
-        model: str = "bm25",
-        *,
-        fields: Weights = None,
-        prior: Prior | None = None,
-        **parameters: float | str,
-    ) -> Explanation:
-        """Take apart the score that ``search`` gives an item."""
-        if not isinstance(terms, Mapping):
-            terms = list(terms)
-        arguments = (terms, (model, parameters), fields)
-        return self._explained(shards.explain, item, prior, arguments)
-
-    def answer(self, request: QueryRequest, k: int, prior: Prior | None) -> list[Hit]:
-        """Answer a query of the language."""
-        return self._best(shards.answer, self._parted(prior), (request, k), k)
-
-    def explain_answer(
-        self, request: QueryRequest, item: int, prior: Prior | None
-    ) -> Explanation:
-        """Take apart the score that ``answer`` gives an item."""
-        return self._explained(shards.explain_answer, item, prior, (request,))
+    def ask(self, query: str, k: int, options: Mapping[str, Any]) -> list[Hit]:
+        """Answer a query of the language that makes no ``Question``."""
+        shared = (query, k, options)
+        return self.hits(*self._best(shards.ask, self._parted(None), shared))
 
     def lengthen(
         self,
         queries: Sequence[Mapping[str, float]],
-        answers: Sequence[TopDocuments],
+        top_documents: Sequence[TopDocuments],
         feedback: Feedback,
     ) -> list[dict[str, float]]:
-        """Expand each query by its first documents (pseudo-relevance feedback)."""
-        items = numbers_of(answers)
+        """Return each query expanded by terms of its best documents."""
+        items = numbers_of(top_documents)
         local_items = [items[(a <= items) & (items < b)] - a for a, b in self._extents]
         words = list(dict.fromkeys(term for terms in queries for term in terms))
         excerpts = self._round(shards.excerpt, local_items, (words,))
-        return lengthened_by(excerpts, queries, answers, feedback)
-
-    def hits(self, ranking: Ranking) -> list[Hit]:
-        """Hits with the ids of the documents of a ranking."""
-        return named_hits(self.names, ranking.items, ranking.scores)
+        return lengthened_by(excerpts, queries, top_documents, feedback)
 
     def close(self) -> None:
         """Let the workers forget the shards."""
@@ -188,9 +143,10 @@ class SpreadSearcher:
         work: Callable[..., Ranking],
         per_shard: Sequence[Any],
         shared: tuple[Any, ...],
-        k: int,
-    ) -> list[Hit]:
-        return self.hits(_merged(self._round(work, per_shard, shared), k))
+    ) -> tuple[Ints, Floats]:
+        """The best among all shards' best, as many as ``shared[1]`` says."""
+        merged = _merged(self._round(work, per_shard, shared), shared[1])
+        return merged.items, merged.scores
 
     def _round(
         self,
@@ -207,26 +163,6 @@ class SpreadSearcher:
             raise Mistake("the index was closed: open it again to search it")
         return self._shards
 
-    def _explained(
-        self,
-        work: Callable[..., Explanation],
-        item: int,
-        prior: Prior | None,
-        shared: tuple[Any, ...],
-    ) -> Explanation:
-        """Ask the one shard that has the item."""
-        if not 0 <= item < self.n_items:
-            raise Mistake(f"item {item} is not there: give 0 to {self.n_items - 1}")
-        messages = [
-            Message(work, (item - a, part), shared) if a <= item < b else None
-            for (a, b), part in zip(self._extents, self._parted(prior), strict=True)
-        ]
-        explanations: list[Explanation | None]
-        explanations = self._machines.ask(
-            shards.apply, self._opened(), arguments=messages
-        )
-        return next(each for each in explanations if each is not None)
-
     def _parted(self, prior: Prior | None) -> list[Prior | None]:
         """The part of a prior that each shard needs."""
         if prior is None:
@@ -240,19 +176,27 @@ class SpreadSearcher:
 
 def _merged(parts: Sequence[Ranking], k: int) -> Ranking:
     """Return the best ``k`` of each query among all shards' best; ties by number."""
-    merged = rank(
+    return cut(rank(*_columns(parts)), k)
+
+
+def _columns(parts: Sequence[Ranking]) -> tuple[Ints, Ints, Floats]:
+    """Return the queries, items and scores of rankings, one behind the other."""
+    return (
         np.concatenate([part.queries for part in parts]),
         np.concatenate([part.items for part in parts]),
         np.concatenate([part.scores for part in parts]),
     )
-    mask = merged.ranks() <= k
-    return Ranking(merged.queries[mask], merged.items[mask], merged.scores[mask])
+
+
+def _sent(question: Question) -> Question:
+    """Return a question as it travels: shards search it with their own part."""
+    return replace(question, searcher=cast("Searcher", None), prior=None)
 
 
 SHARE = 4  # a field's decoded postings take at most this part of a worker's memory
 
 
-class SpreadIndex(Answering):
+class SpreadIndex(OpenIndex):
     """The generation of an index in service, each shard of it on a worker.
 
     machines : who holds the shards;  path : the index, where all machines see it;
@@ -265,27 +209,17 @@ class SpreadIndex(Answering):
     def __init__(
         self, machines: Machines, path: Path | str, memory: str | int = "1GB"
     ) -> None:
-        self.path = Path(path)
-        snapshot, room = open_snapshot(self.path), byte_size(memory)
-        self._index = Index(self.path, snapshot, room)
-        self._terms = QueryTerms(self._index.analyzer)
+        self.path, self._memory = Path(path), byte_size(memory)
+        snapshot, room = open_snapshot(self.path), self._memory
+        self._read(snapshot)
         if machines.memory:
             room = min(room, machines.memory // SHARE)
         self._searcher = SpreadSearcher(
             machines,
             _places(self.path, snapshot, machines.workers, room),
             self.fields or [TEXT],
-            self._index.names(),
+            self.names(),
         )
-
-    def __len__(self) -> int:
-        return len(self._index)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._index
-
-    def __repr__(self) -> str:
-        return f"SpreadIndex({str(self.path)!r}, {len(self)} documents)"
 
     def __enter__(self) -> Self:
         return self
@@ -298,109 +232,24 @@ class SpreadIndex(Answering):
         """What answers queries of analysed terms."""
         return self._searcher
 
-    @property
-    def analyzer(self) -> Analyzer:
-        """The analyzer that made the terms."""
-        return self._index.analyzer
-
-    @property
-    def generation(self) -> int:
-        """The number of the generation that is read."""
-        return self._index.generation
-
-    @property
-    def fields(self) -> list[str]:
-        """The names of the fields."""
-        return self._index.fields
-
-    @property
-    def has_positions(self) -> bool:
-        """Whether the places of tokens were kept."""
-        return self._index.has_positions
-
-    def ids(self) -> Iterator[str]:
-        """Yield the ids of all documents, in order."""
-        return self._index.ids()
-
-    def id(self, number: int) -> str:
-        """Return the id of a document by its number."""
-        return self._index.id(number)
-
-    def number(self, name: str) -> int | None:
-        """Return the number of a document by its id; None: it is not there."""
-        return self._index.number(name)
-
     def ask(self, query: str, k: int = 10, **options: Any) -> list[Hit]:
         """Answer a query as people type it, as ``Index.ask`` does."""
-        model = options.get("model")
-        if model == BOOLEAN or isinstance(parse(query), Belief):
-            request = QueryRequest(query, options)
-            return self._searcher.answer(request, k, None)
+        is_set = options.get("model") == BOOLEAN
+        if is_set or isinstance(parse(query), Belief):
+            return self._searcher.ask(query, k, options)
         return self.question(query, **options).answer(k)
 
     def question(
         self, query: str, model: str | None = None, **options: Any
-    ) -> SpreadQuestion:
+    ) -> Question:
         """Parse a query as people type it, to be answered and explained."""
-        feedback = options.pop("feedback", None)
-        prior = options.get("prior")
         fields: dict[str, Any] = dict.fromkeys(self._searcher.fields)
-        term_weights = term_weights_of(
-            QueryContext(query, fields, self.analyzer), parse(query)
-        )
-        settings = {**options, "model": model, "prior": None}
-        question = SpreadQuestion(
-            self._searcher, QueryRequest(query, settings), term_weights, prior
-        )
-        if feedback is None:
-            return question
-        return question.with_feedback(feedback_from(feedback))
+        context = QueryContext(query, fields, self.analyzer)
+        return question_of(self._searcher, context, model, **options)
 
     def close(self) -> None:
         """Let the workers forget the shards."""
         self._searcher.close()
-
-
-@dataclass(frozen=True)
-class SpreadQuestion:
-    """A parsed query, as ``classmark.index.asking.Question`` is.
-
-    term_weights : field → analysed term → weight;  prior : of all documents.
-    """
-
-    searcher: SpreadSearcher
-    request: QueryRequest
-    term_weights: TermWeights
-    prior: Prior | None = None
-
-    def answer(self, k: int = 10) -> list[Hit]:
-        """Return the best ``k`` documents, best first; ties by document number."""
-        return self.searcher.answer(self.request, k, self.prior)
-
-    def terms(self) -> list[str]:
-        """Return all query terms, of any field."""
-        return list(in_any(self.term_weights))
-
-    def explain(self, item: int) -> Explanation:
-        """Take the score of a document apart: each term's part, field by field."""
-        return self.searcher.explain_answer(self.request, item, self.prior)
-
-    def with_feedback(self, feedback: Feedback) -> SpreadQuestion:
-        """Return the question expanded by its first answers."""
-        hits = self.answer(feedback.documents)
-        answers = TopDocuments(
-            np.array([hit.number for hit in hits], np.int64),
-            np.array([hit.score for hit in hits]),
-            self.request.options["model"] or "bm25",
-        )
-        terms = in_any(self.term_weights)
-        (longer,) = self.searcher.lengthen([terms], [answers], feedback)
-        term_weights = lengthened(self.term_weights, longer)
-        return replace(
-            self,
-            request=self.request._replace(term_weights=term_weights),
-            term_weights=term_weights,
-        )
 
 
 def _places(path: Path, snapshot: Snapshot, workers: int, memory: int) -> list[Place]:

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Ints
-from classmark.index.asking import Question, TermWeights, ask, question
+from classmark.arrays import Floats, Ints
+from classmark.index import asking
+from classmark.index.asking import context_of, members_of
 from classmark.index.build import TEXT
 from classmark.index.feedback import (
     Feedback,
@@ -27,11 +28,10 @@ from classmark.index.feedback import (
     main_field,
     terms_of,
 )
-from classmark.index.field import StoredField
-from classmark.index.in_memory import CountedField
-from classmark.index.plans import Choice, Prepared, Terms
+from classmark.index.field import CountedField, StoredField
+from classmark.index.models import Choice, Prepared, Terms
 from classmark.index.postings import Lists
-from classmark.index.search import Explanation, Hit, Prior, Searcher, Weights
+from classmark.index.search import Explanation, Prior, Question, Searcher, Weights
 from classmark.index.snapshot import open_generation
 from classmark.ranking import Ranking
 from classmark.text.analyzer import Analyzer
@@ -49,21 +49,17 @@ def lengthened_by(
     their numbers in the whole index.
     """
     items = numbers_of(answers)
-    field = Prepared(_field(excerpts, items))
-    return [
-        expand(field, terms, _renumbered(best, items), feedback)
-        for terms, best in zip(queries, answers, strict=True)
-    ]
+    field, longer = Prepared(_field(excerpts, items)), []
+    for terms, best in zip(queries, answers, strict=True):
+        here = replace(best, items=np.searchsorted(items, best.items))
+        longer.append(expand(field, terms, here, feedback))
+    return longer
 
 
 def numbers_of(answers: Sequence[TopDocuments]) -> Ints:
     """Return the numbers of all documents in the answers, each once, increasing."""
     none = np.empty(0, np.int64)
     return np.unique(np.concatenate([none, *(best.items for best in answers)]))
-
-
-def _renumbered(best: TopDocuments, items: Ints) -> TopDocuments:
-    return TopDocuments(np.searchsorted(items, best.items), best.scores, best.model)
 
 
 def _field(excerpts: Sequence[Excerpt], items: Ints) -> CountedField:
@@ -77,17 +73,16 @@ def _field(excerpts: Sequence[Excerpt], items: Ints) -> CountedField:
     counts = np.concatenate([each.counts for each in excerpts])[order]
     return CountedField(
         [term for term, _, _ in entries],
-        np.concatenate([each.lengths for each in excerpts]),
-        None,
-        np.array([df for _, df, _ in entries], np.uint32),
-        np.array([cf for _, _, cf in entries], np.int64),
         Lists(
             np.searchsorted(items, owners).astype(np.uint32),
             counts.astype(np.uint32),
             np.searchsorted(terms[order], numbers, side="left"),
             np.searchsorted(terms[order], numbers, side="right"),
         ),
-        excerpts[0].world,
+        np.concatenate([each.lengths for each in excerpts]),
+        np.array([df for _, df, _ in entries], np.uint32),
+        np.array([cf for _, _, cf in entries], np.int64),
+        world=excerpts[0].world,
     )
 
 
@@ -103,15 +98,6 @@ class Message:
     shared: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Many queries to all shards: the terms of each, how many answers, the model."""
-
-    queries: Sequence[Terms]
-    k: int
-    choice: Choice
-
-
 class Place(NamedTuple):
     """Where a shard is: segments ``first`` to before ``last`` of a generation.
 
@@ -123,18 +109,6 @@ class Place(NamedTuple):
     first: int
     last: int
     memory: int
-
-
-class QueryRequest(NamedTuple):
-    """A query of the language, and how it is to be answered.
-
-    options : as ``classmark.index.asking.ask`` takes them, without feedback;
-    term_weights : field → term → weight, used in place of the query's own words.
-    """
-
-    query: str
-    options: Mapping[str, Any]
-    term_weights: TermWeights | None = None
 
 
 class Excerpt(NamedTuple):
@@ -168,20 +142,19 @@ class Shard:
             for name in snapshot.fields() or [TEXT]
         }
 
-    def field(self, name: str | None = None) -> StoredField:
-        """Return a field, for reading."""
-        return self._fields[name or TEXT]
-
     @cached_property
     def searcher(self) -> Searcher:
         """What answers queries over the documents of the shard."""
         return Searcher(self._fields)
 
-    def mine(self, hits: Sequence[Hit]) -> Ranking:
-        """Return hits with their documents' numbers in the whole index."""
-        numbers = np.array([hit.number for hit in hits], np.int64) + self.base
-        scores = np.array([hit.score for hit in hits], np.float64)
-        return Ranking(np.zeros(len(hits), np.int64), numbers, scores)
+    def ranking(self, items: Ints, scores: Floats) -> Ranking:
+        """Return answers with their documents' numbers in the whole index."""
+        return Ranking(np.zeros(len(items), np.int64), items + self.base, scores)
+
+    def local(self, question: Question, prior: Prior | None) -> Question:
+        """Return a question about the documents of the shard; prior : theirs."""
+        members = members_of(context_of(self, question.query))
+        return replace(question, searcher=self.searcher, prior=prior, members=members)
 
 
 def extent(shard: Shard) -> tuple[int, int]:
@@ -196,7 +169,7 @@ def apply(shard: Shard, message: Message | None) -> Any:
     return message.work(shard, message.argument, *message.shared)
 
 
-def search(
+def find(
     shard: Shard,
     prior: Prior | None,
     terms: Terms,
@@ -205,15 +178,14 @@ def search(
     weights: Weights,
 ) -> Ranking:
     """Return the best documents for one query of terms; prior : of the shard's."""
-    model, parameters = choice
-    find = shard.searcher.search
-    return shard.mine(find(terms, k, model, fields=weights, prior=prior, **parameters))
+    return shard.ranking(*shard.searcher.find(terms, k, choice, weights, prior))
 
 
-def rank(shard: Shard, batch: Batch) -> Ranking:
+def find_many(
+    shard: Shard, _argument: None, queries: Sequence[Terms], k: int, choice: Choice
+) -> Ranking:
     """Return the best documents for each of many queries of a one-field index."""
-    model, parameters = batch.choice
-    ranking = shard.searcher.rank(batch.queries, batch.k, model, **parameters)
+    ranking = shard.searcher.find_many(queries, k, choice)
     return Ranking(ranking.queries, ranking.items + shard.base, ranking.scores)
 
 
@@ -221,50 +193,29 @@ def multiply(
     shard: Shard, _argument: None, weights: Mapping[str, float], k: int, every: bool
 ) -> Ranking:
     """Return the documents with the largest products with a vector."""
-    return shard.mine(shard.searcher.search_vector(weights, k, every=every))
+    return shard.ranking(*shard.searcher.multiply(weights, k, every))
+
+
+def ask(
+    shard: Shard, _argument: None, query: str, k: int, options: Mapping[str, Any]
+) -> Ranking:
+    """Answer a query of the language that makes no question."""
+    hits = asking.ask(shard, query, k, **options)
+    numbers = np.array([hit.number for hit in hits], np.int64)
+    return shard.ranking(numbers, np.array([hit.score for hit in hits], np.float64))
+
+
+def answer(shard: Shard, prior: Prior | None, question: Question, k: int) -> Ranking:
+    """Return the best documents of a question; prior : of the shard's documents."""
+    return shard.ranking(*shard.searcher.answer(shard.local(question, prior), k))
 
 
 def explain(
-    shard: Shard,
-    target: tuple[int, Prior | None],
-    terms: Terms,
-    choice: Choice,
-    weights: Weights,
+    shard: Shard, target: tuple[int, Prior | None], question: Question
 ) -> Explanation:
     """Explain the score of a document; target : its number here, and the prior."""
-    model, parameters = choice
     item, prior = target
-    take_apart = shard.searcher.explain
-    return take_apart(terms, item, model, fields=weights, prior=prior, **parameters)
-
-
-def answer(shard: Shard, prior: Prior | None, request: QueryRequest, k: int) -> Ranking:
-    """Answer a query of the language; prior : of the shard's documents."""
-    if request.term_weights is None:
-        return shard.mine(ask(shard, request.query, k, **_options(request, prior)))
-    return shard.mine(_question(shard, prior, request).answer(k))
-
-
-def explain_answer(
-    shard: Shard, target: tuple[int, Prior | None], request: QueryRequest
-) -> Explanation:
-    """Explain the score of a document under a query of the language."""
-    item, prior = target
-    return _question(shard, prior, request).explain(item)
-
-
-def _question(shard: Shard, prior: Prior | None, request: QueryRequest) -> Question:
-    parsed = question(shard, request.query, **_options(request, prior))
-    return (
-        parsed
-        if request.term_weights is None
-        else replace(parsed, term_weights=request.term_weights)
-    )
-
-
-def _options(request: QueryRequest, prior: Prior | None) -> dict[str, Any]:
-    options = dict(request.options)
-    return options | {"prior": prior} if "prior" in options else options
+    return shard.local(question, prior).explain(item)
 
 
 def excerpt(shard: Shard, items: Ints, words: Sequence[str]) -> Excerpt:

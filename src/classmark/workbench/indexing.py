@@ -26,10 +26,9 @@ from classmark.arrays import Array
 from classmark.corpus.documents import Document
 from classmark.formats import read_records
 from classmark.formats.records import Record
-from classmark.index.build import Setup, entries
+from classmark.index.build import Setup, build_segments, entries, require_shards
 from classmark.index.index import Index, fill_index
 from classmark.index.segment import Segment
-from classmark.index.sharding import build_segments, require_shards
 from classmark.index.snapshot import PARTS, Snapshot, open_snapshot
 from classmark.links.graph import anchors
 from classmark.machines.files import (

@@ -16,7 +16,8 @@ import numpy as np
 from classmark.datasets.dataset import Dataset, Part, any_of, names_in, one_of
 from classmark.datasets.multilabel import part_of
 from classmark.formats.records import Examples
-from classmark.formats.svmlight import read_hierarchy, read_lshtc
+from classmark.formats.svmlight import read_lshtc
+from classmark.formats.taxonomies import read_hierarchy
 from classmark.problems import Mistake
 from classmark.sparse import Rows, transpose
 

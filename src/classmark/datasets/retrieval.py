@@ -272,15 +272,14 @@ def load_obp(folder: Path, split: str | None) -> Dataset:
 def _impressions(path: Path) -> Iterator[tuple[float, ...]]:
     columns = ("item_id", "position", "click", "propensity_score")
     table = rows(path)
-    _, header = next(table, (1, []))
+    numbered = iter(table)
+    _, header = next(numbered, (1, []))
     places = [header.index(name) for name in columns if name in header]
-    for number, row in table:
+    for _, row in numbered:
         try:
             values = tuple(float(row[place]) for place in places)
         except (IndexError, ValueError):
             values = ()
         if len(values) != len(columns):
-            raise UnreadableFile(
-                path, number, f"numbers are needed in {', '.join(columns)}"
-            )
+            table.refuse(f"numbers are needed in {', '.join(columns)}")
         yield values

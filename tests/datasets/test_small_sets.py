@@ -98,7 +98,7 @@ def test_newsgroups_as_folders_and_as_lines(tmp_path):
     assert first.label_names == ["rec.bees", "sci.ants"]
     assert first.taxonomy.path("rec.bees") == ["rec", "rec.bees"]
     (rows / "20news-bydate-test.jsonl").write_text('{"id": 3}\n')
-    with pytest.raises(UnreadableFile, match="line 1: id, group and text"):
+    with pytest.raises(UnreadableFile, match="line 1: 'group' is needed"):
         load("20newsgroups-bydate", path=rows)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from classmark.corpus.documents import Document
+    from classmark.formats.text_files import Place
     from classmark.taxonomy.category import Category
     from classmark.taxonomy.tree import Taxonomy
 
@@ -59,18 +60,17 @@ class Known:
     sources: tuple[Source, ...] = ()
 
 
-def _listed() -> dict[str, Known]:
-    text = (files("classmark.datasets") / "catalog.json").read_text("utf-8")
-    return {name: _known(name, row) for name, row in json.loads(text).items()}
-
-
 def _known(name: str, row: dict[str, Any]) -> Known:
     sources = tuple(Source(**source) for source in row.pop("sources", ()))
     splits = tuple(row.pop("splits", ()))
     return Known(name, sources=sources, splits=splits, **row)
 
 
-CATALOG = _listed()
+CATALOG_FILE = files("classmark.datasets") / "catalog.json"
+CATALOG = {
+    name: _known(name, row)
+    for name, row in json.loads(CATALOG_FILE.read_text("utf-8")).items()
+}
 
 
 def known(name: str) -> Known:
@@ -140,10 +140,26 @@ def one_of(folder: Path, *patterns: str) -> Path:
 
 def any_of(folder: Path, *patterns: str) -> Path | None:
     """Return the first file or folder in ``folder`` that fits a pattern, or None."""
-    for pattern in patterns:
-        for path in sorted(folder.glob(pattern)):
-            return path
-    return None
+    paths = (path for pattern in patterns for path in sorted(folder.glob(pattern)))
+    return next(paths, None)
+
+
+def chosen_split(split: str | None, *splits: str) -> str:
+    """Return the split, by default the first; another one is a ``Mistake``."""
+    if split is None:
+        return splits[0]
+    if split not in splits:
+        *first, last = map(repr, splits)
+        raise Mistake(f"split={split!r}: there are {', '.join(first)} and {last}")
+    return split
+
+
+def needed(rows: Place, row: dict[str, Any], **kinds: type) -> list[Any]:
+    """Return the values of a row's keys, each of the type that is needed."""
+    for key, kind in kinds.items():
+        if not isinstance(row.get(key), kind):
+            rows.refuse(f"{key!r} is needed, a {kind.__name__}")
+    return [row[key] for key in kinds]
 
 
 class Link(NamedTuple):
@@ -199,6 +215,12 @@ class Part:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def add(self, name: str, text: str, labels: Iterable[str]) -> None:
+        """Add one text with its labels."""
+        self.ids.append(name)
+        self.texts.append(text)
+        self.labels.append(list(labels))
 
 
 class Documents:
@@ -269,12 +291,13 @@ def descriptions_of(categories: Iterable[Category]) -> Part:
     >>> descriptions_of([Category("q", label="Bees", synonyms=("honey",))]).texts
     ['Bees honey']
     """
-    part = Part()
-    for category in categories:
-        texts = (category.label, category.note, *category.synonyms)
-        part.ids.append(category.id)
-        part.texts.append(" ".join(text for text in texts if text))
-    return part
+    described = {
+        category.id: " ".join(
+            filter(None, (category.label, category.note, *category.synonyms))
+        )
+        for category in categories
+    }
+    return Part(ids=list(described), texts=list(described.values()))
 
 
 def in_test(key: str) -> bool:

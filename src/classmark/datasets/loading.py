@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,31 +13,19 @@ from classmark.problems import Mistake
 if TYPE_CHECKING:
     from classmark.datasets.dataset import Dataset
 
-LOADERS = {
-    "library": ("library", "load_library"),
-    "reuters": ("texts", "load_reuters"),
-    "newsgroups": ("texts", "load_newsgroups"),
-    "rcv1": ("texts", "load_rcv1"),
-    "mulan": ("multilabel", "load_mulan"),
-    "vectors": ("multilabel", "load_named_vectors"),
-    "libsvm": ("multilabel", "load_libsvm"),
-    "debtags": ("texts", "load_debtags"),
-    "pypi": ("texts", "load_pypi"),
-    "makupalat": ("texts", "load_makupalat"),
-    "wikispeedia": ("texts", "load_wikispeedia"),
-    "lshtc": ("lshtc", "load_lshtc"),
-    "cranfield": ("retrieval", "load_cranfield"),
-    "cacm": ("retrieval", "load_cacm"),
-    "adi": ("retrieval", "load_adi"),
-    "npl": ("retrieval", "load_npl"),
-    "beir": ("retrieval", "load_beir"),
-    "nfcorpus": ("retrieval", "load_nfcorpus"),
-    "letor": ("retrieval", "load_letor"),
-    "sogou": ("retrieval", "load_sogou"),
-    "obp": ("retrieval", "load_obp"),
-    "edges": ("graphs", "load_edges"),
-    "polblogs": ("graphs", "load_polblogs"),
-}
+MODULES = {
+    "library": ("library",),
+    "texts": (
+        "reuters", "newsgroups", "rcv1", "debtags", "pypi", "makupalat", "wikispeedia",
+    ),
+    "multilabel": ("mulan", "vectors", "libsvm"),
+    "lshtc": ("lshtc",),
+    "retrieval": (
+        "cranfield", "cacm", "adi", "npl", "beir", "nfcorpus", "letor", "sogou", "obp",
+    ),
+    "graphs": ("edges", "polblogs"),
+}  # fmt: skip
+LOADERS = {family: module for module, some in MODULES.items() for family in some}
 ANY_OF_THE_KIND = ("beir", "letor", "libsvm", "mulan", "lshtc", "edges")
 
 
@@ -75,11 +64,8 @@ def _with_part(name: str, split: str | None) -> tuple[str, str | None]:
 
 
 def _read(family: str, folder: Path, split: str | None, name: str) -> Dataset:
-    from dataclasses import replace
-
-    module, function = LOADERS[family]
     if not folder.exists():
         raise Mistake(f"{folder} is not there: give the folder of the collection")
-    read = getattr(import_module(f"classmark.datasets.{module}"), function)
-    dataset: Dataset = replace(read(folder, split), name=name)
-    return dataset
+    module = import_module(f"classmark.datasets.{LOADERS[family]}")
+    dataset: Dataset = getattr(module, f"load_{family}")(folder, split)
+    return replace(dataset, name=name)

@@ -194,9 +194,11 @@ def load_lshtc(folder: Path, split: str | None) -> Dataset:
         if name != DESCRIPTIONS
     }
     hierarchy = one_of(folder, "cat_hier.txt", "*hier*.txt")
-    descriptions = (
-        _descriptions(read[DESCRIPTIONS], width) if DESCRIPTIONS in read else Part()
-    )
+    descriptions = Part()
+    if DESCRIPTIONS in read:
+        examples = read[DESCRIPTIONS]
+        names = [labels[0] for labels in examples.labels]
+        descriptions = Part(ids=names, X=part_of(examples, width=width).X)
     return Dataset(
         "lshtc",
         parts.get("train", Part()),
@@ -206,11 +208,6 @@ def load_lshtc(folder: Path, split: str | None) -> Dataset:
         tree=lambda: read_hierarchy(hierarchy),
         about=lambda: descriptions,
     )
-
-
-def _descriptions(examples: Examples, width: int) -> Part:
-    part = part_of(examples, width=width)
-    return Part(ids=[labels[0] for labels in examples.labels], X=part.X)
 
 
 def _crawled(folder: Path, described: dict[str, Examples]) -> Examples:
@@ -233,11 +230,7 @@ def _crawled(folder: Path, described: dict[str, Examples]) -> Examples:
     width = max(examples.rows.width for examples in described.values())
     alignment = aligned(
         crawled.rows,
-        Task(_wide(here.rows, width), _wide(here_descriptions.rows, width)),
+        Task(here.rows.with_width(width), here_descriptions.rows.with_width(width)),
         Task(pages.rows, descriptions.rows),
     )
     return Examples(alignment.pages, crawled.labels)
-
-
-def _wide(rows: Rows, width: int) -> Rows:
-    return Rows(rows.starts, rows.columns, rows.values, width)

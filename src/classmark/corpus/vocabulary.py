@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Array, Bools, Ints
 from classmark.problems import Mistake
+from classmark.storage import pack_strings, unpack_strings
 
 
 class Vocabulary:
@@ -104,6 +105,7 @@ class GrowingVocabulary:
 
     def __init__(self, terms: Iterable[str] = ()) -> None:
         self.number: dict[str, int] = {}
+        self.is_closed = False
         for term in terms:
             self.number.setdefault(term, len(self.number))
 
@@ -113,7 +115,10 @@ class GrowingVocabulary:
     def numbers(self, terms: Sequence[str]) -> Ints:
         """Return the number of each term, a new one where it is new, -1 for ""."""
         number = self.number
-        numbers = (number.setdefault(t, len(number)) if t else -1 for t in terms)
+        if self.is_closed:
+            numbers = (number.get(term, -1) for term in terms)
+        else:
+            numbers = (number.setdefault(t, len(number)) if t else -1 for t in terms)
         return np.fromiter(numbers, np.int64, len(terms))
 
     def closed(self) -> GrowingVocabulary:
@@ -122,7 +127,9 @@ class GrowingVocabulary:
         >>> GrowingVocabulary(["hive"]).closed().numbers(["bee", "hive"]).tolist()
         [-1, 0]
         """
-        return _ClosedVocabulary(self)
+        view = GrowingVocabulary()
+        view.number, view.is_closed = self.number, True
+        return view
 
     def freeze(self) -> tuple[Vocabulary, Ints]:
         """Sort: return the vocabulary and, for each old number, the new one."""
@@ -131,38 +138,18 @@ class GrowingVocabulary:
 
     def to_arrays(self) -> dict[str, Array]:
         """Return the terms as ``Vocabulary.to_arrays`` does, in the order they came."""
-        encoded = [term.encode() for term in self.number]
-        ends = np.cumsum([len(term) for term in encoded], dtype=np.int64)
-        return {
-            "terms": np.frombuffer(b"".join(encoded), np.uint8),
-            "term_ends": ends,
-        }
+        terms, offsets = pack_strings(list(self.number))
+        return {"terms": terms, "term_ends": offsets[1:]}
 
     @classmethod
     def from_arrays(
         cls, terms: NDArray[np.uint8], term_ends: Ints
     ) -> GrowingVocabulary:
         """Read back what ``to_arrays`` gave."""
-        raw = terms.tobytes()
-        bounds = pairwise([0, *term_ends.tolist()])
-        vocabulary = cls(raw[start:end].decode() for start, end in bounds)
+        vocabulary = cls(unpack_strings(terms, np.append(0, term_ends)))
         if len(vocabulary) != len(term_ends) or "" in vocabulary.number:
             raise Mistake("terms: one is double or empty: save them again")
         return vocabulary
-
-
-class _ClosedVocabulary(GrowingVocabulary):
-    """The terms of another, looked up only."""
-
-    def __init__(self, of: GrowingVocabulary) -> None:
-        super().__init__()
-        self.number = of.number
-
-    def numbers(self, terms: Sequence[str]) -> Ints:
-        """Return the number of each term, -1 where it is unknown."""
-        number = self.number
-        numbers = (number.get(term, -1) for term in terms)
-        return np.fromiter(numbers, np.int64, len(terms))
 
 
 _WORD = 8

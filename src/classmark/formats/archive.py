@@ -151,16 +151,7 @@ class _Members:
         return name
 
 
-class _Member(Measured):
-    """A member's stream: a wrong checksum is a damaged file."""
-
-    def read(self, size: int = 1 << 16, /) -> bytes:
-        try:
-            return super().read(size)
-        except (zipfile.BadZipFile, tarfile.TarError) as error:
-            raise UnreadableFile(
-                self.name, None, f"damaged ({error}): fetch the archive again"
-            ) from error
+DAMAGED = (zipfile.BadZipFile, tarfile.TarError, *BROKEN)
 
 
 def _zip(path: Path, limits: Limits) -> Iterator[Entry]:
@@ -180,7 +171,7 @@ def _zip(path: Path, limits: Limits) -> Iterator[Entry]:
                 where, None, f"cannot be read ({error}): pack it again without password"
             ) from error
         with stream:
-            yield _Member(stream, where, limits, info.compress_size)
+            yield Measured(stream, where, limits, info.compress_size, DAMAGED)
 
     members = _Members(path, limits)
     with archive:
@@ -224,7 +215,7 @@ def _tar(path: Path, limits: Limits) -> Iterator[Entry]:
             @contextmanager
             def opened(info: tarfile.TarInfo, where: str) -> Iterator[Measured]:
                 with cast("IO[bytes]", archive.extractfile(info)) as stream:
-                    yield _Member(stream, where, limits)
+                    yield Measured(stream, where, limits, broken=DAMAGED)
 
             for info in archive:
                 name = members.name(info.name, plain=info.isdir() or info.isreg())

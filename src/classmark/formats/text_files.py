@@ -50,6 +50,44 @@ class Limits:
 LIMITS = Limits()
 
 
+class Place:
+    """A file and a line of it, for messages, and the ids that were read there.
+
+    >>> Place("notes.tsv", 3).refuse("no tab: put one after the id")
+    Traceback (most recent call last):
+    classmark.problems.UnreadableFile: notes.tsv, line 3: no tab: put one after the id
+    """
+
+    def __init__(
+        self, path: Path | str, line: int | None = None, ids: set[str] | None = None
+    ) -> None:
+        self.path, self.line = str(path), line
+        self.ids: set[str] = set() if ids is None else ids
+
+    def refuse(self, problem: str) -> NoReturn:
+        """Raise :class:`UnreadableFile` with the file, the line and the problem."""
+        raise UnreadableFile(self.path, self.line, problem)
+
+    def new_id(self, name: str) -> str:
+        """Return the id, or refuse it when it is empty or was there before."""
+        if not name or name.isspace():
+            self.refuse("an empty id: give every document one")
+        if name in self.ids:
+            self.refuse(f"id {name!r} is there a second time: make ids unique")
+        self.ids.add(name)
+        return name
+
+    def finite(self, value: Any, name: str) -> float:
+        """Return a finite number, or refuse what is none."""
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not math.isfinite(number):
+            self.refuse(f"{name} is {value!r:.40}: give a finite number")
+        return number
+
+
 class Readable(Protocol):
     """Anything that gives bytes."""
 
@@ -57,38 +95,41 @@ class Readable(Protocol):
         """Give at most ``size`` bytes; none at the end."""
 
 
-class Measured:
-    """A stream that stops, with a reason, when it grows beyond its limits."""
+class Measured(Place):
+    """A stream that stops, with a reason, when it grows beyond its limits.
+
+    packed : its bytes before they are decompressed;  broken : the errors of damage.
+    """
 
     def __init__(
-        self, stream: Readable, name: str, limits: Limits, packed: int | None = None
+        self,
+        stream: Readable,
+        path: str,
+        limits: Limits,
+        packed: int | None = None,
+        broken: tuple[type[Exception], ...] = BROKEN,
     ) -> None:
-        self.stream, self.name, self.limits = stream, name, limits
-        self.packed, self.seen = packed, 0
+        super().__init__(path)
+        self.stream, self.limits, self.broken, self.seen = stream, limits, broken, 0
+        self.most = limits.size if packed is None else packed * limits.ratio
 
     def read(self, size: int = CHUNK, /) -> bytes:
         """Give the next bytes, or raise :class:`UnreadableFile`."""
         try:
             chunk = self.stream.read(size)
-        except BROKEN as error:
+        except self.broken as error:
             raise UnreadableFile(
-                self.name, None, f"damaged ({error}): fetch the file again"
+                self.path, None, f"damaged ({error}): fetch the file again"
             ) from error
         self.seen += len(chunk)
         if self.seen > self.limits.size:
-            raise UnreadableFile(
-                self.name,
-                None,
-                f"over {self.limits.size} bytes: raise limits.size if you trust it",
+            self.refuse(
+                f"over {self.limits.size} bytes: raise limits.size if you trust it"
             )
-        if self.packed is not None and self.seen > max(
-            1 << 20, self.packed * self.limits.ratio
-        ):
-            raise UnreadableFile(
-                self.name,
-                None,
+        if self.seen > max(1 << 20, self.most):
+            self.refuse(
                 f"grows more than {self.limits.ratio} times when decompressed: "
-                "raise limits.ratio if you trust it",
+                "raise limits.ratio if you trust it"
             )
         return chunk
 
@@ -198,45 +239,7 @@ def raw_lines(
 ) -> Iterator[tuple[int, str]]:
     """Yield (line number, line with its end) of a file."""
     with open_bytes(path, limits) as stream:
-        yield from lines_of(stream, stream.name, encoding, limits)
-
-
-class Place:
-    """A file and a line of it, for messages, and the ids that were read there.
-
-    >>> Place("notes.tsv", 3).refuse("no tab: put one after the id")
-    Traceback (most recent call last):
-    classmark.problems.UnreadableFile: notes.tsv, line 3: no tab: put one after the id
-    """
-
-    def __init__(
-        self, path: Path | str, line: int | None = None, ids: set[str] | None = None
-    ) -> None:
-        self.path, self.line = str(path), line
-        self.ids: set[str] = set() if ids is None else ids
-
-    def refuse(self, problem: str) -> NoReturn:
-        """Raise :class:`UnreadableFile` with the file, the line and the problem."""
-        raise UnreadableFile(self.path, self.line, problem)
-
-    def new_id(self, name: str) -> str:
-        """Return the id, or refuse it when it is empty or was there before."""
-        if not name or name.isspace():
-            self.refuse("an empty id: give every document one")
-        if name in self.ids:
-            self.refuse(f"id {name!r} is there a second time: make ids unique")
-        self.ids.add(name)
-        return name
-
-    def finite(self, value: Any, name: str) -> float:
-        """Return a finite number, or refuse what is none."""
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = math.nan
-        if not math.isfinite(number):
-            self.refuse(f"{name} is {value!r:.40}: give a finite number")
-        return number
+        yield from lines_of(stream, stream.path, encoding, limits)
 
 
 class Numbered(Place, Generic[T]):

@@ -105,7 +105,7 @@ def _from_tsv(path: Path | str) -> tuple[dict[str, Any], dict[str, float]]:
 
 def _from_json(path: Path | str) -> tuple[dict[str, Any], dict[str, float]]:
     with open_bytes(path) as stream:
-        text = whole_text(stream, stream.name)
+        text = whole_text(stream, stream.path)
     try:
         facts = json.loads(text)
     except json.JSONDecodeError as error:

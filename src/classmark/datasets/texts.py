@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import groupby, pairwise
-from operator import itemgetter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from classmark.corpus.documents import Document
@@ -56,7 +55,8 @@ def load_newsgroups(folder: Path, _split: str | None) -> Dataset:
     names = names_in(*parts)
     return Dataset(
         "20newsgroups-bydate",
-        *parts,
+        parts[0],
+        parts[1],
         label_names=names,
         tree=lambda: Taxonomy([(group.split(".")[0], group) for group in names]),
     )
@@ -123,21 +123,20 @@ def load_rcv1(folder: Path, split: str | None) -> Dataset:
 def _judged(path: Path, topics: list[str]) -> tuple[Part, Part]:
     train, test = Part(), Part()
     interned = {topic: topic for topic in topics}
-    rows = track(_lines(path, interned), "reading RCV1's labels", 2_606_875)
-    for document, labels in groupby(rows, itemgetter(0)):
-        part = train if int(document) <= LAST_OF_TRAIN else test
-        part.ids.append(document)
-        part.labels.append([topic for _, topic in labels])
-    return train, test
-
-
-def _lines(path: Path, topics: dict[str, str]) -> Iterator[tuple[str, str]]:
     file = lines(path, blank=False)
-    for _, line in file:
+    name = ""
+    labels: list[str] = []
+    for _, line in track(file, "reading RCV1's labels", 2_606_875):
         row = line.split()
-        if len(row) != 3 or row[0] not in topics or not row[1].isdecimal():
+        if len(row) != 3 or row[0] not in interned or not row[1].isdecimal():
             file.refuse("not 'topic document 1' with a known topic")
-        yield row[1], topics[row[0]]
+        if row[1] != name:
+            name, labels = row[1], []
+            part = train if int(name) <= LAST_OF_TRAIN else test
+            part.ids.append(name)
+            part.labels.append(labels)
+        labels.append(interned[row[0]])
+    return train, test
 
 
 def _tokens(path: Path) -> Iterator[Labelled]:

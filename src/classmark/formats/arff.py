@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from classmark.formats.taxonomies import read_mulan_labels
 from classmark.formats.text_files import Place, lines, writing
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
-from classmark.sparse import Rows, keep_columns
+from classmark.sparse import keep_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,24 +70,14 @@ def _attribute(file: Place, text: str) -> tuple[str, tuple[str, ...]]:
     if kind.lower().split(" ")[0] in NUMERIC:
         return name, ()
     is_list = kind.startswith("{") and kind.endswith("}")
-    values = tuple(map(unquoted, _listed(kind[1:-1]))) if is_list else ()
+    listed = NOMINAL.finditer(kind[1:-1]) if is_list else ()
+    values = tuple(unquoted(m[1]) for m in listed if m.start() < len(kind) - 2)
     if not values or not all(PLAIN.fullmatch(value) for value in values):
         file.refuse(
             f"attribute {name!r} of type {kind[:40]!r}: only numbers and lists of "
             "numbers such as {0,1} can be read: turn it into 0/1 attributes first"
         )
     return name, values
-
-
-def _listed(text: str) -> Iterator[str]:
-    at = 0
-    while at < len(text):
-        match = NOMINAL.match(text, at)
-        if match is None:
-            yield ""
-            return
-        yield match[1]
-        at = match.end()
 
 
 def unquoted(text: str) -> str:
@@ -175,9 +165,10 @@ def _examples(
         vectors = block.rows(
             lambda pairs: (_checked(pairs, is_label), len(names)), b" "
         )
+        columns = (vectors.row(at)[0] for at in range(len(vectors)))
         yield Examples(
             keep_columns(vectors, np.flatnonzero(~is_label)),
-            tuple(_present(vectors, is_label, names)),
+            tuple(tuple(names[row[is_label[row]]]) for row in columns),
             feature_names=tuple(names[~is_label]),
             label_names=tuple(names[is_label]),
             lines=tuple(block.lines),
@@ -217,12 +208,6 @@ def _checked(pairs: Pairs, is_label: Bools) -> Pairs:
         at = int(np.argmax(strange))
         raise BadToken(at, f"{pairs.values[at]:g} for a label: 0 or 1 is needed")
     return pairs
-
-
-def _present(rows: Rows, is_label: Bools, names: Any) -> Iterator[tuple[str, ...]]:
-    for at in range(len(rows)):
-        columns = rows.row(at)[0]
-        yield tuple(names[columns[is_label[columns]]])
 
 
 def write_arff(examples: Examples, path: Path | str, *, relation: str) -> None:

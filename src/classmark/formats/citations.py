@@ -27,11 +27,11 @@ def _ris(reference: Reference) -> str:
 
 
 _UNFIT = re.compile(r"[^A-Za-z0-9:./+_-]")
-_SPECIAL = {
+_SPECIAL = str.maketrans({
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "%": r"\%", "&": r"\&",
     "#": r"\#", "$": r"\$", "_": r"\_", "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-}  # fmt: skip
+})  # fmt: skip
 
 
 def write_bibtex(references: Iterable[Reference], path: Path | str) -> int:
@@ -56,9 +56,6 @@ def _bibtex(reference: Reference, keys: set[str]) -> str:
         "howpublished": "" if key == reference.id else reference.id,
         "note": reference.note,
     }
-    lines = [f"  {n} = {{{_plain(t)}}}" for n, t in fields.items() if t]
+    texts = {n: " ".join(t.split()).translate(_SPECIAL) for n, t in fields.items() if t}
+    lines = [f"  {name} = {{{text}}}" for name, text in texts.items()]
     return "@misc{" + ",\n".join([key, *lines]) + "\n}\n\n"
-
-
-def _plain(text: str) -> str:
-    return "".join(_SPECIAL.get(sign, sign) for sign in " ".join(text.split()))

@@ -95,36 +95,33 @@ def _folder(root: Path, limits: Limits) -> Iterator[Entry]:
         folders.sort()
         for name in folders:
             if (Path(folder) / name).is_symlink():
-                raise UnreadableFile(
-                    Path(folder) / name, None, "a link to a folder: copy the folder"
-                )
+                Place(Path(folder) / name).refuse("a link to a folder: copy the folder")
         for name in sorted(names):
             path = Path(folder) / name
             if not path.resolve().is_relative_to(real):
-                raise UnreadableFile(
-                    path, None, f"a link that leaves {root}: copy the file into it"
-                )
+                Place(path).refuse(f"a link that leaves {root}: copy the file into it")
             inside = path.relative_to(root).as_posix()
             yield Entry(inside, str(path), partial(open_bytes, path, limits))
 
 
-def safe_name(archive: Path, name: str) -> str:
+def safe_name(archive: Path | str, name: str) -> str:
     """Return a member's name, or refuse one that points outside the archive."""
     slashed = name.replace("\\", "/")
     parts = PurePosixPath(slashed).parts
     drive = bool(parts) and parts[0].endswith(":")
     if not name or slashed.startswith("/") or ".." in parts or drive:
-        raise UnreadableFile(
-            archive, None, f"member {name!r} points outside: do not trust this archive"
+        Place(archive).refuse(
+            f"member {name!r} points outside: do not trust this archive"
         )
     return str(PurePosixPath(slashed))
 
 
-class _Members:
+class _Members(Place):
     """The checks of an archive's members: names, kinds, and bytes together."""
 
     def __init__(self, path: Path, limits: Limits) -> None:
-        self.path, self.used = path, 0
+        super().__init__(path)
+        self.used = 0
         packed = path.stat().st_size
         self.allowed = min(limits.size, max(1 << 20, packed * limits.ratio))
 
@@ -132,11 +129,9 @@ class _Members:
         """Return a plain file as an entry, and count its bytes."""
         self.used += size
         if self.used > self.allowed:
-            raise UnreadableFile(
-                self.path,
-                None,
+            self.refuse(
                 f"its members hold more than {self.allowed} bytes: raise limits.size "
-                "and limits.ratio if you trust it",
+                "and limits.ratio if you trust it"
             )
         where = f"{self.path}:{name}"
         return Entry(name, where, partial(opener, where))
@@ -145,9 +140,7 @@ class _Members:
         """Return a member's name where it is safe and a plain file or a folder."""
         name = safe_name(self.path, name)
         if not plain:
-            raise UnreadableFile(
-                self.path, None, f"member {name!r} is a link or a device: remove it"
-            )
+            self.refuse(f"member {name!r} is a link or a device: remove it")
         return name
 
 
@@ -158,18 +151,16 @@ def _zip(path: Path, limits: Limits) -> Iterator[Entry]:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, *BROKEN) as error:
-        raise UnreadableFile(
-            path, None, f"no zip archive ({error}): fetch it again"
-        ) from error
+        Place(path).refuse(f"no zip archive ({error}): fetch it again")
 
     @contextmanager
     def opened(info: zipfile.ZipInfo, where: str) -> Iterator[Measured]:
         try:
             stream = archive.open(info)
         except (zipfile.BadZipFile, RuntimeError, ValueError, *BROKEN) as error:
-            raise UnreadableFile(
-                where, None, f"cannot be read ({error}): pack it again without password"
-            ) from error
+            Place(where).refuse(
+                f"cannot be read ({error}): pack it again without password"
+            )
         with stream:
             yield Measured(stream, where, limits, info.compress_size, DAMAGED)
 
@@ -192,10 +183,8 @@ class _Unpacked(io.BufferedIOBase):
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is None or not 0 <= size <= HEADER:
-            raise UnreadableFile(
-                self.path,
-                None,
-                f"a header of more than {HEADER} bytes: do not trust it",
+            Place(self.path).refuse(
+                f"a header of more than {HEADER} bytes: do not trust it"
             )
         return self.stream.read(size)
 
@@ -224,9 +213,7 @@ def _tar(path: Path, limits: Limits) -> Iterator[Entry]:
     except UnreadableFile:
         raise
     except (tarfile.TarError, ValueError, OverflowError, *BROKEN) as error:
-        raise UnreadableFile(
-            path, None, f"no tar archive ({error}): fetch it again"
-        ) from error
+        Place(path).refuse(f"no tar archive ({error}): fetch it again")
 
 
 BLANK_LINE = re.compile(r"\r?\n[ \t]*\r?\n")

@@ -125,23 +125,17 @@ def _label_names(
         names = list(labels)
         for name in names:
             if name not in header.attributes:
-                raise UnreadableFile(
-                    path, None, f"the label {name!r} is not an attribute"
-                )
+                Place(path).refuse(f"the label {name!r} is not an attribute")
         return names
     match = MEKA.search(header.relation)
     if match is None:
-        raise UnreadableFile(
-            path,
-            None,
+        Place(path).refuse(
             "which attributes are labels is not said (no -C n in the relation): give "
-            "labels=, a Mulan XML file or their names",
+            "labels=, a Mulan XML file or their names"
         )
     count = int(match[1])
     if abs(count) > len(attributes):
-        raise UnreadableFile(
-            path, None, f"-C {count}, but {len(attributes)} attributes"
-        )
+        Place(path).refuse(f"-C {count}, but {len(attributes)} attributes")
     return attributes[:count] if count >= 0 else attributes[count:]
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from classmark.corpus.documents import Document
 from classmark.formats.records import PRIMARY, SECONDARY, Record
 from classmark.formats.text_files import Numbered, Place, lines, write_lines
-from classmark.problems import Mistake, UnreadableFile
+from classmark.problems import Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -266,9 +266,7 @@ def parse_object(text: str, place: Place) -> dict[str, Any]:
         if SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise UnreadableFile(
-            place.path, place.line, f"not JSON ({error}): give one object per line"
-        ) from error
+        place.refuse(f"not JSON ({error}): give one object per line")
     if not isinstance(value, dict):
         place.refuse("JSON, but no object: write {…} on each line")
     return value

@@ -89,10 +89,8 @@ def _elements(
         parts.append(rest if end < 0 else rest[:end])
         size += len(rest)
         if size > limits.line:
-            raise UnreadableFile(
-                file.path,
-                start,
-                f"<{name}> is not closed: add </{name}>, or raise limits",
+            Place(file.path, start).refuse(
+                f"<{name}> is not closed: add </{name}>, or raise limits"
             )
         if end >= 0:
             yield start, (tag, "".join(parts))

@@ -207,11 +207,9 @@ def svmlight_blocks(
     if not reading.count:
         yield reading.examples(2, b"")
     if reading.promised not in (None, reading.count):
-        raise UnreadableFile(
-            path,
-            1,
+        Place(path, 1).refuse(
             f"the header promises {reading.promised} examples and {reading.count} "
-            "follow: fetch the file again",
+            "follow: fetch the file again"
         )
 
 
@@ -228,11 +226,9 @@ def _blocks(
                 number += head.count(b"\n") + 1
             pending = tail
             if len(pending) > limits.line:
-                raise UnreadableFile(
-                    path,
-                    number,
+                Place(path, number).refuse(
                     f"a line of more than {limits.line} bytes: raise limits.line if "
-                    "that is right",
+                    "that is right"
                 )
     if pending:
         yield number, pending

@@ -35,7 +35,7 @@ from classmark.formats.text_files import (
     replacing,
     writing,
 )
-from classmark.problems import MissingExtra, Mistake, UnreadableFile
+from classmark.problems import MissingExtra, Mistake
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -116,11 +116,9 @@ def _rows(
             try:
                 row = next(reader, None)
             except csv.Error as error:
-                raise UnreadableFile(
-                    path,
-                    start,
-                    f"not a row ({error}): close quotes, double those inside",
-                ) from error
+                Place(path, start).refuse(
+                    f"not a row ({error}): close quotes, double those inside"
+                )
             finally:
                 csv.field_size_limit(before)
         if row:
@@ -151,9 +149,7 @@ def _dictionaries(table: Numbered[list[str]]) -> Iterator[tuple[int, dict[str, s
                 "the delimiter"
             )
     if not header:
-        raise UnreadableFile(
-            table.path, 1, "empty: the first row is to name the columns"
-        )
+        Place(table.path, 1).refuse("empty: the first row is to name the columns")
 
 
 def read_delimited(
@@ -296,9 +292,7 @@ def parquet_file(source: Path | BinaryIO, name: str) -> Iterator[Any]:
         with parquet.ParquetFile(source) as file:
             yield file
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise UnreadableFile(
-            name, None, f"no Parquet file ({error}): write it again"
-        ) from error
+        Place(name).refuse(f"no Parquet file ({error}): write it again")
 
 
 def rows_in(

@@ -19,6 +19,7 @@ from xml.sax.saxutils import quoteattr
 from classmark.formats.tables import delimiter_of, dictionaries
 from classmark.formats.text_files import (
     LIMITS,
+    Place,
     lines,
     open_bytes,
     write_lines,
@@ -327,9 +328,7 @@ def _safe_xml(path: Path | str, text: bytes) -> Element:
     try:
         return cast("Element", fromstring(text, forbid_dtd=True))
     except DefusedXmlException as error:
-        raise UnreadableFile(
-            path, None, f"XML with a DTD or entities is refused ({error})"
-        ) from error
+        Place(path).refuse(f"XML with a DTD or entities is refused ({error})")
     except (ParseError, ValueError, LookupError) as error:
         line = getattr(error, "position", (None,))[0]
         raise UnreadableFile(path, line, f"not XML: {error}") from error
@@ -351,8 +350,8 @@ def read_mulan_labels(path: Path | str) -> list[Category]:
         element, parent = waiting.pop()
         name = element.get("name")
         if element.tag.rpartition("}")[2] != "label" or not name or name in categories:
-            raise UnreadableFile(
-                path, None, f"<label> with a name of its own is needed, not {name!r}"
+            Place(path).refuse(
+                f"<label> with a name of its own is needed, not {name!r}"
             )
         categories[name] = Category(name, parents=(parent,) if parent else ())
         waiting.extend([(child, name) for child in element][::-1])

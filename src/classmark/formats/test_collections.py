@@ -23,7 +23,13 @@ from classmark.corpus.documents import Document
 from classmark.formats.jsonl import json_lines
 from classmark.formats.records import SECONDARY, Judgment, Record
 from classmark.formats.tables import dictionaries
-from classmark.formats.text_files import COMPRESSIONS, Numbered, lines, write_lines
+from classmark.formats.text_files import (
+    COMPRESSIONS,
+    Numbered,
+    Place,
+    lines,
+    write_lines,
+)
 from classmark.problems import Mistake, UnreadableFile
 
 START = re.compile(r"\.I\s+(\d{1,18})\s*")
@@ -123,8 +129,8 @@ def _npl_blocks(path: Path | str) -> Iterator[tuple[str, list[tuple[int, str]]]]
         else:
             block.append((line, text))
     if name:
-        raise UnreadableFile(
-            path, start, f"block {name} is not ended: put a line with / after it"
+        Place(path, start).refuse(
+            f"block {name} is not ended: put a line with / after it"
         )
 
 
@@ -141,8 +147,8 @@ def read_npl_judgments(path: Path | str) -> Iterator[Judgment]:
         for line, text in block:
             for word in text.split():
                 if not word.isdecimal():
-                    raise UnreadableFile(
-                        path, line, f"{word:.40} is no document number: mend it"
+                    Place(path, line).refuse(
+                        f"{word:.40} is no document number: mend it"
                     )
                 yield Judgment(query, word, 1.0)
 

@@ -118,9 +118,7 @@ class Measured(Place):
         try:
             chunk = self.stream.read(size)
         except self.broken as error:
-            raise UnreadableFile(
-                self.path, None, f"damaged ({error}): fetch the file again"
-            ) from error
+            self.refuse(f"damaged ({error}): fetch the file again")
         self.seen += len(chunk)
         if self.seen > self.limits.size:
             self.refuse(
@@ -185,12 +183,10 @@ def texts(stream: Readable, name: str, encoding: str = "utf-8") -> Iterator[str]
         except UnicodeError as error:
             if isinstance(error, UnicodeDecodeError):
                 line += error.object[: error.start].count(b"\n")
-            raise UnreadableFile(
-                name,
-                line,
+            Place(name, line).refuse(
                 f"not {encoding} ({error}): name the encoding of the file "
-                "(encoding='latin-1' reads any byte) or convert it",
-            ) from error
+                "(encoding='latin-1' reads any byte) or convert it"
+            )
         line += text.count("\n")
         yield text
         if not chunk:
@@ -224,11 +220,9 @@ def lines_of(
                 yield number, line + "\n"
             number, pending, length = number + 1, [last], len(last)
         if length > limits.line:
-            raise UnreadableFile(
-                name,
-                number,
+            Place(name, number).refuse(
                 f"a line of more than {limits.line} characters: "
-                "raise limits.line if that is right",
+                "raise limits.line if that is right"
             )
     if length:
         yield number, "".join(pending)
@@ -292,11 +286,9 @@ def whole_text(
         pieces.append(text)
         length += len(text)
         if length > limits.line:
-            raise UnreadableFile(
-                name,
-                None,
+            Place(name).refuse(
                 f"a document of more than {limits.line} characters: "
-                "raise limits.line if that is right",
+                "raise limits.line if that is right"
             )
     return "".join(pieces)
 

@@ -68,8 +68,8 @@ def read_weights(path: Path | str) -> QueryWeights:
         _from_json(path) if Path(path).suffix == ".json" else _from_tsv(path)
     )
     if facts.get("format") != FORMAT:
-        raise UnreadableFile(
-            path, 1, f"not {FORMAT!r}: write it with classmark like --weights FILE"
+        Place(path, 1).refuse(
+            f"not {FORMAT!r}: write it with classmark like --weights FILE"
         )
     for name in ("analyzer", "weighting"):
         if not facts.get(name):

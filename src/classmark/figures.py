@@ -429,7 +429,10 @@ def _margin(panel: Panel, height: float) -> float:
 def _marks(panel: Panel, series: Series, x: Scale, y: Scale) -> list[str]:
     """The line, the dots and the rings of a series."""
     drawn = []
-    for run in _runs(panel, series.points) if series.width else ():
+    runs = groupby(series.points, lambda point: bool(panel.drawable([point])))
+    for drawable, run in runs if series.width else ():
+        if not drawable:  # a line is cut there
+            continue
         places = _thinned([(x.at(a), y.at(b)) for a, b in run])
         if len(places) > 1:
             drawn.append(polyline(places, series.color, series.width, series.dash))
@@ -441,13 +444,6 @@ def _marks(panel: Panel, series: Series, x: Scale, y: Scale) -> list[str]:
         looks = {"fill": "none", "stroke": series.color, "stroke_width": 1.5}
         drawn.append(circle((x.at(a), y.at(b)), 6, **looks))
     return drawn
-
-
-def _runs(panel: Panel, points: Sequence[Point]) -> Iterator[list[Point]]:
-    """Neighbouring points that can be drawn: a line is cut at the others."""
-    for drawable, run in groupby(points, lambda point: bool(panel.drawable([point]))):
-        if drawable:
-            yield list(run)
 
 
 def _thinned(places: Sequence[Point]) -> list[Point]:

@@ -104,18 +104,6 @@ def _folder(root: Path, limits: Limits) -> Iterator[Entry]:
             yield Entry(inside, str(path), partial(open_bytes, path, limits))
 
 
-def safe_name(archive: Path | str, name: str) -> str:
-    """Return a member's name, or refuse one that points outside the archive."""
-    slashed = name.replace("\\", "/")
-    parts = PurePosixPath(slashed).parts
-    drive = bool(parts) and parts[0].endswith(":")
-    if not name or slashed.startswith("/") or ".." in parts or drive:
-        Place(archive).refuse(
-            f"member {name!r} points outside: do not trust this archive"
-        )
-    return str(PurePosixPath(slashed))
-
-
 class _Members(Place):
     """The checks of an archive's members: names, kinds, and bytes together."""
 
@@ -137,11 +125,15 @@ class _Members(Place):
         return Entry(name, where, partial(opener, where))
 
     def name(self, name: str, *, plain: bool) -> str:
-        """Return a member's name where it is safe and a plain file or a folder."""
-        name = safe_name(self.path, name)
+        """Return a member's name; refuse one outside, a link and a device."""
+        slashed = name.replace("\\", "/")
+        parts = PurePosixPath(slashed).parts
+        drive = bool(parts) and parts[0].endswith(":")
+        if not name or slashed.startswith("/") or ".." in parts or drive:
+            self.refuse(f"member {name!r} points outside: do not trust this archive")
         if not plain:
-            self.refuse(f"member {name!r} is a link or a device: remove it")
-        return name
+            self.refuse(f"member {slashed!r} is a link or a device: remove it")
+        return str(PurePosixPath(slashed))
 
 
 DAMAGED = (zipfile.BadZipFile, tarfile.TarError, *BROKEN)

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from classmark.datasets import CATALOG, load, where
-from classmark.datasets.dataset import Link, Part, Session, find, in_test
-from classmark.datasets.loading import LOADERS
+from classmark.datasets.dataset import LOADERS, Link, Part, Session, find, in_test
 from classmark.datasets.texts import tree_of_paths
 from classmark.problems import Mistake, UnreadableFile
 

@@ -8,9 +8,9 @@ from classmark.datasets.dataset import (
     Link,
     Part,
     Session,
+    load,
     where,
 )
-from classmark.datasets.loading import load
 
 __all__ = [
     "CATALOG",

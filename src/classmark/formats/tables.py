@@ -106,11 +106,11 @@ def rows(
 def _rows(
     path: Path | str, delimiter: str, encoding: str
 ) -> Iterator[tuple[int, list[str]]]:
-    file = Numbered(path, raw_lines(path, encoding))
-    reader = csv.reader((text for _, text in file), delimiter=delimiter, strict=True)
+    texts = (text for _, text in raw_lines(path, encoding))
+    reader = csv.reader(texts, delimiter=delimiter, strict=True)
     row: list[str] | None = []
     while row is not None:
-        start = (file.line or 0) + 1
+        start = reader.line_num + 1
         with _limit_lock:
             before = csv.field_size_limit(LIMITS.line)
             try:

@@ -6,15 +6,14 @@ have no URIs, the labels of subjects).
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.corpus.documents import Document
 from classmark.formats.archive import entries, is_archive
 from classmark.formats.records import SECONDARY, Record
-from classmark.formats.tables import dictionaries
-from classmark.formats.text_files import lines, write_lines, writing
+from classmark.formats.tables import dictionaries, write_rows
+from classmark.formats.text_files import lines, write_lines
 from classmark.problems import Mistake, UnreadableFile
 
 if TYPE_CHECKING:
@@ -88,14 +87,9 @@ def read_annif_csv(path: Path | str) -> Iterator[Record]:
 
 def write_annif_csv(records: Iterable[Record], path: Path | str) -> int:
     """Write ``document_id,text,subject_uris`` and return how many documents."""
-    count = 0
-    with writing(path) as file:
-        writer = csv.writer(file)
-        writer.writerow(["document_id", "text", "subject_uris"])
-        for record in records:
-            writer.writerow([record.id, record.document.text, _bracketed(record)])
-            count += 1
-    return count
+    header = ("document_id", "text", "subject_uris")
+    rows = ([r.id, r.document.text, _bracketed(r)] for r in records)
+    return write_rows(header, rows, path, ",")
 
 
 def read_annif_folder(path: Path | str) -> Iterator[Record]:

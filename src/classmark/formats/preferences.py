@@ -6,15 +6,14 @@ CSV or TSV with the columns ``document``, ``winner``, ``loser`` and, if wanted,
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from classmark.formats.jsonl import json_lines
-from classmark.formats.tables import delimiter_of, dictionaries, guarded
-from classmark.formats.text_files import COMPRESSIONS, Place, writing
+from classmark.formats.tables import dictionaries, write_rows
+from classmark.formats.text_files import COMPRESSIONS, Place, write_lines
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -79,23 +78,18 @@ def write_preferences(
     In CSV and TSV, cells that a spreadsheet would run get a leading ``'`` unless
     ``raw``; the reader leaves it there.
     """
-    count, as_json = 0, _kind(path) == ".jsonl"
-    with writing(path) as file:
-        table = csv.writer(file, delimiter=delimiter_of(path))
-        if not as_json:
-            table.writerow(COLUMNS)
-        for preference in preferences:
-            *names, weight = preference
-            if not (math.isfinite(weight) and weight > 0):
-                raise Mistake(f"{preference}: its weight is to be a number above 0")
-            if as_json:
-                row = json.dumps(preference._asdict(), ensure_ascii=False)
-                file.write(row + "\n")
-            else:
-                cells = [str(name) if raw else guarded(str(name)) for name in names]
-                table.writerow([*cells, repr(float(weight))])
-            count += 1
-    return count
+    rows = map(_checked, preferences)
+    if _kind(path) == ".jsonl":
+        texts = (json.dumps(row._asdict(), ensure_ascii=False) + "\n" for row in rows)
+        return write_lines(texts, path)
+    cells = ([*map(str, row[:3]), repr(float(row.weight))] for row in rows)
+    return write_rows(COLUMNS, cells, path, raw=raw)
+
+
+def _checked(preference: Preference) -> Preference:
+    if not (math.isfinite(preference.weight) and preference.weight > 0):
+        raise Mistake(f"{preference}: its weight is to be a number above 0")
+    return preference
 
 
 def _kind(path: Path | str) -> str:

@@ -212,30 +212,38 @@ def write_delimited(
         clash = name in columns.fields and (name in reserved or name.startswith(META))
         if clash or name != name.strip() or not name:
             raise Mistake(f"{name!r} cannot name a column: write JSONL")
-    guard = str if raw else guarded
     header = ["id", "primary", "labels", *columns.fields]
     header += [META + name for name in columns.meta] + ["links"]
-    count = 0
+    cells = (_cells(record, columns, label_separator) for record in stream)
+    return write_rows(header, cells, path, delimiter, raw=raw)
+
+
+def write_rows(
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    path: Path | str,
+    delimiter: str | None = None,
+    *,
+    raw: bool = True,
+    end: str = "\r\n",
+) -> int:
+    """Write a CSV or TSV file, and return how many rows follow the header.
+
+    Without ``raw``, cells that a spreadsheet would run get a leading ``'``.
+    """
+    count = -1
     with writing(path) as file:
-        writer = csv.writer(file, delimiter=delimiter or delimiter_of(path))
-        writer.writerow(map(guard, header))
-        for record in stream:
-            columns.check(record, meta=True)
-            writer.writerow(map(guard, _cells(record, columns, label_separator)))
+        delimiter = delimiter or delimiter_of(path)
+        table = csv.writer(file, delimiter=delimiter, lineterminator=end)
+        for row in chain([header], rows):
+            guarded = (f"'{c}" if c.startswith(FORMULAS) else c for c in row)
+            table.writerow(row if raw else guarded)
             count += 1
     return count
 
 
-def guarded(cell: str) -> str:
-    """Put ``'`` before a cell that a spreadsheet would run.
-
-    >>> guarded("=1+1"), guarded("bees")
-    ("'=1+1", 'bees')
-    """
-    return f"'{cell}" if cell.startswith(FORMULAS) else cell
-
-
 def _cells(record: Record, columns: Columns, separator: str) -> list[str]:
+    columns.check(record, meta=True)
     for name, grade in record.labels.items():
         if separator in name or name != name.strip() or not name:
             raise Mistake(

@@ -7,7 +7,6 @@ Nothing is fetched: only the file is read, and XML with a DTD or entities is ref
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterable
 from itertools import pairwise
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import quote, unquote
 from xml.sax.saxutils import quoteattr
 
-from classmark.formats.tables import delimiter_of, dictionaries
+from classmark.formats.tables import dictionaries, write_rows
 from classmark.formats.text_files import (
     LIMITS,
     Place,
@@ -157,21 +156,16 @@ def _several(cell: str) -> tuple[str, ...]:
 
 def write_category_csv(categories: Iterable[Category], path: Path | str) -> int:
     """Write a CSV (tabs in a ``.tsv``) and return how many categories."""
-    count = 0
-    with writing(path) as out:
-        table = csv.writer(out, delimiter=delimiter_of(path), lineterminator="\n")
-        table.writerow(COLUMNS)
-        for c in categories:
-            for text in (*c.parents, *c.synonyms):
-                if MANY in text:
-                    raise Mistake(
-                        f"category {c.id!r}: {text!r} has a {MANY}: remove it"
-                    )
-            parents, synonyms = MANY.join(c.parents), MANY.join(c.synonyms)
-            fields = (c.label, c.note, synonyms, c.notation, c.status, c.guideline)
-            table.writerow([c.id, parents, *fields])
-            count += 1
-    return count
+    return write_rows(COLUMNS, map(_cells, categories), path, end="\n")
+
+
+def _cells(c: Category) -> list[str]:
+    for text in (*c.parents, *c.synonyms):
+        if MANY in text:
+            raise Mistake(f"category {c.id!r}: {text!r} has a {MANY}: remove it")
+    parents, synonyms = MANY.join(c.parents), MANY.join(c.synonyms)
+    fields = (c.label, c.note, synonyms, c.notation, c.status, c.guideline)
+    return [c.id, parents, *fields]
 
 
 def read_pairs(

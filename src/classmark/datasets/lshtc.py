@@ -61,13 +61,14 @@ def aligned(crawled: Rows, described: Task, together: Task) -> Alignment:
 
     crawled : Rows (pages, words of that task): only the counts are used.
     """
-    _require_same_pages(crawled, described, together)
-    joint = _Joint(together, set(_columns(crawled).values()))
-    pages, descriptions = _columns(described.pages), _columns(described.descriptions)
-    fits = {
-        word: joint.fits(pages.get(word, ()), descriptions.get(word, ()))
-        for word in sorted(pages.keys() | descriptions.keys())
-    }
+    heights = {len(crawled), len(described.pages), len(together.pages)}
+    categories = {len(described.descriptions), len(together.descriptions)}
+    if len(heights) > 1 or len(categories) > 1:
+        raise Mistake(
+            "the tasks do not hold the same pages and category descriptions: "
+            f"{sorted(heights)} pages, {sorted(categories)} descriptions"
+        )
+    fits = _fits(set(_columns(crawled).values()), described, together)
     matches = _unique_matches(fits)
     unsure = sum(len(several) > 1 for b, several in fits.items() if b not in matches)
     rests = {b: fits[b][j] for b, j in matches.items()}
@@ -75,31 +76,33 @@ def aligned(crawled: Rows, described: Task, together: Task) -> Alignment:
     return Alignment(rows, tuple(sorted(matches)), unsure)
 
 
-class _Joint:
-    """The words of the joint task, indexed by their counts."""
-
-    def __init__(self, together: Task, seen: set[Counts]) -> None:
-        self._pages = {w: dict(c) for w, c in _columns(together.pages).items()}
-        self._seen = seen
-        self._by_description: dict[Counts, set[int]] = defaultdict(set)
-        self._by_page: dict[int, set[int]] = defaultdict(set)
-        descriptions = _columns(together.descriptions)
-        for word in self._pages.keys() | descriptions.keys():
-            self._by_description[descriptions.get(word, ())].add(word)
-        for word, counts in self._pages.items():
-            for page in counts:
-                self._by_page[page].add(word)
-
-    def fits(self, pages: Counts, descriptions: Counts) -> dict[int, Counts]:
-        """Candidate words of the joint task → the rest of their counts on the pages."""
-        near = [self._by_page.get(page, set()) for page, _ in pages]
-        near.append(self._by_description.get(descriptions, set()))
-        candidates = {}
-        for word in sorted(set.intersection(*near)):
-            rest = _less(self._pages.get(word, {}), pages)
-            if rest is not None and (not rest or rest in self._seen):
-                candidates[word] = rest
-        return candidates
+def _fits(
+    crawled: set[Counts], described: Task, together: Task
+) -> dict[int, dict[int, Counts]]:
+    """Word of the descriptions → words of both → the rest of their counts on pages."""
+    joint_pages, joint_descriptions = map(_columns, together)
+    by_page: dict[int, set[int]] = defaultdict(set)
+    by_description: dict[Counts, set[int]] = defaultdict(set)
+    for word, counts in joint_pages.items():
+        for page, _ in counts:
+            by_page[page].add(word)
+    for word in joint_pages.keys() | joint_descriptions.keys():
+        by_description[joint_descriptions.get(word, ())].add(word)
+    pages, descriptions = map(_columns, described)
+    fits: dict[int, dict[int, Counts]] = {}
+    for word in sorted(pages.keys() | descriptions.keys()):
+        counts = pages.get(word, ())
+        near = [by_page.get(page, set()) for page, _ in counts]
+        near.append(by_description.get(descriptions.get(word, ()), set()))
+        rests = {
+            j: _less(joint_pages.get(j, ()), counts) for j in set.intersection(*near)
+        }
+        fits[word] = {
+            j: rest
+            for j, rest in sorted(rests.items())
+            if rest is not None and (not rest or rest in crawled)
+        }
+    return fits
 
 
 def _unique_matches(fits: Mapping[int, Mapping[int, Counts]]) -> dict[int, int]:
@@ -129,13 +132,14 @@ def _columns(rows: Rows) -> dict[int, Counts]:
     return {word: tuple(pairs[ends[word] : ends[word + 1]]) for word in used}
 
 
-def _less(counts: Mapping[int, float], removed: Counts) -> Counts | None:
+def _less(counts: Counts, removed: Counts) -> Counts | None:
     """``counts`` minus ``removed``; None where a count would be negative."""
-    if any(counts.get(page, 0) < count for page, count in removed):
+    left = dict(counts)
+    for page, count in removed:
+        left[page] = left.get(page, 0) - count
+    if any(count < 0 for count in left.values()):
         return None
-    gone = dict(removed)
-    left = ((page, count - gone.get(page, 0)) for page, count in counts.items())
-    return tuple((page, count) for page, count in left if count)
+    return tuple((page, count) for page, count in left.items() if count)
 
 
 def _pages(rests: Mapping[int, Counts], height: int, width: int) -> Rows:
@@ -148,16 +152,6 @@ def _pages(rests: Mapping[int, Counts], height: int, width: int) -> Rows:
     pages = np.array([page for page, _ in flat], np.uint32)
     counts = np.array([count for _, count in flat], np.float64)
     return transpose(Rows(starts, pages, counts, height))
-
-
-def _require_same_pages(crawled: Rows, described: Task, together: Task) -> None:
-    heights = {len(crawled), len(described.pages), len(together.pages)}
-    categories = {len(described.descriptions), len(together.descriptions)}
-    if len(heights) > 1 or len(categories) > 1:
-        raise Mistake(
-            "the tasks do not hold the same pages and category descriptions: "
-            f"{sorted(heights)} pages, {sorted(categories)} descriptions"
-        )
 
 
 FILES = ("train", "validation", "test")

@@ -67,10 +67,10 @@ def _known(name: str, row: dict[str, Any]) -> Known:
     return Known(name, sources=sources, splits=splits, **row)
 
 
-CATALOG_FILE = files("classmark.datasets") / "catalog.json"
+FOLDER = Path(str(files("classmark.datasets")))
 CATALOG = {
     name: _known(name, row)
-    for name, row in json.loads(CATALOG_FILE.read_text("utf-8")).items()
+    for name, row in json.loads((FOLDER / "catalog.json").read_text("utf-8")).items()
 }
 
 
@@ -349,9 +349,7 @@ def load(
     name, split = _with_part(name, split)
     entry = known(name)
     if entry.family == "library" and path is None:
-        from classmark.datasets.library import library_folder
-
-        path = library_folder()
+        path = FOLDER / "library"
     return _read(entry.family, where(name, path), split or None, name)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from classmark.corpus.documents import Document
 from classmark.datasets.dataset import (
+    FOLDER,
     Dataset,
     Documents,
     Link,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def library_folder() -> Path:
     """The folder inside the package."""
-    return Path(str(files("classmark.datasets") / "library"))
+    return FOLDER / "library"
 
 
 def library_categories(folder: Path | None = None) -> list[Category]:

@@ -8,7 +8,7 @@ Nothing is fetched: only the file is read, and XML with a DTD or entities is ref
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -279,20 +279,28 @@ def read_indented(path: Path | str, *, encoding: str = "utf-8") -> list[Category
 
 def write_indented(categories: Iterable[Category], path: Path | str) -> int:
     """Write the labels, one tab further in for each level; returns how many."""
-    listed = {category.id: category for category in categories}
-    tree = taxonomy_of(listed.values())
-    with writing(path) as out:
-        waiting = tree.roots[::-1]
-        while waiting:
-            node = waiting.pop()
-            name = listed[node].name
-            if "/" in name or name != name.strip() or len(name.splitlines()) != 1:
-                raise Mistake(f"label {name!r} has a /, a line break or outer blanks")
-            if len(listed[node].parents) > 1:
-                raise Mistake(f"{node!r} has several parents: write CSV instead")
-            out.write("\t" * tree.depth_of(node) + name + "\n")
-            waiting.extend(tree.children(node)[::-1])
-    return len(tree)
+    return write_lines((_indented(*pair) for pair in _nested(categories)), path)
+
+
+def _indented(category: Category, depth: int) -> str:
+    name = category.name
+    if "/" in name or name != name.strip() or len(name.splitlines()) != 1:
+        raise Mistake(f"label {name!r} has a /, a line break or outer blanks")
+    return "\t" * depth + name + "\n"
+
+
+def _nested(categories: Iterable[Category]) -> Iterator[tuple[Category, int]]:
+    """Yield categories and their depths, each followed by those below it."""
+    listed = list(categories)
+    tree = taxonomy_of(listed)
+    by_id = {category.id: category for category in listed}
+    waiting = tree.roots[::-1]
+    while waiting:
+        node = waiting.pop()
+        if len(by_id[node].parents) > 1:
+            raise Mistake(f"{node!r} has several parents: write CSV instead")
+        yield by_id[node], tree.depth_of(node)
+        waiting.extend(tree.children(node)[::-1])
 
 
 def read_hierarchy(path: Path | str) -> Taxonomy:
@@ -353,24 +361,15 @@ def read_mulan_labels(path: Path | str) -> list[Category]:
 
 
 def write_mulan_labels(categories: Iterable[Category], path: Path | str) -> None:
-    """Write labels; a category is nested in its first parent."""
-    listed = list(categories)
-    tree = taxonomy_of(listed)
-    for category in listed:
-        if len(category.parents) > 1:
-            raise Mistake(f"{category.id!r} has several parents: Mulan nests in one")
+    """Write labels; a category is nested in its parent."""
+    before = -1
     with writing(path) as out:
         out.write(f'<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="{SPACE}">\n')
-        waiting = [(root, False) for root in tree.roots][::-1]
-        while waiting:
-            name, closing = waiting.pop()
-            if closing:
-                out.write("</label>\n")
-                continue
-            out.write(f"<label name={quoteattr(name)}>")
-            waiting.append((name, True))
-            waiting.extend([(child, False) for child in tree.children(name)][::-1])
-        out.write("</labels>\n")
+        for category, depth in _nested(categories):
+            out.write("</label>\n" * (before + 1 - depth))
+            out.write(f"<label name={quoteattr(category.id)}>")
+            before = depth
+        out.write("</label>\n" * (before + 1) + "</labels>\n")
 
 
 SYNTAX = {".ttl": "turtle", ".nt": "nt", ".rdf": "xml", ".xml": "xml", ".owl": "xml"}

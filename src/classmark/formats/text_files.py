@@ -214,9 +214,10 @@ def lines_of(
         pending.append(first)
         length += len(first)
         if others:
-            last = others.pop()
+            *whole, last = others
             yield number, "".join(pending) + "\n"
-            for number, line in enumerate(others, number + 1):  # noqa: B020
+            for line in whole:
+                number += 1
                 yield number, line + "\n"
             number, pending, length = number + 1, [last], len(last)
         if length > limits.line:

@@ -112,7 +112,7 @@ def many(size: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 def directories(data: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Learn LSHTC1's dry run, task 2."""
-    from classmark.datasets.loading import load
+    from classmark.datasets import load
 
     found = load("lshtc1-dryrun", data)
     train, test = found.train.X, found.test.X

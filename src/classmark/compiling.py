@@ -38,15 +38,11 @@ def compile_ahead(group: str, say: Callable[[str], None]) -> None:
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
         jobs = [
             pool.submit(compile_kernels, room, {n: kernels[n] for n in names})
-            for room, names in sorted(rooms.items(), key=_heaviest_first)
+            for room, names in sorted(rooms.items(), key=lambda r: r[0] not in HEAVY)
         ]
         for job in track(as_completed(jobs), "rooms of kernels", len(jobs)):
             job.result()
     done.touch()
-
-
-def _heaviest_first(room: tuple[str, list[str]]) -> bool:
-    return room[0] not in HEAVY
 
 
 def compile_kernels(room: str, kernels: dict[str, list[str]]) -> None:
@@ -64,10 +60,5 @@ def compile_kernels(room: str, kernels: dict[str, list[str]]) -> None:
         kernel.door  # noqa: B018, an unchecked one is compiled by its door
 
 
-def main() -> None:
-    """Compile the group that is named on the command line."""
-    compile_ahead(sys.argv[1], lambda line: print(line, file=sys.stderr))  # noqa: T201
-
-
 if __name__ == "__main__":
-    main()
+    compile_ahead(sys.argv[1], lambda line: print(line, file=sys.stderr))  # noqa: T201

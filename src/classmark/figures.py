@@ -350,15 +350,6 @@ class Box(NamedTuple):
     margin: float
 
 
-class Frame(NamedTuple):
-    """Where the axes of a panel stand."""
-
-    left: float
-    right: float
-    top: float
-    bottom: float
-
-
 def _panel(panel: Panel, box: Box, labels: str, named: bool) -> list[str]:
     """Draw a panel; named : whether the x axis says what it is."""
     left, right = box.left + box.margin, box.left + box.width - SIDE
@@ -372,7 +363,7 @@ def _panel(panel: Panel, box: Box, labels: str, named: bool) -> list[str]:
     room = _widest(panel.labelled) + 16 if labels in BESIDE else 0.0
     first, last = left + room * (labels == "start"), right - room * (labels == "end")
     x, y = scale(panel, "x", first, last), scale(panel, "y", bottom, top)
-    drawn += _axes(x, y, Frame(left, right, top, bottom))
+    drawn += _axes(x, y, left, right)
     if named and panel.x.name:
         middle = (left + right) / 2, bottom + 38
         drawn.append(text(*middle, panel.x.name, SOFT, text_anchor="middle"))
@@ -407,9 +398,9 @@ def scale(panel: Panel, which: str, first: float, last: float) -> Scale:
     return Scale(low, high, first, last, log=axis.log)
 
 
-def _axes(x: Scale, y: Scale, frame: Frame) -> list[str]:
+def _axes(x: Scale, y: Scale, left: float, right: float) -> list[str]:
     """Both axes with their ticks, and a light line across at each tick of y."""
-    left, right, top, bottom = frame
+    bottom, top = y.first, y.last
     drawn = [line((left, bottom), (right, bottom)), line((left, top), (left, bottom))]
     for value in _y_ticks(y):
         place = y.at(value)
@@ -438,7 +429,10 @@ def _margin(panel: Panel, height: float) -> float:
 def _marks(panel: Panel, series: Series, x: Scale, y: Scale) -> list[str]:
     """The line, the dots and the rings of a series."""
     drawn = []
-    for run in _runs(panel, series.points) if series.width else ():
+    runs = groupby(series.points, lambda point: bool(panel.drawable([point])))
+    for drawable, run in runs if series.width else ():
+        if not drawable:  # a line is cut there
+            continue
         places = _thinned([(x.at(a), y.at(b)) for a, b in run])
         if len(places) > 1:
             drawn.append(polyline(places, series.color, series.width, series.dash))
@@ -450,13 +444,6 @@ def _marks(panel: Panel, series: Series, x: Scale, y: Scale) -> list[str]:
         looks = {"fill": "none", "stroke": series.color, "stroke_width": 1.5}
         drawn.append(circle((x.at(a), y.at(b)), 6, **looks))
     return drawn
-
-
-def _runs(panel: Panel, points: Sequence[Point]) -> Iterator[list[Point]]:
-    """Neighbouring points that can be drawn: a line is cut at the others."""
-    for drawable, run in groupby(points, lambda point: bool(panel.drawable([point]))):
-        if drawable:
-            yield list(run)
 
 
 def _thinned(places: Sequence[Point]) -> list[Point]:

@@ -15,7 +15,7 @@ from classmark.arrays import Array, Ints
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
@@ -100,7 +100,9 @@ def top(scores: ArrayLike, k: int) -> Ints:
     if k >= width or k == 0:
         return order(table)[:, :k]
     best = np.empty((n, k), dtype=np.int64)
-    for rows in _blocks(n, width):
+    step = max(1, BLOCK // width)
+    for first in range(0, n, step):
+        rows = slice(first, first + step)
         best[rows] = _top_of(-table[rows], k)
     return best
 
@@ -151,11 +153,6 @@ def numbers(scores: ArrayLike, *, name: str = "scores") -> Array:
             "not a number: replace NaN, for instance by -inf to put the item last"
         )
     return values
-
-
-def _blocks(n: int, width: int) -> Iterator[slice]:
-    step = max(1, BLOCK // width)
-    return (slice(start, start + step) for start in range(0, n, step))
 
 
 def _top_of(cost: Array, k: int) -> Ints:

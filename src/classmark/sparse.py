@@ -56,6 +56,10 @@ class Rows:
         start, end = self.starts[i], self.starts[i + 1]
         return self.columns[start:end], self.values[start:end]
 
+    def with_width(self, width: int) -> Rows:
+        """The same values among another number of columns (arrays shared)."""
+        return Rows(self.starts, self.columns, self.values, width)
+
     def to_scipy(self) -> csr_matrix:
         """The same as ``scipy.sparse.csr_matrix`` (values and columns shared)."""
         from scipy.sparse import csr_matrix

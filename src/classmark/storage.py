@@ -81,7 +81,10 @@ class FolderWriter:
 
     def put(self, name: str, array: Array) -> None:
         """Write a whole array, of any shape."""
-        self.files[name] = _write_array(self.beside, name, array)
+        path = self.beside / f"{name}.npy"
+        with path.open("wb") as file:
+            np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+            self.files[name] = _synced(path, file)
 
     def append(self, name: str, piece: Array) -> None:
         """Write the next piece of a flat array; the first one sets its type."""
@@ -95,10 +98,14 @@ class FolderWriter:
     def close(self, format_: str, version: int, settings: Mapping[str, Any]) -> None:
         """Complete the files, write the manifest and put the folder in its place."""
         for name, (file, kind) in self._open.items():
-            self.files[name] = _completed(self.beside / f"{name}.npy", file, kind)
+            length = (file.tell() - _HEADER) // kind.itemsize
+            file.seek(0)
+            file.write(_header(kind, length))
+            self.files[name] = _synced(self.beside / f"{name}.npy", file)
         facts = {"format": format_, "version": version, "files": self.files}
         manifest = facts | {"settings": dict(settings)}
-        _write_synced(self.beside / MANIFEST, _sealed(manifest))
+        text = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True)
+        _write_synced(self.beside / MANIFEST, text.encode() + _seal(text.encode()))
         sync_folder(self.beside)
         self.beside.rename(self.folder)
         sync_folder(self.folder.parent)
@@ -210,15 +217,6 @@ class Generations:
                 shutil.rmtree(folder)
 
 
-def _write_array(folder: Path, name: str, array: Array) -> dict[str, int]:
-    path = folder / f"{name}.npy"
-    with path.open("wb") as file:
-        np.save(file, np.ascontiguousarray(array), allow_pickle=False)
-        file.flush()
-        os.fsync(file.fileno())
-    return {"bytes": path.stat().st_size, "crc32": _crc32(path)}
-
-
 def _header(kind: np.dtype[Any], length: int) -> bytes:
     """Return the head of a .npy file (version 1.0), as numpy writes it."""
     facts = f"{{'descr': '{kind.str}', 'fortran_order': False, 'shape': ({length},), }}"
@@ -226,11 +224,8 @@ def _header(kind: np.dtype[Any], length: int) -> bytes:
     return magic + facts.encode().ljust(_HEADER - 11) + b"\n"
 
 
-def _completed(path: Path, file: BinaryIO, kind: np.dtype[Any]) -> dict[str, int]:
-    """Write the length into the head of a file, close it and return its facts."""
-    length = (file.tell() - _HEADER) // kind.itemsize
-    file.seek(0)
-    file.write(_header(kind, length))
+def _synced(path: Path, file: BinaryIO) -> dict[str, int]:
+    """Close a file when it is on disk, and return its size and checksum."""
     file.flush()
     os.fsync(file.fileno())
     file.close()
@@ -265,13 +260,8 @@ def _crc32(path: Path) -> int:
     return crc
 
 
-def _sealed(manifest: Mapping[str, Any]) -> bytes:
-    """The manifest as JSON, with a checksum over itself as the last line."""
-    body = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True).encode()
-    return body + _seal(body)
-
-
 def _seal(body: bytes) -> bytes:
+    """The checksum of a manifest, its last line."""
     return f"\n{zlib.crc32(body):08x}\n".encode()
 
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from classmark.datasets import CATALOG, load, where
-from classmark.datasets.dataset import Link, Part, Session, find, in_test
-from classmark.datasets.loading import LOADERS
+from classmark.datasets.dataset import LOADERS, Link, Part, Session, find, in_test
 from classmark.datasets.texts import tree_of_paths
 from classmark.problems import Mistake, UnreadableFile
 
@@ -98,7 +97,7 @@ def test_newsgroups_as_folders_and_as_lines(tmp_path):
     assert first.label_names == ["rec.bees", "sci.ants"]
     assert first.taxonomy.path("rec.bees") == ["rec", "rec.bees"]
     (rows / "20news-bydate-test.jsonl").write_text('{"id": 3}\n')
-    with pytest.raises(UnreadableFile, match="line 1: id, group and text"):
+    with pytest.raises(UnreadableFile, match="line 1: 'group' is needed"):
         load("20newsgroups-bydate", path=rows)
 
 

@@ -1,14 +1,8 @@
 import pytest
 
-from classmark.formats.arff import (
-    quoted,
-    read_arff,
-    read_mulan_labels,
-    unquoted,
-    write_arff,
-    write_mulan_labels,
-)
+from classmark.formats.arff import quoted, read_arff, unquoted, write_arff
 from classmark.formats.records import Examples
+from classmark.formats.taxonomies import read_mulan_labels, write_mulan_labels
 from classmark.problems import Mistake, UnreadableFile
 from classmark.sparse import rows_from
 from classmark.taxonomy import Category

@@ -43,9 +43,9 @@ def test_groups_instead_of_qids(tmp_path):
     [
         ("1 qid:1 1:1\n\n1 1:1\n", "line 3: no qid"),
         ("1 1:1\n", "line 1: no qid"),
-        ("good qid:1 1:1\n", "line 1: 'good' is not a grade"),
-        ("1,2 qid:1 1:1\n", "line 1: '1,2' is not a grade"),
-        ("nan qid:1 1:1\n", "line 1: 'nan'"),
+        ("good qid:1 1:1\n", "line 1: grade is 'good'"),
+        ("1,2 qid:1 1:1\n", "line 1: grade is '1,2'"),
+        ("nan qid:1 1:1\n", "line 1: grade is 'nan'"),
         ("1 qid:1 1:NUL\n", "line 1: '1:NUL'"),
     ],
 )

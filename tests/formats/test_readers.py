@@ -43,6 +43,15 @@ def test_a_guess_sees_through_compression_and_queries(tmp_path):
     assert guess_format(tmp_path / "topics.trec") == "trec-topics"
 
 
+def test_formats_that_share_names_are_told_apart_by_the_first_line(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("\n\nsome text\t<uri>\n")
+    assert guess_format(path) == "annif"
+    path.write_text("id\ttitle\n")
+    assert guess_format(path) == "csv"
+    assert guess_format("missing.tsv") == "csv"
+
+
 def test_unknown_formats_list_the_known_ones(tmp_path):
     for attempt in (
         lambda: read_records("a.jsonl", "word-star"),

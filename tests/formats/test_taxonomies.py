@@ -1,12 +1,13 @@
 import pytest
 
-from classmark.formats.svmlight import read_hierarchy, read_lshtc
+from classmark.formats.svmlight import read_lshtc
 from classmark.formats.taxonomies import (
     TAXONOMY_READERS,
     TAXONOMY_WRITERS,
     read_categories,
     read_category_csv,
     read_children_lists,
+    read_hierarchy,
     read_indented,
     read_names,
     read_pairs,
@@ -91,7 +92,7 @@ def test_children_lists(tmp_path):
     for text in ("A\n", "\tA\n", "A\t\tB\n"):
         with pytest.raises(UnreadableFile, match="line 1: parent TAB child"):
             read_children_lists(written(tmp_path, text, "bad.taxonomy"))
-    with pytest.raises(Mistake, match="stands alone"):
+    with pytest.raises(Mistake, match="neither parent nor child"):
         write_children_lists([Category("a")], path)
 
 

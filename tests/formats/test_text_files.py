@@ -8,10 +8,12 @@ import pytest
 
 from classmark.formats.text_files import (
     Limits,
+    Place,
     lines,
     open_bytes,
     raw_lines,
     whole_text,
+    write_lines,
     writing,
 )
 from classmark.problems import Mistake, UnreadableFile
@@ -24,6 +26,35 @@ def test_lines_are_numbered_and_lose_their_ends(tmp_path):
     path.write_bytes(b"\xef\xbb\xbffirst\r\n\nthird\rstill third")
     assert list(lines(path)) == [(1, "first"), (2, ""), (3, "third\rstill third")]
     assert next(raw_lines(path)) == (1, "first\r\n")
+
+
+def test_blank_lines_may_be_passed_over_and_keep_their_numbers(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("first\n \t\n\nfourth")
+    assert list(lines(path, blank=False)) == [(1, "first"), (4, "fourth")]
+
+
+def test_the_line_that_was_read_last_is_named(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("1\n\nx\n")
+    file = lines(path, blank=False)
+    with pytest.raises(UnreadableFile, match="line 3: grade is 'x': give a finite"):
+        assert [file.finite(line, "grade") for _, line in file]
+    file = lines(path)
+    with pytest.raises(UnreadableFile, match="line 2: an empty id"):
+        assert [file.new_id(line) for _, line in file]
+
+
+def test_an_id_is_there_once_in_all_files_that_share_their_ids():
+    ids = set()
+    Place("a", 1, ids).new_id("x")
+    with pytest.raises(UnreadableFile, match="b: id 'x' is there a second time"):
+        Place("b", None, ids).new_id("x")
+
+
+def test_lines_that_are_written_are_counted(tmp_path):
+    assert write_lines((f"{n}\n" for n in range(3)), tmp_path / "a.gz") == 3
+    assert [line for _, line in lines(tmp_path / "a.gz")] == ["0", "1", "2"]
 
 
 def test_no_line_in_an_empty_file(tmp_path):

@@ -6,19 +6,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from classmark.formats.arff import (
-    read_arff,
-    read_mulan_labels,
-    write_arff,
-    write_mulan_labels,
-)
+from classmark.formats.arff import read_arff, write_arff
 from classmark.formats.letor import read_letor
 from classmark.formats.records import Examples
 from classmark.formats.svmlight import (
     BadToken,
     parse_one_by_one,
     parse_pairs,
-    read_hierarchy,
     read_lshtc,
     read_svmlight,
     svmlight_blocks,
@@ -27,7 +21,9 @@ from classmark.formats.svmlight import (
 from classmark.formats.taxonomies import (
     read_category_csv,
     read_children_lists,
+    read_hierarchy,
     read_indented,
+    read_mulan_labels,
     read_names,
     read_pairs,
     read_skos,
@@ -35,6 +31,7 @@ from classmark.formats.taxonomies import (
     write_category_csv,
     write_children_lists,
     write_indented,
+    write_mulan_labels,
     write_pairs,
     write_skos,
 )

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.preprocessing import normalize
 
-from classmark.datasets.loading import load
+from classmark.datasets import load
 from classmark.preferences.levels import levels_from
 from classmark.problems import Mistake
 from classmark.rankers.preference import PreferenceRanker

@@ -3,22 +3,25 @@
 import numpy as np
 import pytest
 
-from classmark.corpus.counting import TokenTable, _encoded
-from classmark.text.kernels import lower_word, mix
+from classmark.corpus.counting import _encoded, _words
+from classmark.text.kernels import find_tokens, lower_word, mix
+from classmark.text.tokens import kinds
 from oracles import text as oracle
 
 
 def found(texts):
     """Each document's tokens, as the pass finds them: bytes and key."""
     batch = _encoded(texts)
-    table = TokenTable()
+    most = len(batch.buffer)
+    edges, keys = np.zeros(2 * most, np.uint32), np.zeros(most, np.uint64)
+    firsts = np.zeros(len(texts) + 1, np.int64)
+    bounds = batch.ends, batch.plain, kinds()
     with np.errstate(over="ignore"):
-        firsts = table._find(batch)  # noqa: SLF001 - the kernel as the table calls it
-    edges, keys = table._edges.tolist(), table._keys.tolist()  # noqa: SLF001
+        find_tokens(batch.buffer, _words(batch.buffer), *bounds, edges, keys, firsts)
     whole = batch.buffer.tobytes()
     return [
         [
-            (whole[edges[2 * t] : edges[2 * t + 1]].lower(), keys[t])
+            (whole[edges[2 * t] : edges[2 * t + 1]].lower(), int(keys[t]))
             for t in range(firsts[document], firsts[document + 1])
         ]
         for document in range(len(texts))

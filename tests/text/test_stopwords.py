@@ -6,8 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from classmark.text.analyzer import stop_words
-from classmark.text.stems import languages
+from classmark.text.analyzer import languages, stop_words
 from classmark.text.tokens import words
 
 

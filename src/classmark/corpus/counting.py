@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.arrays import Array, Bools, Ints
 from classmark.corpus.vocabulary import (
     GrowingVocabulary,
     Vocabulary,
@@ -28,6 +29,9 @@ from classmark.sparse import Rows
 from classmark.text.analyzer import Analyzer
 from classmark.text.tokens import fold, kinds
 
+if TYPE_CHECKING:
+    from classmark.corpus.kernels import Tokens
+
 _LARGE = 1 << 21
 
 
@@ -39,17 +43,12 @@ def zeros(shape: int | tuple[int, ...], kind: DTypeLike) -> Array:
     """
     count = int(np.prod(shape))
     size = count * np.dtype(kind).itemsize
-    memory = _mapped(max(size, 1))
+    private = getattr(mmap, "MAP_PRIVATE", 0)  # where the system makes a difference
+    flags = {"flags": private | mmap.MAP_ANONYMOUS} if private else {}
+    memory = mmap.mmap(-1, max(size, 1), **flags)
     if size >= _LARGE and hasattr(mmap, "MADV_HUGEPAGE"):
         memory.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, kind, count).reshape(shape)
-
-
-def _mapped(size: int) -> mmap.mmap:
-    """Map fresh memory; private, where the system makes a difference."""
-    if hasattr(mmap, "MAP_PRIVATE"):
-        return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    return mmap.mmap(-1, size)
 
 
 _BLOCK = 1 << 18
@@ -62,14 +61,6 @@ class Statistics:
     documents : N, how many;  tokens : the sum of their lengths;  postings : the sum of
     their numbers of different terms;  document_frequency, collection_frequency : int64,
     in how many documents and how often each term occurs, shape (terms,).
-
-    Blocks of one collection add up (a growing vocabulary may make the later one wider):
-
-    >>> from classmark.sparse import rows_from
-    >>> one, two = rows_from([[2.0, 1.0]]), rows_from([[0.0, 1.0], [3.0, 0.0]])
-    >>> both = statistics(one) + statistics(two)
-    >>> both.documents, both.document_frequency.tolist(), both.average_length
-    (3, [2, 2], 2.3333333333333335)
     """
 
     documents: int
@@ -79,30 +70,19 @@ class Statistics:
     collection_frequency: Ints
 
     @property
-    def average_length(self) -> float:
-        """Tokens per document."""
-        return self.tokens / self.documents if self.documents else 0.0
-
-    @property
     def average_unique(self) -> float:
         """Different terms per document."""
         return self.postings / self.documents if self.documents else 0.0
 
-    def __add__(self, other: Statistics) -> Statistics:
-        width = max(len(self.document_frequency), len(other.document_frequency))
-        return Statistics(
-            self.documents + other.documents,
-            self.tokens + other.tokens,
-            self.postings + other.postings,
-            _padded(self.document_frequency, width)
-            + _padded(other.document_frequency, width),
-            _padded(self.collection_frequency, width)
-            + _padded(other.collection_frequency, width),
-        )
-
 
 def statistics(counts: Rows) -> Statistics:
-    """Compute the statistics of a block of counts."""
+    """Compute the statistics of a block of counts.
+
+    >>> from classmark.sparse import rows_from
+    >>> collection = statistics(rows_from([[2.0, 1.0], [0.0, 1.0], [3.0, 0.0]]))
+    >>> collection.document_frequency.tolist(), collection.average_unique
+    ([2, 2], 1.3333333333333333)
+    """
     frequency = np.zeros(counts.width, np.int64)
     total = np.zeros(counts.width)
     step = max(_BLOCK, counts.width)
@@ -115,22 +95,6 @@ def statistics(counts: Rows) -> Statistics:
     return Statistics(
         len(counts), int(total.sum()), counts.nnz, frequency, total.astype(np.int64)
     )
-
-
-def lengths(counts: Rows) -> Floats:
-    """Return the number of tokens of each document, shape (n,)."""
-    owner = np.repeat(np.arange(len(counts)), np.diff(counts.starts))
-    sums = np.bincount(owner, counts.values, minlength=len(counts))
-    return sums.astype(np.float64, copy=False)
-
-
-def unique_counts(counts: Rows) -> Ints:
-    """Return the number of different terms of each document, shape (n,)."""
-    return np.diff(counts.starts)
-
-
-def _padded(values: Ints, width: int) -> Ints:
-    return np.pad(values, (0, width - len(values)))
 
 
 BATCH = 1 << 18
@@ -213,7 +177,7 @@ class TokenTable:
 
     def chunks(self, texts: Iterable[str]) -> Iterator[Chunk]:
         """Count documents; yield their counts, about a million entries at a time."""
-        from classmark.corpus.kernels import BASE, ENTRIES
+        from classmark.corpus.kernels import ENTRIES
 
         stops: list[Ints] = []
         columns, counts = np.empty(0, np.uint32), np.empty(0, np.uint8)
@@ -221,18 +185,28 @@ class TokenTable:
             used, most = int(self._state[ENTRIES]), len(batch.buffer) // 2 + 1
             if used + most > len(columns):
                 if used:
-                    yield _chunk(stops, columns[:used], counts[:used])
-                    self._state[BASE] += used
-                    self._state[ENTRIES] = used = 0
+                    yield self._closed(stops, columns, counts)
                 stops = []
                 columns = zeros(max(CHUNK, 2 * most), np.uint32)
                 counts = zeros(len(columns), np.uint8)
             stops.append(self._count(batch, columns, counts))
         if stops:
-            used = int(self._state[ENTRIES])
-            yield _chunk(stops, columns[:used], counts[:used])
-            self._state[BASE] += used
-            self._state[ENTRIES] = 0
+            yield self._closed(stops, columns, counts)
+
+    def _closed(
+        self,
+        stops: list[Ints],
+        columns: NDArray[np.uint32],
+        counts: NDArray[np.uint8],
+    ) -> Chunk:
+        """Return the entries so far as a chunk, and begin the next one."""
+        from classmark.corpus.kernels import BASE, ENTRIES
+
+        used = int(self._state[ENTRIES])
+        self._state[BASE] += used
+        self._state[ENTRIES] = 0
+        starts = np.concatenate([np.zeros(1, np.int64), *stops])
+        return Chunk(starts, columns[:used], counts[:used])
 
     def sequences(self, texts: Iterable[str]) -> Iterator[Chunk]:
         """Number documents token by token; yield one entry, of count 1, for each.
@@ -241,10 +215,7 @@ class TokenTable:
         the place of the token in the text.
         """
         for batch in map(_encoded, _batches(texts)):
-            with np.errstate(over="ignore"):
-                firsts = self._find(batch)
-                tokens = self._keys[: firsts[-1]]
-                self._number(batch, tokens)
+            firsts, tokens = self._numbered(batch)
             columns = tokens.astype(np.uint32)
             yield Chunk(firsts, columns, np.ones(len(columns), np.uint8))
 
@@ -266,51 +237,44 @@ class TokenTable:
 
         rows = np.empty(len(batch.ends) + 1, np.int64)
         rows[0] = self._state[ENTRIES]
-        # Only where kernels run as plain Python does numpy mind that hashes overflow.
-        with np.errstate(over="ignore"):
-            firsts = self._find(batch)
-            tokens = self._keys[: firsts[-1]]
-            self._number(batch, tokens)
+        firsts, tokens = self._numbered(batch)
         count_tokens(tokens, firsts, self._last, columns, counts, rows, self._state)
         return rows[1:]
 
-    def _number(self, batch: Batch, keys: NDArray[np.uint64]) -> None:
-        """Turn the keys of the tokens that were found into their numbers."""
-        from classmark.corpus.kernels import Tokens, number_tokens
-
-        text = (batch.buffer, _words(batch.buffer), self._edges)
-        is_done = False
-        while not is_done:
-            table = Tokens(
-                self._slots,
-                self._known,
-                self._offsets,
-                self._arena,
-                _words(self._arena),
-            )
-            is_done = number_tokens(text, keys, table, self._state)
-            if not is_done:
-                self._grow()
-
-    def _find(self, batch: Batch) -> Ints:
-        """Find the tokens of a batch; return the first of each document."""
+    def _numbered(self, batch: Batch) -> tuple[Ints, NDArray[np.uint64]]:
+        """Return the first token of each document, and the numbers of the tokens."""
+        from classmark.corpus.kernels import number_tokens
         from classmark.text.kernels import find_tokens
 
         most = len(batch.buffer) // 2 + 1
         if most > len(self._keys):
             self._edges, self._keys = zeros(2 * most, np.uint32), zeros(most, np.uint64)
         firsts = np.empty(len(batch.ends) + 1, np.int64)
-        find_tokens(
-            batch.buffer,
-            _words(batch.buffer),
-            batch.ends,
-            batch.plain,
-            kinds(),
-            self._edges,
-            self._keys,
-            firsts,
-        )
-        return firsts
+        words = _words(batch.buffer)
+        # Only where kernels run as plain Python does numpy mind that hashes overflow.
+        with np.errstate(over="ignore"):
+            find_tokens(
+                batch.buffer,
+                words,
+                batch.ends,
+                batch.plain,
+                kinds(),
+                self._edges,
+                self._keys,
+                firsts,
+            )
+            keys = self._keys[: firsts[-1]]
+            text = (batch.buffer, words, self._edges)
+            while not number_tokens(text, keys, self._table(), self._state):
+                self._grow()
+        return firsts, keys
+
+    def _table(self) -> Tokens:
+        """The table as the kernel takes it."""
+        from classmark.corpus.kernels import Tokens
+
+        arena = self._arena
+        return Tokens(self._slots, self._known, self._offsets, arena, _words(arena))
 
     def _grow(self) -> None:
         """Make room for twice as many tokens, or twice as many bytes."""
@@ -357,7 +321,8 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
 def _encoded(texts: list[str]) -> Batch:
     """Write documents to one buffer, each closed by a newline.
 
-    The case of texts that are all ASCII is left to the pass.
+    The case of texts that are all ASCII is left to the pass; others are folded line by
+    line, which is the same, and quicker where lines are all ASCII.
     """
     plain = [text.isascii() for text in texts]
     if all(plain):
@@ -365,7 +330,9 @@ def _encoded(texts: list[str]) -> Batch:
         encoded = "\n".join([*texts, _TAIL]).encode()
     else:
         parts = [
-            (text if is_plain else _folded(text)).encode(errors="surrogatepass")
+            (text if is_plain else "\n".join(map(fold, text.split("\n")))).encode(
+                errors="surrogatepass"
+            )
             for text, is_plain in zip(texts, plain, strict=True)
         ]
         sizes = list(map(len, parts))
@@ -374,19 +341,6 @@ def _encoded(texts: list[str]) -> Batch:
         raise Mistake("a text has more than four thousand million bytes: part it")
     ends = np.cumsum(np.array(sizes, np.int64) + 1)
     return Batch(np.frombuffer(encoded, np.uint8), ends, np.array(plain, np.bool_))
-
-
-def _folded(text: str) -> str:
-    """Fold line by line, which is the same, and quicker where lines are all ASCII."""
-    return "\n".join(map(fold, text.split("\n")))
-
-
-def _chunk(
-    stops: list[Ints],
-    columns: NDArray[np.uint32],
-    counts: NDArray[np.uint8],
-) -> Chunk:
-    return Chunk(np.concatenate([np.zeros(1, np.int64), *stops]), columns, counts)
 
 
 #: Fewer characters than this are analysed without compiled code, whose import is slow.
@@ -413,9 +367,13 @@ def count(
     >>> counted.vocabulary.terms, counted.rows.values.tolist()
     (['bee', 'hive', 'two'], [2.0, 1.0, 1.0])
     """
-    first, stream = _peek(checked(texts))
-    if first is not None:
-        return _count_slowly(first, analyzer, vocabulary)
+    few, stream = _peek(checked(texts))
+    if few is not None:
+        counted = [Counter(analyzer(text)) for text in few]
+        if vocabulary is None:
+            vocabulary = Vocabulary.of(set().union(*counted))
+        rows = _rows_of(counted, vocabulary)
+        return Counted(rows, vocabulary, statistics(rows))
     table = TokenTable(analyzer.dropped)
     chunks = list(table.chunks(stream))
     terms = map(analyzer.terms, table.slices())
@@ -425,8 +383,8 @@ def count(
         vocabulary, number = order_terms(joined)
     else:
         number = np.concatenate([vocabulary.numbers(part) for part in terms])
-    rows, statistics = _renumbered(chunks, number, len(vocabulary))
-    return Counted(rows, vocabulary, statistics)
+    rows, collection = _renumbered(chunks, number, len(vocabulary))
+    return Counted(rows, vocabulary, collection)
 
 
 def count_blocks(
@@ -437,16 +395,20 @@ def count_blocks(
     """Count texts of which there may be more than memory holds; yield them in blocks.
 
     A growing vocabulary gets the new terms of each block (whose width is its length
-    then); a frozen one leaves them out.
+    then); a frozen one leaves them out. A few short texts are one block.
 
     >>> growing = GrowingVocabulary()
     >>> blocks = count_blocks(["A hive", "Bees in hives"], Analyzer(), growing)
     >>> [block.columns.tolist() for block in blocks], list(growing.number)
     ([[0, 0, 1]], ['hive', 'bee'])
     """
+    few, stream = _peek(checked(texts))
+    if few is not None:
+        yield _rows_of((Counter(analyzer(text)) for text in few), vocabulary)
+        return
     table = TokenTable(analyzer.dropped)
     number = np.empty(0, np.int64)
-    for chunk in table.chunks(checked(texts)):
+    for chunk in table.chunks(stream):
         new = map(analyzer.terms, table.slices(len(number)))
         number = np.concatenate([number, *map(vocabulary.numbers, new)])
         yield _renumbered([chunk], number, len(vocabulary))[0]
@@ -479,23 +441,20 @@ def _peek(texts: Iterator[str]) -> tuple[list[str] | None, Iterator[str]]:
     return head, texts
 
 
-def _count_slowly(
-    texts: list[str], analyzer: Analyzer, vocabulary: Vocabulary | None
-) -> Counted:
-    """Count by the reference path."""
-    counted = [Counter(analyzer(text)) for text in texts]
-    if vocabulary is None:
-        vocabulary = Vocabulary.of(set().union(*counted))
-    number = vocabulary.number
-    rows = [
-        sorted((number[term], times) for term, times in row.items() if term in number)
-        for row in counted
-    ]
-    pairs = np.array(list(chain.from_iterable(rows)), np.float64).reshape(-1, 2)
-    starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    columns, values = pairs[:, 0].astype(np.uint32), pairs[:, 1].astype(np.float32)
-    counts = Rows(starts, columns, values, len(vocabulary))
-    return Counted(counts, vocabulary, statistics(counts))
+def _rows_of(
+    counted: Iterable[Counter[str]], vocabulary: GrowingVocabulary | Vocabulary
+) -> Rows:
+    """Turn counts by term into rows: the reference path."""
+    columns, values = [np.empty(0, np.uint32)], [np.empty(0, np.float32)]
+    for row in counted:
+        numbers = vocabulary.numbers(list(row))
+        order = np.argsort(numbers)[np.count_nonzero(numbers < 0) :]
+        columns.append(numbers[order].astype(np.uint32))
+        values.append(np.fromiter(row.values(), np.float32, len(row))[order])
+    starts = np.cumsum([len(part) for part in columns], dtype=np.int64)
+    return Rows(
+        starts, np.concatenate(columns), np.concatenate(values), len(vocabulary)
+    )
 
 
 def _renumbered(

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import islice, pairwise
 from operator import lt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Bools, Ints
 from classmark.problems import Mistake
+from classmark.storage import pack_strings, unpack_strings
 
 
 class Vocabulary:
@@ -104,6 +106,7 @@ class GrowingVocabulary:
 
     def __init__(self, terms: Iterable[str] = ()) -> None:
         self.number: dict[str, int] = {}
+        self.is_closed = False
         for term in terms:
             self.number.setdefault(term, len(self.number))
 
@@ -113,7 +116,10 @@ class GrowingVocabulary:
     def numbers(self, terms: Sequence[str]) -> Ints:
         """Return the number of each term, a new one where it is new, -1 for ""."""
         number = self.number
-        numbers = (number.setdefault(t, len(number)) if t else -1 for t in terms)
+        if self.is_closed:
+            numbers = (number.get(term, -1) for term in terms)
+        else:
+            numbers = (number.setdefault(t, len(number)) if t else -1 for t in terms)
         return np.fromiter(numbers, np.int64, len(terms))
 
     def closed(self) -> GrowingVocabulary:
@@ -122,7 +128,9 @@ class GrowingVocabulary:
         >>> GrowingVocabulary(["hive"]).closed().numbers(["bee", "hive"]).tolist()
         [-1, 0]
         """
-        return _ClosedVocabulary(self)
+        view = GrowingVocabulary()
+        view.number, view.is_closed = self.number, True
+        return view
 
     def freeze(self) -> tuple[Vocabulary, Ints]:
         """Sort: return the vocabulary and, for each old number, the new one."""
@@ -131,38 +139,18 @@ class GrowingVocabulary:
 
     def to_arrays(self) -> dict[str, Array]:
         """Return the terms as ``Vocabulary.to_arrays`` does, in the order they came."""
-        encoded = [term.encode() for term in self.number]
-        ends = np.cumsum([len(term) for term in encoded], dtype=np.int64)
-        return {
-            "terms": np.frombuffer(b"".join(encoded), np.uint8),
-            "term_ends": ends,
-        }
+        terms, offsets = pack_strings(list(self.number))
+        return {"terms": terms, "term_ends": offsets[1:]}
 
     @classmethod
     def from_arrays(
         cls, terms: NDArray[np.uint8], term_ends: Ints
     ) -> GrowingVocabulary:
         """Read back what ``to_arrays`` gave."""
-        raw = terms.tobytes()
-        bounds = pairwise([0, *term_ends.tolist()])
-        vocabulary = cls(raw[start:end].decode() for start, end in bounds)
+        vocabulary = cls(unpack_strings(terms, np.append(0, term_ends)))
         if len(vocabulary) != len(term_ends) or "" in vocabulary.number:
             raise Mistake("terms: one is double or empty: save them again")
         return vocabulary
-
-
-class _ClosedVocabulary(GrowingVocabulary):
-    """The terms of another, looked up only."""
-
-    def __init__(self, of: GrowingVocabulary) -> None:
-        super().__init__()
-        self.number = of.number
-
-    def numbers(self, terms: Sequence[str]) -> Ints:
-        """Return the number of each term, -1 where it is unknown."""
-        number = self.number
-        numbers = (number.get(term, -1) for term in terms)
-        return np.fromiter(numbers, np.int64, len(terms))
 
 
 _WORD = 8
@@ -191,82 +179,73 @@ def order_terms(joined: list[bytes]) -> tuple[Vocabulary, Ints]:
     joined.clear()
     ends = np.flatnonzero(blob == ord("\n"))[: -len(tail)]
     starts = np.concatenate([[0], ends[:-1] + 1])[: len(ends)].astype(np.uint32)
-    sizes = (ends - starts).astype(np.uint32)
+    terms = _Terms(blob, starts, (ends - starts).astype(np.uint32))
     del ends
-    order, same = _sorted(blob, starts, sizes)
-    numbers = np.full(len(sizes), -1, np.int64)
+    order, same = terms.sorted()
+    numbers = np.full(len(starts), -1, np.int64)
     numbers[order] = np.cumsum(~same) - 1
-    distinct = order[~same]
-    return Vocabulary(_pick(blob, starts[distinct], sizes[distinct])), numbers
+    return Vocabulary(terms.pick(order[~same])), numbers
 
 
-def _sorted(
-    blob: NDArray[np.uint8], starts: NDArray[np.uint32], sizes: NDArray[np.uint32]
-) -> tuple[Ints, Bools]:
-    """Sort the terms that are not empty; say which are the same as the one before."""
-    which = np.flatnonzero(sizes)
-    prefixes = [_prefixes(blob, starts, sizes, skip)[which] for skip in (0, _WORD)]
-    order = np.lexsort(prefixes[::-1])
-    same = np.zeros(len(order), np.bool_)
-    same[1:] = True
-    for prefix in prefixes:
-        in_order = prefix[order]
-        same[1:] &= in_order[1:] == in_order[:-1]
-    order = which[order]
-    _part_long(blob, starts, sizes, order, same)
-    return order, same
+class _Terms(NamedTuple):
+    """Terms in a run of bytes: where each starts, and how many bytes it has."""
 
+    blob: NDArray[np.uint8]
+    starts: NDArray[np.uint32]
+    sizes: NDArray[np.uint32]
 
-def _prefixes(
-    blob: NDArray[np.uint8],
-    starts: NDArray[np.uint32],
-    sizes: NDArray[np.uint32],
-    skip: int,
-) -> NDArray[np.uint64]:
-    """Return eight bytes of each term as a number, the first the most significant."""
-    words = np.ndarray(len(blob) - _WORD + 1, "<u8", blob, strides=(1,))
-    prefixes = np.empty(len(starts), np.uint64)
-    for low in range(0, len(starts), _SLICE):
-        part = slice(low, low + _SLICE)
-        word = words[starts[part] + skip].byteswap()
-        unused = np.clip(8 * (_WORD + skip - sizes[part].astype(np.int64)), 0, 64)
-        shift = np.minimum(unused, 63).astype(np.uint64)
-        prefixes[part] = np.where(unused < 64, word >> shift << shift, 0)
-    return prefixes
+    def sorted(self) -> tuple[Ints, Bools]:
+        """Sort the terms that are not empty; say which are like the one before."""
+        which = np.flatnonzero(self.sizes)
+        prefixes = [self._prefixes(skip)[which] for skip in (0, _WORD)]
+        order = np.lexsort(prefixes[::-1])
+        same = np.zeros(len(order), np.bool_)
+        same[1:] = True
+        for prefix in prefixes:
+            in_order = prefix[order]
+            same[1:] &= in_order[1:] == in_order[:-1]
+        order = which[order]
+        self._part_long(order, same)
+        return order, same
 
+    def _prefixes(self, skip: int) -> NDArray[np.uint64]:
+        """Return eight bytes of each term as a number, the first most significant."""
+        words = np.ndarray(len(self.blob) - _WORD + 1, "<u8", self.blob, strides=(1,))
+        prefixes = np.empty(len(self.starts), np.uint64)
+        for low in range(0, len(self.starts), _SLICE):
+            part = slice(low, low + _SLICE)
+            word = words[self.starts[part] + skip].byteswap()
+            size = self.sizes[part].astype(np.int64)
+            unused = np.clip(8 * (_WORD + skip - size), 0, 64)
+            shift = np.minimum(unused, 63).astype(np.uint64)
+            prefixes[part] = np.where(unused < 64, word >> shift << shift, 0)
+        return prefixes
 
-def _pick(
-    blob: NDArray[np.uint8], starts: NDArray[np.uint32], sizes: NDArray[np.uint32]
-) -> NDArray[np.uint8]:
-    """Copy some terms, each with its newline, in the order given."""
-    runs = [np.empty(0, np.uint8)]
-    for low in range(0, len(starts), _SLICE):
-        begin = starts[low : low + _SLICE].astype(np.int64)
-        length = sizes[low : low + _SLICE].astype(np.int64) + 1
-        source = np.repeat(begin - np.cumsum(length) + length, length)
-        source += np.arange(len(source))
-        runs.append(blob[source])
-    return np.concatenate(runs)
+    def _part_long(self, order: Ints, same: Bools) -> None:
+        """Sort, in place, the runs that agree in sixteen bytes but may differ after."""
+        run = np.cumsum(~same) - 1
+        bounds = np.append(np.flatnonzero(~same), len(same))
+        shared = same | np.append(same[1:], np.False_)
+        long = self.sizes[order] > 2 * _WORD
+        for at in np.unique(run[shared & long]):
+            low, high = bounds[at], bounds[at + 1]
+            pairs = []
+            for term in order[low:high].tolist():
+                start = self.starts[term]
+                end = start + self.sizes[term]
+                pairs.append((self.blob[start:end].tobytes(), term))
+            pairs.sort()
+            order[low:high] = [term for _, term in pairs]
+            same[low + 1 : high] = [a[0] == b[0] for a, b in pairwise(pairs)]
 
-
-def _part_long(
-    blob: NDArray[np.uint8],
-    starts: NDArray[np.uint32],
-    sizes: NDArray[np.uint32],
-    order: Ints,
-    same: Bools,
-) -> None:
-    """Sort, in place, the runs that agree in sixteen bytes but may differ after."""
-    run = np.cumsum(~same) - 1
-    bounds = np.append(np.flatnonzero(~same), len(same))
-    shared = same | np.append(same[1:], np.False_)
-    long = sizes[order] > 2 * _WORD
-    for at in np.unique(run[shared & long]):
-        low, high = bounds[at], bounds[at + 1]
-        pairs = [
-            (blob[starts[term] : starts[term] + sizes[term]].tobytes(), term)
-            for term in order[low:high].tolist()
-        ]
-        pairs.sort()
-        order[low:high] = [term for _, term in pairs]
-        same[low + 1 : high] = [a[0] == b[0] for a, b in pairwise(pairs)]
+    def pick(self, which: Ints) -> NDArray[np.uint8]:
+        """Copy some terms, each with its newline, in the order given."""
+        starts, sizes = self.starts[which], self.sizes[which]
+        runs = [np.empty(0, np.uint8)]
+        for low in range(0, len(which), _SLICE):
+            begin = starts[low : low + _SLICE].astype(np.int64)
+            length = sizes[low : low + _SLICE].astype(np.int64) + 1
+            source = np.repeat(begin - np.cumsum(length) + length, length)
+            source += np.arange(len(source))
+            runs.append(self.blob[source])
+        return np.concatenate(runs)

@@ -10,9 +10,9 @@ from classmark.datasets.dataset import (
     Part,
     Session,
     Source,
+    load,
     where,
 )
-from classmark.datasets.loading import load
 
 __all__ = [
     "CATALOG",

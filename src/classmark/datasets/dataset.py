@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from classmark.corpus.documents import Document
+    from classmark.formats.text_files import Place
     from classmark.taxonomy.category import Category
     from classmark.taxonomy.tree import Taxonomy
 
@@ -59,18 +61,17 @@ class Known:
     sources: tuple[Source, ...] = ()
 
 
-def _listed() -> dict[str, Known]:
-    text = (files("classmark.datasets") / "catalog.json").read_text("utf-8")
-    return {name: _known(name, row) for name, row in json.loads(text).items()}
-
-
 def _known(name: str, row: dict[str, Any]) -> Known:
     sources = tuple(Source(**source) for source in row.pop("sources", ()))
     splits = tuple(row.pop("splits", ()))
     return Known(name, sources=sources, splits=splits, **row)
 
 
-CATALOG = _listed()
+FOLDER = Path(str(files("classmark.datasets")))
+CATALOG = {
+    name: _known(name, row)
+    for name, row in json.loads((FOLDER / "catalog.json").read_text("utf-8")).items()
+}
 
 
 def known(name: str) -> Known:
@@ -140,10 +141,26 @@ def one_of(folder: Path, *patterns: str) -> Path:
 
 def any_of(folder: Path, *patterns: str) -> Path | None:
     """Return the first file or folder in ``folder`` that fits a pattern, or None."""
-    for pattern in patterns:
-        for path in sorted(folder.glob(pattern)):
-            return path
-    return None
+    paths = (path for pattern in patterns for path in sorted(folder.glob(pattern)))
+    return next(paths, None)
+
+
+def chosen_split(split: str | None, *splits: str) -> str:
+    """Return the split, by default the first; another one is a ``Mistake``."""
+    if split is None:
+        return splits[0]
+    if split not in splits:
+        *first, last = map(repr, splits)
+        raise Mistake(f"split={split!r}: there are {', '.join(first)} and {last}")
+    return split
+
+
+def needed(rows: Place, row: dict[str, Any], **kinds: type) -> list[Any]:
+    """Return the values of a row's keys, each of the type that is needed."""
+    for key, kind in kinds.items():
+        if not isinstance(row.get(key), kind):
+            rows.refuse(f"{key!r} is needed, a {kind.__name__}")
+    return [row[key] for key in kinds]
 
 
 class Link(NamedTuple):
@@ -199,6 +216,12 @@ class Part:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def add(self, name: str, text: str, labels: Iterable[str]) -> None:
+        """Add one text with its labels."""
+        self.ids.append(name)
+        self.texts.append(text)
+        self.labels.append(list(labels))
 
 
 class Documents:
@@ -269,12 +292,13 @@ def descriptions_of(categories: Iterable[Category]) -> Part:
     >>> descriptions_of([Category("q", label="Bees", synonyms=("honey",))]).texts
     ['Bees honey']
     """
-    part = Part()
-    for category in categories:
-        texts = (category.label, category.note, *category.synonyms)
-        part.ids.append(category.id)
-        part.texts.append(" ".join(text for text in texts if text))
-    return part
+    described = {
+        category.id: " ".join(
+            filter(None, (category.label, category.note, *category.synonyms))
+        )
+        for category in categories
+    }
+    return Part(ids=list(described), texts=list(described.values()))
 
 
 def in_test(key: str) -> bool:
@@ -287,3 +311,59 @@ def in_test(key: str) -> bool:
     [True, False, True]
     """
     return crc32(key.encode()) % 3 == 0
+
+
+MODULES = {
+    "library": ("library",),
+    "texts": (
+        "reuters", "newsgroups", "rcv1", "debtags", "pypi", "makupalat", "wikispeedia",
+    ),
+    "multilabel": ("mulan", "vectors", "libsvm"),
+    "lshtc": ("lshtc",),
+    "retrieval": (
+        "cranfield", "cacm", "adi", "npl", "beir", "nfcorpus", "letor", "sogou", "obp",
+    ),
+    "graphs": ("edges", "polblogs"),
+}  # fmt: skip
+LOADERS = {family: module for module, some in MODULES.items() for family in some}
+ANY_OF_THE_KIND = ("beir", "letor", "libsvm", "mulan", "lshtc", "edges")
+
+
+def load(
+    name: str, path: Path | str | None = None, split: str | None = None
+) -> Dataset:
+    """Load a known collection, or, with ``path``, any of a known kind.
+
+    name : a name of :data:`classmark.datasets.CATALOG`; one with a part, such as
+    ``"yahoo-arts"``, is the collection with that split; a kind (``"beir"``,
+    ``"letor"``, ``"libsvm"``, ``"mulan"``, ``"lshtc"``, ``"edges"``) reads the folder
+    or file at ``path``.
+    path : the collection's folder, or the one that holds it; by default that in
+    ``CLASSMARK_DATA``, then in the user's cache.
+    split : which part or task, where there are several.
+    """
+    if name in ANY_OF_THE_KIND and name not in CATALOG:
+        if path is None:
+            raise Mistake(f"{name!r} is a kind of collection: say where with path=")
+        return _read(name, Path(path), split, name)
+    name, split = _with_part(name, split)
+    entry = known(name)
+    if entry.family == "library" and path is None:
+        path = FOLDER / "library"
+    return _read(entry.family, where(name, path), split or None, name)
+
+
+def _with_part(name: str, split: str | None) -> tuple[str, str | None]:
+    for entry in CATALOG.values():
+        part = name.removeprefix(f"{entry.name}-")
+        if part != name and part in entry.splits and split in (None, part):
+            return entry.name, part
+    return name, split
+
+
+def _read(family: str, folder: Path, split: str | None, name: str) -> Dataset:
+    if not folder.exists():
+        raise Mistake(f"{folder} is not there: give the folder of the collection")
+    module = import_module(f"classmark.datasets.{LOADERS[family]}")
+    dataset: Dataset = getattr(module, f"load_{family}")(folder, split)
+    return replace(dataset, name=name)

@@ -12,19 +12,16 @@ import shutil
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import Any
 from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, build_opener
 
 from classmark.datasets.dataset import Known, Source, known, user_cache
 from classmark.formats.archive import entries, is_archive
-from classmark.formats.text_files import Limits
+from classmark.formats.text_files import Limits, write_lines
 from classmark.problems import Mistake
 from classmark.progress import track
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CHUNK = 1 << 20
 PATIENCE = 60
@@ -76,12 +73,13 @@ def get(
         else:
             sums, files = {}, [str(from_)]
             _take(Path(from_), beside)
-        packed = len(files) == 1 and is_archive(files[0])
-        _replace(_lifted(beside) if packed else beside, target)
+        _replace(beside, target, lift=len(files) == 1 and is_archive(files[0]))
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     fresh = {key: value for key, value in sums.items() if key not in pins}
-    _pin(home, {**pins, **fresh})
+    if pins or fresh:
+        text = json.dumps({**pins, **fresh}, indent=1, sort_keys=True)
+        write_lines([text, "\n"], home / PINS)
     return Fetched(target, sums, fresh)
 
 
@@ -94,13 +92,6 @@ def _pins(home: Path) -> dict[str, str]:
     except (OSError, ValueError) as error:
         raise Mistake(f"{path} is damaged ({error}): remove it") from error
     return {str(key): str(value) for key, value in dict(pins).items()}
-
-
-def _pin(home: Path, pins: dict[str, str]) -> None:
-    if pins:
-        beside = home / f".{PINS}.{os.getpid()}.part"
-        beside.write_text(json.dumps(pins, indent=1, sort_keys=True) + "\n", "utf-8")
-        beside.replace(home / PINS)
 
 
 def _download_all(entry: Known, folder: Path, pins: dict[str, str]) -> dict[str, str]:
@@ -128,11 +119,13 @@ def download(source: Source, path: Path, expected: str, name: str) -> str:
     try:
         with _opened(source.address) as answer, path.open("wb") as out:
             size = int(answer.headers.get("Content-Length") or 0)
-            chunks = _chunks(answer)
+            chunks = iter(lambda: answer.read(CHUNK), b"")
             total = -(-size // CHUNK) or None
             for chunk in track(chunks, f"downloading {source.name} (MiB)", total):
                 digest.update(chunk)
                 out.write(chunk)
+                if out.tell() > LIMITS.size:
+                    raise Mistake(f"the download is over {LIMITS.size} bytes: stopped")
     except (OSError, URLError, HTTPException) as error:
         raise Mistake(
             f"{source.address} cannot be reached ({error}): download it elsewhere and "
@@ -167,15 +160,6 @@ def _opened(address: str) -> Any:
     return build_opener(OnlyHttps).open(address, timeout=PATIENCE)
 
 
-def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
-    total = 0
-    while chunk := stream.read(CHUNK):
-        total += len(chunk)
-        if total > LIMITS.size:
-            raise Mistake(f"the download is over {LIMITS.size} bytes: stopped")
-        yield chunk
-
-
 def unpack(archive: Path, folder: Path) -> None:
     """Unpack a zip or tar; names that leave the folder, links and bombs are refused."""
     for entry in track(entries(archive, LIMITS), f"unpacking {archive.name}"):
@@ -196,14 +180,11 @@ def _take(source: Path, folder: Path) -> None:
         shutil.copyfile(source, folder / source.name)
 
 
-def _lifted(folder: Path) -> Path:
-    """Step into a folder that stood alone in an archive."""
+def _replace(folder: Path, target: Path, *, lift: bool) -> None:
+    """Put a folder at its place; ``lift`` steps into one that stands alone in it."""
     inside = list(folder.iterdir())
-    alone = len(inside) == 1 and inside[0].is_dir()
-    return inside[0] if alone else folder
-
-
-def _replace(folder: Path, target: Path) -> None:
+    if lift and len(inside) == 1 and inside[0].is_dir():
+        folder = inside[0]
     old = target.with_name(f".{target.name}.{os.getpid()}.old")
     if target.exists():
         target.rename(old)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from classmark.datasets.dataset import Dataset, Link, Part, one_of
-from classmark.formats.text_files import lines
-from classmark.problems import UnreadableFile
+from classmark.datasets.dataset import Dataset, Link, Part, names_in, one_of
+from classmark.formats.text_files import Numbered, lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
     from pathlib import Path
 
 FIELD = re.compile(r'\s*(id|label|value|source|target)\s+(?:"([^"]*)"|(-?\d{1,18}))\s*')
@@ -24,22 +23,15 @@ def load_edges(folder: Path, _split: str | None) -> Dataset:
     """
     path = one_of(folder, "edges.tsv*", "*.tsv*", "[!R]*.txt*")
     links = []
-    for number, line in lines(path):
-        if line.startswith("#") or not line.strip():
-            continue
-        ends = line.split()
-        if len(ends) != 2:
-            raise UnreadableFile(path, number, f"{len(ends)} cells: two are needed")
-        links.append(Link(ends[0], ends[1]))
-    return _graph(folder.name, links)
-
-
-def _graph(name: str, links: list[Link], part: Part | None = None) -> Dataset:
-    if part is None:
-        nodes = dict.fromkeys(end for link in links for end in link[:2])
-        part = Part(ids=list(nodes), labels=[[] for _ in nodes])
-    label_names = sorted({label for labels in part.labels for label in labels})
-    return Dataset(name, part, label_names=label_names, links=links)
+    file = lines(path, blank=False)
+    for _, line in file:
+        if not line.startswith("#"):
+            ends = line.split()
+            if len(ends) != 2:
+                file.refuse(f"{len(ends)} cells: two are needed")
+            links.append(Link(ends[0], ends[1]))
+    nodes = list(dict.fromkeys(end for link in links for end in link[:2]))
+    return Dataset(folder.name, Part(nodes, labels=[[] for _ in nodes]), links=links)
 
 
 def load_polblogs(folder: Path, _split: str | None) -> Dataset:
@@ -47,7 +39,8 @@ def load_polblogs(folder: Path, _split: str | None) -> Dataset:
     path = one_of(folder, "*.gml*")
     part, links = Part(), []
     names: dict[str, str] = {}
-    for number, kind, fields in _blocks(path):
+    blocks = Numbered(path, _blocks(path))
+    for _, (kind, fields) in blocks:
         if kind == "node":
             name = fields.get("label") or fields.get("id", "")
             names[fields.get("id", "")] = name
@@ -56,21 +49,21 @@ def load_polblogs(folder: Path, _split: str | None) -> Dataset:
         else:
             ends = fields.get("source", ""), fields.get("target", "")
             if not set(ends) <= names.keys():
-                raise UnreadableFile(path, number, "an edge without its two nodes")
+                blocks.refuse("an edge without its two nodes")
             links.append(Link(names[ends[0]], names[ends[1]]))
-    return _graph("graph-polblogs", links, part)
+    return Dataset("graph-polblogs", part, label_names=names_in(part), links=links)
 
 
-def _blocks(path: Path) -> Iterable[tuple[int, str, dict[str, str]]]:
-    """Yield (line, node or edge, its fields) of a GML file."""
+def _blocks(path: Path) -> Iterator[tuple[int, tuple[str, dict[str, str]]]]:
+    """Yield (line, (node or edge, its fields)) of a GML file."""
     kind = ""
     fields: dict[str, str] = {}
-    for number, line in lines(path):
-        word = line.split()[0] if line.strip() else ""
+    for number, line in lines(path, blank=False):
+        word = line.split()[0]
         if word in ("node", "edge"):
             kind, fields = word, {}
         elif word == "]" and kind:
-            yield number, kind, fields
+            yield number, (kind, fields)
             kind = ""
         elif kind and (match := FIELD.fullmatch(line)):
             fields[match[1]] = match[2] if match[3] is None else match[3]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from classmark.corpus.documents import Document
 from classmark.datasets.dataset import (
+    FOLDER,
     Dataset,
     Documents,
     Link,
@@ -19,7 +20,6 @@ from classmark.formats.jsonl import json_lines
 from classmark.formats.records import PRIMARY, SECONDARY, Record
 from classmark.formats.tables import dictionaries, rows
 from classmark.formats.taxonomies import read_category_csv
-from classmark.problems import UnreadableFile
 from classmark.taxonomy.category import Category, taxonomy_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def library_folder() -> Path:
     """The folder inside the package."""
-    return Path(str(files("classmark.datasets") / "library"))
+    return FOLDER / "library"
 
 
 def library_categories(folder: Path | None = None) -> list[Category]:
@@ -45,40 +45,36 @@ def library_records(folder: Path | None = None) -> Iterator[Record]:
     """Yield the records: title, creator and note; primary and secondary categories."""
     folder = folder or library_folder()
     parts = dict(_split(folder / "split.csv"))
-    path = folder / "records.jsonl"
-    for line, row in json_lines(path):
+    rows = json_lines(folder / "records.jsonl")
+    for _, row in rows:
         name = str(row.get("id", ""))
         if name not in parts or "primary" not in row or "text" not in row:
-            raise UnreadableFile(
-                path, line, "id (also in split.csv), primary and text are needed"
-            )
-        yield _record(name, row, parts[name])
+            rows.refuse("id (also in split.csv), primary and text are needed")
+        labels = {str(row["primary"]): PRIMARY}
+        for label in row.get("secondary", ()):
+            labels.setdefault(str(label), SECONDARY)
+        links = ((str(see["to"]), str(see["anchor"])) for see in row.get("see", ()))
+        meta = {**_meta(row), "part": parts[name]}
+        yield Record(_document(row), labels, meta, tuple(links))
 
 
 def library_arrivals() -> Iterator[Record]:
     """Yield records that came in last and that nobody has classified; no part's."""
-    path = library_folder() / "arrivals.jsonl"
-    for line, row in json_lines(path):
+    for row in _with_text(library_folder() / "arrivals.jsonl"):
+        yield Record(_document(row), meta=_meta(row))
+
+
+def _with_text(path: Path) -> Iterator[dict[str, Any]]:
+    rows = json_lines(path)
+    for _, row in rows:
         if "id" not in row or "text" not in row:
-            raise UnreadableFile(path, line, "id and text are needed")
-        yield Record(_document(str(row["id"]), row), meta=_meta(row))
+            rows.refuse("id and text are needed")
+        yield row
 
 
-def _record(name: str, row: dict[str, Any], part: str) -> Record:
-    labels = {str(row["primary"]): PRIMARY}
-    for label in row.get("secondary", ()):
-        labels.setdefault(str(label), SECONDARY)
-    return Record(
-        _document(name, row),
-        labels,
-        {**_meta(row), "part": part},
-        tuple((str(see["to"]), str(see["anchor"])) for see in row.get("see", ())),
-    )
-
-
-def _document(name: str, row: dict[str, Any]) -> Document:
+def _document(row: dict[str, Any]) -> Document:
     fields = {key: str(row.get(key, "")) for key in ("title", "creator", "text")}
-    return Document(name, {key: text for key, text in fields.items() if text})
+    return Document(str(row["id"]), {key: text for key, text in fields.items() if text})
 
 
 def _meta(row: dict[str, Any]) -> dict[str, str]:
@@ -86,9 +82,10 @@ def _meta(row: dict[str, Any]) -> dict[str, str]:
 
 
 def _split(path: Path) -> Iterator[tuple[str, str]]:
-    for line, row in dictionaries(path):
+    table = dictionaries(path)
+    for _, row in table:
         if row.get("part") not in ("train", "test") or not row.get("id"):
-            raise UnreadableFile(path, line, "id, and part train or test, are needed")
+            table.refuse("id, and part train or test, are needed")
         yield row["id"], row["part"]
 
 
@@ -102,9 +99,7 @@ def load_library(folder: Path, _split_name: str | None) -> Dataset:
     used: set[str] = set()
     for record in library_records(folder):
         part = parts[record.meta["part"]]
-        part.ids.append(record.id)
-        part.texts.append(record.document.text)
-        part.labels.append(list(record.labels))
+        part.add(record.id, record.document.text, record.labels)
         used.update(record.labels)
         links += [Link(record.id, *link) for link in record.links]
     if (folder / "links.csv").is_file():
@@ -119,7 +114,10 @@ def load_library(folder: Path, _split_name: str | None) -> Dataset:
         label_names=[n for n in tree if tree.is_leaf(n) or n in used],
         tree=lambda: tree,
         about=lambda: descriptions_of(categories),
-        queries=dict(_queries(folder / "queries.jsonl")),
+        queries={
+            str(row["id"]): str(row["text"])
+            for row in _with_text(folder / "queries.jsonl")
+        },
         qrels=_qrels(folder / "qrels.tsv"),
         documents=Documents(
             lambda: (record.document for record in library_records(folder))
@@ -129,35 +127,30 @@ def load_library(folder: Path, _split_name: str | None) -> Dataset:
 
 
 def _links(path: Path) -> Iterator[Link]:
-    for line, row in dictionaries(path):
+    table = dictionaries(path)
+    for _, row in table:
         if not row.get("source") or not row.get("target"):
-            raise UnreadableFile(path, line, "source, target and anchor are needed")
+            table.refuse("source, target and anchor are needed")
         yield Link(row["source"], row["target"], row.get("anchor", ""))
-
-
-def _queries(path: Path) -> Iterator[tuple[str, str]]:
-    for line, row in json_lines(path):
-        if "id" not in row or "text" not in row:
-            raise UnreadableFile(path, line, "id and text are needed")
-        yield str(row["id"]), str(row["text"])
 
 
 def _qrels(path: Path) -> dict[str, dict[str, float]]:
     """Read query, document, grade; the first row names the columns."""
     judged: dict[str, dict[str, float]] = {}
-    for line, row in list(rows(path))[1:]:
+    table = rows(path)
+    for _, row in islice(table, 1, None):
         if len(row) != 3 or not row[2].isdecimal():
-            raise UnreadableFile(path, line, "query, document and grade are needed")
+            table.refuse("query, document and grade are needed")
         judged.setdefault(row[0], {})[row[1]] = float(row[2])
     return judged
 
 
 def _clicks(folder: Path) -> Iterator[Session]:
-    path = folder / "clicks.jsonl"
-    for line, row in json_lines(path):
+    sessions = json_lines(folder / "clicks.jsonl")
+    for _, row in sessions:
         shown = row.get("shown")
         if not isinstance(shown, list) or "query" not in row:
-            raise UnreadableFile(path, line, "query, shown and clicked are needed")
+            sessions.refuse("query, shown and clicked are needed")
         clicked = set(row.get("clicked", ()))
         yield Session(
             str(row["query"]), tuple(shown), tuple(item in clicked for item in shown)

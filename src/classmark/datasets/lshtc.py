@@ -16,7 +16,8 @@ import numpy as np
 from classmark.datasets.dataset import Dataset, Part, any_of, names_in, one_of
 from classmark.datasets.multilabel import part_of
 from classmark.formats.records import Examples
-from classmark.formats.svmlight import read_hierarchy, read_lshtc
+from classmark.formats.svmlight import read_lshtc
+from classmark.formats.taxonomies import read_hierarchy
 from classmark.problems import Mistake
 from classmark.sparse import Rows, transpose
 
@@ -60,13 +61,14 @@ def aligned(crawled: Rows, described: Task, together: Task) -> Alignment:
 
     crawled : Rows (pages, words of that task): only the counts are used.
     """
-    _require_same_pages(crawled, described, together)
-    joint = _Joint(together, set(_columns(crawled).values()))
-    pages, descriptions = _columns(described.pages), _columns(described.descriptions)
-    fits = {
-        word: joint.fits(pages.get(word, ()), descriptions.get(word, ()))
-        for word in sorted(pages.keys() | descriptions.keys())
-    }
+    heights = {len(crawled), len(described.pages), len(together.pages)}
+    categories = {len(described.descriptions), len(together.descriptions)}
+    if len(heights) > 1 or len(categories) > 1:
+        raise Mistake(
+            "the tasks do not hold the same pages and category descriptions: "
+            f"{sorted(heights)} pages, {sorted(categories)} descriptions"
+        )
+    fits = _fits(set(_columns(crawled).values()), described, together)
     matches = _unique_matches(fits)
     unsure = sum(len(several) > 1 for b, several in fits.items() if b not in matches)
     rests = {b: fits[b][j] for b, j in matches.items()}
@@ -74,31 +76,33 @@ def aligned(crawled: Rows, described: Task, together: Task) -> Alignment:
     return Alignment(rows, tuple(sorted(matches)), unsure)
 
 
-class _Joint:
-    """The words of the joint task, indexed by their counts."""
-
-    def __init__(self, together: Task, seen: set[Counts]) -> None:
-        self._pages = {w: dict(c) for w, c in _columns(together.pages).items()}
-        self._seen = seen
-        self._by_description: dict[Counts, set[int]] = defaultdict(set)
-        self._by_page: dict[int, set[int]] = defaultdict(set)
-        descriptions = _columns(together.descriptions)
-        for word in self._pages.keys() | descriptions.keys():
-            self._by_description[descriptions.get(word, ())].add(word)
-        for word, counts in self._pages.items():
-            for page in counts:
-                self._by_page[page].add(word)
-
-    def fits(self, pages: Counts, descriptions: Counts) -> dict[int, Counts]:
-        """Candidate words of the joint task → the rest of their counts on the pages."""
-        near = [self._by_page.get(page, set()) for page, _ in pages]
-        near.append(self._by_description.get(descriptions, set()))
-        candidates = {}
-        for word in sorted(set.intersection(*near)):
-            rest = _less(self._pages.get(word, {}), pages)
-            if rest is not None and (not rest or rest in self._seen):
-                candidates[word] = rest
-        return candidates
+def _fits(
+    crawled: set[Counts], described: Task, together: Task
+) -> dict[int, dict[int, Counts]]:
+    """Word of the descriptions → words of both → the rest of their counts on pages."""
+    joint_pages, joint_descriptions = map(_columns, together)
+    by_page: dict[int, set[int]] = defaultdict(set)
+    by_description: dict[Counts, set[int]] = defaultdict(set)
+    for word, counts in joint_pages.items():
+        for page, _ in counts:
+            by_page[page].add(word)
+    for word in joint_pages.keys() | joint_descriptions.keys():
+        by_description[joint_descriptions.get(word, ())].add(word)
+    pages, descriptions = map(_columns, described)
+    fits: dict[int, dict[int, Counts]] = {}
+    for word in sorted(pages.keys() | descriptions.keys()):
+        counts = pages.get(word, ())
+        near = [by_page.get(page, set()) for page, _ in counts]
+        near.append(by_description.get(descriptions.get(word, ()), set()))
+        rests = {
+            j: _less(joint_pages.get(j, ()), counts) for j in set.intersection(*near)
+        }
+        fits[word] = {
+            j: rest
+            for j, rest in sorted(rests.items())
+            if rest is not None and (not rest or rest in crawled)
+        }
+    return fits
 
 
 def _unique_matches(fits: Mapping[int, Mapping[int, Counts]]) -> dict[int, int]:
@@ -128,13 +132,14 @@ def _columns(rows: Rows) -> dict[int, Counts]:
     return {word: tuple(pairs[ends[word] : ends[word + 1]]) for word in used}
 
 
-def _less(counts: Mapping[int, float], removed: Counts) -> Counts | None:
+def _less(counts: Counts, removed: Counts) -> Counts | None:
     """``counts`` minus ``removed``; None where a count would be negative."""
-    if any(counts.get(page, 0) < count for page, count in removed):
+    left = dict(counts)
+    for page, count in removed:
+        left[page] = left.get(page, 0) - count
+    if any(count < 0 for count in left.values()):
         return None
-    gone = dict(removed)
-    left = ((page, count - gone.get(page, 0)) for page, count in counts.items())
-    return tuple((page, count) for page, count in left if count)
+    return tuple((page, count) for page, count in left.items() if count)
 
 
 def _pages(rests: Mapping[int, Counts], height: int, width: int) -> Rows:
@@ -147,16 +152,6 @@ def _pages(rests: Mapping[int, Counts], height: int, width: int) -> Rows:
     pages = np.array([page for page, _ in flat], np.uint32)
     counts = np.array([count for _, count in flat], np.float64)
     return transpose(Rows(starts, pages, counts, height))
-
-
-def _require_same_pages(crawled: Rows, described: Task, together: Task) -> None:
-    heights = {len(crawled), len(described.pages), len(together.pages)}
-    categories = {len(described.descriptions), len(together.descriptions)}
-    if len(heights) > 1 or len(categories) > 1:
-        raise Mistake(
-            "the tasks do not hold the same pages and category descriptions: "
-            f"{sorted(heights)} pages, {sorted(categories)} descriptions"
-        )
 
 
 FILES = ("train", "validation", "test")
@@ -193,9 +188,11 @@ def load_lshtc(folder: Path, split: str | None) -> Dataset:
         if name != DESCRIPTIONS
     }
     hierarchy = one_of(folder, "cat_hier.txt", "*hier*.txt")
-    descriptions = (
-        _descriptions(read[DESCRIPTIONS], width) if DESCRIPTIONS in read else Part()
-    )
+    descriptions = Part()
+    if DESCRIPTIONS in read:
+        examples = read[DESCRIPTIONS]
+        names = [labels[0] for labels in examples.labels]
+        descriptions = Part(ids=names, X=part_of(examples, width=width).X)
     return Dataset(
         "lshtc",
         parts.get("train", Part()),
@@ -205,11 +202,6 @@ def load_lshtc(folder: Path, split: str | None) -> Dataset:
         tree=lambda: read_hierarchy(hierarchy),
         about=lambda: descriptions,
     )
-
-
-def _descriptions(examples: Examples, width: int) -> Part:
-    part = part_of(examples, width=width)
-    return Part(ids=[labels[0] for labels in examples.labels], X=part.X)
 
 
 def _crawled(folder: Path, described: dict[str, Examples]) -> Examples:
@@ -232,11 +224,7 @@ def _crawled(folder: Path, described: dict[str, Examples]) -> Examples:
     width = max(examples.rows.width for examples in described.values())
     alignment = aligned(
         crawled.rows,
-        Task(_wide(here.rows, width), _wide(here_descriptions.rows, width)),
+        Task(here.rows.with_width(width), here_descriptions.rows.with_width(width)),
         Task(pages.rows, descriptions.rows),
     )
     return Examples(alignment.pages, crawled.labels)
-
-
-def _wide(rows: Rows, width: int) -> Rows:
-    return Rows(rows.starts, rows.columns, rows.values, width)

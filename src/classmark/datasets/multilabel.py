@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from classmark.datasets.dataset import Dataset, Part, any_of, in_test, names_in, one_of
+from classmark.datasets.dataset import (
+    Dataset,
+    Part,
+    any_of,
+    chosen_split,
+    in_test,
+    names_in,
+    one_of,
+)
 from classmark.formats.arff import read_arff
 from classmark.formats.svmlight import read_svmlight
 from classmark.formats.taxonomies import read_names
 from classmark.problems import Mistake
-from classmark.sparse import Rows, take
+from classmark.sparse import take
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,11 +31,10 @@ if TYPE_CHECKING:
 def part_of(examples: Examples, *, width: int | None = None, prefix: str = "") -> Part:
     """Turn examples into a part; rows without a name are numbered from 1."""
     rows = examples.rows
-    wide = Rows(rows.starts, rows.columns, rows.values, width or rows.width)
     return Part(
         ids=[f"{prefix}{number}" for number in range(1, len(examples) + 1)],
         labels=[list(labels) for labels in examples.labels],
-        X=wide.to_scipy(),
+        X=rows.with_width(width or rows.width).to_scipy(),
     )
 
 
@@ -34,17 +42,15 @@ def divided(examples: Examples) -> tuple[Part, Part]:
     """Share examples among train and test where there is no split: see ``in_test``."""
     ids = [str(number) for number in range(1, len(examples) + 1)]
     is_test = np.array([in_test(name) for name in ids], bool)
-    parts = []
-    for mask in (~is_test, is_test):
-        chosen = np.flatnonzero(mask).tolist()
-        parts.append(
-            Part(
-                ids=[ids[at] for at in chosen],
-                labels=[list(examples.labels[at]) for at in chosen],
-                X=take(examples.rows, mask).to_scipy(),
-            )
+    train, test = (
+        Part(
+            ids=list(compress(ids, mask)),
+            labels=[list(labels) for labels in compress(examples.labels, mask)],
+            X=take(examples.rows, mask).to_scipy(),
         )
-    return parts[0], parts[1]
+        for mask in (~is_test, is_test)
+    )
+    return train, test
 
 
 def load_mulan(folder: Path, split: str | None) -> Dataset:
@@ -52,12 +58,11 @@ def load_mulan(folder: Path, split: str | None) -> Dataset:
 
     split : None for the set's own split; ``"all"`` puts ``NAME.arff`` in ``train``.
     """
-    if split not in (None, "all"):
-        raise Mistake(f"split={split!r}: Mulan sets have None (train, test) and 'all'")
+    whole_set = chosen_split(split, "", "all") == "all"
     first = one_of(folder, "*-train.arff", "*.arff")
     stem = first.stem.removesuffix("-train")
     xml = one_of(folder, f"{stem}.xml", "*.xml")
-    if split == "all" or not first.stem.endswith("-train"):
+    if whole_set or not first.stem.endswith("-train"):
         whole = read_arff(one_of(folder, f"{stem}.arff"), xml)
         train, test = part_of(whole), Part()
     else:
@@ -73,7 +78,7 @@ def load_mulan(folder: Path, split: str | None) -> Dataset:
     )
 
 
-def load_named_vectors(folder: Path, split: str | None) -> Dataset:
+def load_vectors(folder: Path, split: str | None) -> Dataset:
     """Load ``FAMILY_SPLIT.svm`` with ``.labels.txt`` and, if there, ``.features.txt``.
 
     Labels in the file are numbers from 0. There is no published split: one example in

@@ -17,6 +17,7 @@ from classmark.datasets.dataset import (
     Part,
     Session,
     any_of,
+    chosen_split,
     one_of,
 )
 from classmark.formats.letor import JudgedRows, read_letor
@@ -34,19 +35,19 @@ from classmark.formats.test_collections import (
 )
 from classmark.formats.text_files import lines
 from classmark.formats.trec import read_qrels
-from classmark.problems import Mistake, UnreadableFile
-from classmark.sparse import Rows, stack
+from classmark.problems import Mistake
+from classmark.sparse import stack
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-Reader = Callable[[], Iterable[Record]]
+Loader = Callable[["Path", str | None], Dataset]
 
 
 def _collection(
     name: str,
-    documents: Reader,
+    documents: Callable[[], Iterable[Record]],
     queries: Iterable[Record],
     judgments: Iterable[Judgment],
     links: Iterable[Link] = (),
@@ -60,49 +61,45 @@ def _collection(
     )
 
 
-def load_cranfield(folder: Path, _split: str | None) -> Dataset:
-    """Load Cranfield 1400; queries are numbered 1 … 225, as the judgments do."""
-    path = one_of(folder, "cran.all.1400", "cran.all*")
-    return _collection(
-        "cranfield",
-        lambda: read_smart(path),
-        read_smart(one_of(folder, "cran.qry"), ordinal=True),
-        read_smart_judgments(one_of(folder, "cranqrel")),
-    )
+def _three_files(
+    name: str,
+    files: tuple[str, str, str],
+    read: Callable[..., Iterable[Record]] = read_smart,
+    judgments: Callable[[Path], Iterable[Judgment]] = read_smart_judgments,
+    *,
+    links: bool = False,
+    **options: bool,
+) -> Loader:
+    """Make the loader of documents, queries and judgments in a file each.
+
+    files : patterns of their names, separated by blanks;  links : whether documents say
+    which they cite;  options : how queries are read.
+    """
+
+    def load(folder: Path, _split: str | None) -> Dataset:
+        documents, queries, judged = (one_of(folder, *each.split()) for each in files)
+        citing = read(documents) if links else ()
+        return _collection(
+            name,
+            lambda: read(documents),
+            read(queries, **options),
+            judgments(judged),
+            (Link(record.id, *link) for record in citing for link in record.links),
+        )
+
+    return load
 
 
-def load_cacm(folder: Path, _split: str | None) -> Dataset:
-    """Load CACM; links are its citations."""
-    path = one_of(folder, "cacm.all")
-    return _collection(
-        "cacm",
-        lambda: read_smart(path),
-        read_smart(one_of(folder, "query.text")),
-        read_smart_judgments(one_of(folder, "qrels.text")),
-        (Link(r.id, *link) for r in read_smart(path) for link in r.links),
-    )
-
-
-def load_adi(folder: Path, _split: str | None) -> Dataset:
-    """Load ADI, 82 abstracts: small enough for a test."""
-    path = one_of(folder, "ADI.ALL")
-    return _collection(
-        "adi",
-        lambda: read_smart(path),
-        read_smart(one_of(folder, "ADI.QRY")),
-        read_smart_judgments(one_of(folder, "ADI.REL")),
-    )
-
-
-def load_npl(folder: Path, _split: str | None) -> Dataset:
-    """Load NPL, also called Vaswani."""
-    path = one_of(folder, "doc-text")
-    return _collection(
-        "npl-vaswani",
-        lambda: read_npl(path),
-        read_npl(one_of(folder, "query-text")),
-        read_npl_judgments(one_of(folder, "rlv-ass")),
-    )
+# Cranfield's judgments number the queries 1 … 225; CACM's links are its citations; ADI
+# has 82 abstracts and is small enough for a test; NPL is also called Vaswani.
+load_cranfield = _three_files(
+    "cranfield", ("cran.all.1400 cran.all*", "cran.qry", "cranqrel"), ordinal=True
+)
+load_cacm = _three_files("cacm", ("cacm.all", "query.text", "qrels.text"), links=True)
+load_adi = _three_files("adi", ("ADI.ALL", "ADI.QRY", "ADI.REL"))
+load_npl = _three_files(
+    "npl-vaswani", ("doc-text", "query-text", "rlv-ass"), read_npl, read_npl_judgments
+)
 
 
 def load_beir(folder: Path, split: str | None) -> Dataset:
@@ -126,8 +123,7 @@ def load_nfcorpus(folder: Path, split: str | None) -> Dataset:
     if any_of(folder, "corpus.jsonl*"):
         return load_beir(folder, split)
     name, _, kind = (split or "dev").partition(".")
-    if name not in ("train", "dev", "test"):
-        raise Mistake(f"split={split!r}: nfcorpus has 'train', 'dev' and 'test'")
+    chosen_split(name, "train", "dev", "test")
     files = [path for path in sorted(folder.glob("*.docs")) if path.stat().st_size]
     return _collection(
         "nfcorpus",
@@ -167,7 +163,13 @@ def load_letor(folder: Path, split: str | None) -> Dataset:
             [vali] if vali else [],
             [one_of(folder, "*test*.txt", "*.test")],
         ]
-    read = [[_read(path) for path in paths] for paths in files]
+    read = [
+        [
+            read_letor(path, groups=any_of(path.parent, f"{path.name}.query"))
+            for path in paths
+        ]
+        for paths in files
+    ]
     width = max(judged.rows.width for group in read for judged in group)
     train, vali_part, test = (_part(group, width) for group in read)
     return Dataset("letor", train, test, vali_part if read[1] else None)
@@ -190,11 +192,6 @@ def _five(folder: Path, split: str | None) -> list[list[Path]]:
     return [paths[:3], paths[3:4], paths[4:]]
 
 
-def _read(path: Path) -> JudgedRows:
-    groups = path.with_name(f"{path.name}.query")
-    return read_letor(path, groups=groups if groups.is_file() else None)
-
-
 def _part(group: list[JudgedRows], width: int) -> Part:
     """Put files one below the other; queries keep their names."""
     rows = stack([judged.rows for judged in group])
@@ -202,7 +199,7 @@ def _part(group: list[JudgedRows], width: int) -> Part:
     return Part(
         ids=[name or str(at) for at, name in enumerate(docids, 1)],
         labels=[[] for _ in docids],
-        X=Rows(rows.starts, rows.columns, rows.values, width).to_scipy(),
+        X=rows.with_width(width).to_scipy(),
         qids=[qid for judged in group for qid in judged.qids],
         grades=np.concatenate([np.empty(0), *(judged.grades for judged in group)]),
     )
@@ -231,23 +228,23 @@ def load_sogou(folder: Path, _split: str | None) -> Dataset:
 
 
 def _named(path: Path) -> Iterator[tuple[str, str]]:
-    for number, line in lines(path, CHINESE):
+    file = lines(path, CHINESE)
+    for _, line in file:
         cells = line.split("\t")
         if len(cells) < 2:
-            raise UnreadableFile(path, number, "a text, a tab and a number are needed")
+            file.refuse("a text, a tab and a number are needed")
         yield cells[0], cells[1]
 
 
 def _sessions(path: Path) -> Part:
     sessions = []
-    for number, line in lines(path, CHINESE):
+    file = lines(path, CHINESE)
+    for _, line in file:
         cells = line.split("\t")
         shown = tuple(cells[1].split()) if len(cells) > 2 else ()
         clicks = cells[2].split() if shown else []
         if len(clicks) != len(shown) or not shown or not set(clicks) <= {"0", "1"}:
-            raise UnreadableFile(
-                path, number, "query, results and as many clicks (0 or 1) are needed"
-            )
+            file.refuse("query, results and as many clicks (0 or 1) are needed")
         sessions.append(Session(cells[0], shown, tuple(c == "1" for c in clicks)))
     ids = [str(number) for number in range(1, len(sessions) + 1)]
     return Part(ids=ids, labels=[[] for _ in ids], sessions=sessions)
@@ -272,15 +269,14 @@ def load_obp(folder: Path, split: str | None) -> Dataset:
 def _impressions(path: Path) -> Iterator[tuple[float, ...]]:
     columns = ("item_id", "position", "click", "propensity_score")
     table = rows(path)
-    _, header = next(table, (1, []))
+    numbered = iter(table)
+    _, header = next(numbered, (1, []))
     places = [header.index(name) for name in columns if name in header]
-    for number, row in table:
+    for _, row in numbered:
         try:
             values = tuple(float(row[place]) for place in places)
         except (IndexError, ValueError):
             values = ()
         if len(values) != len(columns):
-            raise UnreadableFile(
-                path, number, f"numbers are needed in {', '.join(columns)}"
-            )
+            table.refuse(f"numbers are needed in {', '.join(columns)}")
         yield values

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import groupby, pairwise
-from operator import itemgetter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from classmark.corpus.documents import Document
@@ -13,10 +13,11 @@ from classmark.datasets.dataset import (
     Documents,
     Link,
     Part,
-    any_of,
+    chosen_split,
     descriptions_of,
     in_test,
     names_in,
+    needed,
     one_of,
 )
 from classmark.formats.annif import read_annif
@@ -25,56 +26,51 @@ from classmark.formats.jsonl import json_lines
 from classmark.formats.reuters import modapte_part, read_reuters
 from classmark.formats.taxonomies import read_children_lists
 from classmark.formats.text_files import lines
-from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.taxonomy.tree import Taxonomy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 
 STEM = "20news-bydate-"
+Labelled = tuple[str, str, str, Iterable[str]]  # id, key of the split, text, labels
 
 
 def load_newsgroups(folder: Path, _split: str | None) -> Dataset:
-    """Load ``20news-bydate-{train,test}``, folders of messages or JSONL files."""
-    train, test = (_part(folder, name) for name in ("train", "test"))
-    names = names_in(train, test)
+    """Load ``20news-bydate-{train,test}``, folders of messages or JSONL files.
+
+    The tree has the groups below the first word of their names, comp.*, rec.*, ….
+    """
+    parts = []
+    for name in ("train", "test"):
+        part = Part()
+        path = one_of(folder, f"{STEM}{name}.jsonl*", f"{STEM}{name}")
+        for group, message, text in track(
+            _messages(path), f"reading 20 Newsgroups, {name}"
+        ):
+            part.add(f"{group}/{message}", text, [group])
+        parts.append(part)
+    names = names_in(*parts)
     return Dataset(
-        "20newsgroups-bydate", train, test, label_names=names, tree=lambda: _tree(names)
+        "20newsgroups-bydate",
+        parts[0],
+        parts[1],
+        label_names=names,
+        tree=lambda: Taxonomy([(group.split(".")[0], group) for group in names]),
     )
 
 
-def _part(folder: Path, name: str) -> Part:
-    part = Part()
-    lines = any_of(folder, f"{STEM}{name}.jsonl*")
-    records = _from_lines(lines) if lines else _from_folder(folder, name)
-    for message, group, text in track(records, f"reading 20 Newsgroups, {name}"):
-        part.ids.append(f"{group}/{message}")
-        part.texts.append(text)
-        part.labels.append([group])
-    return part
-
-
-def _from_lines(path: Path) -> Iterator[tuple[str, str, str]]:
-    for number, row in json_lines(path):
-        message, group, text = row.get("id"), row.get("group"), row.get("text")
-        if not all(isinstance(value, str) for value in (message, group, text)):
-            raise UnreadableFile(path, number, "id, group and text are needed, as text")
-        yield str(message), str(group), str(text)
-
-
-def _from_folder(folder: Path, name: str) -> Iterator[tuple[str, str, str]]:
-    for record in read_newsgroups(one_of(folder, f"{STEM}{name}")):
-        group, _, message = record.id.rpartition("/")
-        yield message, group, record.document.text
-
-
-def _tree(groups: list[str]) -> Taxonomy:
-    """Groups below the first word of their names, comp.*, rec.*, …."""
-    return Taxonomy([(group.split(".")[0], group) for group in groups])
+def _messages(path: Path) -> Iterator[list[str]]:
+    """Yield group, number and text of each message."""
+    if path.is_dir():
+        for record in read_newsgroups(path):
+            yield [*record.id.rsplit("/", 1), record.document.text]
+        return
+    rows = json_lines(path)
+    for _, row in rows:
+        yield needed(rows, row, group=str, id=str, text=str)
 
 
 def load_reuters(folder: Path, split: str | None) -> Dataset:
@@ -85,17 +81,12 @@ def load_reuters(folder: Path, split: str | None) -> Dataset:
     the 115 topics of the training stories; the three topics that only test stories have
     can't be learned and are left out of ``test.labels``.
     """
-    split = split or "modapte"
-    if split not in ("modapte", "all"):
-        raise Mistake(f"split={split!r}: reuters-21578 has 'modapte' and 'all'")
+    split = chosen_split(split, "modapte", "all")
     parts = {"train": Part(), "test": Part()}
     for record in track(read_reuters(folder), "reading Reuters-21578", 21_578):
         name = "train" if split == "all" else modapte_part(record)
         if name is not None:
-            part = parts[name]
-            part.ids.append(record.id)
-            part.texts.append(record.document.text)
-            part.labels.append(list(record.labels))
+            parts[name].add(record.id, record.document.text, record.labels)
     topics = names_in(parts["train"])
     seen = set(topics)
     for labels in parts["test"].labels:
@@ -116,12 +107,10 @@ def load_rcv1(folder: Path, split: str | None) -> Dataset:
     path = one_of(folder, "*.taxonomy")
     categories = read_children_lists(path)
     topics = [category.id for category in categories if category.parents]
-    if split in (None, "lyrl2004"):
-        train, test = _judged(one_of(folder, "*topics.qrels*"), topics)
-    elif split == "tokens":
-        train, test = _tokens(one_of(folder, "*rcv1_dev.json"))
+    if chosen_split(split, "lyrl2004", "tokens") == "tokens":
+        train, test = _divided(_tokens(one_of(folder, "*rcv1_dev.json")))
     else:
-        raise Mistake(f"split={split!r}: rcv1-v2-topics has 'lyrl2004' and 'tokens'")
+        train, test = _judged(one_of(folder, "*topics.qrels*"), topics)
     return Dataset(
         "rcv1-v2-topics",
         train,
@@ -134,37 +123,27 @@ def load_rcv1(folder: Path, split: str | None) -> Dataset:
 def _judged(path: Path, topics: list[str]) -> tuple[Part, Part]:
     train, test = Part(), Part()
     interned = {topic: topic for topic in topics}
-    rows = track(_lines(path, interned), "reading RCV1's labels", 2_606_875)
-    for document, labels in groupby(rows, itemgetter(0)):
-        part = train if int(document) <= LAST_OF_TRAIN else test
-        part.ids.append(document)
-        part.labels.append([topic for _, topic in labels])
-    return train, test
-
-
-def _lines(path: Path, topics: dict[str, str]) -> Iterator[tuple[str, str]]:
-    for number, line in lines(path):
+    file = lines(path, blank=False)
+    name = ""
+    labels: list[str] = []
+    for _, line in track(file, "reading RCV1's labels", 2_606_875):
         row = line.split()
-        if not row:
-            continue
-        if len(row) != 3 or row[0] not in topics or not row[1].isdecimal():
-            raise UnreadableFile(
-                path, number, "not 'topic document 1' with a known topic"
-            )
-        yield row[1], topics[row[0]]
-
-
-def _tokens(path: Path) -> tuple[Part, Part]:
-    train, test = Part(), Part()
-    for number, row in json_lines(path):
-        labels, tokens = row.get("doc_label"), row.get("doc_token")
-        if not isinstance(labels, list) or not isinstance(tokens, list):
-            raise UnreadableFile(path, number, "doc_label and doc_token are needed")
-        part = test if in_test(str(number)) else train
-        part.ids.append(str(number))
-        part.texts.append(" ".join(map(str, tokens)))
-        part.labels.append([str(label) for label in labels])
+        if len(row) != 3 or row[0] not in interned or not row[1].isdecimal():
+            file.refuse("not 'topic document 1' with a known topic")
+        if row[1] != name:
+            name, labels = row[1], []
+            part = train if int(name) <= LAST_OF_TRAIN else test
+            part.ids.append(name)
+            part.labels.append(labels)
+        labels.append(interned[row[0]])
     return train, test
+
+
+def _tokens(path: Path) -> Iterator[Labelled]:
+    rows = json_lines(path)
+    for number, row in rows:
+        labels, tokens = needed(rows, row, doc_label=list, doc_token=list)
+        yield str(number), str(number), " ".join(map(str, tokens)), map(str, labels)
 
 
 def tree_of_paths(names: Iterable[str], separator: str) -> Taxonomy:
@@ -194,22 +173,12 @@ def last_steps(names: Iterable[str], separator: str) -> Part:
     return Part(ids=nodes, texts=texts)
 
 
-def _divided(rows: Iterable[tuple[str, str, str, list[str]]]) -> tuple[Part, Part]:
+def _divided(rows: Iterable[Labelled]) -> tuple[Part, Part]:
     """Share (id, key, text, labels) rows among train and test by their keys."""
     train, test = Part(), Part()
     for name, key, text, labels in rows:
-        part = test if in_test(key) else train
-        part.ids.append(name)
-        part.texts.append(text)
-        part.labels.append(labels)
+        (test if in_test(key) else train).add(name, text, labels)
     return train, test
-
-
-def _needed(path: Path, line: int, row: dict[str, Any], **kinds: type) -> list[Any]:
-    for key, kind in kinds.items():
-        if not isinstance(row.get(key), kind):
-            raise UnreadableFile(path, line, f"{key!r} is needed, a {kind.__name__}")
-    return [row[key] for key in kinds]
 
 
 def load_debtags(folder: Path, split: str | None) -> Dataset:
@@ -219,29 +188,21 @@ def load_debtags(folder: Path, split: str | None) -> Dataset:
     ``"sections"`` for the section as the only label. Packages of one source, which
     share text, are in one part.
     """
-    if split not in (None, "tags", "sections"):
-        raise Mistake(f"split={split!r}: debian-debtags has 'tags' and 'sections'")
+    by_section = chosen_split(split, "tags", "sections") == "sections"
 
-    def rows() -> Iterator[tuple[str, str, str, list[str]]]:
-        path = one_of(folder, "packages.jsonl*")
-        for line, row in track(json_lines(path), "reading packages", 63_440):
-            name, source, section, tags, short, long = _needed(
-                path,
-                line,
-                row,
-                package=str,
-                source=str,
-                section=str,
-                tags=list,
-                short=str,
-                long=str,
+    def packages() -> Iterator[Labelled]:
+        rows = json_lines(one_of(folder, "packages.jsonl*"))
+        kinds = dict.fromkeys(("package", "source", "short", "long", "section"), str)
+        for _, row in track(rows, "reading packages", 63_440):
+            name, source, short, long, section, tags = needed(
+                rows, row, **kinds, tags=list
             )
-            labels = [section] if split == "sections" else [str(tag) for tag in tags]
+            labels = [section] if by_section else map(str, tags)
             yield name, source, f"{short}\n{long}", labels
 
-    train, test = _divided(rows())
+    train, test = _divided(packages())
     names = names_in(train, test)
-    tree = None if split == "sections" else lambda: _facets(names)
+    tree = None if by_section else lambda: _facets(names)
     return Dataset("debian-debtags", train, test, label_names=names, tree=tree)
 
 
@@ -259,23 +220,29 @@ def _facets(tags: list[str]) -> Taxonomy:
 def load_pypi(folder: Path, _split: str | None) -> Dataset:
     """Load Python projects with their ``Topic ::`` classifiers."""
 
-    def rows() -> Iterator[tuple[str, str, str, list[str]]]:
-        path = one_of(folder, "packages.jsonl*")
-        for line, row in json_lines(path):
-            name, summary, topics, text = _needed(
-                path, line, row, name=str, summary=str, topics=list, description=str
+    def packages() -> Iterator[Labelled]:
+        rows = json_lines(one_of(folder, "packages.jsonl*"))
+        for _, row in rows:
+            name, summary, topics, text = needed(
+                rows, row, name=str, summary=str, topics=list, description=str
             )
-            yield name, name, f"{summary}\n{text}", [str(topic) for topic in topics]
+            yield name, name, f"{summary}\n{text}", map(str, topics)
 
-    train, test = _divided(rows())
-    names = names_in(train, test)
+    parts = _divided(packages())
+    return _with_paths("pypi-topics", parts, names_in(*parts), " :: ")
+
+
+def _with_paths(
+    name: str, parts: tuple[Part, Part], names: list[str], separator: str, **more: Any
+) -> Dataset:
+    """Return a set whose labels are paths in a tree, described by their last steps."""
     return Dataset(
-        "pypi-topics",
-        train,
-        test,
+        name,
+        *parts,
         label_names=names,
-        tree=lambda: tree_of_paths(names, " :: "),
-        about=lambda: last_steps(names, " :: "),
+        tree=lambda: tree_of_paths(names, separator),
+        about=lambda: last_steps(names, separator),
+        **more,
     )
 
 
@@ -285,9 +252,7 @@ def load_makupalat(folder: Path, _split: str | None) -> Dataset:
     for name in ("train", "validate", "test"):
         part = Part()
         for record in read_annif(one_of(folder, f"*-{name}.tsv")):
-            part.ids.append(f"{name}-{record.id}")
-            part.texts.append(record.document.text)
-            part.labels.append(list(record.labels))
+            part.add(f"{name}-{record.id}", record.document.text, record.labels)
         parts.append(part)
     vocabulary = one_of(folder, "*skos*.ttl", "*.ttl")
 
@@ -312,27 +277,17 @@ def load_makupalat(folder: Path, _split: str | None) -> Dataset:
 def load_wikispeedia(folder: Path, _split: str | None) -> Dataset:
     """Load the articles with their category paths, and the links between them."""
     labels: dict[str, list[str]] = {}
-    for article, category in _pairs(
-        one_of(folder, "categories.tsv", "*/categories.tsv")
-    ):
+    table = one_of(folder, "categories.tsv", "*/categories.tsv")
+    for article, category in _pairs(table):
         labels.setdefault(article, []).append(category)
     path = one_of(folder, "articles.jsonl*", "plaintext_articles")
-
-    def rows() -> Iterator[tuple[str, str, str, list[str]]]:
-        for name, text in track(_articles(path), "reading articles", 4_604):
-            yield name, name, text, labels.get(name, [])
-
-    train, test = _divided(rows())
-    names = sorted(
-        {category for categories in labels.values() for category in categories}
-    )
-    return Dataset(
+    articles = track(_articles(path), "reading articles", 4_604)
+    parts = _divided((n, n, text, labels.get(n, [])) for n, text in articles)
+    return _with_paths(
         "wikispeedia",
-        train,
-        test,
-        label_names=names,
-        tree=lambda: tree_of_paths(names, "."),
-        about=lambda: last_steps(names, "."),
+        parts,
+        sorted({category for categories in labels.values() for category in categories}),
+        ".",
         documents=Documents(
             lambda: (Document(name, {"body": text}) for name, text in _articles(path))
         ),
@@ -342,20 +297,21 @@ def load_wikispeedia(folder: Path, _split: str | None) -> Dataset:
     )
 
 
-def _articles(path: Path) -> Iterator[tuple[str, str]]:
+def _articles(path: Path) -> Iterator[list[str]]:
     if path.is_dir():
         for file in sorted(path.glob("*.txt")):
-            yield file.stem, "\n".join(line for _, line in lines(file))
+            yield [file.stem, "\n".join(line for _, line in lines(file))]
         return
-    for line, row in json_lines(path):
-        name, text = _needed(path, line, row, id=str, text=str)
-        yield name, text
+    rows = json_lines(path)
+    for _, row in rows:
+        yield needed(rows, row, id=str, text=str)
 
 
-def _pairs(path: Path) -> Iterator[tuple[str, str]]:
-    for number, line in lines(path):
-        if line.strip() and not line.startswith("#"):
+def _pairs(path: Path) -> Iterator[list[str]]:
+    file = lines(path, blank=False)
+    for _, line in file:
+        if not line.startswith("#"):
             cells = line.split("\t")
             if len(cells) != 2:
-                raise UnreadableFile(path, number, "two cells and a tab are needed")
-            yield cells[0], cells[1]
+                file.refuse("two cells and a tab are needed")
+            yield cells

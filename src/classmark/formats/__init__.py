@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatch
 from importlib import import_module
 from itertools import islice
@@ -22,60 +23,66 @@ LOOK = 200
 
 
 class Reader(NamedTuple):
-    """Where a reader lives, what it reads, and the names such files have."""
+    """A function that reads a file, and how files of its format are recognised.
 
-    module: str
+    function : module of this folder and name;  reads : what users are told;
+    patterns : names such files have, separated by blanks;  begins : what the first line
+    holds, where formats share their names.
+    """
+
     function: str
     reads: str
-    names: tuple[str, ...] = ()
+    patterns: str = ""
+    begins: str = ""
 
     def load(self) -> Callable[[Path | str], Iterator[Record]]:
         """Import the reader; heavy packages wait until then."""
-        module = import_module(f"classmark.formats.{self.module}")
-        return cast(
-            "Callable[[Path | str], Iterator[Record]]", getattr(module, self.function)
-        )
+        module, _, name = self.function.partition(".")
+        reader = getattr(import_module(f"classmark.formats.{module}"), name)
+        return cast("Callable[[Path | str], Iterator[Record]]", reader)
+
+    def fits(self, name: str) -> bool:
+        """Whether files of the format have such names, compression left out."""
+        from classmark.formats.text_files import COMPRESSIONS
+
+        path = PurePosixPath(name)
+        plain = path.stem if path.suffix in COMPRESSIONS else path.name
+        return any(fnmatch(plain, pattern) for pattern in self.patterns.split())
 
 
-READERS: dict[str, Reader] = {
-    "jsonl": Reader(
-        "jsonl", "read_jsonl", "one JSON object per line", ("*.jsonl", "*.ndjson")
-    ),
+READERS = {
+    "jsonl": Reader("jsonl.read_jsonl", "one JSON object per line", "*.jsonl *.ndjson"),
     "csv": Reader(
-        "tables", "read_delimited", "CSV or TSV with a header", ("*.csv", "*.tab")
+        "tables.read_delimited", "CSV or TSV with a header", "*.csv *.tsv *.tab"
     ),
-    "parquet": Reader(
-        "tables", "read_parquet", "Parquet tables", ("*.parquet", "*.pq")
-    ),
-    "folder": Reader("archive", "read_text_folder", "texts, subfolders as labels"),
-    "newsgroups": Reader("archive", "read_newsgroups", "20 Newsgroups folders"),
-    "reuters": Reader(
-        "reuters", "read_reuters", "Reuters-21578 SGML", ("*.sgm", "*.sgml")
-    ),
+    "parquet": Reader("tables.read_parquet", "Parquet tables", "*.parquet *.pq"),
+    "folder": Reader("archive.read_text_folder", "texts, subfolders as labels"),
+    "newsgroups": Reader("archive.read_newsgroups", "20 Newsgroups folders"),
+    "reuters": Reader("reuters.read_reuters", "Reuters-21578 SGML", "*.sgm *.sgml"),
     "smart": Reader(
-        "test_collections",
-        "read_smart",
+        "test_collections.read_smart",
         "SMART documents or queries",
-        ("cran.all*", "*.all", "*.ALL", "*.qry", "*.QRY", "query.text"),
+        "cran.all* *.all *.ALL *.qry *.QRY query.text",
     ),
     "npl": Reader(
-        "test_collections",
-        "read_npl",
-        "NPL documents or queries",
-        ("doc-text", "query-text"),
+        "test_collections.read_npl", "NPL documents or queries", "doc-text query-text"
     ),
-    "trec": Reader("trec", "read_trec", "TREC documents", ("*.trec",)),
-    "trec-topics": Reader("trec", "read_trec_topics", "TREC topics", ("*.topics",)),
-    "beir": Reader("test_collections", "read_beir", "the documents of a BEIR folder"),
+    "trec": Reader("trec.read_trec", "TREC documents", "*.trec"),
+    "trec-topics": Reader(
+        "trec.read_trec_topics", "TREC topics", "*.topics *.trec", r"^\s*<(?i:top)"
+    ),
+    "beir": Reader("test_collections.read_beir", "the documents of a BEIR folder"),
     "beir-queries": Reader(
-        "test_collections", "read_beir_queries", "the queries of a BEIR folder"
+        "test_collections.read_beir_queries", "the queries of a BEIR folder"
     ),
     "nfcorpus": Reader(
-        "test_collections", "read_nfcorpus", "NFCorpus texts", ("*.docs", "*.queries")
+        "test_collections.read_nfcorpus", "NFCorpus texts", "*.docs *.queries"
     ),
-    "annif": Reader("annif", "read_annif", "Annif short texts", ("*.tsv",)),
-    "annif-csv": Reader("annif", "read_annif_csv", "Annif short texts in CSV"),
-    "annif-folder": Reader("annif", "read_annif_folder", "Annif full texts"),
+    "annif": Reader("annif.read_annif", "Annif short texts", "*.tsv", "\t<"),
+    "annif-csv": Reader(
+        "annif.read_annif_csv", "Annif short texts in CSV", "*.csv", "subject_uris"
+    ),
+    "annif-folder": Reader("annif.read_annif_folder", "Annif full texts"),
 }
 
 
@@ -95,8 +102,9 @@ def guess_format(path: Path | str) -> str:
     """
     from classmark.formats.archive import is_archive
 
-    name = _by_content(path) if Path(path).is_dir() or is_archive(path) else None
-    name = name or _by_name(Path(path))
+    path = Path(path)
+    name = _by_content(path) if path.is_dir() or is_archive(path) else None
+    name = name or _by_name(path)
     if name is None:
         raise Mistake(
             f"{path}: its format cannot be told by its name: give --format (format=), "
@@ -106,30 +114,20 @@ def guess_format(path: Path | str) -> str:
 
 
 def _by_name(path: Path) -> str | None:
-    from classmark.formats.text_files import COMPRESSIONS
-
-    plain = path.stem if path.suffix in COMPRESSIONS else path.name
-    for name, reader in READERS.items():
-        if any(fnmatch(plain, pattern) for pattern in reader.names):
-            return _by_first_line(path, name) if path.is_file() else name
-    return None
-
-
-def _by_first_line(path: Path, name: str) -> str:
-    """Tell apart formats that share their names."""
+    """Tell the format by the name, and by the first line where several share it."""
     from classmark.formats.text_files import lines
 
-    if name not in {"csv", "annif", "trec"}:
-        return name
-    first = next((line for _, line in lines(path, "latin-1") if line.strip()), "")
-    if name == "csv":
-        return "annif-csv" if "subject_uris" in first else "csv"
-    if name == "annif":
-        return "annif" if "\t<" in first else "csv"
-    return "trec-topics" if first.strip().lower().startswith("<top") else "trec"
+    names = [name for name, reader in READERS.items() if reader.fits(path.name)]
+    if len(names) > 1 and path.is_file():
+        first = next((line for _, line in lines(path, "latin-1", blank=False)), "")
+        for name in names:
+            begins = READERS[name].begins
+            if begins and re.search(begins, first):
+                return name
+    return names[0] if names else None
 
 
-def _by_content(path: Path | str) -> str | None:
+def _by_content(path: Path) -> str | None:
     from classmark.formats.archive import entries
 
     names = [PurePosixPath(entry.name) for entry in islice(entries(path), LOOK)]

@@ -6,15 +6,14 @@ have no URIs, the labels of subjects).
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.corpus.documents import Document
-from classmark.formats.archive import Entry, entries, is_archive
-from classmark.formats.records import SECONDARY, Ids, Record
-from classmark.formats.tables import dictionaries
-from classmark.formats.text_files import LIMITS, lines, whole_text, writing
+from classmark.formats.archive import entries, is_archive
+from classmark.formats.records import SECONDARY, Record
+from classmark.formats.tables import dictionaries, write_rows
+from classmark.formats.text_files import lines, write_lines
 from classmark.problems import Mistake, UnreadableFile
 
 if TYPE_CHECKING:
@@ -42,25 +41,23 @@ def read_annif(path: Path | str) -> Iterator[Record]:
 
     There are no ids in the file: the id is the number of the line.
     """
-    for line, text in lines(path):
-        if text.strip():
-            body, tab, uris = text.partition("\t")
-            if not tab or "\t" in uris:
-                raise UnreadableFile(
-                    path, line, "not 'text TAB <uri> <uri>…': give one tab on each line"
-                )
-            yield Record(Document(str(line), {"body": body}), _uris(uris))
+    file = lines(path, blank=False)
+    for number, text in file:
+        body, tab, uris = text.partition("\t")
+        if not tab or "\t" in uris:
+            file.refuse("not 'text TAB <uri> <uri>…': give one tab on each line")
+        yield Record(Document(str(number), {"body": body}), _uris(uris))
 
 
 def write_annif(records: Iterable[Record], path: Path | str) -> int:
     """Write a short-text TSV and return how many documents; white space is folded."""
-    count = 0
-    with writing(path) as file:
-        for record in records:
-            text = " ".join(record.document.text.split())
-            file.write(f"{text}\t{_bracketed(record)}\n")
-            count += 1
-    return count
+    return write_lines(
+        (
+            f"{' '.join(record.document.text.split())}\t{_bracketed(record)}\n"
+            for record in records
+        ),
+        path,
+    )
 
 
 def _bracketed(record: Record) -> str:
@@ -78,13 +75,11 @@ def read_annif_csv(path: Path | str) -> Iterator[Record]:
 
     ``document_id`` names the document, or else the line does; other columns are facts.
     """
-    ids = Ids()
-    for line, row in dictionaries(path, ","):
+    table = dictionaries(path, ",")
+    for line, row in table:
         if "text" not in row or "subject_uris" not in row:
-            raise UnreadableFile(
-                path, line, "no column 'text' or 'subject_uris': mend the first row"
-            )
-        name = ids.new(row.pop("document_id", "") or str(line), str(path), line)
+            table.refuse("no column 'text' or 'subject_uris': mend the first row")
+        name = table.new_id(row.pop("document_id", "") or str(line))
         body, uris = row.pop("text"), row.pop("subject_uris")
         facts = {key: value for key, value in row.items() if value}
         yield Record(Document(name, {"body": body}), _uris(uris), facts)
@@ -92,14 +87,9 @@ def read_annif_csv(path: Path | str) -> Iterator[Record]:
 
 def write_annif_csv(records: Iterable[Record], path: Path | str) -> int:
     """Write ``document_id,text,subject_uris`` and return how many documents."""
-    count = 0
-    with writing(path) as file:
-        writer = csv.writer(file)
-        writer.writerow(["document_id", "text", "subject_uris"])
-        for record in records:
-            writer.writerow([record.id, record.document.text, _bracketed(record)])
-            count += 1
-    return count
+    header = ("document_id", "text", "subject_uris")
+    rows = ([r.id, r.document.text, _bracketed(r)] for r in records)
+    return write_rows(header, rows, path, ",")
 
 
 def read_annif_folder(path: Path | str) -> Iterator[Record]:
@@ -110,28 +100,17 @@ def read_annif_folder(path: Path | str) -> Iterator[Record]:
     folder = Path(path)
     if not folder.is_dir() and not is_archive(folder):
         raise UnreadableFile(path, None, "no such folder: give a folder of .txt files")
-    subjects = _subjects_within(folder)
+    subjects: dict[str, list[str]] = {}
+    for entry in entries(folder):
+        name, _, suffix = entry.name.rpartition(".")
+        if suffix == "tsv" or (suffix == "key" and name not in subjects):
+            rows = [row for row in entry.text().split("\n") if row.strip()]
+            subjects[name] = [_uri(row.split("\t")[0].strip()) for row in rows]
     for entry in entries(folder):
         if entry.name.endswith(".txt"):
             name = entry.name.removesuffix(".txt")
             labels = dict.fromkeys(subjects.get(name, ()), SECONDARY)
-            yield Record(Document(name, {"body": _whole(entry)}), labels)
-
-
-def _subjects_within(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Name of a text → its subjects; where there are both, .tsv and not .key."""
-    subjects: dict[str, tuple[str, ...]] = {}
-    for entry in entries(folder):
-        name, _, suffix = entry.name.rpartition(".")
-        if suffix == "tsv" or (suffix == "key" and name not in subjects):
-            rows = [row for row in _whole(entry).split("\n") if row.strip()]
-            subjects[name] = tuple(_uri(row.split("\t")[0].strip()) for row in rows)
-    return subjects
-
-
-def _whole(entry: Entry) -> str:
-    with entry.open() as stream:
-        return whole_text(stream, entry.where, "utf-8", LIMITS)
+            yield Record(Document(name, {"body": entry.text()}), labels)
 
 
 def write_annif_folder(records: Iterable[Record], path: Path | str) -> int:
@@ -143,37 +122,32 @@ def write_annif_folder(records: Iterable[Record], path: Path | str) -> int:
         if not target.resolve().is_relative_to(folder.resolve()):
             raise Mistake(f"id {record.id!r} leaves the folder: rename it")
         target.parent.mkdir(parents=True, exist_ok=True)
-        with writing(target) as file:
-            file.write(record.document.text)
+        write_lines([record.document.text], target)
         _bracketed(record)
-        with writing(folder / f"{record.id}.tsv") as file:
-            file.writelines(f"<{uri}>\t\n" for uri in record.labels)
+        labels = (f"<{uri}>\t\n" for uri in record.labels)
+        write_lines(labels, folder / f"{record.id}.tsv")
         count += 1
     return count
 
 
 def read_subjects(path: Path | str) -> Iterator[Subject]:
     """Yield the subjects of a vocabulary TSV: URI, label and, if given, notation."""
-    ids = Ids()
-    for line, text in lines(path):
-        if not text.strip():
-            continue
+    file = lines(path, blank=False)
+    for _, text in file:
         cells = [cell.strip() for cell in text.split("\t")]
         if len(cells) not in {2, 3}:
-            raise UnreadableFile(
-                path, line, "not 'uri TAB label' nor 'uri TAB label TAB notation'"
-            )
-        yield Subject(ids.new(_uri(cells[0]), str(path), line), *cells[1:])
+            file.refuse("not 'uri TAB label' nor 'uri TAB label TAB notation'")
+        yield Subject(file.new_id(_uri(cells[0])), *cells[1:])
 
 
 def write_subjects(subjects: Iterable[Subject], path: Path | str) -> int:
     """Write a vocabulary TSV and return how many subjects."""
-    count = 0
-    with writing(path) as file:
-        for uri, label, notation in subjects:
-            cells = [f"<{uri}>", label, *([notation] if notation else [])]
-            if any(set(cell) & set("\t\r\n") for cell in cells):
-                raise Mistake(f"subject {uri!r} holds a tab or a line end: remove it")
-            file.write("\t".join(cells) + "\n")
-            count += 1
-    return count
+    return write_lines(map(_subject_line, subjects), path)
+
+
+def _subject_line(subject: Subject) -> str:
+    uri, label, notation = subject
+    cells = [f"<{uri}>", label, *([notation] if notation else [])]
+    if any(set(cell) & set("\t\r\n") for cell in cells):
+        raise Mistake(f"subject {uri!r} holds a tab or a line end: remove it")
+    return "\t".join(cells) + "\n"

@@ -13,17 +13,18 @@ import tarfile
 import zipfile
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
 
 from classmark.corpus.documents import Document
-from classmark.formats.records import SECONDARY, Ids, Record
+from classmark.formats.records import SECONDARY, Record
 from classmark.formats.text_files import (
     BROKEN,
     LIMITS,
     Limits,
     Measured,
-    Seekable,
+    Place,
     decompressed,
     existing,
     open_bytes,
@@ -57,6 +58,11 @@ class Entry:
     where: str
     open: Callable[[], AbstractContextManager[Measured]]
 
+    def text(self, encoding: str = "utf-8", limits: Limits = LIMITS) -> str:
+        """Return all its text."""
+        with self.open() as stream:
+            return whole_text(stream, self.where, encoding, limits)
+
 
 def is_archive(path: Path | str) -> bool:
     """Tell by the name whether a path is a zip or a tar.
@@ -76,13 +82,11 @@ def entries(path: Path | str, limits: Limits = LIMITS) -> Iterator[Entry]:
     path = Path(path)
     if path.is_dir():
         yield from _folder(path, limits)
-    elif str(path).lower().endswith(ZIPS):
-        yield from _zip(existing(path), limits)
-    elif str(path).lower().endswith(TARS):
-        yield from _tar(existing(path), limits)
+    elif is_archive(path):
+        members = _zip if path.name.lower().endswith(ZIPS) else _tar
+        yield from members(existing(path), limits)
     else:
-        existing(path)
-        yield Entry(path.name, str(path), lambda: open_bytes(path, limits))
+        yield Entry(path.name, str(existing(path)), partial(open_bytes, path, limits))
 
 
 def _folder(root: Path, limits: Limits) -> Iterator[Entry]:
@@ -91,138 +95,96 @@ def _folder(root: Path, limits: Limits) -> Iterator[Entry]:
         folders.sort()
         for name in folders:
             if (Path(folder) / name).is_symlink():
-                raise UnreadableFile(
-                    Path(folder) / name, None, "a link to a folder: copy the folder"
-                )
+                Place(Path(folder) / name).refuse("a link to a folder: copy the folder")
         for name in sorted(names):
             path = Path(folder) / name
             if not path.resolve().is_relative_to(real):
-                raise UnreadableFile(
-                    path, None, f"a link that leaves {root}: copy the file into it"
-                )
-            yield Entry(
-                path.relative_to(root).as_posix(), str(path), _opener(path, limits)
-            )
+                Place(path).refuse(f"a link that leaves {root}: copy the file into it")
+            inside = path.relative_to(root).as_posix()
+            yield Entry(inside, str(path), partial(open_bytes, path, limits))
 
 
-def _opener(
-    path: Path, limits: Limits
-) -> Callable[[], AbstractContextManager[Measured]]:
-    return lambda: open_bytes(path, limits)
-
-
-def safe_name(archive: Path, name: str) -> str:
-    """Return a member's name, or refuse one that points outside the archive."""
-    slashed = name.replace("\\", "/")
-    parts = PurePosixPath(slashed).parts
-    drive = bool(parts) and parts[0].endswith(":")
-    if not name or slashed.startswith("/") or ".." in parts or drive:
-        raise UnreadableFile(
-            archive, None, f"member {name!r} points outside: do not trust this archive"
-        )
-    return str(PurePosixPath(slashed))
-
-
-class _Budget:
-    """The bytes all members may use together."""
+class _Members(Place):
+    """The checks of an archive's members: names, kinds, and bytes together."""
 
     def __init__(self, path: Path, limits: Limits) -> None:
-        self.path, self.limits, self.used = path, limits, 0
-        self.packed = path.stat().st_size
+        super().__init__(path)
+        self.used = 0
+        packed = path.stat().st_size
+        self.allowed = min(limits.size, max(1 << 20, packed * limits.ratio))
 
-    def spend(self, size: int) -> None:
+    def entry(self, name: str, size: int, opener: Callable[[str], Any]) -> Entry:
+        """Return a plain file as an entry, and count its bytes."""
         self.used += size
-        allowed = min(self.limits.size, max(1 << 20, self.packed * self.limits.ratio))
-        if self.used > allowed:
-            raise UnreadableFile(
-                self.path,
-                None,
-                f"its members hold more than {allowed} bytes: raise limits.size and "
-                "limits.ratio if you trust it",
+        if self.used > self.allowed:
+            self.refuse(
+                f"its members hold more than {self.allowed} bytes: raise limits.size "
+                "and limits.ratio if you trust it"
             )
+        where = f"{self.path}:{name}"
+        return Entry(name, where, partial(opener, where))
+
+    def name(self, name: str, *, plain: bool) -> str:
+        """Return a member's name; refuse one outside, a link and a device."""
+        slashed = name.replace("\\", "/")
+        parts = PurePosixPath(slashed).parts
+        drive = bool(parts) and parts[0].endswith(":")
+        if not name or slashed.startswith("/") or ".." in parts or drive:
+            self.refuse(f"member {name!r} points outside: do not trust this archive")
+        if not plain:
+            self.refuse(f"member {slashed!r} is a link or a device: remove it")
+        return str(PurePosixPath(slashed))
+
+
+DAMAGED = (zipfile.BadZipFile, tarfile.TarError, *BROKEN)
 
 
 def _zip(path: Path, limits: Limits) -> Iterator[Entry]:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, *BROKEN) as error:
-        raise UnreadableFile(
-            path, None, f"no zip archive ({error}): fetch it again"
-        ) from error
-    budget = _Budget(path, limits)
-    with archive:
-        for info in archive.infolist():
-            name = safe_name(path, info.filename)
-            mode = info.external_attr >> 16
-            if stat.S_IFMT(mode) not in {0, stat.S_IFREG, stat.S_IFDIR}:
-                raise UnreadableFile(
-                    path, None, f"member {name!r} is a link or a device: remove it"
-                )
-            if info.is_dir():
-                continue
-            budget.spend(info.file_size)
-            yield Entry(
-                name, f"{path}:{name}", _zip_opener(archive, info, path, limits)
-            )
-
-
-def _zip_opener(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path, limits: Limits
-) -> Callable[[], AbstractContextManager[Measured]]:
-    where = f"{path}:{info.filename}"
+        Place(path).refuse(f"no zip archive ({error}): fetch it again")
 
     @contextmanager
-    def opened() -> Iterator[Measured]:
+    def opened(info: zipfile.ZipInfo, where: str) -> Iterator[Measured]:
         try:
             stream = archive.open(info)
         except (zipfile.BadZipFile, RuntimeError, ValueError, *BROKEN) as error:
-            raise UnreadableFile(
-                where, None, f"cannot be read ({error}): pack it again without password"
-            ) from error
+            Place(where).refuse(
+                f"cannot be read ({error}): pack it again without password"
+            )
         with stream:
-            yield _Member(stream, where, limits, info.compress_size)
+            yield Measured(stream, where, limits, info.compress_size, DAMAGED)
 
-    return opened
-
-
-class _Member(Measured):
-    """A member's stream: a wrong checksum is a damaged file."""
-
-    def read(self, size: int = 1 << 16, /) -> bytes:
-        try:
-            return super().read(size)
-        except (zipfile.BadZipFile, tarfile.TarError) as error:
-            raise UnreadableFile(
-                self.name, None, f"damaged ({error}): fetch the archive again"
-            ) from error
+    members = _Members(path, limits)
+    with archive:
+        for info in archive.infolist():
+            kind = stat.S_IFMT(info.external_attr >> 16)
+            plain = kind in {0, stat.S_IFREG, stat.S_IFDIR}
+            name = members.name(info.filename, plain=plain)
+            if not info.is_dir():
+                yield members.entry(name, info.file_size, partial(opened, info))
 
 
 class _Unpacked(io.BufferedIOBase):
     """The bytes of a tar; a header that asks for too many of them is refused."""
 
-    def __init__(self, stream: Seekable, path: Path) -> None:
+    def __init__(self, stream: BinaryIO, path: Path) -> None:
         self.stream, self.path = stream, path
+        self.seek, self.tell = stream.seek, stream.tell  # type: ignore[method-assign]
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is None or not 0 <= size <= HEADER:
-            raise UnreadableFile(
-                self.path,
-                None,
-                f"a header of more than {HEADER} bytes: do not trust it",
+            Place(self.path).refuse(
+                f"a header of more than {HEADER} bytes: do not trust it"
             )
         return self.stream.read(size)
 
-    def seek(self, place: int, whence: int = 0, /) -> int:
-        return self.stream.seek(place, whence)
-
-    def tell(self) -> int:
-        return self.stream.tell()
-
 
 def _tar(path: Path, limits: Limits) -> Iterator[Entry]:
-    budget = _Budget(path, limits)
     name = path.name.lower()
     suffix = next((to for end, to in PACKED.items() if name.endswith(end)), "")
+    members = _Members(path, limits)
     try:
         with (
             path.open("rb") as raw,
@@ -230,48 +192,20 @@ def _tar(path: Path, limits: Limits) -> Iterator[Entry]:
                 fileobj=_Unpacked(decompressed(raw, suffix), path), mode="r:"
             ) as archive,
         ):
+
+            @contextmanager
+            def opened(info: tarfile.TarInfo, where: str) -> Iterator[Measured]:
+                with cast("IO[bytes]", archive.extractfile(info)) as stream:
+                    yield Measured(stream, where, limits, broken=DAMAGED)
+
             for info in archive:
-                yield from _tar_member(archive, info, path, limits, budget)
+                name = members.name(info.name, plain=info.isdir() or info.isreg())
+                if info.isreg():
+                    yield members.entry(name, info.size, partial(opened, info))
     except UnreadableFile:
         raise
     except (tarfile.TarError, ValueError, OverflowError, *BROKEN) as error:
-        raise UnreadableFile(
-            path, None, f"no tar archive ({error}): fetch it again"
-        ) from error
-
-
-def _tar_member(
-    archive: tarfile.TarFile,
-    info: tarfile.TarInfo,
-    path: Path,
-    limits: Limits,
-    budget: _Budget,
-) -> Iterator[Entry]:
-    name = safe_name(path, info.name)
-    if info.isdir():
-        return
-    if not info.isreg():
-        raise UnreadableFile(
-            path, None, f"member {name!r} is a link or a device: remove it"
-        )
-    budget.spend(info.size)
-    yield Entry(name, f"{path}:{name}", _tar_opener(archive, info, path, limits))
-
-
-def _tar_opener(
-    archive: tarfile.TarFile, info: tarfile.TarInfo, path: Path, limits: Limits
-) -> Callable[[], AbstractContextManager[Measured]]:
-    where = f"{path}:{info.name}"
-
-    @contextmanager
-    def opened() -> Iterator[Measured]:
-        stream = archive.extractfile(info)
-        if stream is None:
-            raise UnreadableFile(where, None, "not a plain file: remove it")
-        with stream:
-            yield _Member(stream, where, limits)
-
-    return opened
+        Place(path).refuse(f"no tar archive ({error}): fetch it again")
 
 
 BLANK_LINE = re.compile(r"\r?\n[ \t]*\r?\n")
@@ -291,13 +225,14 @@ def read_text_folder(
     subfolder is the label (``bees/wild/a.txt`` has the label ``bees/wild``). Links that
     leave the folder are refused.
     """
-    ids = Ids()
+    ids: set[str] = set()
     for entry in _files(path, limits):
         if entry.name.endswith(suffix) and PurePosixPath(entry.name).name != suffix:
-            name = ids.new(entry.name.removesuffix(suffix), entry.where, None)
+            place = Place(entry.where, None, ids)
+            name = place.new_id(entry.name.removesuffix(suffix))
             folder = str(PurePosixPath(name).parent)
-            body = _text(entry, encoding, limits)
             grades = {folder: SECONDARY} if labels and folder != "." else {}
+            body = entry.text(encoding, limits)
             yield Record(Document(name, {"body": body}), grades)
 
 
@@ -305,11 +240,6 @@ def _files(path: Path | str, limits: Limits) -> Iterator[Entry]:
     if not Path(path).exists():
         raise UnreadableFile(path, None, "no such folder: give the path of a folder")
     return entries(path, limits)
-
-
-def _text(entry: Entry, encoding: str, limits: Limits) -> str:
-    with entry.open() as stream:
-        return whole_text(stream, entry.where, encoding, limits)
 
 
 def read_newsgroups(
@@ -322,26 +252,20 @@ def read_newsgroups(
     group, ``meta["part"]`` the part. Without ``headers`` all up to the first blank
     line is left out.
     """
-    ids = Ids()
+    ids: set[str] = set()
     for entry in _files(path, limits):
+        place = Place(entry.where, None, ids)
         parts = PurePosixPath(entry.name).parts
         if len(parts) not in {2, 3} or any(part.startswith(".") for part in parts):
-            raise UnreadableFile(
-                entry.where, None, "not at group/number: give the folder of the groups"
-            )
-        body = _text(entry, "latin-1", limits)
+            place.refuse("not at group/number: give the folder of the groups")
+        body = entry.text("latin-1", limits)
+        fields = {"body": body if headers else without_headers(body)}
+        part = parts[0] if len(parts) == 3 else Path(path).resolve().name
         yield Record(
-            Document(
-                ids.new(entry.name, entry.where, None),
-                {"body": body if headers else without_headers(body)},
-            ),
+            Document(place.new_id(entry.name), fields),
             {parts[-2]: SECONDARY},
-            {"part": parts[0] if len(parts) == 3 else _part(path)},
+            {"part": part},
         )
-
-
-def _part(path: Path | str) -> str:
-    return Path(path).resolve().name
 
 
 def without_headers(message: str) -> str:

@@ -7,85 +7,23 @@ the last, where n < 0) attributes, by ``-C n`` in the relation's name.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
-from xml.sax.saxutils import quoteattr
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from classmark.arrays import Bools
 from classmark.formats.records import Examples, together
-from classmark.formats.svmlight import NUMBER, BadToken, Pairs, parse_pairs, rows_of
-from classmark.formats.text_files import LIMITS, lines, open_bytes, writing
+from classmark.formats.svmlight import NUMBER, BadToken, Block, Pairs, value_texts
+from classmark.formats.taxonomies import read_mulan_labels
+from classmark.formats.text_files import Place, lines, writing
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
-from classmark.sparse import Rows, keep_columns
-from classmark.taxonomy.category import Category, taxonomy_of
+from classmark.sparse import keep_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from xml.etree.ElementTree import Element
-
-
-SPACE = "http://mulan.sourceforge.net/labels"
-
-
-def read_mulan_labels(path: Path | str) -> list[Category]:
-    """Read the labels in the file's order; a label inside another is below it.
-
-    DTDs and entities are refused.
-    """
-    from xml.etree.ElementTree import ParseError
-
-    from defusedxml.common import DefusedXmlException
-    from defusedxml.ElementTree import fromstring
-
-    with open_bytes(path) as stream:
-        text = stream.read(LIMITS.line)
-    try:
-        root = fromstring(text, forbid_dtd=True)
-    except DefusedXmlException as error:
-        raise UnreadableFile(
-            path, None, f"XML with a DTD or entities is refused ({error})"
-        ) from error
-    except (ParseError, ValueError, LookupError) as error:
-        line = getattr(error, "position", (None,))[0]
-        raise UnreadableFile(path, line, f"not XML: {error}") from error
-    categories: dict[str, Category] = {}
-    waiting: list[tuple[Element, str]] = [(child, "") for child in root][::-1]
-    while waiting:
-        element, parent = waiting.pop()
-        name = element.get("name")
-        if element.tag.rpartition("}")[2] != "label" or not name or name in categories:
-            raise UnreadableFile(
-                path, None, f"<label> with a name of its own is needed, not {name!r}"
-            )
-        categories[name] = Category(name, parents=(parent,) if parent else ())
-        waiting.extend([(child, name) for child in element][::-1])
-    return list(categories.values())
-
-
-def write_mulan_labels(categories: Iterable[Category], path: Path | str) -> None:
-    """Write labels; a category is nested in its first parent."""
-    listed = list(categories)
-    tree = taxonomy_of(listed)
-    for category in listed:
-        if len(category.parents) > 1:
-            raise Mistake(f"{category.id!r} has several parents: Mulan nests in one")
-    with writing(path) as out:
-        out.write(f'<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="{SPACE}">\n')
-        waiting = [(root, False) for root in tree.roots][::-1]
-        while waiting:
-            name, closing = waiting.pop()
-            if closing:
-                out.write("</label>\n")
-                continue
-            out.write(f"<label name={quoteattr(name)}>")
-            waiting.append((name, True))
-            waiting.extend([(child, False) for child in tree.children(name)][::-1])
-        out.write("</labels>\n")
-
+    from collections.abc import Iterator, Sequence
 
 QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 NAME = re.compile(rf"({QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)", re.DOTALL)
@@ -94,83 +32,52 @@ NUMERIC = frozenset({"numeric", "real", "integer"})
 PLAIN = re.compile(NUMBER.decode())
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """A name, and its values where they are listed (``{0,1}``); else a number."""
+class Header(NamedTuple):
+    """The relation's name, and its attributes by name, in order.
 
-    name: str
-    values: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The relation's name and its attributes, in order."""
+    An attribute has the numbers that are listed (``{0,1}``), or none for any number.
+    """
 
     relation: str
-    attributes: tuple[Attribute, ...]
-
-    @property
-    def first_not_zero(self) -> str:
-        """The first attribute whose first listed value is not 0, or nothing."""
-        odd = (a.name for a in self.attributes if a.values and float(a.values[0]))
-        return next(odd, "")
+    attributes: dict[str, tuple[str, ...]]
 
 
-def read_header(path: str, numbered: Iterator[tuple[int, str]]) -> Header:
+def read_header(file: Place, numbered: Iterator[tuple[int, str]]) -> Header:
     """Read up to and with ``@data``; what follows stays in the iterator."""
     relation = ""
-    attributes: dict[str, Attribute] = {}
-    for number, line in numbered:
-        text = line.strip()
-        if not text or text.startswith("%"):
-            continue
-        word, _, rest = text.replace("\t", " ").partition(" ")
+    attributes: dict[str, tuple[str, ...]] = {}
+    for _, line in numbered:
+        word, _, rest = line.strip().replace("\t", " ").partition(" ")
         if word.lower() == "@data":
-            return Header(relation, tuple(attributes.values()))
+            return Header(relation, attributes)
         if word.lower() == "@relation":
             relation = unquoted(rest.strip())
         elif word.lower() == "@attribute":
-            attribute = _attribute(path, number, rest.strip())
-            if attribute.name in attributes:
-                raise UnreadableFile(
-                    path, number, f"attribute {attribute.name!r} is there twice"
-                )
-            attributes[attribute.name] = attribute
+            name, values = _attribute(file, rest.strip())
+            if name in attributes:
+                file.refuse(f"attribute {name!r} is there twice")
+            attributes[name] = values
         else:
-            raise UnreadableFile(
-                path, number, f"{word[:40]!r}: @relation, @attribute or @data expected"
-            )
-    raise UnreadableFile(path, None, "no @data line: is this an ARFF file?")
+            file.refuse(f"{word[:40]!r}: @relation, @attribute or @data expected")
+    raise UnreadableFile(file.path, None, "no @data line: is this an ARFF file?")
 
 
-def _attribute(path: str, number: int, text: str) -> Attribute:
+def _attribute(file: Place, text: str) -> tuple[str, tuple[str, ...]]:
     match = NAME.fullmatch(text)
     if match is None:
-        raise UnreadableFile(path, number, "@attribute needs a name and a type")
+        file.refuse("@attribute needs a name and a type")
     name, kind = unquoted(match[1]), match[2].strip()
     if kind.lower().split(" ")[0] in NUMERIC:
-        return Attribute(name)
-    if kind.startswith("{") and kind.endswith("}"):
-        values = tuple(unquoted(value) for value in _listed(kind[1:-1]))
-        if values and all(PLAIN.fullmatch(value) for value in values):
-            return Attribute(name, values)
-    raise UnreadableFile(
-        path,
-        number,
-        f"attribute {name!r} of type {kind[:40]!r}: only numbers and lists of numbers "
-        "such as {0,1} can be read: turn it into 0/1 attributes first",
-    )
-
-
-def _listed(text: str) -> Iterator[str]:
-    at = 0
-    while at < len(text):
-        match = NOMINAL.match(text, at)
-        if match is None:
-            yield ""
-            return
-        yield match[1]
-        at = match.end()
+        return name, ()
+    is_list = kind.startswith("{") and kind.endswith("}")
+    listed = NOMINAL.finditer(kind[1:-1]) if is_list else ()
+    values = tuple(unquoted(m[1]) for m in listed if m.start() < len(kind) - 2)
+    if not values or not all(PLAIN.fullmatch(value) for value in values):
+        file.refuse(
+            f"attribute {name!r} of type {kind[:40]!r}: only numbers and lists of "
+            "numbers such as {0,1} can be read: turn it into 0/1 attributes first"
+        )
+    return name, values
 
 
 def unquoted(text: str) -> str:
@@ -185,7 +92,6 @@ def unquoted(text: str) -> str:
 
 
 BLOCK = 4096
-VALUE = re.compile(NUMBER.decode())
 MEKA = re.compile(r"-C\s+(-?\d{1,9})\b")
 
 
@@ -202,157 +108,100 @@ def read_arff(
     (``?``), instance weights, and attributes that are neither numbers nor names of
     numbers such as {0,1}.
     """
-    numbered = iter(lines(path, encoding))
-    header = read_header(str(path), numbered)
+    file = lines(path, encoding, blank=False)
+    numbered = (pair for pair in file if not pair[1].lstrip().startswith("%"))
+    header = read_header(file, numbered)
     names = _label_names(path, header, labels)
-    table = _Table(str(path), header, frozenset(names))
-    return together(table.blocks(numbered))
+    return together(_examples(file, numbered, header.attributes, set(names)))
 
 
 def _label_names(
     path: Path | str, header: Header, labels: Path | str | Sequence[str] | None
 ) -> list[str]:
-    if isinstance(labels, str | Path):
-        names = [category.id for category in read_mulan_labels(labels)]
-    elif labels is not None:
+    attributes = list(header.attributes)
+    if labels is not None:
+        if isinstance(labels, str | Path):
+            labels = [category.id for category in read_mulan_labels(labels)]
         names = list(labels)
-    else:
-        return _meka_names(path, header)
-    attribute_names = {attribute.name for attribute in header.attributes}
-    for name in names:
-        if name not in attribute_names:
-            raise UnreadableFile(path, None, f"the label {name!r} is not an attribute")
-    return names
-
-
-def _meka_names(path: Path | str, header: Header) -> list[str]:
+        for name in names:
+            if name not in header.attributes:
+                Place(path).refuse(f"the label {name!r} is not an attribute")
+        return names
     match = MEKA.search(header.relation)
     if match is None:
-        raise UnreadableFile(
-            path,
-            None,
+        Place(path).refuse(
             "which attributes are labels is not said (no -C n in the relation): give "
-            "labels=, a Mulan XML file or their names",
+            "labels=, a Mulan XML file or their names"
         )
-    count, names = int(match[1]), [a.name for a in header.attributes]
-    if abs(count) > len(names):
-        raise UnreadableFile(path, None, f"-C {count}, but {len(names)} attributes")
-    return names[:count] if count >= 0 else names[count:]
+    count = int(match[1])
+    if abs(count) > len(attributes):
+        Place(path).refuse(f"-C {count}, but {len(attributes)} attributes")
+    return attributes[:count] if count >= 0 else attributes[count:]
 
 
-@dataclass
-class _Table:
-    """The rows below ``@data``, as examples."""
-
-    path: str
-    header: Header
-    labels: frozenset[str]
-
-    def __post_init__(self) -> None:
-        self.odd = self.header.first_not_zero
-        self.is_label = np.array(
-            [a.name in self.labels for a in self.header.attributes], bool
+def _examples(
+    file: Place,
+    numbered: Iterator[tuple[int, str]],
+    attributes: dict[str, tuple[str, ...]],
+    labels: set[str],
+) -> Iterator[Examples]:
+    """Yield blocks of the rows below ``@data``, and at least one, however empty."""
+    names = np.array(list(attributes), object)
+    is_label = np.array([name in labels for name in names], bool)
+    not_zero = [name for name, values in attributes.items() if values]
+    not_zero = [name for name in not_zero if float(attributes[name][0])]
+    rows = iter(track(numbered, f"reading {file.path}"))
+    block = None
+    while block is None or len(block.lines) == BLOCK:
+        block = Block(file.path)
+        for number, line in islice(rows, BLOCK):
+            block.add(number, _tokens(file, line.strip(), len(names), not_zero))
+        vectors = block.rows(
+            lambda pairs: (_checked(pairs, is_label), len(names)), b" "
         )
-
-    def blocks(self, numbered: Iterator[tuple[int, str]]) -> Iterator[Examples]:
-        """Yield blocks of rows, and at least one, however empty."""
-        tokens: list[bytes] = []
-        lengths: list[int] = []
-        at: list[int] = []
-        for number, line in track(numbered, f"reading {self.path}"):
-            text = line.strip()
-            if text and not text.startswith("%"):
-                row = self._tokens(number, text)
-                tokens.extend(row)
-                lengths.append(len(row))
-                at.append(number)
-            if len(lengths) == BLOCK:
-                yield self._examples(tokens, lengths, at)
-                tokens, lengths, at = [], [], []
-        yield self._examples(tokens, lengths, at)
-
-    def _tokens(self, number: int, text: str) -> list[bytes]:
-        """Return the row as ``attribute value`` tokens."""
-        if text.startswith("{"):
-            inside, brace, rest = text[1:].partition("}")
-            if not brace or rest.strip():
-                raise UnreadableFile(
-                    self.path, number, "one {…} a line is needed, without weight"
-                )
-            self._refuse_sparse(number)
-            return [part.strip().encode() for part in inside.split(",") if inside]
-        values = [part.strip().strip("'\"") for part in text.split(",")]
-        if len(values) != len(self.header.attributes):
-            raise UnreadableFile(
-                self.path,
-                number,
-                f"{len(values)} values for {len(self.header.attributes)} attributes",
-            )
-        return [f"{at} {value}".encode() for at, value in enumerate(values)]
-
-    def _refuse_sparse(self, number: int) -> None:
-        """In sparse rows what is left out is the first value: it must be 0."""
-        if self.odd:
-            raise UnreadableFile(
-                self.path,
-                number,
-                f"sparse rows, but the first value of attribute {self.odd!r} is not 0: "
-                "list 0 first",
-            )
-
-    def _examples(
-        self, tokens: list[bytes], lengths: list[int], at: list[int]
-    ) -> Examples:
-        attributes = self.header.attributes
-        try:
-            rows = rows_of(
-                self._checked(parse_pairs(tokens, b" ")), lengths, len(attributes)
-            )
-        except BadToken as bad:
-            row = int(np.searchsorted(np.cumsum(lengths), bad.at, side="right"))
-            raise UnreadableFile(self.path, at[row], _explained(bad, tokens)) from None
-        is_label = self.is_label
-        return Examples(
-            keep_columns(rows, np.flatnonzero(~is_label)),
-            tuple(_present(rows, is_label, attributes)),
-            feature_names=_names(attributes, ~is_label),
-            label_names=_names(attributes, is_label),
-            lines=tuple(at),
+        columns = (vectors.row(at)[0] for at in range(len(vectors)))
+        yield Examples(
+            keep_columns(vectors, np.flatnonzero(~is_label)),
+            tuple(tuple(names[row[is_label[row]]]) for row in columns),
+            feature_names=tuple(names[~is_label]),
+            label_names=tuple(names[is_label]),
+            lines=tuple(block.lines),
         )
 
-    def _checked(self, pairs: Pairs) -> Pairs:
-        beyond = pairs.indices >= len(self.header.attributes)
-        if beyond.any():
-            at = int(np.argmax(beyond))
-            raise BadToken(
-                at, f"attribute {pairs.indices[at]} is not declared: counted from 0"
+
+def _tokens(file: Place, text: str, width: int, not_zero: list[str]) -> list[bytes]:
+    """Return a row as ``attribute value`` tokens.
+
+    not_zero : attributes whose first value is not 0, which sparse rows leave out.
+    """
+    if text.startswith("{"):
+        inside, brace, rest = text[1:].partition("}")
+        if not brace or rest.strip():
+            file.refuse("one {…} a line is needed, without weight")
+        if not_zero:
+            file.refuse(
+                f"sparse rows, but the first value of attribute {not_zero[0]!r} is not "
+                "0: list 0 first"
             )
-        strange = self.is_label[pairs.indices] & (pairs.values != 0)
-        strange &= pairs.values != 1
-        if strange.any():
-            at = int(np.argmax(strange))
-            raise BadToken(at, f"{pairs.values[at]:g} for a label: 0 or 1 is needed")
-        return pairs
+        return [part.strip().encode() for part in inside.split(",") if inside]
+    values = [part.strip().strip("'\"") for part in text.split(",")]
+    if len(values) != width:
+        file.refuse(f"{len(values)} values for {width} attributes")
+    return [f"{at} {value}".encode() for at, value in enumerate(values)]
 
 
-def _explained(bad: BadToken, tokens: list[bytes]) -> str:
-    if tokens[bad.at].endswith(b"?"):
-        return "a missing value (?): fill it in or remove the row"
-    return bad.problem
-
-
-def _names(attributes: Sequence[Attribute], mask: Iterable[bool]) -> tuple[str, ...]:
-    return tuple(
-        a.name for a, selected in zip(attributes, mask, strict=True) if selected
-    )
-
-
-def _present(
-    rows: Rows, is_label: Bools, attributes: Sequence[Attribute]
-) -> Iterator[tuple[str, ...]]:
-    for at in range(len(rows)):
-        columns = rows.row(at)[0]
-        yield tuple(attributes[column].name for column in columns[is_label[columns]])
+def _checked(pairs: Pairs, is_label: Bools) -> Pairs:
+    beyond = pairs.indices >= len(is_label)
+    if beyond.any():
+        at = int(np.argmax(beyond))
+        raise BadToken(
+            at, f"attribute {pairs.indices[at]} is not declared: counted from 0"
+        )
+    strange = is_label[pairs.indices] & (pairs.values != 0) & (pairs.values != 1)
+    if strange.any():
+        at = int(np.argmax(strange))
+        raise BadToken(at, f"{pairs.values[at]:g} for a label: 0 or 1 is needed")
+    return pairs
 
 
 def write_arff(examples: Examples, path: Path | str, *, relation: str) -> None:
@@ -392,11 +241,7 @@ def _row(examples: Examples, at: int, number: dict[str, int]) -> str:
     unknown = [label for label in examples.labels[at] if label not in number]
     if unknown:
         raise Mistake(f"labels, row {at}: {unknown[0]!r} is not among label_names")
-    present = sorted(number[label] for label in examples.labels[at])
-    columns, values = examples.rows.row(at)
-    parts = [f"{label} 1" for label in present]
-    parts += [
-        f"{column + len(number)} {text.removesuffix('.0')}"
-        for column, text in zip(columns, values.astype(str).tolist(), strict=True)
-    ]
+    parts = [f"{label} 1" for label in sorted(number[n] for n in examples.labels[at])]
+    values = value_texts(examples.rows, at).items()
+    parts += [f"{column + len(number)} {text}" for column, text in values]
     return "{" + ",".join(parts) + "}\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from classmark.formats.text_files import writing
+from classmark.formats.text_files import write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,25 +16,22 @@ if TYPE_CHECKING:
 
 def write_ris(references: Iterable[Reference], path: Path | str) -> int:
     """Write references, and return how many: type, id, title, and a note if any."""
-    count = 0
-    with writing(path) as file:
-        for reference in references:
-            tags = {"TY": "GEN", "ID": reference.id, "TI": reference.title}
-            tags["N1"] = reference.note
-            for tag, text in tags.items():
-                if text:
-                    file.write(f"{tag}  - {' '.join(text.split())}\r\n")
-            file.write("ER  - \r\n\r\n")
-            count += 1
-    return count
+    return write_lines(map(_ris, references), path)
+
+
+def _ris(reference: Reference) -> str:
+    tags = {"TY": "GEN", "ID": reference.id, "TI": reference.title}
+    tags["N1"] = reference.note
+    lines = [f"{tag}  - {' '.join(text.split())}" for tag, text in tags.items() if text]
+    return "\r\n".join([*lines, "ER  - ", "", ""])
 
 
 _UNFIT = re.compile(r"[^A-Za-z0-9:./+_-]")
-_SPECIAL = {
+_SPECIAL = str.maketrans({
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "%": r"\%", "&": r"\&",
     "#": r"\#", "$": r"\$", "_": r"\_", "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-}  # fmt: skip
+})  # fmt: skip
 
 
 def write_bibtex(references: Iterable[Reference], path: Path | str) -> int:
@@ -44,29 +41,21 @@ def write_bibtex(references: Iterable[Reference], path: Path | str) -> int:
     itself is in ``howpublished`` where its key differs.
     """
     keys: set[str] = set()
-    with writing(path) as file:
-        for reference in references:
-            key = _key(reference.id, keys)
-            fields = {
-                "title": reference.title,
-                "howpublished": "" if key == reference.id else reference.id,
-                "note": reference.note,
-            }
-            lines = [f"  {n} = {{{_plain(t)}}}" for n, t in fields.items() if t]
-            file.write("@misc{" + ",\n".join([key, *lines]) + "\n}\n\n")
-    return len(keys)
+    return write_lines((_bibtex(reference, keys) for reference in references), path)
 
 
-def _key(id_: str, keys: set[str]) -> str:
-    """Make a key of an id that none before has."""
-    plain = _UNFIT.sub("-", id_)
+def _bibtex(reference: Reference, keys: set[str]) -> str:
+    plain = _UNFIT.sub("-", reference.id)
     key, count = plain, 1
     while key in keys:
         count += 1
         key = f"{plain}:{count}"
     keys.add(key)
-    return key
-
-
-def _plain(text: str) -> str:
-    return "".join(_SPECIAL.get(sign, sign) for sign in " ".join(text.split()))
+    fields = {
+        "title": reference.title,
+        "howpublished": "" if key == reference.id else reference.id,
+        "note": reference.note,
+    }
+    texts = {n: " ".join(t.split()).translate(_SPECIAL) for n, t in fields.items() if t}
+    lines = [f"  {name} = {{{text}}}" for name, text in texts.items()]
+    return "@misc{" + ",\n".join([key, *lines]) + "\n}\n\n"

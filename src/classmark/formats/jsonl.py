@@ -14,12 +14,12 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from classmark.corpus.documents import Document
-from classmark.formats.records import PRIMARY, SECONDARY, Ids, Record
-from classmark.formats.text_files import lines, writing
-from classmark.problems import Mistake, UnreadableFile
+from classmark.formats.records import PRIMARY, SECONDARY, Record
+from classmark.formats.text_files import Numbered, Place, lines, write_lines
+from classmark.problems import Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 RESERVED = frozenset(
     {"fields", "primary", "secondary", "meta", "links", "see", "preferences"}
 )
+PREFERENCE = frozenset({"winner", "loser", "weight"})
+KINDS = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +48,6 @@ class Keys:
     id: str = "id"
     labels: str = "labels"
     fields: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a mapping was read, for messages."""
-
-    path: str
-    line: int | None
-
-    def refuse(self, problem: str) -> NoReturn:
-        """Raise with the file, the line and the problem."""
-        raise UnreadableFile(self.path, self.line, problem)
 
 
 def record_from(row: Mapping[str, Any], keys: Keys, place: Place) -> Record:
@@ -93,16 +83,12 @@ def _fields(row: Mapping[str, Any], keys: Keys, place: Place) -> dict[str, str]:
         if isinstance(value, str):
             fields[name] = value
         elif value is not None:
+            kind = KINDS.get(type(value), "an object")
             place.refuse(
-                f"{name!r} holds {_kind(value)}, not text: name the keys that are text "
+                f"{name!r} holds {kind}, not text: name the keys that are text "
                 "(fields=), or move it under 'meta'"
             )
     return fields
-
-
-def _kind(value: object) -> str:
-    kinds = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
-    return kinds.get(type(value), "an object")
 
 
 def _labels(row: Mapping[str, Any], keys: Keys, place: Place) -> dict[str, float]:
@@ -144,15 +130,12 @@ def _meta(value: object, place: Place) -> dict[str, str]:
         return {}
     if not isinstance(value, Mapping):
         place.refuse("'meta' is to be an object of name → short text")
-    return {str(name): _fact(name, fact, place) for name, fact in value.items()}
-
-
-def _fact(name: object, fact: object, place: Place) -> str:
-    if isinstance(fact, str):
-        return fact
-    if not isinstance(fact, bool | int | float):
-        place.refuse(f"meta {name!r} holds {fact!r:.40}: give text or a number")
-    return json.dumps(fact)
+    meta = {}
+    for name, fact in value.items():
+        if not isinstance(fact, str | bool | int | float):
+            place.refuse(f"meta {name!r} holds {fact!r:.40}: give text or a number")
+        meta[str(name)] = fact if isinstance(fact, str) else json.dumps(fact)
+    return meta
 
 
 def _links(value: object, place: Place) -> tuple[tuple[str, str], ...]:
@@ -160,17 +143,16 @@ def _links(value: object, place: Place) -> tuple[tuple[str, str], ...]:
         return ()
     if not isinstance(value, list):
         place.refuse("links are to be a list of ids, [id, anchor] or {id, anchor}")
-    return tuple(_link(link, place) for link in value)
-
-
-def _link(link: object, place: Place) -> tuple[str, str]:
-    if isinstance(link, str):
-        return link, ""
-    if isinstance(link, Mapping):
-        link = [link.get("id"), link.get("anchor") or ""]
-    if not isinstance(link, list) or [type(part) for part in link] != [str, str]:
-        place.refuse("a link is to be an id, [id, anchor] or {id, anchor}")
-    return link[0], link[1]
+    links = []
+    for link in value:
+        if isinstance(link, Mapping):
+            pair = [link.get("id"), link.get("anchor") or ""]
+        else:
+            pair = [link, ""] if isinstance(link, str) else link
+        if not isinstance(pair, list) or [type(part) for part in pair] != [str, str]:
+            place.refuse("a link is to be an id, [id, anchor] or {id, anchor}")
+        links.append((pair[0], pair[1]))
+    return tuple(links)
 
 
 def _preferences(value: object, place: Place) -> dict[tuple[str, str], float]:
@@ -180,18 +162,17 @@ def _preferences(value: object, place: Place) -> dict[tuple[str, str], float]:
         place.refuse("'preferences' is to be a list of {winner, loser, weight}")
     weights: dict[tuple[str, str], float] = {}
     for entry in value:
-        pair, weight = _preference(entry, place)
-        if pair in weights or pair[::-1] in weights:
+        (winner, loser), weight = _preference(entry, place)
+        if (winner, loser) in weights or (loser, winner) in weights:
             place.refuse(
-                f"preferences: {pair[0]!r} and {pair[1]!r} are compared twice: keep one"
+                f"preferences: {winner!r} and {loser!r} are compared twice: keep one"
             )
-        weights[pair] = weight
+        weights[winner, loser] = weight
     return weights
 
 
 def _preference(entry: object, place: Place) -> tuple[tuple[str, str], float]:
-    allowed = {"winner", "loser", "weight"}
-    if not isinstance(entry, Mapping) or not entry.keys() <= allowed:
+    if not isinstance(entry, Mapping) or not entry.keys() <= PREFERENCE:
         place.refuse("a preference is to be {winner, loser} or {winner, loser, weight}")
     winner, loser = entry.get("winner"), entry.get("loser")
     for name in (winner, loser):
@@ -256,40 +237,38 @@ def records_in(
     numbered: Iterable[tuple[int, str]], path: str, keys: Keys = KEYS
 ) -> Iterator[tuple[int, Record]]:
     """Yield (line number, record) of the numbered lines of a JSONL file."""
-    ids = Ids()
-    for number, row in _objects(numbered, path):
-        record = record_from(row, keys, Place(path, number))
-        ids.new(record.id, path, number)
+    objects = objects_in(Numbered(path, numbered))
+    for number, row in objects:
+        record = record_from(row, keys, objects)
+        objects.new_id(record.id)
         yield number, record
 
 
-def json_lines(
-    path: Path | str, encoding: str = "utf-8"
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) of a file with one JSON object on each line."""
-    return _objects(lines(path, encoding), str(path))
+def json_lines(path: Path | str, encoding: str = "utf-8") -> Numbered[dict[str, Any]]:
+    """Return (line number, object) pairs of a file of one JSON object on each line."""
+    return objects_in(lines(path, encoding))
 
 
-def _objects(
-    numbered: Iterable[tuple[int, str]], path: str
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in numbered:
-        if line and not line.isspace():
-            yield number, parse_object(line, path, number)
+def objects_in(file: Numbered[str]) -> Numbered[dict[str, Any]]:
+    """Return (line number, object) pairs of lines; blank lines are passed over."""
+    numbered = (
+        (number, parse_object(line, file))
+        for number, line in file
+        if line and not line.isspace()
+    )
+    return Numbered(file.path, numbered)
 
 
-def parse_object(text: str, path: str, line: int | None) -> dict[str, Any]:
+def parse_object(text: str, place: Place) -> dict[str, Any]:
     """Parse one JSON object, strictly: no NaN, no half of a surrogate pair."""
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
         if SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise UnreadableFile(
-            path, line, f"not JSON ({error}): give one object per line"
-        ) from error
+        place.refuse(f"not JSON ({error}): give one object per line")
     if not isinstance(value, dict):
-        raise UnreadableFile(path, line, "JSON, but no object: write {…} on each line")
+        place.refuse("JSON, but no object: write {…} on each line")
     return value
 
 
@@ -299,17 +278,14 @@ def _refuse_constant(name: str) -> float:
 
 def write_jsonl(records: Iterable[Record], path: Path | str) -> int:
     """Write records, one on each line, and return how many."""
-    count = 0
-    with writing(path) as file:
-        for record in records:
-            try:
-                line = json.dumps(
-                    mapping_from(record), ensure_ascii=False, allow_nan=False
-                )
-                file.write(line + "\n")
-            except ValueError as error:
-                raise Mistake(
-                    f"record {record.id!r} cannot be written as JSON: {error}"
-                ) from error
-            count += 1
-    return count
+    return write_lines(map(_line, records), path)
+
+
+def _line(record: Record) -> str:
+    try:
+        row = mapping_from(record)
+        return json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
+    except ValueError as error:
+        raise Mistake(
+            f"record {record.id!r} cannot be written as JSON: {error}"
+        ) from error

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classmark.arrays import Floats
-from classmark.formats.records import Examples, together
-from classmark.formats.svmlight import features_text, svmlight_blocks
-from classmark.formats.text_files import lines, writing
+from classmark.formats.records import together
+from classmark.formats.svmlight import svmlight_blocks, value_texts
+from classmark.formats.text_files import Place, lines, writing
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from classmark.sparse import Rows
@@ -56,49 +56,31 @@ def read_letor(
     """
     examples = together(svmlight_blocks(path, width=width, absent=b":NULL"))
     qids = examples.qids
+    place = Place(path)
     if groups is not None:
         qids = tuple(_from_groups(groups, len(examples)))
     elif len(examples) and (not qids or "" in qids):
-        row = qids.index("") if qids else 0
-        raise UnreadableFile(
-            path, examples.lines[row], "no qid:…: add it, or give groups="
-        )
+        place.line = examples.lines[qids.index("") if qids else 0]
+        place.refuse("no qid:…: add it, or give groups=")
+    grades = np.empty(len(examples))
+    for row, labels in enumerate(examples.labels):
+        place.line = examples.lines[row]
+        grades[row] = place.finite(",".join(labels), "grade")
     matches = [DOCID.match(text) for text in examples.comments]
     docids = tuple(match[1] if match else "" for match in matches)
-    return JudgedRows(
-        examples.rows,
-        np.array(list(_grades(path, examples)), np.float64),
-        qids,
-        docids or ("",) * len(examples),
-    )
-
-
-def _grades(path: Path | str, examples: Examples) -> Iterator[float]:
-    for row, labels in enumerate(examples.labels):
-        try:
-            (text,) = labels
-            grade = float(text)
-        except ValueError:
-            grade = np.nan
-        if not np.isfinite(grade):
-            shown = ",".join(labels)[:40]
-            raise UnreadableFile(
-                path, examples.lines[row], f"{shown!r} is not a grade: give a number"
-            )
-        yield grade
+    return JudgedRows(examples.rows, grades, qids, docids or ("",) * len(examples))
 
 
 def _from_groups(path: Path | str, rows: int) -> Iterator[str]:
     total = 0
-    for number, line in lines(path):
+    file = lines(path, blank=False)
+    for number, line in file:
         text = line.strip()
-        if not text:
-            continue
         if not re.fullmatch("[0-9]{1,9}", text):
-            raise UnreadableFile(path, number, f"{text[:40]!r} is not a number of rows")
+            file.refuse(f"{text[:40]!r} is not a number of rows")
         total += int(text)
         if total > rows:
-            raise UnreadableFile(path, number, f"more rows than the {rows} there are")
+            file.refuse(f"more rows than the {rows} there are")
         yield from [str(number)] * int(text)
     if total != rows:
         raise UnreadableFile(path, None, f"groups of {total} rows for {rows} examples")
@@ -106,23 +88,15 @@ def _from_groups(path: Path | str, rows: int) -> Iterator[str]:
 
 def write_letor(judged: JudgedRows, path: Path | str, *, dense: bool = True) -> None:
     """Write a LETOR file; ``dense`` (LETOR's own way) writes zeros too."""
-    labels = tuple((f"{grade:g}",) for grade in judged.grades)
-    examples = Examples(judged.rows, labels, judged.qids)
     with writing(path) as out:
         for at in track(range(len(judged)), f"writing {path}", len(judged)):
             qid, docid = judged.qids[at], judged.docids[at]
             for name, text in (("qids", qid), ("docids", docid)):
                 if re.search(r"[\s#]", text) or not (text or name == "docids"):
                     raise Mistake(f"{name}, row {at}: {text!r} has a blank or #")
-            features = _dense(judged.rows, at) if dense else features_text(examples, at)
+            values = value_texts(judged.rows, at)
+            if dense:
+                values = dict.fromkeys(range(judged.rows.width), "0") | values
+            features = " ".join(f"{at + 1}:{text}" for at, text in values.items())
             comment = f" #docid = {docid}" if docid else ""
-            out.write(f"{labels[at][0]} qid:{qid} {features}{comment}\n")
-
-
-def _dense(rows: Rows, at: int) -> str:
-    columns, values = rows.row(at)
-    shown: Sequence[str] = values.astype(str).tolist()
-    texts = ["0"] * rows.width
-    for column, text in zip(columns.tolist(), shown, strict=True):
-        texts[column] = text.removesuffix(".0")
-    return " ".join(f"{at + 1}:{text}" for at, text in enumerate(texts))
+            out.write(f"{judged.grades[at]:g} qid:{qid} {features}{comment}\n")

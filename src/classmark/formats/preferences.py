@@ -6,15 +6,14 @@ CSV or TSV with the columns ``document``, ``winner``, ``loser`` and, if wanted,
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from classmark.formats.jsonl import Place, json_lines
-from classmark.formats.tables import FORMULAS, delimiter_of, dictionaries
-from classmark.formats.text_files import COMPRESSIONS, writing
+from classmark.formats.jsonl import json_lines
+from classmark.formats.tables import dictionaries, write_rows
+from classmark.formats.text_files import COMPRESSIONS, Place, write_lines
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -47,15 +46,14 @@ def numbered_preferences(path: Path | str) -> Iterator[tuple[int, Preference]]:
     rows = json_lines(path) if _kind(path) == ".jsonl" else dictionaries(path)
     seen: dict[tuple[str, str, str], int] = {}
     for number, row in rows:
-        place = Place(str(path), number)
-        preference = _preference(row, place)
+        preference = _preference(row, rows)
         document, winner, loser, _ = preference
         for pair, wording in (
             ((winner, loser), "it"),
             ((loser, winner), "its contrary"),
         ):
             if (document, *pair) in seen:
-                place.refuse(
+                rows.refuse(
                     f"document {document!r}, {winner!r} over {loser!r}: {wording} is "
                     f"on line {seen[document, *pair]} already: keep one"
                 )
@@ -80,20 +78,18 @@ def write_preferences(
     In CSV and TSV, cells that a spreadsheet would run get a leading ``'`` unless
     ``raw``; the reader leaves it there.
     """
-    count, as_json = 0, _kind(path) == ".jsonl"
-    with writing(path) as file:
-        table = csv.writer(file, delimiter=delimiter_of(path))
-        if not as_json:
-            table.writerow(COLUMNS)
-        for preference in preferences:
-            _require_weight(preference)
-            if as_json:
-                row = json.dumps(preference._asdict(), ensure_ascii=False)
-                file.write(row + "\n")
-            else:
-                table.writerow(_cells(preference, raw=raw))
-            count += 1
-    return count
+    rows = map(_checked, preferences)
+    if _kind(path) == ".jsonl":
+        texts = (json.dumps(row._asdict(), ensure_ascii=False) + "\n" for row in rows)
+        return write_lines(texts, path)
+    cells = ([*map(str, row[:3]), repr(float(row.weight))] for row in rows)
+    return write_rows(COLUMNS, cells, path, raw=raw)
+
+
+def _checked(preference: Preference) -> Preference:
+    if not (math.isfinite(preference.weight) and preference.weight > 0):
+        raise Mistake(f"{preference}: its weight is to be a number above 0")
+    return preference
 
 
 def _kind(path: Path | str) -> str:
@@ -135,23 +131,7 @@ def _name(value: object, column: str, place: Place) -> str:
 def _weight(value: object, place: Place) -> float:
     if value is None or value == "":
         return 1.0
-    try:
-        weight = math.nan if isinstance(value, bool) else float(str(value))
-    except ValueError:
-        weight = math.nan
-    if not (math.isfinite(weight) and weight > 0):
+    weight = place.finite("" if isinstance(value, bool) else value, "the weight")
+    if weight <= 0:
         place.refuse(f"the weight is {value!r}: give a number above 0, or none")
     return weight
-
-
-def _require_weight(preference: Preference) -> None:
-    if not (math.isfinite(preference.weight) and preference.weight > 0):
-        raise Mistake(f"{preference}: its weight is to be a number above 0")
-
-
-def _cells(preference: Preference, *, raw: bool) -> list[str]:
-    *names, weight = preference
-    cells = [str(name) for name in names]
-    if not raw:
-        cells = [f"'{cell}" if cell.startswith(FORMULAS) else cell for cell in cells]
-    return [*cells, repr(float(weight))]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from classmark.corpus.documents import Document
-from classmark.problems import Mistake, UnreadableFile
+from classmark.problems import Mistake
 from classmark.sparse import Rows, stack
 
 if TYPE_CHECKING:
@@ -49,29 +48,6 @@ class Reference(NamedTuple):
     note: str = ""
 
 
-class Ids:
-    """The ids of one collection, each allowed once.
-
-    >>> ids = Ids()
-    >>> ids.new("a", "notes.jsonl", 1)
-    'a'
-    """
-
-    def __init__(self) -> None:
-        self.seen: set[str] = set()
-
-    def new(self, name: str, path: str, line: int | None) -> str:
-        """Return the id, or raise when it is empty or was there before."""
-        if not name or name.isspace():
-            raise UnreadableFile(path, line, "an empty id: give every document one")
-        if name in self.seen:
-            raise UnreadableFile(
-                path, line, f"id {name!r} is there a second time: make ids unique"
-            )
-        self.seen.add(name)
-        return name
-
-
 @dataclass(frozen=True, slots=True)
 class Examples:
     """Sparse vectors with what their file said about them.
@@ -108,29 +84,20 @@ class Examples:
 
 
 def together(blocks: Iterable[Examples]) -> Examples:
-    """Put blocks of one file one below the other."""
+    """Put blocks of one file, at least one, one below the other."""
     parts = list(blocks)
-    if not parts:
-        empty = Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), 0)
-        return Examples(empty, ())
+    columns: dict[str, tuple[str, ...]] = {}
+    for name in ("qids", "comments"):  # lacking in all blocks, they stay empty
+        texts = [getattr(part, name) or ("",) * len(part.rows) for part in parts]
+        columns[name] = tuple(chain(*texts)) if any(map(any, texts)) else ()
     return Examples(
         stack([part.rows for part in parts]),
         tuple(labels for part in parts for labels in part.labels),
-        tuple(_filled("qids", parts)),
-        tuple(_filled("comments", parts)),
-        parts[0].feature_names,
-        parts[0].label_names,
-        tuple(line for part in parts for line in part.lines),
+        feature_names=parts[0].feature_names,
+        label_names=parts[0].label_names,
+        lines=tuple(line for part in parts for line in part.lines),
+        **columns,
     )
-
-
-def _filled(name: str, parts: list[Examples]) -> list[str]:
-    """Join a column that some blocks may lack; lacking everywhere, it stays empty."""
-    if not any(getattr(part, name) for part in parts):
-        return []
-    return [
-        text for part in parts for text in getattr(part, name) or [""] * len(part.rows)
-    ]
 
 
 class Judgment(NamedTuple):

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from classmark.corpus.documents import Document
 from classmark.formats.archive import entries, is_archive
-from classmark.formats.records import SECONDARY, Ids, Record
-from classmark.formats.text_files import LIMITS, Limits, lines_of
+from classmark.formats.records import SECONDARY, Record
+from classmark.formats.text_files import LIMITS, Limits, Numbered, Place, lines_of
 from classmark.problems import UnreadableFile
 
 if TYPE_CHECKING:
@@ -51,36 +51,37 @@ def _decoded(match: re.Match[str]) -> str:
     return " " if unusable else chr(code)
 
 
-def refuse_declarations(text: str, path: str, line: int) -> None:
-    """Refuse entity declarations and internal subsets; a bare DOCTYPE may stand.
-
-    >>> refuse_declarations('<!DOCTYPE lewis SYSTEM "lewis.dtd">', "a.sgm", 1)
-    """
-    if "<!" in text and DECLARATION.search(text):
-        raise UnreadableFile(
-            path, line, "declares entities: remove the declaration, none is expanded"
-        )
-
-
 def elements(
-    lines: Iterable[tuple[int, str]], name: str, path: str, limits: Limits = LIMITS
-) -> Iterator[tuple[int, str, str]]:
-    """Yield (line, opening tag, content) of each outermost ``<name …>``.
+    lines: Iterable[tuple[int, str]],
+    name: str,
+    path: Path | str,
+    limits: Limits = LIMITS,
+    ids: set[str] | None = None,
+) -> Numbered[tuple[str, str]]:
+    """Return (line, (opening tag, content)) of each outermost ``<name …>``.
 
     An element begins on a line of its own; between them only blank lines, a DOCTYPE and
-    comments may stand.
+    comments may stand. Declarations of entities and internal subsets are refused.
     """
+    file = Numbered(path, lines)
+    return Numbered(path, _elements(file, name, limits), ids)
+
+
+def _elements(
+    file: Numbered[str], name: str, limits: Limits
+) -> Iterator[tuple[int, tuple[str, str]]]:
     opening = re.compile(rf"\s*<{name}(\s[^<>]*)?>", re.IGNORECASE)
     closing = f"</{name}>".lower()
     start, tag, size = 0, "", 0
     parts: list[str] = []
-    for number, line in lines:
-        refuse_declarations(line, path, number)
+    for number, line in file:
+        if "<!" in line and DECLARATION.search(line):
+            file.refuse("declares entities: remove the declaration, none is expanded")
         rest = line
         if not tag:
             match = opening.match(line)
             if match is None:
-                _refuse_stray(line, name, path, number)
+                _refuse_stray(line, name, file)
                 continue
             start, tag, parts, size = number, match[0], [], 0
             rest = line[match.end() :]
@@ -88,23 +89,21 @@ def elements(
         parts.append(rest if end < 0 else rest[:end])
         size += len(rest)
         if size > limits.line:
-            raise UnreadableFile(
-                path, start, f"<{name}> is not closed: add </{name}>, or raise limits"
+            Place(file.path, start).refuse(
+                f"<{name}> is not closed: add </{name}>, or raise limits"
             )
         if end >= 0:
-            yield start, tag, "".join(parts)
+            yield start, (tag, "".join(parts))
             tag = ""
-            _refuse_stray(rest[end + len(closing) :], name, path, number)
+            _refuse_stray(rest[end + len(closing) :], name, file)
     if tag:
-        raise UnreadableFile(path, start, f"<{name}> is not closed: add </{name}>")
+        raise UnreadableFile(file.path, start, f"<{name}> is not closed: add </{name}>")
 
 
-def _refuse_stray(text: str, name: str, path: str, line: int) -> None:
+def _refuse_stray(text: str, name: str, place: Place) -> None:
     text = text.strip()
     if text and not (text.startswith("<!") and text.endswith(">")):
-        raise UnreadableFile(
-            path, line, f"{text:.40} stands outside <{name}>: remove it"
-        )
+        place.refuse(f"{text:.40} stands outside <{name}>: remove it")
 
 
 def inside(text: str, name: str) -> str | None:
@@ -130,7 +129,7 @@ LISTS = ("PLACES", "PEOPLE", "ORGS", "EXCHANGES", "COMPANIES")
 
 def read_reuters(path: Path | str, *, limits: Limits = LIMITS) -> Iterator[Record]:
     """Yield the stories of one ``.sgm`` file, or of a folder or archive of them."""
-    ids = Ids()
+    ids: set[str] = set()
     many = Path(path).is_dir() or is_archive(path)
     has_files = False
     for entry in entries(path, limits):
@@ -139,24 +138,23 @@ def read_reuters(path: Path | str, *, limits: Limits = LIMITS) -> Iterator[Recor
         has_files = True
         with entry.open() as stream:
             numbered = lines_of(stream, entry.where, "latin-1", limits)
-            for line, tag, story in elements(numbered, "REUTERS", entry.where, limits):
-                record = _record(tag, story, entry.where, line)
-                ids.new(record.id, entry.where, line)
+            stories = elements(numbered, "REUTERS", entry.where, limits, ids)
+            for _, (tag, story) in stories:
+                record = _record(tag, story, stories)
+                stories.new_id(record.id)
                 yield record
     if not has_files:
         raise UnreadableFile(path, None, "holds no .sgm file: give reut2-*.sgm")
 
 
-def _record(tag: str, story: str, path: str, line: int) -> Record:
+def _record(tag: str, story: str, place: Place) -> Record:
     attributes = dict(ATTRIBUTE.findall(tag))
     missing = [name for name in NEEDED if name not in attributes]
     if missing:
-        raise UnreadableFile(
-            path, line, f"<REUTERS> without {', '.join(missing)}: restore the attribute"
-        )
+        place.refuse(f"<REUTERS> without {', '.join(missing)}: restore the attribute")
     opening = TEXT.search(story)
     if opening is None:
-        raise UnreadableFile(path, line, "a story without <TEXT>: restore it")
+        place.refuse("a story without <TEXT>: restore it")
     kind, text = opening[1] or "NORM", story[opening.end() :].split("</TEXT>", 1)[0]
     head = story[: opening.start()]
     meta = {

@@ -8,9 +8,8 @@ and may be missing. An empty line, or one that begins with ``#``, is skipped; a 
 one blank is an example without labels and features. Files of the extreme classification
 repository open with a line ``examples features labels`` and count from 0.
 
-Vectors are LIBSVM lines, from the second challenge on with several labels
-(``12, 7 5:1``); feature 0 is internal and left out. ``cat_hier.txt`` holds paths from
-the root to a leaf, later parent–child pairs: both are chains of categories.
+LSHTC's vectors are LIBSVM lines, from the second challenge on with several labels
+(``12, 7 5:1``); feature 0 is internal and left out.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ import numpy as np
 
 from classmark.arrays import Floats, Ints
 from classmark.formats.records import Examples, together
-from classmark.formats.text_files import LIMITS, Limits, lines, open_bytes, writing
+from classmark.formats.text_files import LIMITS, Limits, Place, open_bytes, writing
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
 from classmark.sparse import Rows, keep_columns
-from classmark.taxonomy.tree import Taxonomy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
 
 MOST = 2**32 - 1
+HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,10})\s+(\d{1,18})\s*")
 NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 
 
@@ -140,6 +139,34 @@ def rows_of(pairs: Pairs, lengths: Sequence[int], width: int) -> Rows:
     return Rows(starts, indices[mask].astype(np.uint32), values[mask], width)
 
 
+@dataclass
+class Block:
+    """Tokens such as ``7:0.5`` of consecutive rows, not parsed yet, and their lines."""
+
+    path: str
+    tokens: list[bytes] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+
+    def add(self, line: int, tokens: list[bytes]) -> None:
+        """Add one row."""
+        self.tokens.extend(tokens)
+        self.lengths.append(len(tokens))
+        self.lines.append(line)
+
+    def rows(self, columns: Callable[[Pairs], tuple[Pairs, int]], colon: bytes) -> Rows:
+        """Parse the rows; ``columns`` checks the pairs and says the width."""
+        try:
+            pairs, width = columns(parse_pairs(self.tokens, colon))
+            return rows_of(pairs, self.lengths, width)
+        except BadToken as bad:
+            row = int(np.searchsorted(np.cumsum(self.lengths), bad.at, side="right"))
+            problem = bad.problem
+            if self.tokens[bad.at].endswith(b"?"):
+                problem = "a missing value (?): fill it in or remove the row"
+            raise UnreadableFile(self.path, self.lines[row], problem) from None
+
+
 BLOCK = 1 << 22
 LABEL = re.compile(r"[^\s,:#]+")
 
@@ -174,17 +201,15 @@ def svmlight_blocks(
     met so far, so that each block's width is at least that of the one before.
     absent : the end of a token that says «no value here», such as ``:NULL``.
     """
-    reading = _Reading(str(path), first_index, width, absent)
+    reading = _Reading(path, first_index, width, absent)
     for number, text in track(_blocks(path, limits, block), f"reading {path}"):
         yield reading.examples(number, text)
     if not reading.count:
         yield reading.examples(2, b"")
-    if reading.promised is not None and reading.promised != reading.count:
-        raise UnreadableFile(
-            path,
-            1,
+    if reading.promised not in (None, reading.count):
+        Place(path, 1).refuse(
             f"the header promises {reading.promised} examples and {reading.count} "
-            "follow: fetch the file again",
+            "follow: fetch the file again"
         )
 
 
@@ -201,70 +226,83 @@ def _blocks(
                 number += head.count(b"\n") + 1
             pending = tail
             if len(pending) > limits.line:
-                raise UnreadableFile(
-                    path,
-                    number,
+                Place(path, number).refuse(
                     f"a line of more than {limits.line} bytes: raise limits.line if "
-                    "that is right",
+                    "that is right"
                 )
     if pending:
         yield number, pending
 
 
-@dataclass
-class _Reading:
-    """What is known of the file so far."""
+class _Reading(Place):
+    """What the lines so far say of the file: its header, columns and examples."""
 
-    path: str
-    first: int | None
-    width: int | None
-    absent: bytes = b""
-    promised: int | None = None
-    widest: int = 0
-    count: int = 0
+    def __init__(
+        self, path: Path | str, first: int | None, width: int | None, absent: bytes
+    ) -> None:
+        super().__init__(path)
+        self.first, self.width, self.absent = first, width, absent
+        self.promised: int | None = None
+        self.widest = self.count = 0
 
     def examples(self, number: int, text: bytes) -> Examples:
         """Parse the lines of one block."""
-        block = _Block(self.path, self.absent)
         lines = text.split(b"\n")
         if number == 1:
-            lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
-            if self._is_header(lines[0]):
-                lines[0] = b""
-        for at, line in enumerate(lines, number):
-            if line not in (b"", b"\r"):
-                block.add(at, line)
-        self.count += len(block.lengths)
-        return self._finished(block)
-
-    def _is_header(self, line: bytes) -> bool:
-        """Take «examples features labels» in, where the first line says that."""
-        match = re.fullmatch(rb"\s*(\d{1,18})\s+(\d{1,10})\s+(\d{1,18})\s*", line)
-        if match is None:
-            return False
-        self.promised = int(match[1])
-        self.width = int(match[2]) if self.width is None else self.width
-        self.first = 0 if self.first is None else self.first
-        return True
-
-    def _finished(self, block: _Block) -> Examples:
-        try:
-            pairs = self._columns(parse_pairs(block.tokens))
-            width = self.widest if self.width is None else self.width
-            rows = rows_of(pairs, block.lengths, width)
-        except BadToken as bad:
-            raise UnreadableFile(
-                self.path, block.line_of(bad.at), bad.problem
-            ) from None
+            lines[0] = self._without_header(lines[0].removeprefix(b"\xef\xbb\xbf"))
+        block = Block(self.path)
+        labels: list[tuple[str, ...]] = []
+        qids: list[str] = []
+        comments: list[str] = []
+        for self.line, line in enumerate(lines, number):
+            body, mark, comment = line.partition(b"#")
+            if line in (b"", b"\r") or (mark and not body):
+                continue
+            tokens, at = body.split(), 0
+            while at < len(tokens) and b":" not in tokens[at]:
+                at += 1
+                if not tokens[at - 1].endswith(b","):
+                    break
+            labels.append(self._labels(b"".join(tokens[:at])))
+            has_qid = at < len(tokens) and tokens[at].startswith(b"qid:")
+            qids.append(self._text(tokens[at][4:]) if has_qid else "")
+            comments.append(self._text(comment.strip()) if mark else "")
+            features = tokens[at + has_qid :]
+            if self.absent and self.absent in line:
+                features = [t for t in features if not t.endswith(self.absent)]
+            block.add(self.line, features)
+        self.count += len(labels)
         return Examples(
-            rows,
-            tuple(block.labels),
-            block.column("qids"),
-            block.column("comments"),
-            lines=tuple(block.numbers),
+            block.rows(self._columns, b":"),
+            tuple(labels),
+            tuple(qids) if any(qids) else (),
+            tuple(comments) if any(comments) else (),
+            lines=tuple(block.lines),
         )
 
-    def _columns(self, pairs: Pairs) -> Pairs:
+    def _without_header(self, line: bytes) -> bytes:
+        """Take «examples features labels» in, where the first line says that."""
+        header = HEADER.fullmatch(line)
+        if not header:
+            return line
+        self.promised = int(header[1])
+        self.width = int(header[2]) if self.width is None else self.width
+        self.first = 0 if self.first is None else self.first
+        return b""
+
+    def _labels(self, text: bytes) -> tuple[str, ...]:
+        labels = tuple(self._text(text).split(",")) if text else ()
+        if "" in labels:
+            self.refuse("an empty label: write labels as 1,5,7")
+        return labels
+
+    def _text(self, raw: bytes) -> str:
+        try:
+            return raw.decode()
+        except UnicodeDecodeError as error:
+            self.refuse(f"not UTF-8 ({error}): convert the file first")
+
+    def _columns(self, pairs: Pairs) -> tuple[Pairs, int]:
         """Count columns from 0, refusing indices outside the announced ones."""
         first = 1 if self.first is None else self.first
         columns = pairs.indices - first
@@ -283,74 +321,8 @@ class _Reading:
                 f"index {pairs.indices[at]} is beyond the {self.width} columns: give "
                 "a greater width or none",
             )
-        return Pairs(columns, pairs.values)
-
-
-@dataclass
-class _Block:
-    """The parts of the lines of one block, numbers not parsed yet."""
-
-    path: str
-    absent: bytes
-    tokens: list[bytes] = field(default_factory=list)
-    lengths: list[int] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
-    labels: list[tuple[str, ...]] = field(default_factory=list)
-    qids: list[str] = field(default_factory=list)
-    comments: list[str] = field(default_factory=list)
-
-    def add(self, number: int, line: bytes) -> None:
-        """Split one line."""
-        body, mark, comment = line.partition(b"#")
-        tokens = body.split()
-        if mark and not body:
-            return
-        at = 0
-        while at < len(tokens) and b":" not in tokens[at]:
-            at += 1
-            if not tokens[at - 1].endswith(b","):
-                break
-        self.labels.append(self._labels(b"".join(tokens[:at]), number))
-        qid = ""
-        if at < len(tokens) and tokens[at].startswith(b"qid:"):
-            qid = self._text(tokens[at][4:], number)
-            at += 1
-        self.qids.append(qid)
-        self.comments.append(self._text(comment.strip(), number) if mark else "")
-        features = tokens[at:]
-        if self.absent and self.absent in line:
-            features = [token for token in features if not token.endswith(self.absent)]
-        self.tokens.extend(features)
-        self.lengths.append(len(features))
-        self.numbers.append(number)
-
-    def _labels(self, text: bytes, number: int) -> tuple[str, ...]:
-        if not text:
-            return ()
-        labels = tuple(self._text(text, number).split(","))
-        if "" in labels:
-            raise UnreadableFile(
-                self.path, number, "an empty label: write labels as 1,5,7"
-            )
-        return labels
-
-    def _text(self, raw: bytes, number: int) -> str:
-        try:
-            return raw.decode()
-        except UnicodeDecodeError as error:
-            raise UnreadableFile(
-                self.path, number, f"not UTF-8 ({error}): convert the file first"
-            ) from None
-
-    def line_of(self, token: int) -> int:
-        """Return the line that holds the token of this number."""
-        ends = np.cumsum(self.lengths)
-        return self.numbers[int(np.searchsorted(ends, token, side="right"))]
-
-    def column(self, name: str) -> tuple[str, ...]:
-        """Return the column, or nothing where no line has it."""
-        texts: list[str] = getattr(self, name)
-        return tuple(texts) if any(texts) else ()
+        width = self.widest if self.width is None else self.width
+        return Pairs(columns, pairs.values), width
 
 
 def write_svmlight(
@@ -372,40 +344,35 @@ def write_svmlight(
             count = len(examples.label_names or names)
             out.write(f"{len(examples)} {examples.rows.width} {count}\n")
         for at in track(range(len(examples)), f"writing {path}", len(examples)):
-            out.write(_line(examples, at, first_index))
+            parts = [",".join(_plain("labels", at, *examples.labels[at]))]
+            if examples.qids and examples.qids[at]:
+                parts.append(f"qid:{_plain('qids', at, examples.qids[at])[0]}")
+            values = value_texts(examples.rows, at).items()
+            parts.append(" ".join(f"{at + first_index}:{text}" for at, text in values))
+            if examples.comments and examples.comments[at]:
+                parts.append(f"# {' '.join(examples.comments[at].split())}")
+            out.write(" ".join(parts) + "\n")
 
 
-def _line(examples: Examples, at: int, first_index: int) -> str:
-    for label in examples.labels[at]:
-        if not LABEL.fullmatch(label):
+def _plain(name: str, at: int, *texts: str) -> tuple[str, ...]:
+    for text in texts:
+        if not LABEL.fullmatch(text):
             raise Mistake(
-                f"labels, row {at}: {label!r} cannot stand in such a file: use labels "
+                f"{name}, row {at}: {text!r} cannot stand in such a file: use {name} "
                 "without blanks, commas, colons and #"
             )
-    parts = [",".join(examples.labels[at])]
-    if examples.qids and examples.qids[at]:
-        parts.append(f"qid:{_plain(examples.qids[at], at)}")
-    parts.append(features_text(examples, at, first_index))
-    if examples.comments and examples.comments[at]:
-        parts.append(f"# {' '.join(examples.comments[at].split())}")
-    return " ".join(parts) + "\n"
+    return texts
 
 
-def _plain(text: str, at: int) -> str:
-    if not LABEL.fullmatch(text):
-        raise Mistake(f"qids, row {at}: {text!r} has a blank, comma, colon or #")
-    return text
-
-
-def features_text(examples: Examples, at: int, first_index: int = 1) -> str:
-    """Return the features of one row as ``index:value`` tokens."""
-    columns, values = examples.rows.row(at)
-    shown = values.astype(str).tolist()
-    return " ".join(
-        f"{column + first_index}:{value.removesuffix('.0')}"
-        for column, value in zip(columns.tolist(), shown, strict=True)
-        if value not in ("0.0", "-0.0")
-    )
+def value_texts(rows: Rows, at: int) -> dict[int, str]:
+    """Return column → value of one row, as texts that are read back exactly."""
+    columns, values = rows.row(at)
+    texts = zip(columns.tolist(), values.astype(str).tolist(), strict=True)
+    return {
+        column: text.removesuffix(".0")
+        for column, text in texts
+        if text not in ("0.0", "-0.0")
+    }
 
 
 def read_lshtc(path: Path | str, *, width: int | None = None) -> Examples:
@@ -420,22 +387,3 @@ def read_lshtc(path: Path | str, *, width: int | None = None) -> Examples:
     return Examples(
         keep_columns(rows, np.arange(min(1, rows.width), rows.width)), examples.labels
     )
-
-
-def read_hierarchy(path: Path | str) -> Taxonomy:
-    """Read ``cat_hier.txt``: each category is below the one before it in its line."""
-    edges: dict[tuple[str, str], int] = {}
-    nodes: dict[str, None] = {}
-    for number, line in lines(path):
-        chain = line.split()
-        if len(chain) == 1:
-            raise UnreadableFile(
-                path, number, "one category alone: give a path, or a parent and a child"
-            )
-        nodes.update(dict.fromkeys(chain))
-        for at in range(1, len(chain)):
-            edges.setdefault((chain[at - 1], chain[at]), number)
-    try:
-        return Taxonomy(edges, nodes=nodes)
-    except Mistake as mistake:
-        raise UnreadableFile(path, None, str(mistake)) from mistake

@@ -1,16 +1,15 @@
 """Tables of records: CSV, TSV and Parquet.
 
-Columns: ``id``; ``labels``, names with ``|`` between them (grade 1); ``primary``, one
-name or several (grade 2); ``meta.NAME`` for facts; ``links``, a JSON list; every other
-column is text, and an empty cell is no field.
+Columns of CSV and TSV: ``id``; ``labels``, names with ``|`` between them (grade 1);
+``primary``, one name or several (grade 2); ``meta.NAME`` for facts; ``links``, a JSON
+list; every other column is text, and an empty cell is no field. A spreadsheet runs a
+cell that starts with ``= + - @``, a tab or a carriage return. The writer puts ``'``
+before such cells; the reader leaves it there. With ``raw=True`` cells are written as
+they are, and read back the same.
 
-A spreadsheet runs a cell that starts with ``= + - @``, a tab or a carriage return. The
-writer puts ``'`` before such cells; the reader leaves it there. With ``raw=True`` cells
-are written as they are, and read back the same.
-
-Columns: ``id``; ``labels`` (map of name → grade, list of names, or one name); ``meta``
-(map or struct); ``links`` (list of ``{id, anchor}``); every other column is text, and
-null is no field.
+Columns of Parquet: ``id``; ``labels`` (map of name → grade, list of names, or one
+name); ``meta`` (map or struct); ``links`` (list of ``{id, anchor}``); every other
+column is text, and null is no field.
 """
 
 from __future__ import annotations
@@ -19,60 +18,50 @@ import csv
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from classmark.formats.jsonl import RESERVED, Keys, Place, parse_object, record_from
-from classmark.formats.records import PRIMARY, SECONDARY, Ids, Record
+from classmark.formats.jsonl import KEYS, RESERVED, Keys, parse_object, record_from
+from classmark.formats.records import PRIMARY, SECONDARY, Record
 from classmark.formats.text_files import (
     COMPRESSIONS,
     LIMITS,
+    Numbered,
+    Place,
     existing,
     raw_lines,
     replacing,
     writing,
 )
-from classmark.problems import MissingExtra, Mistake, UnreadableFile
+from classmark.problems import MissingExtra, Mistake
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import ModuleType
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """The names of text fields and of facts, in the order they are written."""
 
     fields: tuple[str, ...]
     meta: tuple[str, ...]
 
-    def check_fields(self, record: Record) -> None:
-        """Refuse a record with a field that has no column."""
-        _refuse(record, record.document.fields.keys() - set(self.fields))
-
-    def check_meta(self, record: Record) -> None:
-        """Refuse a record with a fact that has no column."""
-        _refuse(record, record.meta.keys() - set(self.meta))
-
-
-def refuse_preferences(record: Record) -> None:
-    """Refuse a record with preferences, which have no column."""
-    if record.preferences:
-        raise Mistake(
-            f"record {record.id!r} has preferences, which a table of documents does "
-            "not hold: write JSONL, or write them to a file of their own"
-        )
-
-
-def _refuse(record: Record, lost: set[str]) -> None:
-    if lost:
-        raise Mistake(
-            f"record {record.id!r} has {sorted(lost)}, which the first record has "
-            "not: give the records as a list, or write JSONL"
-        )
+    def check(self, record: Record, *, meta: bool) -> None:
+        """Refuse a record with a field, fact or preference that has no column."""
+        lost = record.document.fields.keys() - set(self.fields)
+        if meta:
+            lost |= record.meta.keys() - set(self.meta)
+        if lost:
+            raise Mistake(
+                f"record {record.id!r} has {sorted(lost)}, which the first record has "
+                "not: give the records as a list, or write JSONL"
+            )
+        if record.preferences:
+            raise Mistake(
+                f"record {record.id!r} has preferences, which a table of documents "
+                "does not hold: write JSONL, or write them to a file of their own"
+            )
 
 
 def columns_of(records: Iterable[Record]) -> tuple[Columns, Iterator[Record]]:
@@ -80,20 +69,12 @@ def columns_of(records: Iterable[Record]) -> tuple[Columns, Iterator[Record]]:
 
     Returns the columns and an iterator over all the records.
     """
-    if isinstance(records, Sequence):
-        return _columns(records), iter(records)
     stream = iter(records)
-    first = list(islice(stream, 1))
-    return _columns(first), chain(first, stream)
-
-
-def _columns(records: Iterable[Record]) -> Columns:
-    fields: dict[str, None] = {}
-    meta: dict[str, None] = {}
-    for record in records:
-        fields |= dict.fromkeys(record.document.fields)
-        meta |= dict.fromkeys(record.meta)
-    return Columns(tuple(fields), tuple(meta))
+    seen = records if isinstance(records, Sequence) else list(islice(stream, 1))
+    fields = dict.fromkeys(name for record in seen for name in record.document.fields)
+    meta = dict.fromkeys(name for record in seen for name in record.meta)
+    rest = stream if seen is records else chain(seen, stream)
+    return Columns(tuple(fields), tuple(meta)), rest
 
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
@@ -114,67 +95,61 @@ def delimiter_of(path: Path | str) -> str:
 
 def rows(
     path: Path | str, delimiter: str | None = None, encoding: str = "utf-8"
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, cells) of a CSV or TSV file, blank rows left out.
+) -> Numbered[list[str]]:
+    """Return (line number, cells) pairs of a CSV or TSV file, blank rows left out.
 
     The line is the one on which the row begins. Quotes are checked strictly.
     """
-    line = 0
+    return Numbered(path, _rows(path, delimiter or delimiter_of(path), encoding))
 
-    def numbered() -> Iterator[str]:
-        nonlocal line
-        for line, text in raw_lines(path, encoding):  # noqa: B007 - read outside
-            yield text
 
-    reader = csv.reader(
-        numbered(), delimiter=delimiter or delimiter_of(path), strict=True
-    )
-    while True:
-        start = line + 1
-        try:
-            row = _unbounded(reader)
-        except csv.Error as error:
-            raise UnreadableFile(
-                path, start, f"not a row ({error}): close quotes, double those inside"
-            ) from error
-        if row is None:
-            return
+def _rows(
+    path: Path | str, delimiter: str, encoding: str
+) -> Iterator[tuple[int, list[str]]]:
+    texts = (text for _, text in raw_lines(path, encoding))
+    reader = csv.reader(texts, delimiter=delimiter, strict=True)
+    row: list[str] | None = []
+    while row is not None:
+        start = reader.line_num + 1
+        with _limit_lock:
+            before = csv.field_size_limit(LIMITS.line)
+            try:
+                row = next(reader, None)
+            except csv.Error as error:
+                Place(path, start).refuse(
+                    f"not a row ({error}): close quotes, double those inside"
+                )
+            finally:
+                csv.field_size_limit(before)
         if row:
             yield start, row
 
 
-def _unbounded(reader: Iterator[list[str]]) -> list[str] | None:
-    """Read a row with long fields; the limit of the csv module is put back."""
-    with _limit_lock:
-        before = csv.field_size_limit(LIMITS.line)
-        try:
-            return next(reader, None)
-        finally:
-            csv.field_size_limit(before)
-
-
 def dictionaries(
     path: Path | str, delimiter: str | None = None, encoding: str = "utf-8"
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield (line number, column → cell) of a file that begins with column names."""
-    table = rows(path, delimiter, encoding)
-    line, header = next(table, (1, []))
-    header = [name.strip() for name in header]
-    if not header:
-        raise UnreadableFile(path, 1, "empty: the first row is to name the columns")
-    if len(set(header)) < len(header) or "" in header:
-        raise UnreadableFile(
-            path, line, "a column has no name, or two the same: mend the first row"
-        )
+) -> Numbered[dict[str, str]]:
+    """Return (line number, column → cell) pairs of a file that begins with names."""
+    return Numbered(path, _dictionaries(rows(path, delimiter, encoding)))
+
+
+def _dictionaries(table: Numbered[list[str]]) -> Iterator[tuple[int, dict[str, str]]]:
+    header: list[str] = []
     for number, row in table:
-        if len(row) != len(header):
-            raise UnreadableFile(
-                path,
-                number,
+        if not header:
+            header = [name.strip() for name in row]
+            if len(set(header)) < len(header) or "" in header:
+                table.refuse(
+                    "a column has no name, or two the same: mend the first row"
+                )
+        elif len(row) == len(header):
+            yield number, dict(zip(header, row, strict=True))
+        else:
+            table.refuse(
                 f"{len(row)} cells under {len(header)} columns: quote cells that hold "
-                "the delimiter",
+                "the delimiter"
             )
-        yield number, dict(zip(header, row, strict=True))
+    if not header:
+        Place(table.path, 1).refuse("empty: the first row is to name the columns")
 
 
 def read_delimited(
@@ -188,13 +163,12 @@ def read_delimited(
 ) -> Iterator[Record]:
     """Yield the records of a CSV or TSV file with a header."""
     keys = Keys(id_column, label_column)
-    ids = Ids()
-    for number, row in dictionaries(path, delimiter, encoding):
-        place = Place(str(path), number)
+    table = dictionaries(path, delimiter, encoding)
+    for _, row in table:
         if id_column not in row:
-            place.refuse(f"no column {id_column!r}: add it, or name it (id_column=)")
-        record = record_from(_typed(row, keys, label_separator, place), keys, place)
-        ids.new(record.id, str(path), number)
+            table.refuse(f"no column {id_column!r}: add it, or name it (id_column=)")
+        record = record_from(_typed(row, keys, label_separator, table), keys, table)
+        table.new_id(record.id)
         yield record
 
 
@@ -207,7 +181,7 @@ def _typed(
         typed[key] = [name for name in names if name]
     links = row.pop("links", "")
     if links:
-        parsed = parse_object(f'{{"links": {links}}}', place.path, place.line)
+        parsed = parse_object(f'{{"links": {links}}}', place)
         if list(parsed) != ["links"]:
             place.refuse("'links' is to be one JSON list")
         typed |= parsed
@@ -233,45 +207,43 @@ def write_delimited(
     first record. Cells that a spreadsheet would run get a leading ``'`` unless ``raw``.
     """
     columns, stream = columns_of(records)
-    _check_names(columns)
-    guard = str if raw else _guarded
+    reserved = {"id", "labels", "primary", "links"}
+    for name in (*columns.fields, *columns.meta):
+        clash = name in columns.fields and (name in reserved or name.startswith(META))
+        if clash or name != name.strip() or not name:
+            raise Mistake(f"{name!r} cannot name a column: write JSONL")
     header = ["id", "primary", "labels", *columns.fields]
     header += [META + name for name in columns.meta] + ["links"]
-    count = 0
+    cells = (_cells(record, columns, label_separator) for record in stream)
+    return write_rows(header, cells, path, delimiter, raw=raw)
+
+
+def write_rows(
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    path: Path | str,
+    delimiter: str | None = None,
+    *,
+    raw: bool = True,
+    end: str = "\r\n",
+) -> int:
+    """Write a CSV or TSV file, and return how many rows follow the header.
+
+    Without ``raw``, cells that a spreadsheet would run get a leading ``'``.
+    """
+    count = -1
     with writing(path) as file:
-        writer = csv.writer(file, delimiter=delimiter or delimiter_of(path))
-        writer.writerow([guard(name) for name in header])
-        for record in stream:
-            columns.check_fields(record)
-            columns.check_meta(record)
-            refuse_preferences(record)
-            writer.writerow(_cells(record, columns, label_separator, guard))
+        delimiter = delimiter or delimiter_of(path)
+        table = csv.writer(file, delimiter=delimiter, lineterminator=end)
+        for row in chain([header], rows):
+            guarded = (f"'{c}" if c.startswith(FORMULAS) else c for c in row)
+            table.writerow(row if raw else guarded)
             count += 1
     return count
 
 
-def _check_names(columns: Columns) -> None:
-    reserved = {"id", "primary", "labels", "links"}
-    for name in columns.fields:
-        if (
-            name in reserved
-            or name.startswith(META)
-            or name != name.strip()
-            or not name
-        ):
-            raise Mistake(f"field {name!r} cannot name a column: write JSONL")
-    for name in columns.meta:
-        if name != name.strip() or not name:
-            raise Mistake(f"meta {name!r} cannot name a column: write JSONL")
-
-
-def _guarded(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(FORMULAS) else cell
-
-
-def _cells(
-    record: Record, columns: Columns, separator: str, guard: Callable[[str], str]
-) -> list[str]:
+def _cells(record: Record, columns: Columns, separator: str) -> list[str]:
+    columns.check(record, meta=True)
     for name, grade in record.labels.items():
         if separator in name or name != name.strip() or not name:
             raise Mistake(
@@ -284,7 +256,7 @@ def _cells(
                 "write JSONL"
             )
     fields, meta = record.document.fields, record.meta
-    cells = [
+    return [
         record.id,
         separator.join(n for n, grade in record.labels.items() if grade == PRIMARY),
         separator.join(n for n, grade in record.labels.items() if grade == SECONDARY),
@@ -292,10 +264,6 @@ def _cells(
         *(meta.get(name, "") for name in columns.meta),
         json.dumps(record.links, ensure_ascii=False) if record.links else "",
     ]
-    return [guard(cell) for cell in cells]
-
-
-KEYS = Keys()
 
 
 def _arrow() -> tuple[ModuleType, ModuleType]:
@@ -332,9 +300,7 @@ def parquet_file(source: Path | BinaryIO, name: str) -> Iterator[Any]:
         with parquet.ParquetFile(source) as file:
             yield file
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise UnreadableFile(
-            name, None, f"no Parquet file ({error}): write it again"
-        ) from error
+        Place(name).refuse(f"no Parquet file ({error}): write it again")
 
 
 def rows_in(
@@ -348,27 +314,21 @@ def rows_in(
     """Yield (row, record) of some row groups of an opened file; of all, if None."""
     selected = range(file.num_row_groups) if groups is None else groups
     before = sum(file.metadata.row_group(at).num_rows for at in range(selected.start))
-    ids = Ids()
-    rows = (
-        row
-        for rows in file.iter_batches(batch_size=batch, row_groups=list(selected))
-        for row in rows.to_pylist()
+    batches = file.iter_batches(batch_size=batch, row_groups=list(selected))
+    numbered = enumerate(
+        chain.from_iterable(b.to_pylist() for b in batches), before + 1
     )
-    for number, row in enumerate(rows, before + 1):
-        record = record_from(_unmapped(row, keys.labels), keys, Place(name, number))
-        ids.new(record.id, name, number)
+    table = Numbered(name, numbered)
+    for number, row in table:
+        for key in (keys.labels, "meta", "fields"):  # arrow's maps are lists of pairs
+            value = row.get(key)
+            if isinstance(value, list) and value and isinstance(value[0], tuple):
+                row[key] = dict(value)
+        if row.get("meta") == []:
+            row["meta"] = None
+        record = record_from(row, keys, table)
+        table.new_id(record.id)
         yield number, record
-
-
-def _unmapped(row: dict[str, Any], label_column: str) -> dict[str, Any]:
-    """Turn arrow's maps, lists of pairs, into dictionaries."""
-    for key in (label_column, "meta", "fields"):
-        value = row.get(key)
-        if isinstance(value, list) and value and isinstance(value[0], tuple):
-            row[key] = dict(value)
-    if row.get("meta") == []:
-        row["meta"] = None
-    return row
 
 
 def write_parquet(
@@ -384,18 +344,9 @@ def write_parquet(
     clash = set(columns.fields) & (RESERVED | {"id", "labels"})
     if clash:
         raise Mistake(f"fields {sorted(clash)} cannot name a column: write JSONL")
-    schema, count = _schema(arrow, columns), 0
-    with replacing(path) as beside, parquet.ParquetWriter(beside, schema) as writer:
-        while rows := [_row(record, columns) for record in islice(stream, batch)]:
-            writer.write_batch(arrow.RecordBatch.from_pylist(rows, schema=schema))
-            count += len(rows)
-    return count
-
-
-def _schema(arrow: Any, columns: Columns) -> Any:
     text = arrow.string()
     link = arrow.struct([("id", text), ("anchor", text)])
-    return arrow.schema(
+    schema = arrow.schema(
         [
             ("id", text),
             *((name, text) for name in columns.fields),
@@ -404,11 +355,16 @@ def _schema(arrow: Any, columns: Columns) -> Any:
             ("links", arrow.list_(link)),
         ]
     )
+    count = 0
+    with replacing(path) as beside, parquet.ParquetWriter(beside, schema) as writer:
+        while rows := [_row(record, columns) for record in islice(stream, batch)]:
+            writer.write_batch(arrow.RecordBatch.from_pylist(rows, schema=schema))
+            count += len(rows)
+    return count
 
 
 def _row(record: Record, columns: Columns) -> dict[str, Any]:
-    columns.check_fields(record)
-    refuse_preferences(record)
+    columns.check(record, meta=False)
     return {
         "id": record.id,
         **record.document.fields,

@@ -1,23 +1,29 @@
-"""Taxonomies in files: CSV, pairs, lists of children, indented text, SKOS.
+"""Taxonomies in files: CSV, pairs, lists of children, indented text, Mulan, SKOS.
 
 Every reader returns the categories in the file's order, and raises ``UnreadableFile``
 where they make no tree (a cycle, an id met twice, a parent that is not there).
-
-Nothing is fetched: only the file is read, and RDF/XML with a DTD or entities refused.
+Nothing is fetched: only the file is read, and XML with a DTD or entities is refused.
 """
 
 from __future__ import annotations
 
-import csv
 import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import quote, unquote
+from xml.sax.saxutils import quoteattr
 
-from classmark.formats.arff import read_mulan_labels, write_mulan_labels
-from classmark.formats.svmlight import read_hierarchy
-from classmark.formats.tables import delimiter_of, dictionaries
-from classmark.formats.text_files import LIMITS, lines, open_bytes, writing
+from classmark.formats.tables import dictionaries, write_rows
+from classmark.formats.text_files import (
+    LIMITS,
+    Place,
+    lines,
+    open_bytes,
+    write_lines,
+    writing,
+)
 from classmark.problems import MissingExtra, Mistake, UnreadableFile
 from classmark.taxonomy.category import (
     ACTIVE,
@@ -29,10 +35,13 @@ from classmark.taxonomy.category import (
 from classmark.taxonomy.tree import Taxonomy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
+    from xml.etree.ElementTree import Element
 
     from rdflib import Graph
     from rdflib.term import Node
+
+T = TypeVar("T")
 
 
 def read_names(path: Path | str, *, encoding: str = "utf-8") -> list[str]:
@@ -42,7 +51,8 @@ def read_names(path: Path | str, *, encoding: str = "utf-8") -> list[str]:
     """
     names: dict[str, int] = {}
     empty = 0
-    for number, line in lines(path, encoding):
+    file = lines(path, encoding)
+    for number, line in file:
         name = line.strip()
         if not name:
             empty = empty or number
@@ -50,9 +60,7 @@ def read_names(path: Path | str, *, encoding: str = "utf-8") -> list[str]:
         if empty:
             raise UnreadableFile(path, empty, "no name on this line: remove or fill it")
         if name in names:
-            raise UnreadableFile(
-                path, number, f"{name!r} is already on line {names[name]}: rename one"
-            )
+            file.refuse(f"{name!r} is already on line {names[name]}: rename one")
         names[name] = number
     return list(names)
 
@@ -69,8 +77,7 @@ def write_names(names: Iterable[str], path: Path | str) -> None:
     if len(set(listed)) < len(listed):
         twice = next(name for name in listed if listed.count(name) > 1)
         raise Mistake(f"names: {twice!r} is there twice: names must differ")
-    with writing(path) as out:
-        out.writelines(f"{name}\n" for name in listed)
+    write_lines((f"{name}\n" for name in listed), path)
 
 
 COLUMNS = (
@@ -84,13 +91,31 @@ TOPIC = re.compile(
 NOBODY = "None"
 
 
-def checked(categories: list[Category], path: Path | str) -> list[Category]:
-    """Return the categories if they make a taxonomy."""
+def _built(path: Path | str, build: Callable[[], T]) -> T:
+    """Return what is built, naming the file where it is no tree."""
     try:
-        taxonomy_of(categories)
+        return build()
     except Mistake as mistake:
         raise UnreadableFile(path, None, str(mistake)) from mistake
+
+
+def _checked(categories: list[Category], path: Path | str) -> list[Category]:
+    """Return the categories if they make a taxonomy."""
+    _built(path, lambda: taxonomy_of(categories))
     return categories
+
+
+def _from_edges(edges: list[tuple[str, str]], path: Path | str) -> list[Category]:
+    return categories_of(_built(path, lambda: Taxonomy(edges)))
+
+
+def _without_lone(categories: Iterable[Category]) -> Taxonomy:
+    """Return the tree; a category without parent and children is refused."""
+    tree = taxonomy_of(categories)
+    for node in tree.roots:
+        if tree.is_leaf(node):
+            raise Mistake(f"{node!r} has neither parent nor child: write CSV")
+    return tree
 
 
 def read_category_csv(path: Path | str, *, encoding: str = "utf-8") -> list[Category]:
@@ -101,30 +126,28 @@ def read_category_csv(path: Path | str, *, encoding: str = "utf-8") -> list[Cate
     ``|``.
     """
     categories = []
-    for number, row in dictionaries(path, encoding=encoding):
+    table = dictionaries(path, encoding=encoding)
+    for _, row in table:
+        cells = {name: cell.strip() for name, cell in row.items()}
         unknown = set(row) - set(COLUMNS)
-        if unknown or not row.get("id", "").strip():
-            raise UnreadableFile(
-                path,
-                number,
+        if unknown or not cells.get("id"):
+            table.refuse(
                 f"columns {', '.join(COLUMNS)} are known and id is needed, not "
-                f"{', '.join(sorted(unknown)) or 'an empty id'}",
+                f"{', '.join(sorted(unknown)) or 'an empty id'}"
             )
-        categories.append(_category(row))
-    return checked(categories, path)
-
-
-def _category(row: dict[str, str]) -> Category:
-    return Category(
-        row["id"].strip(),
-        row.get("label", "").strip(),
-        row.get("scope_note", "").strip(),
-        _several(row.get("synonyms", "")),
-        _several(row.get("parent", "")),
-        row.get("notation", "").strip(),
-        row.get("status", "").strip() or ACTIVE,
-        row.get("guideline", "").strip(),
-    )
+        categories.append(
+            Category(
+                cells["id"],
+                cells.get("label", ""),
+                cells.get("scope_note", ""),
+                _several(cells.get("synonyms", "")),
+                _several(cells.get("parent", "")),
+                cells.get("notation", ""),
+                cells.get("status") or ACTIVE,
+                cells.get("guideline", ""),
+            )
+        )
+    return _checked(categories, path)
 
 
 def _several(cell: str) -> tuple[str, ...]:
@@ -133,21 +156,16 @@ def _several(cell: str) -> tuple[str, ...]:
 
 def write_category_csv(categories: Iterable[Category], path: Path | str) -> int:
     """Write a CSV (tabs in a ``.tsv``) and return how many categories."""
-    count = 0
-    with writing(path) as out:
-        table = csv.writer(out, delimiter=delimiter_of(path), lineterminator="\n")
-        table.writerow(COLUMNS)
-        for c in categories:
-            for text in (*c.parents, *c.synonyms):
-                if MANY in text:
-                    raise Mistake(
-                        f"category {c.id!r}: {text!r} has a {MANY}: remove it"
-                    )
-            parents, synonyms = MANY.join(c.parents), MANY.join(c.synonyms)
-            fields = (c.label, c.note, synonyms, c.notation, c.status, c.guideline)
-            table.writerow([c.id, parents, *fields])
-            count += 1
-    return count
+    return write_rows(COLUMNS, map(_cells, categories), path, end="\n")
+
+
+def _cells(c: Category) -> list[str]:
+    for text in (*c.parents, *c.synonyms):
+        if MANY in text:
+            raise Mistake(f"category {c.id!r}: {text!r} has a {MANY}: remove it")
+    parents, synonyms = MANY.join(c.parents), MANY.join(c.synonyms)
+    fields = (c.label, c.note, synonyms, c.notation, c.status, c.guideline)
+    return [c.id, parents, *fields]
 
 
 def read_pairs(
@@ -155,25 +173,15 @@ def read_pairs(
 ) -> list[Category]:
     """Read a parent and a child a line, between blanks or the given separator."""
     edges: list[tuple[str, str]] = []
-    for number, line in lines(path, encoding):
-        if not line.strip() or line.startswith("#"):
+    file = lines(path, encoding, blank=False)
+    for _, line in file:
+        if line.startswith("#"):
             continue
         cells = [cell.strip() for cell in line.split(separator) if cell.strip()]
         if len(cells) != 2:
-            raise UnreadableFile(
-                path, number, f"{len(cells)} cells: a parent and a child are needed"
-            )
+            file.refuse(f"{len(cells)} cells: a parent and a child are needed")
         edges.append((cells[0], cells[1]))
-    return from_edges(edges, path)
-
-
-def from_edges(edges: Iterable[tuple[str, str]], path: Path | str) -> list[Category]:
-    """Turn (parent, child) pairs of a file into categories."""
-    try:
-        tree = Taxonomy(edges)
-    except Mistake as mistake:
-        raise UnreadableFile(path, None, str(mistake)) from mistake
-    return [Category(node, parents=tuple(tree.parents(node))) for node in tree]
+    return _from_edges(edges, path)
 
 
 def write_pairs(
@@ -183,62 +191,47 @@ def write_pairs(
 
     A category without parent and children cannot stand in such a file.
     """
-    tree = taxonomy_of(categories)
-    alone = [node for node in tree.roots if tree.is_leaf(node)]
-    if alone:
-        raise Mistake(f"{alone[0]!r} has neither parent nor child: write CSV instead")
+    tree = _without_lone(categories)
     for node in tree:
         if separator in node or not node or len(node.split()) != 1 or node[0] == "#":
             raise Mistake(f"{node!r} has blanks or {separator!r} in it: write CSV")
-    with writing(path) as out:
-        out.writelines(f"{up}{separator}{down}\n" for up, down in tree.edges)
-    return len(tree.edges)
+    return write_lines((f"{up}{separator}{down}\n" for up, down in tree.edges), path)
 
 
 def read_children_lists(path: Path | str, *, encoding: str = "utf-8") -> list[Category]:
     """Read ``parent TAB child TAB child …`` a line, as the RCV1 ``.taxonomy`` files."""
     edges: list[tuple[str, str]] = []
-    for number, line in lines(path, encoding):
-        if not line.strip():
-            continue
+    file = lines(path, encoding, blank=False)
+    for _, line in file:
         parent, *children = [cell.strip() for cell in line.rstrip("\t").split("\t")]
         if not parent or not all(children) or not children:
-            raise UnreadableFile(
-                path, number, "parent TAB child TAB child … is needed, no empty cell"
-            )
+            file.refuse("parent TAB child TAB child … is needed, no empty cell")
         edges += [(parent, child) for child in children]
-    return from_edges(edges, path)
+    return _from_edges(edges, path)
 
 
 def write_children_lists(categories: Iterable[Category], path: Path | str) -> int:
     """Write ``parent TAB child TAB child …``; returns how many lines."""
-    tree = taxonomy_of(categories)
-    alone = [node for node in tree.roots if tree.is_leaf(node)]
-    bad = [node for node in tree if node != node.strip() or re.search("[\t\r\n]", node)]
-    if alone or bad:
-        node = (alone + bad)[0]
-        raise Mistake(f"{node!r} stands alone, or has tabs or outer blanks: write CSV")
-    inner = [node for node in tree if not tree.is_leaf(node)]
-    with writing(path) as out:
-        for node in inner:
-            out.write("\t".join([node, *tree.children(node)]) + "\n")
-    return len(inner)
+    tree = _without_lone(categories)
+    for node in tree:
+        if node != node.strip() or re.search("[\t\r\n]", node):
+            raise Mistake(f"{node!r} has tabs, line ends or outer blanks: write CSV")
+    inner = (node for node in tree if not tree.is_leaf(node))
+    rows = ("\t".join([node, *tree.children(node)]) + "\n" for node in inner)
+    return write_lines(rows, path)
 
 
 def read_topic_tree(path: Path | str, *, encoding: str = "utf-8") -> list[Category]:
     """Read RCV1's ``parent: P child: C child-description: TEXT`` lines."""
     categories: list[Category] = []
-    for number, line in lines(path, encoding):
-        if not line.strip():
-            continue
+    file = lines(path, encoding, blank=False)
+    for _, line in file:
         match = TOPIC.fullmatch(line)
         if match is None:
-            raise UnreadableFile(
-                path, number, "parent: … child: … child-description: … is needed"
-            )
+            file.refuse("parent: … child: … child-description: … is needed")
         parents = () if match[1] == NOBODY else (match[1],)
         categories.append(Category(match[2], (match[3] or "").strip(), parents=parents))
-    return checked(categories, path)
+    return _checked(categories, path)
 
 
 def write_topic_tree(categories: Iterable[Category], path: Path | str) -> int:
@@ -269,40 +262,114 @@ def read_indented(path: Path | str, *, encoding: str = "utf-8") -> list[Category
     """
     categories: list[Category] = []
     open_: list[tuple[int, str]] = []
-    for number, line in lines(path, encoding):
+    file = lines(path, encoding, blank=False)
+    for _, line in file:
         label = line.strip()
-        if not label:
-            continue
         indent = line[: len(line) - len(line.lstrip())]
         if len(set(indent)) > 1 or "/" in label:
-            raise UnreadableFile(
-                path, number, "tabs and blanks are mixed, or the label has a /"
-            )
+            file.refuse("tabs and blanks are mixed, or the label has a /")
         while open_ and open_[-1][0] >= len(indent):
             open_.pop()
         above = open_[-1][1] if open_ else ""
         name = f"{above}/{label}" if above else label
         open_.append((len(indent), name))
         categories.append(Category(name, label, parents=(above,) if above else ()))
-    return checked(categories, path)
+    return _checked(categories, path)
 
 
 def write_indented(categories: Iterable[Category], path: Path | str) -> int:
     """Write the labels, one tab further in for each level; returns how many."""
-    listed = {category.id: category for category in categories}
-    tree = taxonomy_of(listed.values())
+    return write_lines((_indented(*pair) for pair in _nested(categories)), path)
+
+
+def _indented(category: Category, depth: int) -> str:
+    name = category.name
+    if "/" in name or name != name.strip() or len(name.splitlines()) != 1:
+        raise Mistake(f"label {name!r} has a /, a line break or outer blanks")
+    return "\t" * depth + name + "\n"
+
+
+def _nested(categories: Iterable[Category]) -> Iterator[tuple[Category, int]]:
+    """Yield categories and their depths, each followed by those below it."""
+    listed = list(categories)
+    tree = taxonomy_of(listed)
+    by_id = {category.id: category for category in listed}
+    waiting = tree.roots[::-1]
+    while waiting:
+        node = waiting.pop()
+        if len(by_id[node].parents) > 1:
+            raise Mistake(f"{node!r} has several parents: write CSV instead")
+        yield by_id[node], tree.depth_of(node)
+        waiting.extend(tree.children(node)[::-1])
+
+
+def read_hierarchy(path: Path | str) -> Taxonomy:
+    """Read LSHTC's ``cat_hier.txt``: chains of categories, each below the one before.
+
+    The first challenge has paths from the root to a leaf, later ones pairs.
+    """
+    edges: dict[tuple[str, str], None] = {}
+    nodes: dict[str, None] = {}
+    file = lines(path)
+    for _, line in file:
+        chain = line.split()
+        if len(chain) == 1:
+            file.refuse("one category alone: give a path, or a parent and a child")
+        nodes.update(dict.fromkeys(chain))
+        edges.update(dict.fromkeys(pairwise(chain)))
+    return _built(path, lambda: Taxonomy(edges, nodes=nodes))
+
+
+def _safe_xml(path: Path | str, text: bytes) -> Element:
+    """Parse XML; DTDs and entities are refused."""
+    from xml.etree.ElementTree import ParseError
+
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import fromstring
+
+    try:
+        return cast("Element", fromstring(text, forbid_dtd=True))
+    except DefusedXmlException as error:
+        Place(path).refuse(f"XML with a DTD or entities is refused ({error})")
+    except (ParseError, ValueError, LookupError) as error:
+        line = getattr(error, "position", (None,))[0]
+        raise UnreadableFile(path, line, f"not XML: {error}") from error
+
+
+SPACE = "http://mulan.sourceforge.net/labels"
+
+
+def read_mulan_labels(path: Path | str) -> list[Category]:
+    """Read the labels in the file's order; a label inside another is below it.
+
+    DTDs and entities are refused.
+    """
+    with open_bytes(path) as stream:
+        root = _safe_xml(path, stream.read(LIMITS.line))
+    categories: dict[str, Category] = {}
+    waiting: list[tuple[Element, str]] = [(child, "") for child in root][::-1]
+    while waiting:
+        element, parent = waiting.pop()
+        name = element.get("name")
+        if element.tag.rpartition("}")[2] != "label" or not name or name in categories:
+            Place(path).refuse(
+                f"<label> with a name of its own is needed, not {name!r}"
+            )
+        categories[name] = Category(name, parents=(parent,) if parent else ())
+        waiting.extend([(child, name) for child in element][::-1])
+    return list(categories.values())
+
+
+def write_mulan_labels(categories: Iterable[Category], path: Path | str) -> None:
+    """Write labels; a category is nested in its parent."""
+    before = -1
     with writing(path) as out:
-        waiting = tree.roots[::-1]
-        while waiting:
-            node = waiting.pop()
-            name = listed[node].name
-            if "/" in name or name != name.strip() or len(name.splitlines()) != 1:
-                raise Mistake(f"label {name!r} has a /, a line break or outer blanks")
-            if len(listed[node].parents) > 1:
-                raise Mistake(f"{node!r} has several parents: write CSV instead")
-            out.write("\t" * tree.depth_of(node) + name + "\n")
-            waiting.extend(tree.children(node)[::-1])
-    return len(tree)
+        out.write(f'<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="{SPACE}">\n')
+        for category, depth in _nested(categories):
+            out.write("</label>\n" * (before + 1 - depth))
+            out.write(f"<label name={quoteattr(category.id)}>")
+            before = depth
+        out.write("</label>\n" * (before + 1) + "</labels>\n")
 
 
 SYNTAX = {".ttl": "turtle", ".nt": "nt", ".rdf": "xml", ".xml": "xml", ".owl": "xml"}
@@ -321,30 +388,13 @@ def read_skos(
     narrower; those that the file does not describe are left out. status : deprecated,
     where ``owl:deprecated`` says so.
     """
-    graph = _parsed(path)
+    graph, syntax = _graph(path)
     from rdflib.namespace import RDF, SKOS
 
-    concepts = set(graph.subjects(RDF.type, SKOS.Concept))
-    if not concepts:
-        raise UnreadableFile(path, None, "no skos:Concept: is this a SKOS vocabulary?")
-    view = _View(graph, concepts, languages, base)
-    categories = [view.category(concept) for concept in concepts]
-    return checked(sorted(categories, key=lambda category: category.id), path)
-
-
-def _parsed(path: Path | str) -> Graph:
-    try:
-        from rdflib import Graph
-    except ImportError as error:
-        raise MissingExtra("SKOS files", "skos") from error
-    syntax = SYNTAX.get(Path(path).suffix.lower())
-    if syntax is None:
-        raise Mistake(f"{path}: the suffix says no syntax: use {', '.join(SYNTAX)}")
     with open_bytes(path) as stream:
         text = b"".join(iter(lambda: stream.read(LIMITS.line), b""))
     if syntax == "xml":
-        _refuse_entities(path, text)
-    graph = Graph()
+        _safe_xml(path, text)
     try:
         graph.parse(data=text, format=syntax)
     except Exception as error:
@@ -355,76 +405,63 @@ def _parsed(path: Path | str) -> Graph:
             line + 1 if isinstance(line, int) else None,
             f"not {syntax}: {type(error).__name__}: {reason}",
         ) from error
-    return graph
-
-
-def _refuse_entities(path: Path | str, text: bytes) -> None:
-    from xml.sax import SAXException, SAXParseException
-    from xml.sax.handler import ContentHandler
-
-    from defusedxml.common import DefusedXmlException
-    from defusedxml.sax import parseString
-
-    try:
-        parseString(text, ContentHandler(), forbid_dtd=True)
-    except DefusedXmlException as error:
-        raise UnreadableFile(
-            path, None, f"XML with a DTD or entities is refused ({error})"
-        ) from error
-    except (SAXException, ValueError, LookupError) as error:
-        line = error.getLineNumber() if isinstance(error, SAXParseException) else None
-        raise UnreadableFile(path, line, f"not XML: {error}") from error
-
-
-class _View:
-    """The concepts of a graph as categories."""
-
-    def __init__(
-        self, graph: Graph, concepts: set[Node], languages: Sequence[str], base: str
-    ) -> None:
-        self.graph, self.concepts = graph, concepts
-        self.languages, self.base = languages, base
-
-    def category(self, concept: Node) -> Category:
-        """Gather what the graph says about one concept."""
-        from rdflib.namespace import OWL, SKOS
-
-        labels = self._texts(concept, SKOS.prefLabel)
-        others = self._texts(concept, SKOS.altLabel)
-        notes = self._texts(concept, SKOS.scopeNote)
-        how = self._texts(concept, SKOS.editorialNote)
-        language = self._language(labels or {**others, **notes, **how})
-        gone = self.graph.value(concept, OWL.deprecated)
-        above = set(self.graph.objects(concept, SKOS.broader))
-        above |= set(self.graph.subjects(SKOS.narrower, concept))
-        return Category(
-            self._id(concept),
-            next(iter(labels.get(language, [])), ""),
-            " ".join(notes.get(language, [])),
-            tuple(others.get(language, [])),
-            tuple(sorted(map(self._id, above & self.concepts))),
-            min(map(str, self.graph.objects(concept, SKOS.notation)), default=""),
-            DEPRECATED if str(gone).lower() in ("true", "1") else ACTIVE,
-            " ".join(how.get(language, [])),
-        )
-
-    def _id(self, concept: Node) -> str:
+    ids = {}
+    for concept in set(graph.subjects(RDF.type, SKOS.Concept)):
         name = str(concept)
-        return unquote(name.removeprefix(self.base)) if self._short(name) else name
+        is_short = name.startswith(base) and len(name) > len(base)
+        ids[concept] = unquote(name.removeprefix(base)) if is_short else name
+    if not ids:
+        raise UnreadableFile(path, None, "no skos:Concept: is this a SKOS vocabulary?")
+    categories = [_described(graph, concept, ids, languages) for concept in ids]
+    return _checked(sorted(categories, key=lambda category: category.id), path)
 
-    def _short(self, name: str) -> bool:
-        return name.startswith(self.base) and len(name) > len(self.base)
 
-    def _texts(self, concept: Node, about: Any) -> dict[str, list[str]]:
-        by_language: dict[str, list[str]] = {}
-        for text in self.graph.objects(concept, about):
-            language = getattr(text, "language", None) or ""
-            by_language.setdefault(language, []).append(str(text))
-        return {language: sorted(texts) for language, texts in by_language.items()}
+def _graph(path: Path | str) -> tuple[Graph, str]:
+    """Return an empty graph, and the syntax that the file's suffix says."""
+    try:
+        from rdflib import Graph
+    except ImportError as error:
+        raise MissingExtra("SKOS files", "skos") from error
+    syntax = SYNTAX.get(Path(path).suffix.lower())
+    if syntax is None:
+        raise Mistake(f"{path}: the suffix says no syntax: use {', '.join(SYNTAX)}")
+    return Graph(), syntax
 
-    def _language(self, labels: dict[str, list[str]]) -> str:
-        preferred = [*self.languages, "", *sorted(labels)]
-        return next((name for name in preferred if name in labels), "")
+
+def _described(
+    graph: Graph, concept: Node, ids: dict[Node, str], languages: Sequence[str]
+) -> Category:
+    """Gather what the graph says about one concept."""
+    from rdflib.namespace import OWL, SKOS
+
+    labels, others, notes, how = (
+        _texts(graph, concept, about)
+        for about in (SKOS.prefLabel, SKOS.altLabel, SKOS.scopeNote, SKOS.editorialNote)
+    )
+    spoken = labels or {**others, **notes, **how}
+    preferred = [*languages, "", *sorted(spoken)]
+    language = next((name for name in preferred if name in spoken), "")
+    deprecated = str(graph.value(concept, OWL.deprecated)).lower() in ("true", "1")
+    above = set(graph.objects(concept, SKOS.broader))
+    above |= set(graph.subjects(SKOS.narrower, concept))
+    return Category(
+        ids[concept],
+        next(iter(labels.get(language, [])), ""),
+        " ".join(notes.get(language, [])),
+        tuple(others.get(language, [])),
+        tuple(sorted(ids[parent] for parent in above & ids.keys())),
+        min(map(str, graph.objects(concept, SKOS.notation)), default=""),
+        DEPRECATED if deprecated else ACTIVE,
+        " ".join(how.get(language, [])),
+    )
+
+
+def _texts(graph: Graph, concept: Node, about: Any) -> dict[str, list[str]]:
+    by_language: dict[str, list[str]] = {}
+    for text in graph.objects(concept, about):
+        language = getattr(text, "language", None) or ""
+        by_language.setdefault(language, []).append(str(text))
+    return {language: sorted(texts) for language, texts in by_language.items()}
 
 
 def write_skos(
@@ -439,20 +476,12 @@ def write_skos(
     Ids that are no IRIs are written after ``base``. Labels and notes are marked with
     the language ("" for none). SKOS keeps no order among parents or synonyms.
     """
-    try:
-        from rdflib import Graph
-    except ImportError as error:
-        raise MissingExtra("SKOS files", "skos") from error
-    syntax = SYNTAX.get(Path(path).suffix.lower())
-    if syntax is None:
-        raise Mistake(f"{path}: the suffix says no syntax: use {', '.join(SYNTAX)}")
+    graph, syntax = _graph(path)
     listed = list(categories)
     taxonomy_of(listed)
-    graph = Graph()
     for category in listed:
         _describe(graph, category, language, base)
-    with writing(path) as out:
-        out.write(graph.serialize(format=syntax))
+    write_lines([graph.serialize(format=syntax)], path)
     return len(listed)
 
 
@@ -485,39 +514,20 @@ def _describe(graph: Graph, category: Category, language: str, base: str) -> Non
         graph.add((concept, OWL.deprecated, Literal(True)))
 
 
-def _read_chains(path: Path | str) -> list[Category]:
-    return categories_of(read_hierarchy(path))
-
-
-TAXONOMY_READERS: dict[str, Callable[[Path | str], list[Category]]] = {
-    "csv": read_category_csv,
-    "skos": read_skos,
-    "pairs": read_pairs,
-    "children": read_children_lists,
-    "topics": read_topic_tree,
-    "indented": read_indented,
-    "lshtc": _read_chains,
-    "mulan": read_mulan_labels,
+Reading = Callable[[Path | str], list[Category]]
+Writing = Callable[[Iterable[Category], Path | str], object]
+FORMATS: dict[str, tuple[Reading, Writing | None, tuple[str, ...]]] = {
+    "csv": (read_category_csv, write_category_csv, (".csv", ".tsv")),
+    "skos": (read_skos, write_skos, (".ttl", ".rdf", ".nt")),
+    "pairs": (read_pairs, write_pairs, ()),
+    "children": (read_children_lists, write_children_lists, (".taxonomy",)),
+    "topics": (read_topic_tree, write_topic_tree, (".orig",)),
+    "indented": (read_indented, write_indented, ()),
+    "lshtc": (lambda path: categories_of(read_hierarchy(path)), None, ()),
+    "mulan": (read_mulan_labels, write_mulan_labels, (".xml",)),
 }
-TAXONOMY_WRITERS: dict[str, Callable[[Iterable[Category], Path | str], object]] = {
-    "csv": write_category_csv,
-    "skos": write_skos,
-    "pairs": write_pairs,
-    "children": write_children_lists,
-    "topics": write_topic_tree,
-    "indented": write_indented,
-    "mulan": write_mulan_labels,
-}
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".ttl": "skos",
-    ".rdf": "skos",
-    ".nt": "skos",
-    ".taxonomy": "children",
-    ".orig": "topics",
-    ".xml": "mulan",
-}
+TAXONOMY_READERS = {name: read for name, (read, _, _) in FORMATS.items()}
+TAXONOMY_WRITERS = {name: write for name, (_, write, _) in FORMATS.items() if write}
 
 
 def read_categories(path: Path | str, format: str | None = None) -> list[Category]:  # noqa: A002 (the name users type)
@@ -535,7 +545,9 @@ def write_categories(
 
 
 def _format(path: Path | str, named: str | None, formats: list[str]) -> str:
-    name = named or SUFFIXES.get(Path(path).suffix.lower(), "")
+    suffix = Path(path).suffix.lower()
+    by_suffix = [name for name, (_, _, ends) in FORMATS.items() if suffix in ends]
+    name = named or next(iter(by_suffix), "")
     if name not in formats:
         problem = (
             f"format {named!r} is not known." if named else f"{path}: which format?"

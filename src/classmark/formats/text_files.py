@@ -6,19 +6,30 @@ import bz2
 import codecs
 import gzip
 import lzma
+import math
 import os
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, Protocol
+from typing import (
+    IO,
+    TYPE_CHECKING,
+    Any,
+    BinaryIO,
+    Generic,
+    NoReturn,
+    Protocol,
+    TypeVar,
+)
 
 from classmark.problems import Mistake, UnreadableFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+T = TypeVar("T")
 CHUNK = 1 << 16
 COMPRESSIONS = (".gz", ".bz2", ".xz")
 BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
@@ -39,6 +50,44 @@ class Limits:
 LIMITS = Limits()
 
 
+class Place:
+    """A file and a line of it, for messages, and the ids that were read there.
+
+    >>> Place("notes.tsv", 3).refuse("no tab: put one after the id")
+    Traceback (most recent call last):
+    classmark.problems.UnreadableFile: notes.tsv, line 3: no tab: put one after the id
+    """
+
+    def __init__(
+        self, path: Path | str, line: int | None = None, ids: set[str] | None = None
+    ) -> None:
+        self.path, self.line = str(path), line
+        self.ids: set[str] = set() if ids is None else ids
+
+    def refuse(self, problem: str) -> NoReturn:
+        """Raise :class:`UnreadableFile` with the file, the line and the problem."""
+        raise UnreadableFile(self.path, self.line, problem)
+
+    def new_id(self, name: str) -> str:
+        """Return the id, or refuse it when it is empty or was there before."""
+        if not name or name.isspace():
+            self.refuse("an empty id: give every document one")
+        if name in self.ids:
+            self.refuse(f"id {name!r} is there a second time: make ids unique")
+        self.ids.add(name)
+        return name
+
+    def finite(self, value: Any, name: str) -> float:
+        """Return a finite number, or refuse what is none."""
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not math.isfinite(number):
+            self.refuse(f"{name} is {value!r:.40}: give a finite number")
+        return number
+
+
 class Readable(Protocol):
     """Anything that gives bytes."""
 
@@ -46,48 +95,39 @@ class Readable(Protocol):
         """Give at most ``size`` bytes; none at the end."""
 
 
-class Seekable(Readable, Protocol):
-    """Bytes with a place that can be moved."""
+class Measured(Place):
+    """A stream that stops, with a reason, when it grows beyond its limits.
 
-    def seek(self, place: int, whence: int = 0, /) -> int:
-        """Go to a place."""
-
-    def tell(self) -> int:
-        """Tell the place."""
-
-
-class Measured:
-    """A stream that stops, with a reason, when it grows beyond its limits."""
+    packed : its bytes before they are decompressed;  broken : the errors of damage.
+    """
 
     def __init__(
-        self, stream: Readable, name: str, limits: Limits, packed: int | None = None
+        self,
+        stream: Readable,
+        path: str,
+        limits: Limits,
+        packed: int | None = None,
+        broken: tuple[type[Exception], ...] = BROKEN,
     ) -> None:
-        self.stream, self.name, self.limits = stream, name, limits
-        self.packed, self.seen = packed, 0
+        super().__init__(path)
+        self.stream, self.limits, self.broken, self.seen = stream, limits, broken, 0
+        self.most = limits.size if packed is None else packed * limits.ratio
 
     def read(self, size: int = CHUNK, /) -> bytes:
         """Give the next bytes, or raise :class:`UnreadableFile`."""
         try:
             chunk = self.stream.read(size)
-        except BROKEN as error:
-            raise UnreadableFile(
-                self.name, None, f"damaged ({error}): fetch the file again"
-            ) from error
+        except self.broken as error:
+            self.refuse(f"damaged ({error}): fetch the file again")
         self.seen += len(chunk)
         if self.seen > self.limits.size:
-            raise UnreadableFile(
-                self.name,
-                None,
-                f"over {self.limits.size} bytes: raise limits.size if you trust it",
+            self.refuse(
+                f"over {self.limits.size} bytes: raise limits.size if you trust it"
             )
-        if self.packed is not None and self.seen > max(
-            1 << 20, self.packed * self.limits.ratio
-        ):
-            raise UnreadableFile(
-                self.name,
-                None,
+        if self.seen > max(1 << 20, self.most):
+            self.refuse(
                 f"grows more than {self.limits.ratio} times when decompressed: "
-                "raise limits.ratio if you trust it",
+                "raise limits.ratio if you trust it"
             )
         return chunk
 
@@ -105,27 +145,30 @@ def existing(path: Path | str) -> Path:
     return path
 
 
+def open_plain(path: Path | str) -> BinaryIO:
+    """Open a file for reading, as it is; ``UnreadableFile`` where that fails."""
+    path = existing(path)
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise UnreadableFile(path, None, f"cannot be opened: {error}") from error
+
+
 @contextmanager
 def open_bytes(path: Path | str, limits: Limits = LIMITS) -> Iterator[Measured]:
     """Open a file for reading; ``.gz``, ``.bz2`` and ``.xz`` are decompressed."""
-    path = existing(path)
-    try:
-        raw = path.open("rb")
-    except OSError as error:
-        raise UnreadableFile(path, None, f"cannot be opened: {error}") from error
-    with raw:
+    path = Path(path)
+    with open_plain(path) as raw:
         packed = None if path.suffix not in COMPRESSIONS else path.stat().st_size
         yield Measured(decompressed(raw, path.suffix), str(path), limits, packed)
 
 
-def decompressed(raw: BinaryIO, suffix: str) -> Seekable:
-    """Wrap a stream of bytes by what its suffix says."""
+def decompressed(raw: BinaryIO, suffix: str, mode: str = "rb") -> Any:
+    """Wrap a stream of bytes by what its suffix says; no time of day is written."""
     if suffix == ".gz":
-        return gzip.GzipFile(fileobj=raw)
-    if suffix == ".bz2":
-        return bz2.BZ2File(raw)
-    if suffix == ".xz":
-        return lzma.LZMAFile(raw)
+        return gzip.GzipFile("", mode, fileobj=raw, mtime=0)
+    if suffix in {".bz2", ".xz"}:
+        return (bz2.BZ2File if suffix == ".bz2" else lzma.LZMAFile)(raw, mode)  # type: ignore[call-overload]
     return raw
 
 
@@ -140,12 +183,10 @@ def texts(stream: Readable, name: str, encoding: str = "utf-8") -> Iterator[str]
         except UnicodeError as error:
             if isinstance(error, UnicodeDecodeError):
                 line += error.object[: error.start].count(b"\n")
-            raise UnreadableFile(
-                name,
-                line,
+            Place(name, line).refuse(
                 f"not {encoding} ({error}): name the encoding of the file "
-                "(encoding='latin-1' reads any byte) or convert it",
-            ) from error
+                "(encoding='latin-1' reads any byte) or convert it"
+            )
         line += text.count("\n")
         yield text
         if not chunk:
@@ -172,15 +213,17 @@ def lines_of(
         first, *others = text.split("\n")
         pending.append(first)
         length += len(first)
-        for other in others:
+        if others:
+            *whole, last = others
             yield number, "".join(pending) + "\n"
-            number, pending, length = number + 1, [other], len(other)
+            for line in whole:
+                number += 1
+                yield number, line + "\n"
+            number, pending, length = number + 1, [last], len(last)
         if length > limits.line:
-            raise UnreadableFile(
-                name,
-                number,
+            Place(name, number).refuse(
                 f"a line of more than {limits.line} characters: "
-                "raise limits.line if that is right",
+                "raise limits.line if that is right"
             )
     if length:
         yield number, "".join(pending)
@@ -191,15 +234,48 @@ def raw_lines(
 ) -> Iterator[tuple[int, str]]:
     """Yield (line number, line with its end) of a file."""
     with open_bytes(path, limits) as stream:
-        yield from lines_of(stream, stream.name, encoding, limits)
+        yield from lines_of(stream, stream.path, encoding, limits)
+
+
+class Numbered(Place, Generic[T]):
+    """Lines, rows or other parts of a file with the number of their first line.
+
+    ``line`` is the number of the part that was read last, so that ``refuse``, called
+    while it is looked at, names it.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        parts: Iterable[tuple[int, T]],
+        ids: set[str] | None = None,
+    ) -> None:
+        super().__init__(path, None, ids)
+        self.parts = parts
+
+    def __iter__(self) -> Iterator[tuple[int, T]]:
+        for number, part in self.parts:
+            self.line = number
+            yield number, part
 
 
 def lines(
-    path: Path | str, encoding: str = "utf-8", limits: Limits = LIMITS
-) -> Iterator[tuple[int, str]]:
-    r"""Yield (line number, line without ``\n`` or ``\r\n``) of a file."""
-    for number, line in raw_lines(path, encoding, limits):
-        yield number, line.removesuffix("\n").removesuffix("\r")
+    path: Path | str,
+    encoding: str = "utf-8",
+    limits: Limits = LIMITS,
+    *,
+    blank: bool = True,
+) -> Numbered[str]:
+    r"""Return the (line number, line without ``\n`` or ``\r\n``) pairs of a file.
+
+    Without ``blank``, lines of white space are passed over.
+    """
+    numbered = (
+        (number, line.removesuffix("\n").removesuffix("\r"))
+        for number, line in raw_lines(path, encoding, limits)
+        if blank or not line.isspace()
+    )
+    return Numbered(path, numbered)
 
 
 def whole_text(
@@ -211,11 +287,9 @@ def whole_text(
         pieces.append(text)
         length += len(text)
         if length > limits.line:
-            raise UnreadableFile(
-                name,
-                None,
+            Place(name).refuse(
                 f"a document of more than {limits.line} characters: "
-                "raise limits.line if that is right",
+                "raise limits.line if that is right"
             )
     return "".join(pieces)
 
@@ -244,7 +318,7 @@ def writing(path: Path | str) -> Iterator[IO[str]]:
         with (
             replacing(path) as beside,
             beside.open("wb") as raw,
-            _compressed(raw, Path(path).suffix) as packed,
+            decompressed(raw, Path(path).suffix, "wb") as packed,
             TextIOWrapper(packed, encoding="utf-8", newline="") as text,
         ):
             yield text
@@ -252,16 +326,11 @@ def writing(path: Path | str) -> Iterator[IO[str]]:
         raise Mistake(f"{path}: text that is no Unicode ({error}): mend it") from error
 
 
-@contextmanager
-def _compressed(raw: BinaryIO, suffix: str) -> Iterator[IO[bytes]]:
-    if suffix == ".gz":
-        with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
-            yield packed  # type: ignore[misc]
-    elif suffix == ".bz2":
-        with bz2.BZ2File(raw, "wb") as bzipped:
-            yield bzipped
-    elif suffix == ".xz":
-        with lzma.LZMAFile(raw, "wb") as xzipped:
-            yield xzipped
-    else:
-        yield raw
+def write_lines(texts: Iterable[str], path: Path | str) -> int:
+    """Write texts that end with their line ends, and return how many there were."""
+    count = 0
+    with writing(path) as file:
+        for text in texts:
+            file.write(text)
+            count += 1
+    return count

@@ -7,19 +7,21 @@ import re
 from typing import TYPE_CHECKING
 
 from classmark.corpus.documents import Document
-from classmark.formats.records import Ids, Judgment, Record, Retrieved
+from classmark.formats.records import Judgment, Record, Retrieved
 from classmark.formats.reuters import TAG, elements, plain
-from classmark.formats.text_files import lines, raw_lines, writing
-from classmark.problems import Mistake, UnreadableFile
+from classmark.formats.text_files import lines, raw_lines, write_lines
+from classmark.problems import Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-TITLES = frozenset({"title", "headline", "hl", "head", "ttl"})
-FACTS = frozenset(
-    ("date", "byline", "pub", "page", "section", "profile", "docid", "dochdr", "author")
-)
+TITLES = ("title", "headline", "hl", "head", "ttl")
+FACTS = (
+    "docno", "date", "byline", "pub", "page", "section", "profile", "docid", "dochdr",
+    "author",
+)  # fmt: skip
+PLACES = dict.fromkeys(TITLES, "title") | {name: name for name in FACTS}
 TOPIC = {"title": "title", "desc": "description", "narr": "narrative", "dom": "domain"}
 CAPTION = re.compile(
     r"\s*(Number|Topic|Domain|Description|Narrative|Title)\s*:", re.IGNORECASE
@@ -33,9 +35,8 @@ def read_trec(path: Path | str, *, encoding: str = "latin-1") -> Iterator[Record
     SECTION, PROFILE, DOCID and the like go to ``meta``; all else, tagged or not, is
     ``body``. Tags are left out, the five entities and numeric ones decoded.
     """
-    ids = Ids()
-    name = str(path)
-    for line, _, content in elements(raw_lines(path, encoding), "DOC", name):
+    documents = elements(raw_lines(path, encoding), "DOC", path)
+    for _, (_, content) in documents:
         parts = _parts(content)
         number = "".join(parts.pop("docno", ())).strip()
         fields: dict[str, str] = {}
@@ -44,7 +45,7 @@ def read_trec(path: Path | str, *, encoding: str = "latin-1") -> Iterator[Record
             if text:
                 fields[key] = text
         facts = {key: " ".join("".join(texts).split()) for key, texts in parts.items()}
-        yield Record(Document(ids.new(number, name, line), fields), {}, facts)
+        yield Record(Document(documents.new_id(number), fields), {}, facts)
 
 
 def _parts(content: str) -> dict[str, list[str]]:
@@ -58,17 +59,11 @@ def _parts(content: str) -> dict[str, list[str]]:
         if opened:
             if tag[1] and name == opened:
                 place, opened = "body", ""
-        elif not tag[1] and (to := _place(name)) != "body":
-            place, opened = to, name
+        elif not tag[1] and name in PLACES:
+            place, opened = PLACES[name], name
         parts.setdefault(place, []).append(" " if place == "body" else "")
     parts.setdefault(place, []).append(plain(content[start:]))
     return parts
-
-
-def _place(tag: str) -> str:
-    if tag == "docno" or tag in FACTS:
-        return tag
-    return "title" if tag in TITLES else "body"
 
 
 def read_trec_topics(
@@ -80,9 +75,8 @@ def read_trec_topics(
     and ``Narrative:`` are left out. Fields: ``title``, ``description``, ``narrative``,
     ``domain``.
     """
-    ids = Ids()
-    name = str(path)
-    for line, _, content in elements(raw_lines(path, encoding), "top", name):
+    topics = elements(raw_lines(path, encoding), "top", path)
+    for _, (_, content) in topics:
         tags = [tag for tag in TAG.finditer(content) if not tag[1]]
         ends = [*(tag.start() for tag in tags), len(content)][1:]
         texts: dict[str, str] = {}
@@ -92,7 +86,7 @@ def read_trec_topics(
             text = text[caption.end() :] if caption else text
             texts.setdefault(tag[2].lower(), text.strip())
         fields = {to: texts[key] for key, to in TOPIC.items() if texts.get(key)}
-        yield Record(Document(ids.new(texts.get("num", ""), name, line), fields))
+        yield Record(Document(topics.new_id(texts.get("num", "")), fields))
 
 
 def read_qrels(path: Path | str, *, columns: int = 4) -> Iterator[Judgment]:
@@ -102,37 +96,21 @@ def read_qrels(path: Path | str, *, columns: int = 4) -> Iterator[Judgment]:
     """
     if columns not in {3, 4}:
         raise Mistake(f"columns={columns}: qrels have 4 columns, or 3 in RCV1's form")
-    for number, line in lines(path):
+    file = lines(path, blank=False)
+    for _, line in file:
         row = line.split()
-        if not row:
-            continue
         if len(row) != columns:
-            raise UnreadableFile(
-                path, number, f"{len(row)} columns, not {columns}: mend the line"
-            )
-        grade = _number(row[-1], path, number, "grade")
-        yield Judgment(row[0], row[-2], grade)
-
-
-def _number(text: str, path: Path | str, line: int, column: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise UnreadableFile(path, line, f"{column} {text:.40} is not a finite number")
-    return number
+            file.refuse(f"{len(row)} columns, not {columns}: mend the line")
+        yield Judgment(row[0], row[-2], file.finite(row[-1], "grade"))
 
 
 def write_qrels(judgments: Iterable[Judgment], path: Path | str) -> int:
     """Write judgments as ``query 0 document grade``, and return how many."""
-    count = 0
-    with writing(path) as file:
-        for query, document, grade in judgments:
-            _check_words(query, document)
-            file.write(f"{query} 0 {document} {_shortest(grade)}\n")
-            count += 1
-    return count
+    rows = (
+        f"{_word(query)} 0 {_word(document)} {_shortest(grade)}\n"
+        for query, document, grade in judgments
+    )
+    return write_lines(rows, path)
 
 
 def _shortest(number: float) -> str:
@@ -141,23 +119,20 @@ def _shortest(number: float) -> str:
     return str(int(number)) if number == int(number) else repr(float(number))
 
 
-def _check_words(*words: str) -> None:
-    for word in words:
-        if len(word.split()) != 1 or word != word.strip():
-            raise Mistake(f"{word!r} cannot be a column: use ids without blanks")
+def _word(word: str) -> str:
+    if len(word.split()) != 1 or word != word.strip():
+        raise Mistake(f"{word!r} cannot be a column: use ids without blanks")
+    return word
 
 
 def read_run(path: Path | str) -> Iterator[Retrieved]:
     """Yield the lines of a run: ``query Q0 document rank score name``."""
-    for number, line in lines(path):
+    file = lines(path, blank=False)
+    for _, line in file:
         row = line.split()
-        if not row:
-            continue
         if len(row) != 6 or not row[3].removeprefix("-").isdecimal():
-            raise UnreadableFile(
-                path, number, "not 'query Q0 document rank score name': mend the line"
-            )
-        score = _number(row[4], path, number, "score")
+            file.refuse("not 'query Q0 document rank score name': mend the line")
+        score = file.finite(row[4], "score")
         yield Retrieved(row[0], row[2], score, int(row[3][:18]), row[5])
 
 
@@ -168,12 +143,11 @@ def write_run(
 
     Ranks begin at 1; equal scores keep the order of the ids.
     """
-    count = 0
-    with writing(path) as file:
-        for query, scores in run.items():
-            best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-            for rank, (document, score) in enumerate(best, 1):
-                _check_words(query, document, name)
-                file.write(f"{query} Q0 {document} {rank} {_shortest(score)} {name}\n")
-                count += 1
-    return count
+    rows = (
+        f"{_word(query)} Q0 {_word(document)} {rank} {_shortest(score)} {_word(name)}\n"
+        for query, scores in run.items()
+        for rank, (document, score) in enumerate(
+            sorted(scores.items(), key=lambda item: (-item[1], item[0])), 1
+        )
+    )
+    return write_lines(rows, path)

@@ -8,13 +8,18 @@ same under the same names, with the weights under ``weights``.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from classmark.formats.text_files import lines, open_bytes, whole_text, writing
+from classmark.formats.text_files import (
+    Place,
+    lines,
+    open_bytes,
+    whole_text,
+    write_lines,
+)
 from classmark.problems import Mistake, UnreadableFile
 
 FORMAT = "classmark query 1"
@@ -43,18 +48,17 @@ def write_weights(query: QueryWeights, path: Path | str) -> int:
     heaviest = sorted(query.weights.items(), key=lambda item: (-abs(item[1]), item[0]))
     facts = {name: getattr(query, name) for name in FACTS[1:]}
     facts = {"format": FORMAT} | {n: v for n, v in facts.items() if v is not None}
-    match Path(path).suffix:
-        case ".json":
-            whole = facts | {"weights": dict(heaviest)}
-            with writing(path) as file:
-                file.write(json.dumps(whole, ensure_ascii=False, indent=1) + "\n")
-        case ".tsv":
-            with writing(path) as file:
-                file.writelines(f"# {name}: {fact}\n" for name, fact in facts.items())
-                file.write("\t".join(HEADER) + "\n")
-                file.writelines(f"{term}\t{part!r}\n" for term, part in heaviest)
-        case _:
-            raise Mistake(f"{path}: weights are written as .tsv or .json: choose one")
+    suffix = Path(path).suffix
+    if suffix == ".json":
+        whole = facts | {"weights": dict(heaviest)}
+        texts = [json.dumps(whole, ensure_ascii=False, indent=1) + "\n"]
+    elif suffix == ".tsv":
+        texts = [f"# {name}: {fact}\n" for name, fact in facts.items()]
+        texts += ["\t".join(HEADER) + "\n"]
+        texts += [f"{term}\t{part!r}\n" for term, part in heaviest]
+    else:
+        raise Mistake(f"{path}: weights are written as .tsv or .json: choose one")
+    write_lines(texts, path)
     return len(heaviest)
 
 
@@ -64,8 +68,8 @@ def read_weights(path: Path | str) -> QueryWeights:
         _from_json(path) if Path(path).suffix == ".json" else _from_tsv(path)
     )
     if facts.get("format") != FORMAT:
-        raise UnreadableFile(
-            path, 1, f"not {FORMAT!r}: write it with classmark like --weights FILE"
+        Place(path, 1).refuse(
+            f"not {FORMAT!r}: write it with classmark like --weights FILE"
         )
     for name in ("analyzer", "weighting"):
         if not facts.get(name):
@@ -78,7 +82,7 @@ def read_weights(path: Path | str) -> QueryWeights:
         str(facts["weighting"]),
         str(facts.get("norm", "l2")),
         str(facts.get("method", "")),
-        None if cost is None else _number(cost, path, 1),
+        None if cost is None else Place(path, 1).finite(cost, "C"),
         weights,
     )
 
@@ -86,38 +90,28 @@ def read_weights(path: Path | str) -> QueryWeights:
 def _from_tsv(path: Path | str) -> tuple[dict[str, Any], dict[str, float]]:
     facts: dict[str, Any] = {}
     weights: dict[str, float] = {}
-    for number, line in lines(path):
+    file = lines(path, blank=False)
+    for _, line in file:
         if line.startswith("# ") and not weights:
             name, _, fact = line[2:].partition(":")
             facts[name.strip()] = fact.strip()
-        elif line.strip() and tuple(line.split("\t")) != HEADER:
+        elif tuple(line.split("\t")) != HEADER:
             term, tab, weight = line.partition("\t")
             if not tab or term in weights:
-                raise UnreadableFile(
-                    path, number, "not a new term, a tab and a weight: mend the line"
-                )
-            weights[term] = _number(weight, path, number)
+                file.refuse("not a new term, a tab and a weight: mend the line")
+            weights[term] = file.finite(weight, "weight")
     return facts, weights
 
 
 def _from_json(path: Path | str) -> tuple[dict[str, Any], dict[str, float]]:
     with open_bytes(path) as stream:
-        text = whole_text(stream, stream.name)
+        text = whole_text(stream, stream.path)
     try:
         facts = json.loads(text)
     except json.JSONDecodeError as error:
         raise UnreadableFile(path, error.lineno, f"no JSON: {error.msg}") from error
     weights = facts.pop("weights", None) if isinstance(facts, dict) else None
+    place = Place(path, 1)
     if not isinstance(weights, dict):
-        raise UnreadableFile(path, 1, "no object with 'weights': term to weight")
-    return facts, {term: _number(part, path, 1) for term, part in weights.items()}
-
-
-def _number(value: Any, path: Path | str, line: int) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise UnreadableFile(path, line, f"{value!s:.40} is not a finite number")
-    return number
+        place.refuse("no object with 'weights': term to weight")
+    return facts, {term: place.finite(part, "weight") for term, part in weights.items()}

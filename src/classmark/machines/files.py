@@ -14,7 +14,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from glob import has_magic
 from hashlib import blake2b
 from itertools import pairwise
@@ -30,6 +29,7 @@ from classmark.formats.text_files import (
     Measured,
     existing,
     lines_of,
+    open_plain,
 )
 from classmark.problems import Mistake, UnreadableFile
 
@@ -114,12 +114,7 @@ def _stamp(seen: os.stat_result) -> str:
 def opened(address: str) -> Iterator[BinaryIO]:
     """Open a file for reading, wherever it is; it can be sought in."""
     if not is_remote(address):
-        path = existing(address)
-        try:
-            file = path.open("rb")
-        except OSError as error:
-            raise UnreadableFile(path, None, f"cannot be opened: {error}") from error
-        with file:
+        with open_plain(address) as file:
             yield file
         return
     system, there = _system(address)
@@ -420,12 +415,7 @@ def _format(address: str, format_: str | None) -> str:
 
 def _by_name(address: str) -> str | None:
     """The format of a file that may be cut into partitions, by its name; else None."""
-    path = PurePosixPath(address)
-    plain = path.stem if path.suffix in COMPRESSIONS else path.name
-    for name in CUT:
-        if any(fnmatch(plain, pattern) for pattern in READERS[name].names):
-            return name
-    return None
+    return next((name for name in CUT if READERS[name].fits(address)), None)
 
 
 def _is_compressed(address: str) -> bool:

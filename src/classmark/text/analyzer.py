@@ -1,6 +1,7 @@
 """Analyzer: a chain from text to terms that prints as it is typed.
 
-The lists are function words (articles, pronouns, prepositions, conjunctions, auxiliary
+Many forms of a word become one by Snowball and Porter stems, or by lemmas. The lists of
+stop words are function words (articles, pronouns, prepositions, conjunctions, auxiliary
 verbs), in lower case; where an apostrophe cuts a word, its pieces are listed.
 """
 
@@ -14,28 +15,102 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, Literal
 
-from classmark.problems import Mistake
-from classmark.text.stems import languages, lemmas, require_reduction, stems
-from classmark.text.tokens import fold_accents, is_number, words
+from classmark.problems import MissingExtra, Mistake
+from classmark.text.tokens import fold, fold_accents, is_number, words
+
+_ORIGINAL = {"english": "porter", "dutch": "dutch_porter"}
+_LEMMA_CODES = {
+    "armenian": "hy",
+    "catalan": "ca",
+    "czech": "cs",
+    "danish": "da",
+    "dutch": "nl",
+    "english": "en",
+    "estonian": "et",
+    "finnish": "fi",
+    "french": "fr",
+    "german": "de",
+    "greek": "el",
+    "hindi": "hi",
+    "hungarian": "hu",
+    "indonesian": "id",
+    "irish": "ga",
+    "italian": "it",
+    "lithuanian": "lt",
+    "norwegian": "nb",
+    "persian": "fa",
+    "polish": "pl",
+    "portuguese": "pt",
+    "romanian": "ro",
+    "russian": "ru",
+    "serbian": "hbs",
+    "spanish": "es",
+    "swedish": "sv",
+    "turkish": "tr",
+}
 
 
 @cache
-def _lists() -> dict[str, frozenset[str]]:
-    lists: dict[str, frozenset[str]] = {}
-    source = files("classmark.text").joinpath("stopwords.csv")
-    for row in csv.DictReader(source.read_text(encoding="utf-8").splitlines()):
-        listed = lists.get(row["language"], frozenset())
-        lists[row["language"]] = listed | set(row["words"].split())
-    return lists
+def languages() -> tuple[str, ...]:
+    """Return the languages that can be stemmed, by their English names."""
+    import Stemmer
+
+    return tuple(sorted(set(Stemmer.algorithms()) - set(_ORIGINAL.values())))
 
 
+def require_reduction(language: str, stem: str) -> None:
+    """Refuse a language that the asked reduction does not know."""
+    has = {"porter": _ORIGINAL, "lemma": _LEMMA_CODES}.get(stem, languages())
+    if language not in has:
+        raise Mistake(
+            f"language {language!r} has no stem={stem!r}: "
+            f"that is for {', '.join(sorted(has))}"
+        )
+
+
+def stems(tokens: list[str], language: str, *, original: bool = False) -> list[str]:
+    """Stem each token with the Snowball algorithm of a language [Porter01].
+
+    ``original`` asks for Porter's first algorithm [Porter80] (English) and for the
+    Dutch one made after it.
+
+    >>> stems(["libraries", "generously"], "english")
+    ['librari', 'generous']
+    >>> stems(["libraries", "generously"], "english", original=True)
+    ['librari', 'gener']
+    """
+    import Stemmer
+
+    algorithm = _ORIGINAL[language] if original else language
+    reduced: list[str] = Stemmer.Stemmer(algorithm, 0).stemWords(tokens)
+    return reduced
+
+
+def lemmas(tokens: list[str], language: str) -> list[str]:
+    """Replace each token by its dictionary form, in lower case.
+
+    >>> lemmas(["geese", "went"], "english")
+    ['goose', 'go']
+    """
+    try:
+        from simplemma import lemmatize
+    except ImportError as error:
+        raise MissingExtra("Lemmas", "lemmas") from error
+    code = _LEMMA_CODES[language]
+    return [fold(lemmatize(token, code)) if token else "" for token in tokens]
+
+
+@cache
 def stop_words(language: str) -> frozenset[str]:
     """Return the stop words of a language.
 
     >>> "the" in stop_words("english"), "library" in stop_words("english")
     (True, False)
     """
-    return _lists().get(language, frozenset())
+    source = files("classmark.text").joinpath("stopwords.csv")
+    rows = csv.DictReader(source.read_text(encoding="utf-8").splitlines())
+    lists = [row["words"].split() for row in rows if row["language"] == language]
+    return frozenset(word for listed in lists for word in listed)
 
 
 NUMBER = "#"
@@ -51,7 +126,7 @@ _STAGES = (
 class Analyzer:
     """Cut a text into words and reduce the words to terms.
 
-    language : a name PyStemmer knows (``classmark.text.stems.languages()``).
+    language : a name PyStemmer knows (``classmark.text.analyzer.languages()``).
     stop : True for the stop list of the language, False for none, or your own words.
     stem : True or "snowball", "porter" (English and Dutch), "lemma", or False.
     digits : what becomes of tokens made only of digits: "keep" them, "drop" them, or

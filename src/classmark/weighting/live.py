@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
-from classmark.corpus import counting
-from classmark.corpus.counting import Statistics
+from classmark.corpus.counting import Statistics, checked, count_blocks
 from classmark.corpus.vocabulary import GrowingVocabulary
 from classmark.estimator import Estimator
 from classmark.problems import Mistake
@@ -21,11 +19,8 @@ from classmark.weighting import formulas
 from classmark.weighting.vectorizer import (
     Vectorizer,
     analyzer_from,
+    block_weights,
     column_factor,
-    inverse_norms,
-    local_weights,
-    matrix_of,
-    per_row,
     require_weighting,
 )
 
@@ -45,21 +40,6 @@ class Drift(NamedTuple):
     documents: int
     new_terms: float
     shift: float
-
-
-def restricted(counts: Rows, columns: NDArray[np.uint32], most: Any) -> Rows:
-    """The counts of one text in these columns only: at least 1 each, at most ``most``.
-
-    >>> one = np.array([0, 2]), np.array([3, 5], np.uint32), np.array([2.0, 1.0])
-    >>> restricted(Rows(*one, 9), np.array([1, 3], np.uint32), [1, 5]).values.tolist()
-    [1.0, 2.0]
-    """
-    times = np.ones(len(columns))
-    _, mine, other = np.intersect1d(columns, counts.columns, return_indices=True)
-    times[mine] = counts.values[other]
-    ends = np.array([0, len(columns)])
-    times = np.minimum(times, most).astype(np.float32)
-    return Rows(ends, columns, times, counts.width)
 
 
 _FREQUENCIES = ("document_frequency", "collection_frequency")
@@ -147,18 +127,17 @@ class LiveVectorizer(Estimator):
     def partial_fit(self, texts: Iterable[str]) -> Rows:
         """Learn texts one after the other (held in memory meanwhile); return rows."""
         self._ready()
-        blocks = _counted(texts, self.analyzer_, self.vocabulary_)
-        return stack([self._absorbed(block) for block in blocks])
+        return stack([self._absorbed(block) for block in self._counted(texts)])
 
     def rows(self, texts: Iterable[str]) -> Rows:
         """Weigh texts without learning from them; unknown terms are left out."""
         self._ready()
-        blocks = _counted(texts, self.analyzer_, self.vocabulary_.closed())
+        blocks = self._counted(texts, learn=False)
         return stack([self._weighted(block) for block in blocks])
 
     def transform(self, texts: Iterable[str]) -> csr_matrix:
         """Return what ``rows`` does, as a scipy matrix."""
-        return matrix_of(self.rows(texts))
+        return self.rows(texts).to_scipy()
 
     def forget(self, text: str, columns: NDArray[np.uint32] | None = None) -> None:
         """Take a learned text out of the drifting statistics; its columns stay.
@@ -169,11 +148,18 @@ class LiveVectorizer(Estimator):
         """
         self._ready()
         if columns is not None:
-            counts = next(_counted([text], self.analyzer_, self.vocabulary_.closed()))
+            counts = next(self._counted([text], learn=False))
             df, cf = (self._held[name][columns] for name in _FREQUENCIES)
-            self._tally(restricted(counts, columns, cf - df + 1), -1)
+            times = np.ones(len(columns))
+            _, mine, other = np.intersect1d(
+                columns, counts.columns, return_indices=True
+            )
+            times[mine] = counts.values[other]
+            times = np.minimum(times, cf - df + 1).astype(np.float32)
+            starts = np.array([0, len(columns)])
+            self._tally(Rows(starts, columns, times, counts.width), -1)
             return
-        counts = next(_counted([text], self.analyzer_, self.vocabulary_))
+        counts = next(self._counted([text]))
         is_learned = counts.width == self._filled and self._counter["documents"] > 0
         self._ready()
         if is_learned:
@@ -257,6 +243,11 @@ class LiveVectorizer(Estimator):
             name: np.array(arrays.get(name, nothing), kinds[name]) for name in kinds
         }
 
+    def _counted(self, texts: Iterable[str], *, learn: bool = True) -> Iterator[Rows]:
+        """Count texts, all of which are checked first; ``learn`` adds their terms."""
+        vocabulary = self.vocabulary_ if learn else self.vocabulary_.closed()
+        return count_blocks(list(checked(texts)), self.analyzer_, vocabulary)
+
     def _absorbed(self, counts: Rows) -> Rows:
         """Learn a block of counts and weigh it."""
         filled, before, width = self._filled, self._counter["documents"], counts.width
@@ -300,29 +291,10 @@ class LiveVectorizer(Estimator):
         """Weigh counts by the statistics in force."""
         n, postings = (self._counter[name] for name in _IN_FORCE[:2])
         average, slope = postings / max(n, 1), self.slope if postings else 0.0
-        tf, starts = counts.values.astype(np.float64), counts.starts
-        weights = local_weights(tf, starts, self.weighting, slope, average)
-        weights *= self._held["factor"][counts.columns]
-        if self.norm == "l2":
-            weights *= per_row(inverse_norms(weights, starts), starts)
-        return Rows(starts, counts.columns, weights.astype(np.float32), counts.width)
-
-
-def _counted(
-    texts: Iterable[str], analyzer: Analyzer, vocabulary: GrowingVocabulary
-) -> Iterator[Rows]:
-    """Count texts in blocks; a few short ones without compiled code."""
-    documents = list(counting.checked(texts))
-    if documents and sum(map(len, documents)) >= counting.SMALL:
-        yield from counting.count_blocks(documents, analyzer, vocabulary)
-        return
-    columns, values = [np.empty(0, np.uint32)], [np.empty(0, np.float32)]
-    for text in documents:
-        counted = Counter(analyzer(text))
-        numbers = vocabulary.numbers(list(counted))
-        order = np.argsort(numbers)[np.count_nonzero(numbers < 0) :]
-        columns.append(numbers[order].astype(np.uint32))
-        times = np.fromiter(counted.values(), np.float32, len(counted))
-        values.append(times[order])
-    starts = np.cumsum([len(part) for part in columns], dtype=np.int64)
-    yield Rows(starts, np.concatenate(columns), np.concatenate(values), len(vocabulary))
+        tf, factor = counts.values.astype(np.float64), self._held["factor"]
+        weights = block_weights(
+            tf, counts.starts, factor[counts.columns],
+            self.weighting, self.norm, slope, average,
+        )  # fmt: skip
+        values = weights.astype(np.float32)
+        return Rows(counts.starts, counts.columns, values, counts.width)

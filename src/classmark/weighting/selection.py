@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -37,15 +38,11 @@ def select_features(
             f"per_label is {per_label}, fraction {fraction}: "
             "give a number of terms and a part of 1"
         )
-    labels = transpose(labels_from(Y, len(rows)))
     most = max(per_label, int(np.ceil(fraction * rows.width)))
     chosen = np.zeros(rows.width, np.bool_)
     total = _column_sums(rows, np.arange(len(rows)))
-    for label in track(range(len(labels)), "selecting terms", len(labels)):
-        documents, grades = labels.row(label)
-        members = documents[grades > 0]
-        inside = _column_sums(rows, members)
-        weights = rocchio_weights(inside, total, len(members), len(rows))
+    for n_inside, inside in _sums_by_label(rows, Y, "selecting terms"):
+        weights = rocchio_weights(inside, total, n_inside, len(rows))
         best = np.argsort(-weights, kind="stable")[:most]
         chosen[best[weights[best] > 0.0]] = True
     return np.flatnonzero(chosen)
@@ -62,18 +59,14 @@ def chi_squared(X: Any, Y: Any) -> Floats:
     [3.0, 0.0]
     """
     rows = rows_from(X)
-    labels = transpose(labels_from(Y, len(rows)))
     present = Rows(rows.starts, rows.columns, (rows.values != 0) * 1.0, rows.width)
     n = float(len(rows))
     with_term = _column_sums(present, np.arange(len(rows)))
     best = np.zeros(rows.width)
-    for label in track(range(len(labels)), "testing terms", len(labels)):
-        documents, grades = labels.row(label)
-        members = documents[grades > 0]
-        a = _column_sums(present, members)
-        b, c = with_term - a, len(members) - a
+    for members, a in _sums_by_label(present, Y, "testing terms"):
+        b, c = with_term - a, members - a
         d = n - a - b - c
-        below = len(members) * (n - len(members)) * with_term * (n - with_term)
+        below = members * (n - members) * with_term * (n - with_term)
         value = n * (a * d - c * b) ** 2
         np.divide(value, below, out=value, where=below > 0)
         best = np.maximum(best, np.where(below > 0, value, 0.0))
@@ -134,6 +127,15 @@ def rocchio_weights(
     favour = beta * inside / np.maximum(size, 1)
     against = gamma * (total - inside) / np.maximum(n - size, 1)
     return np.asarray(np.maximum(0.0, favour - against))
+
+
+def _sums_by_label(rows: Rows, Y: Any, title: str) -> Iterator[tuple[int, Floats]]:
+    """Yield how many rows have each label, and their sum."""
+    labels = transpose(labels_from(Y, len(rows)))
+    for label in track(range(len(labels)), title, len(labels)):
+        documents, grades = labels.row(label)
+        members = documents[grades > 0]
+        yield len(members), _column_sums(rows, members)
 
 
 def _column_sums(rows: Rows, which: Array) -> Floats:

@@ -65,17 +65,15 @@ def weigh(
         low, high = counts.starts[first], counts.starts[last]
         starts = counts.starts[first : last + 1] - low
         tf = counts.values[low:high].astype(np.float64)
-        weights = local_weights(tf, starts, weighting, slope, statistics.average_unique)
         here = counts.columns[low:high]
         if not is_many:
             factor = column_factor(statistics, weighting, here)
         else:
             factor = None if column is None else column[here]
-        if factor is not None:
-            weights *= factor
-        if norm == "l2":
-            weights *= per_row(inverse_norms(weights, starts), starts)
-        values[low:high] = weights
+        average = statistics.average_unique
+        values[low:high] = block_weights(
+            tf, starts, factor, weighting, norm, slope, average
+        )
     return Rows(counts.starts, counts.columns, values, counts.width)
 
 
@@ -103,7 +101,27 @@ def column_factor(
     return None
 
 
-def local_weights(
+def block_weights(  # noqa: PLR0913, PLR0917 - counts, and how they are weighed
+    tf: Floats,
+    starts: Ints,
+    factor: Floats | None,
+    weighting: str,
+    norm: str | None,
+    slope: float,
+    average_unique: float,
+) -> Floats:
+    """Weigh a block of counts, where each entry's term has the factor."""
+    weights = _local_weights(tf, starts, weighting, slope, average_unique)
+    if factor is not None:
+        weights *= factor
+    if norm == "l2":
+        norms = np.sqrt(_sums(weights * weights, starts))
+        inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+        weights *= _per_row(inverse, starts)
+    return weights
+
+
+def _local_weights(
     tf: Floats,
     starts: Ints,
     weighting: str,
@@ -118,10 +136,10 @@ def local_weights(
             total, unique, out=np.ones(len(unique)), where=unique > 0
         )
         factor = formulas.pivoted_length(unique, max(average_unique, 1e-300), slope)
-        dampened = formulas.pivoted_tf(tf, per_row(average_tf, starts))
-        return np.asarray(dampened * per_row(factor, starts))
+        dampened = formulas.pivoted_tf(tf, _per_row(average_tf, starts))
+        return np.asarray(dampened * _per_row(factor, starts))
     if weighting == "tf":
-        return np.asarray(formulas.relative(tf, per_row(_sums(tf, starts), starts)))
+        return np.asarray(formulas.relative(tf, _per_row(_sums(tf, starts), starts)))
     chosen: Any = {
         "binary": formulas.binary,
         "log": formulas.logarithmic,
@@ -149,15 +167,9 @@ def _sums(values: Floats, starts: Ints) -> Floats:
     return sums
 
 
-def per_row(values: Floats, starts: Ints) -> Floats:
+def _per_row(values: Floats, starts: Ints) -> Floats:
     """Repeat a row's value for each of its entries."""
     return np.repeat(values, np.diff(starts))
-
-
-def inverse_norms(weights: Floats, starts: Ints) -> Floats:
-    """Return 1 / ‖row‖, or 0 for a row without weight."""
-    norms = np.sqrt(_sums(weights * weights, starts))
-    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
 class Vectorizer(Estimator):
@@ -214,11 +226,11 @@ class Vectorizer(Estimator):
 
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> csr_matrix:  # noqa: ARG002 - Pipeline
         """Learn from the texts and return their weighted rows."""
-        return matrix_of(self._weighted(self._learn(texts)))
+        return self._weighted(self._learn(texts)).to_scipy()
 
     def transform(self, texts: Iterable[str]) -> csr_matrix:
         """Return the weighted rows of texts; unknown terms are left out."""
-        return matrix_of(self.rows(texts))
+        return self.rows(texts).to_scipy()
 
     def rows(self, texts: Iterable[str]) -> Rows:
         """Return what ``transform`` does, as ``Rows``."""
@@ -303,22 +315,6 @@ class Vectorizer(Estimator):
             slope=self.slope,
             into=counts.values,
         )
-
-
-def matrix_of(rows: Rows) -> csr_matrix:
-    """Wrap rows as a scipy matrix without copying them, where int32 can count them."""
-    from scipy.sparse import csr_matrix
-
-    if max(rows.nnz, rows.width) >= 2**31:
-        return rows.to_scipy()
-    parts: Any = (
-        rows.values,
-        rows.columns.view(np.int32),
-        rows.starts.astype(np.int32),
-    )
-    matrix: csr_matrix = csr_matrix(parts, shape=rows.shape)
-    matrix.has_sorted_indices = matrix.has_canonical_format = True
-    return matrix
 
 
 def analyzer_from(analyzer: Analyzer | str | None) -> Analyzer:

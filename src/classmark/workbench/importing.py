@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from classmark.formats import read_records
-from classmark.formats.jsonl import Place
 from classmark.formats.preferences import (
     Preference,
     is_preferences,
     numbered_preferences,
 )
 from classmark.formats.taxonomies import read_categories
+from classmark.formats.text_files import Place
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.taxonomy.category import Category, taxonomy_of

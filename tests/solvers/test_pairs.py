@@ -170,9 +170,9 @@ def test_many_features_go_without_a_sample_and_end_alike(monkeypatch):
 
 def test_a_step_limit_is_told_by_the_gap():
     given_, pairs, *_ = graded(2, weighted=False, rows=80)
-    short = hinges_of_pairs(given_.rows, pairs, 10.0, tol=1e-6, steps=1)
+    short = hinges_of_pairs(given_.rows, pairs, 10.0, tol=1e-6, max_iter=1)
     best = hinges_of_pairs(given_.rows, pairs, 10.0, tol=1e-6)
-    assert short.steps == 1
+    assert short.n_iter == 1
     assert short.gap > 1e-6 * short.objective
     assert short.objective - short.gap <= best.objective * (1 + 1e-9)
 

@@ -45,7 +45,8 @@ from classmark.examples.problem import (
     mean_of,
 )
 from classmark.problems import Mistake
-from classmark.solvers.hinge import Solution, ascend
+from classmark.solvers.ascent import Solution
+from classmark.solvers.hinge import ascend
 from classmark.sparse import Rows, take
 from classmark.validation import generator
 

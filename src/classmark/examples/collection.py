@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
+from classmark.solvers.ascent import Solution
 from classmark.solvers.cutting_planes import Linear, linear
-from classmark.solvers.hinge import Hinges, Solution, ascend
+from classmark.solvers.hinge import Hinges, ascend
 from classmark.sparse import Rows, rows_from, take
 
 

@@ -24,13 +24,12 @@ from classmark.examples.problem import (
 )
 from classmark.problems import Mistake
 from classmark.solvers.cutting_planes import cutting_planes
-from classmark.solvers.hinge_kernel import ascend_gram
+from classmark.solvers.gram import Kernel, ascend_gram
 from classmark.solvers.precision_recall import (
     ascend_precision,
     balanced_scale,
     oracle_of,
 )
-from classmark.solvers.similarity import Kernel
 from classmark.sparse import Rows, rows_from, stack
 
 NEED_NOTHING = ("centroid", "one-class")
@@ -160,7 +159,6 @@ def _by_tables(settings: Settings, training: TrainingSet) -> Learned:
     weighted = settings.method == "precision-recall-balanced"
     scale = balanced_scale(examples, others) if weighted else None
     here = [part for part in parts if isinstance(part, Rows)]
-    solution: Any
     if settings.method in PRODUCTS and len(here) == len(parts):
         solution = ascend_precision(here, C, scale=scale, tol=tol)
     else:

@@ -280,14 +280,14 @@ def _by_margins(rows: Rows, owners: Rows, C: float, tol: float, seed: int) -> Ar
     caps = np.full(owners.width, C)
     levels = _levels(owners, np.float32)
     problem = ImplicitDual(rows, levels, "dom", Caps(caps, caps))
-    return ascend(problem, tol, PASSES, seed).W
+    return ascend(problem, tol, PASSES, seed).weights
 
 
 def _by_odds(rows: Rows, owners: Rows, C: float, tol: float, seed: int) -> Array:
     from classmark.solvers.ascent import ascend
-    from classmark.solvers.multinomial import OddsDual
+    from classmark.solvers.preference import OddsDual
 
-    return ascend(OddsDual(rows, owners, C), tol, PASSES, seed).W
+    return ascend(OddsDual(rows, owners, C), tol, PASSES, seed).weights
 
 
 def _levels(owners: Rows, kind: Any) -> Rows:

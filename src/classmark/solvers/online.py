@@ -7,35 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from classmark.arrays import Array, Floats, Ints
-from classmark.solvers.ascent import LINE, with_room
-from classmark.solvers.similarity import Kernel
+from classmark.arrays import LINE, Array, Floats, Growing, Ints, with_room
+from classmark.solvers.gram import Kernel
 from classmark.sparse import Rows, stack, take
-
-
-class Rounds:
-    """Losses 1 to 3 of each round so far, shape (rounds, 3)."""
-
-    def __init__(self) -> None:
-        self._table = np.empty((16, 3))
-        self._seen = 0
-
-    def __len__(self) -> int:
-        return self._seen
-
-    @property
-    def losses(self) -> Floats:
-        """The losses of each round, before learning from it."""
-        return self._table[: self._seen]
-
-    def extend(self, n: int) -> Floats:
-        """Begin ``n`` new rounds; return their place in the table, to be written."""
-        first, self._seen = self._seen, self._seen + n
-        if self._seen > len(self._table):
-            wide = np.empty((max(self._seen, 2 * len(self._table)), 3))
-            wide[:first] = self._table[:first]
-            self._table = wide
-        return self._table[first : self._seen]
 
 
 class Prototypes:
@@ -46,12 +20,13 @@ class Prototypes:
     float32 where the first documents are.
 
     average : score with the mean of the prototypes after each round, kept lazily.
+    rounds : losses 1 to 3 of each round so far, shape (rounds, 3).
     """
 
     def __init__(self, *, average: bool = False) -> None:
         self.average = average
         self.features = self.labels = 0
-        self.rounds = Rounds()
+        self.rounds = Growing(np.empty((0, 3)))
         self._last: Array = np.empty((0, 0))
         self._timed: Floats = np.empty((0, 0))
         self._mean: Floats | None = None
@@ -155,7 +130,7 @@ class Supports:
         self.vote = vote
         self.budget = budget
         self.labels = 0
-        self.rounds = Rounds()
+        self.rounds = Growing(np.empty((0, 3)))
         self.documents = stack([])
         self.steps: Floats = np.empty((0, 0))
         self.when: Ints = np.empty(0, np.int64)

@@ -1,4 +1,7 @@
-"""Cutting planes with one slack, for any loss that has a separation oracle."""
+"""Cutting planes with one slack, for any loss that has a separation oracle.
+
+The losses are those of docs/mathematics.md, section 11.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Array, Floats, Ints
+from classmark.arrays import Array, Floats
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.hinge import Hinges, checked, started
@@ -153,16 +153,12 @@ class _GramAscent(Ascent):
         self.record(objective, objective - gap, gap)
         self.stuck = missed < 0
         if not self.stuck:
-            which = self._rows_to_fetch(missed)
+            rows = self.hinges.rows
+            away = np.flatnonzero((self.gains > 0.0) & (gram.slots[rows] < 0))
+            best = away[np.argsort(-self.gains[away], kind="stable")[: 2 * BLOCK]]
+            useful = dict.fromkeys([int(rows[missed]), *rows[best].tolist()])
+            which = np.array(list(useful)[: gram.room], np.int64)
             gram.keep(which, gram.rows(which))
-
-    def _rows_to_fetch(self, missed: int) -> Ints:
-        """The missed row, and others not kept whose hinges would gain most."""
-        rows, gains = self.hinges.rows, self.gains
-        away = np.flatnonzero((gains > 0.0) & (self.gram.slots[rows] < 0))
-        best = away[np.argsort(-gains[away], kind="stable")]
-        listed = dict.fromkeys([int(rows[missed]), *rows[best[: 2 * BLOCK]].tolist()])
-        return np.array(list(listed)[: self.gram.room], np.int64)
 
     def solution(self, **parts: Any) -> Solution:
         """Coefficients, scores and duals; n_iter : steps for each hinge, rounded up."""

@@ -79,31 +79,22 @@ def checked(hinges: Hinges, n_rows: int) -> Hinges:
             f"hinges.rows[{bad}] is {rows[bad]}, but there are {n_rows} rows: number "
             "them from 0, those of the second part after those of the first"
         )
-    contiguous = Hinges(
-        np.ascontiguousarray(rows, np.uint32),
-        *(np.ascontiguousarray(part, np.float64) for part in hinges[1:]),
-    )
-    for name, part in zip(Hinges._fields[1:], contiguous[1:], strict=True):
+    signs, boxes, margins = (np.ascontiguousarray(p, np.float64) for p in hinges[1:])
+    boxed = np.isfinite(boxes) & (boxes >= 0.0)
+    for name, part, fits, remedy in (
+        ("signs", signs, np.abs(signs) == 1.0, "give 1 or −1"),
+        ("boxes", boxes, boxed, "give a finite number of at least 0"),
+        ("margins", margins, np.isfinite(margins), "give numbers"),
+    ):
         if part.shape != rows.shape:
             raise Mistake(
                 f"hinges.{name} has shape {part.shape}: give one number for each of "
                 f"the {len(rows)} hinges"
             )
-    boxes, margins = contiguous.boxes, contiguous.margins
-    for name, unfit, remedy in (
-        ("signs", np.abs(contiguous.signs) != 1.0, "give 1 or −1"),
-        (
-            "boxes",
-            ~(np.isfinite(boxes) & (boxes >= 0.0)),
-            "give a finite number of at least 0",
-        ),
-        ("margins", ~np.isfinite(margins), "give numbers"),
-    ):
-        if unfit.any():
-            place = int(np.argmax(unfit))
-            value = getattr(contiguous, name)[place]
-            raise Mistake(f"hinges.{name}[{place}] is {value}: {remedy}")
-    return contiguous
+        if not fits.all():
+            at = int(np.argmin(fits))
+            raise Mistake(f"hinges.{name}[{at}] is {part[at]}: {remedy}")
+    return Hinges(np.ascontiguousarray(rows, np.uint32), signs, boxes, margins)
 
 
 def started(duals: ArrayLike | None, boxes: Floats) -> Floats:
@@ -199,7 +190,10 @@ class HingeAscent(Ascent):
         self.parts = as_parts(parts)
         self.hinges = checked(hinges, sum(map(len, parts)))
         self.duals = started(duals, self.hinges.boxes)
-        self.center = _center(center, max(part.width for part in parts))
+        width = max(part.width for part in parts)
+        self.center = np.zeros(width) if center is None else np.array(center, float)
+        if self.center.shape != (width,) or not np.isfinite(self.center).all():
+            raise Mistake(f"center: give {width} finite numbers, one for each feature")
         self.weights = self._combined() if weights is None else np.array(weights, float)
         if self.weights.shape != self.center.shape:
             raise Mistake(f"weights: give {len(self.center)} numbers, one a feature")
@@ -283,33 +277,18 @@ def as_parts(parts: Sequence[Rows]) -> tuple[Part, Part]:
         raise Mistake(f"parts: {len(parts)} given: give one or two, stack the others")
     kind = max(parts, key=lambda part: part.nnz).values.dtype
     none = Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), 0)
-    first, second = (
-        tuple(
-            _frozen(array)
-            for array in (p.starts, p.columns, p.values.astype(kind, copy=False))
-        )
+    views = [
+        [np.ascontiguousarray(array).view() for array in (p.starts, p.columns, values)]
         for p in [*parts, none][:2]
-    )
-    return first, second
-
-
-def _frozen(array: Array) -> Array:
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
+        for values in [p.values.astype(kind, copy=False)]
+    ]
+    for view in (*views[0], *views[1]):
+        view.flags.writeable = False
+    return tuple(views[0]), tuple(views[1])
 
 
 def _listed(mask: Bools) -> NDArray[np.uint32]:
     return np.flatnonzero(mask).astype(np.uint32)
-
-
-def _center(center: ArrayLike | None, width: int) -> Floats:
-    if center is None:
-        return np.zeros(width)
-    array = np.asarray(center, np.float64)
-    if array.shape != (width,) or not np.isfinite(array).all():
-        raise Mistake(f"center: give {width} finite numbers, one for each feature")
-    return array
 
 
 class Alike(NamedTuple):

@@ -90,7 +90,12 @@ def _visit_document(
             r = above[j]
             cost += caps[r] * visit_dis(a[j], f, delta, level, r, q, caps[r])
         return cost
-    cap, lowest = _mean_cap(caps, above, level), _lowest(f, above)
+    total, count, lowest = 0.0, 0, _lowest(f, above)
+    for j in range(len(above)):
+        if level[above[j]] > 0.0:
+            total += caps[above[j]]
+            count += 1
+    cap = total / max(1, count)  # the mean of those that are compared
     for s in range(len(f)):
         if level[s] >= 0.0 and (1.0 - lowest + f[s] > 0.0 or _has_dual(a, s)):
             cost += cap * visit_dme(a, f, delta, level, above, s, q, cap, z, duals)
@@ -105,17 +110,6 @@ def _has_dual(a: Any, s: int) -> bool:
     for j in range(len(a)):
         has = has or a[j, s] != 0.0
     return has
-
-
-@compiled
-def _mean_cap(caps: Any, above: Any, level: Any) -> Any:
-    """The mean cap of the labels listed, those that are not compared left out."""
-    total, count = 0.0, 0
-    for j in range(len(above)):
-        if level[above[j]] > 0.0:
-            total += caps[above[j]]
-            count += 1
-    return total / max(1, count)
 
 
 @compiled

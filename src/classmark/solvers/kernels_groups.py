@@ -161,7 +161,11 @@ def visit_dom(
             delta[place[j]] -= z[j]
         mine += q * total
         delta[r] += total
-        m = _compact(a, place, m)
+        n, m = m, 0
+        for j in range(n):
+            if a[j] > 0.0:
+                a[m], place[m] = a[j], place[j]
+                m += 1
     for j in range(len(hidden)):
         f[hidden[j]] = z[last - j]
     f[r] = mine
@@ -210,17 +214,6 @@ def _keep_largest(f: Any, place: Any, held: int, m: int) -> int:
             place[end] = place[j]
             end += 1
     return end
-
-
-@compiled
-def _compact(a: Any, place: Any, m: int) -> int:
-    """Forget the duals that became zero."""
-    kept = 0
-    for j in range(m):
-        if a[j] > 0.0:
-            a[kept], place[kept] = a[j], place[j]
-            kept += 1
-    return kept
 
 
 @compiled

@@ -43,21 +43,6 @@ class Work(NamedTuple):
 
 
 @compiled
-def _survey(f: Any, touched: Any, n: int, hidden: Any) -> Any:
-    """The largest score of a label not hidden, and their mean; hidden ones are −∞."""
-    k = len(f) - 1
-    worst, total = -np.inf, 0.0
-    if n < k:
-        worst = 0.0
-    for t in range(n):
-        score = f[touched[t]]
-        if score > -np.inf:
-            worst = max(worst, score)
-            total += score
-    return worst, total / max(1, k - len(hidden))
-
-
-@compiled
 def _add_largest(
     f: Any, touched: Any, n: int, limit: float, mark: Any, place: Any, m: int
 ) -> int:
@@ -81,20 +66,6 @@ def _add_largest(
 
 
 @compiled
-def _add_others(
-    draws: Any, touched: Any, n: int, mark: Any, place: Any, end: int
-) -> Any:
-    """List the labels drawn that are not active: now they are."""
-    for t in range(len(draws)):
-        s = draws[t]
-        if mark[s] == 0:
-            mark[s] = 1
-            touched[n], place[end] = s, s
-            n, end = n + 1, end + 1
-    return n, end
-
-
-@compiled
 def _choose(
     m: int, mine: float, q: float, cap: float, rest: bool, work: Any, n: int,
     draws: Any, least: float,
@@ -113,7 +84,12 @@ def _choose(
     limit = (theta - base) * q + least
     end = _add_largest(f, work.touched, n, limit, mark, place, m)
     if limit < 0.0:
-        n, end = _add_others(draws, work.touched, n, mark, place, end)
+        for t in range(len(draws)):
+            s = draws[t]
+            if mark[s] == 0:  # not active: now it is
+                mark[s] = 1
+                work.touched[n], place[end] = s, s
+                n, end = n + 1, end + 1
     if rest and mark[k] == 0 and f[k] > limit:
         place[end] = k
         end += 1
@@ -175,7 +151,13 @@ def visit_active(
     for j in range(len(hidden)):
         scores[j] = f[hidden[j]]
         f[hidden[j]] = -np.inf
-    worst, f[k] = _survey(f, work.touched, n, hidden)
+    worst, total = 0.0 if n < k else -np.inf, 0.0
+    for t in range(n):
+        score = f[work.touched[t]]
+        if score > -np.inf:
+            worst = max(worst, score)
+            total += score
+    f[k] = total / max(1, others)  # the mean of all that may lose
     slack = max(0.0, 1.0 - mine + worst)
     if not learn or others == 0 or q == 0.0 or (slack == 0.0 and m == 0):
         _restore(f, hidden, scores)

@@ -161,11 +161,8 @@ class Shelf:
         from classmark.solvers.kernels_groups import sum_of_slots
 
         problem, sums = self.problem, np.zeros(len(places))
-        starts = problem.levels.starts
-        sum_of_slots(
-            starts[places], starts[places + 1], problem.slots, problem.pools[0].alpha,
-            sums,
-        )  # fmt: skip
+        first, last = problem.levels.starts[places], problem.levels.starts[places + 1]
+        sum_of_slots(first, last, problem.slots, problem.pools[0].alpha, sums)
         return sums
 
     def lesson(self, place: int) -> Lesson:
@@ -184,11 +181,6 @@ class Shelf:
             losers = pool.label[first : first + count]
             was, new = losers == label, losers == other
             losers[was], losers[new] = other, label
-
-    def with_label(self, label: int) -> Ints:
-        """Places whose list has the label."""
-        places = np.unique(self._places(self._labels.array == label))
-        return places[self.alive[places]]
 
     def _places(self, listed: Bools) -> Ints:
         """Whose entries these are, of all lists of labels."""
@@ -214,7 +206,7 @@ class Shelf:
         it is not below any more, or more of it together than one group may have.
         """
         levels, caps, table = self.problem.levels, self.problem.caps, self._table()
-        mine, other = self.with_label(label), self.with_label(into)
+        mine, other = (self._places(levels.columns == r) for r in (label, into))
         parts: list[Ints] = [
             np.intersect1d(mine, other),
             self._places((levels.columns == label) & (levels.values < 0)),
@@ -285,9 +277,8 @@ class Shelf:
         places, problem = np.flatnonzero(self.alive), self.problem
         levels = problem.levels
         left = np.repeat(self.alive, np.diff(levels.starts))
-        slots = problem.slots[:, np.flatnonzero(left)]
+        problem.slots = problem.slots[:, np.flatnonzero(left)]
         self._hold(take(problem.rows, places), take(levels, places))
-        problem.slots = slots
         for name in ("_naps", "_costs", "_alive"):
             setattr(self, name, Growing(getattr(self, name).array[places]))
         self._refresh()
@@ -320,9 +311,7 @@ class Shelf:
         problem.n_documents = len(self)
         missing = len(self._labels.room) - problem.slots.shape[1]
         if missing > 0:
-            parts = len(problem.codes)
-            more: Any = np.zeros((parts, missing, 3), np.uint32)
-            problem.slots = np.concatenate([problem.slots, more], axis=1)
+            problem.slots = np.pad(problem.slots, ((0, 0), (0, missing), (0, 0)))
 
 
 ONE = np.zeros(1, np.int64)
@@ -430,9 +419,8 @@ class Listed:
 
     def naming(self, *labels: int) -> list[int]:
         """Handles of the documents that name all these labels."""
-        return [
-            h for h, lesson in self.lessons() if np.isin(labels, lesson.labels).all()
-        ]
+        named = [(h, np.isin(labels, lesson.labels)) for h, lesson in self.lessons()]
+        return [handle for handle, there in named if there.all()]
 
     def rename(self, handle: int, label: int, other: int) -> None:
         """Read a label as another, which the document does not name."""
@@ -477,25 +465,25 @@ class Listed:
 
 def lessons_of(problem: ExplicitDual, C: float) -> Iterator[tuple[Lesson, Floats]]:
     """The documents of a batch problem, and the duals of each."""
-    n_labels = problem.W.shape[1]
+    n_labels, (groups, starts, winners, losers, caps) = (
+        problem.W.shape[1],
+        problem.edges,
+    )
+    pairs = np.stack([winners, losers], axis=1).astype(int)
+    pairs[pairs == n_labels] = -1
     for i in range(problem.n_documents):
-        first, last = problem.group_starts[i], problem.group_starts[i + 1]
-        spans = [slice(*problem.edge_starts[g : g + 2]) for g in range(first, last)]
-        items = [
-            np.stack([problem.winners[span], problem.losers[span]], axis=1).astype(int)
-            for span in spans
-        ]
-        named = [np.where(group == n_labels, -1, group) for group in items]
-        every = np.unique(
-            np.concatenate([np.empty(0, int), *(g.ravel() for g in named)])
-        )
+        first, last = groups[i], groups[i + 1]
+        edges = slice(starts[first], starts[last])
+        every = np.unique(pairs[edges])
         labels = every[every >= 0].astype(np.uint32)
         lesson = Lesson(
             *problem.rows.row(i),
             labels,
             np.zeros(len(labels), np.float32),
-            [[(int(u), int(v)) for u, v in group] for group in named],
-            tuple((problem.caps[first:last] / C).tolist()),
+            [
+                [(u, v) for u, v in pairs[slice(*starts[g : g + 2])].tolist()]
+                for g in range(first, last)
+            ],
+            tuple((caps[first:last] / C).tolist()),
         )
-        edges = slice(problem.edge_starts[first], problem.edge_starts[last])
         yield lesson, problem.alpha[edges]

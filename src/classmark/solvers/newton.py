@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Bools, Floats
+from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
 
 if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
-
     from classmark.sparse import Rows
 
 HALVINGS = 30
@@ -67,15 +65,18 @@ class _Newton(Ascent):
         self.XT = self.X.T.tocsr()
         self.signs, self.prices, self.weights = signs, prices, start
         self.margins = self._margins(start)
-        at_zero = self._gradient(0 * start, np.ones(len(signs)))
+        at_zero = self._spread(2 * prices * signs)
         self.limit = tol * float(np.linalg.norm(at_zero))
         self._look()
 
     def step(self, tol: float) -> None:  # noqa: ARG002 (of the gradient, see ``limit``)
         """A direction by conjugate gradients, followed while the objective falls."""
-        from scipy.sparse.linalg import cg
+        from scipy.sparse.linalg import LinearOperator, cg
 
-        curved = self._curved(self.margins > 0)
+        scale, n = np.where(self.margins > 0, 2 * self.prices, 0.0), len(self.weights)
+        curved = LinearOperator(
+            (n, n), lambda v: v + self._spread(scale * (self.X @ v[:-1] + v[-1]))
+        )
         direction, _ = cg(
             curved, -self.slope, rtol=0.0, atol=0.1 * self.size, maxiter=PRODUCTS
         )
@@ -85,7 +86,8 @@ class _Newton(Ascent):
 
     def _look(self) -> None:
         """The objective and its gradient, whose length says when it is enough."""
-        self.slope = self._gradient(self.weights, self.margins)
+        inside = np.maximum(self.margins, 0)
+        self.slope = self.weights - self._spread(2 * self.prices * self.signs * inside)
         self.size = float(np.linalg.norm(self.slope))
         self.stuck = self.size <= self.limit
         value, gap = self._value(self.weights, self.margins), 0.5 * self.size**2
@@ -97,19 +99,6 @@ class _Newton(Ascent):
     def _value(self, w: Floats, margins: Floats) -> float:
         losses = self.prices * np.maximum(margins, 0) ** 2
         return 0.5 * float(w @ w) + float(losses.sum())
-
-    def _gradient(self, w: Floats, margins: Floats) -> Floats:
-        return w - self._spread(2 * self.prices * self.signs * np.maximum(margins, 0))
-
-    def _curved(self, inside: Bools) -> LinearOperator:
-        """The second derivative, as a product."""
-        from scipy.sparse.linalg import LinearOperator
-
-        scale = np.where(inside, 2 * self.prices, 0.0)
-        n = len(self.weights)
-        return LinearOperator(
-            (n, n), lambda v: v + self._spread(scale * (self.X @ v[:-1] + v[-1]))
-        )
 
     def _go(self, step: Floats) -> None:
         """As far along a step as lowers the objective."""

@@ -1,8 +1,12 @@
-"""Prototypes and support documents of the on-line algorithms."""
+"""Prototypes and support documents of the on-line algorithms.
+
+They are relatives of the exact step without memory: docs/mathematics.md, section 8.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -96,7 +100,7 @@ def _padded(labels: int, size: int) -> int:
 
 def _product(rows: Rows, weights: Array) -> Floats:
     values = rows.values.astype(weights.dtype, copy=False)
-    documents = Rows(rows.starts, rows.columns, values, rows.width).to_scipy()
+    documents = replace(rows, values=values).to_scipy()
     return np.asarray(documents @ weights, dtype=np.float64)
 
 
@@ -149,7 +153,7 @@ class Supports:
 
     def _grow(self, features: int, labels: int) -> None:
         """New features and labels begin with zeros."""
-        self.documents = _widened(self.documents, max(self.features, features))
+        self.documents = replace(self.documents, width=max(self.features, features))
         self.labels = max(self.labels, labels)
         missing = self.labels - self.steps.shape[1]
         self.steps = np.pad(self.steps, ((0, 0), (0, missing)))
@@ -173,18 +177,14 @@ class Supports:
 
     def scores(self, rows: Rows) -> Floats:
         """Scores (or mean points) of all labels, shape (documents, labels)."""
-        scores = np.zeros((len(rows), self.labels))
+        scores, steps = np.zeros((len(rows), self.labels)), self.steps
+        if self.average:  # what a step counts is its share of the rounds
+            shares = 1.0 - self.when / max(len(self.rounds), 1)
+            steps = np.asarray(steps * shares[:, np.newaxis])
         for part in _blocks(len(rows)):
             similar = self._similar(take(rows, part), self.documents)
-            scores[part] = self._votes(similar) if self.vote else similar @ self._sum()
+            scores[part] = self._votes(similar) if self.vote else similar @ steps
         return scores
-
-    def _sum(self) -> Floats:
-        """The steps, or for the mean their shares of the rounds."""
-        if not self.average:
-            return self.steps
-        shares = 1.0 - self.when / max(len(self.rounds), 1)
-        return np.asarray(self.steps * shares[:, np.newaxis])
 
     def _votes(self, similar: Floats) -> Floats:
         from classmark.solvers.kernels_online import vote_pass
@@ -198,12 +198,8 @@ class Supports:
         if not len(others):
             return np.empty((len(rows), 0))
         width = max(rows.width, others.width)
-        left, right = _widened(rows, width), _widened(others, width)
-        return self.kernel(left.to_scipy(), right.to_scipy())
-
-
-def _widened(rows: Rows, width: int) -> Rows:
-    return Rows(rows.starts, rows.columns, rows.values, width)
+        left, right = (replace(each, width=width).to_scipy() for each in (rows, others))
+        return self.kernel(left, right)
 
 
 def _blocks(n: int) -> Iterator[Ints]:

@@ -1,9 +1,12 @@
-"""Hinges over all pairs of a query's documents with different grades, none listed."""
+"""Hinges over all pairs of a query's documents with different grades, none listed.
+
+docs/mathematics.md, section 12, says why a sort is enough.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +16,8 @@ from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.cutting_planes import dot, linear
 from classmark.sparse import Rows, take
 from classmark.validation import generator
+
+Product = Callable[[Floats], Floats]
 
 
 class Priced(NamedTuple):
@@ -63,12 +68,12 @@ class GradedPairs:
     def __init__(
         self, runs: Runs, counts: Floats, shares: Floats, table: Floats | None = None
     ) -> None:
-        listed = list(_joined(runs) if table is None else _each(runs))
-        listed.sort(key=lambda join: join[0])
+        listed = sorted(
+            _joined(runs) if table is None else _each(runs), key=lambda join: join[0]
+        )
         joins = np.array(listed, np.int64).reshape(-1, 6)
         self.joins = np.ascontiguousarray(joins[:, :5])
-        places = np.array(listed, np.int64).reshape(-1, 6)[:, 5]
-        self.prices = shares[places] if listed else np.empty(0)
+        self.prices = shares[joins[:, 5]] if listed else np.empty(0)
         if table is not None and listed:
             level = runs.levels[np.searchsorted(runs.bounds, self.joins[:, [3, 1]])]
             self.prices = self.prices * table[level[:, 0], level[:, 1]]
@@ -99,7 +104,7 @@ class GradedPairs:
         hinge, smooth, slopes = price(scores, *arrays, width, out)
         return Priced(hinge, smooth, slopes, out)
 
-    def bend(self, scores: Floats, width: float) -> Callable[[Floats], Floats]:
+    def bend(self, scores: Floats, width: float) -> Product:
         """The second derivative by the scores, as a product."""
         from classmark.solvers.kernels_pairs import arrange, bend
 
@@ -168,7 +173,7 @@ class ListedPairs(NamedTuple):
             self._spread(pulls, len(scores)),
         )
 
-    def bend(self, scores: Floats, width: float) -> Callable[[Floats], Floats]:
+    def bend(self, scores: Floats, width: float) -> Product:
         """The second derivative by the scores, as a product."""
         z = 1.0 - scores[self.winners] + scores[self.losers]
         bent = np.flatnonzero((z > 0.0) & (z <= width))
@@ -184,25 +189,12 @@ class ListedPairs(NamedTuple):
         return np.asarray(won - lost, np.float64)
 
 
-Product = Callable[[Floats], Floats]
+Pairs = GradedPairs | ListedPairs
 WIDEST, NARROWER, NARROWEST = 1.5, 0.1, 1e-6  # ε: at first, each time, at last
 PART = 0.3  # of the gap: what is left of the smoother problem's own
 LOOSE, MOST = 0.1, 60  # a direction's residual, and the products it may take
 FLAT, TRIES = 0.3, 20  # of the slope at the start: what a step may leave
 SAMPLE, WIDE = 3000, 400  # pairs that tell the shape of the curvature; features, most
-
-
-class Pairs(Protocol):
-    """Pairs of rows, priced by their scores."""
-
-    def sample(self, size: int, random: np.random.Generator) -> Sample:
-        """So many pairs at random, each as probable as its price, and Σ price."""
-
-    def price(self, scores: Floats, width: float) -> Priced:
-        """The cost of these scores, hinges being smooth over ``width``."""
-
-    def bend(self, scores: Floats, width: float) -> Product:
-        """The second derivative by the scores, as a product."""
 
 
 def hinges_of_pairs(

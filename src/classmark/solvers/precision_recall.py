@@ -20,15 +20,10 @@ example = other = 1/n. It is
 With u ≫ l the many of U drown P at every C; ``balanced_scale`` weighs the scores of P
 and U as SVM_ba with weighted slacks does, and its C is that C_P: boxes C and C · l/u.
 
-For every labelling Δ = 1 − a² / ((a + b) l), and a² / (a + b) = max over p of 2pa −
-p²(a + b), reached by p = a / (a + b), the precision. So the slack of SVM_pr, its tables
-(a, b) taken as real numbers, is
-
-    min over p of  1 − (2p − p²) + Σ_P max(0, (2p − p²)/l − 2⟨w, x⟩)
-                                 + Σ_U max(0, p²/l + 2⟨w, x⟩),
-
-convex in (w, p): a weighted hinge problem for each p, and in the dual one problem with
-boxes whose linear term is concave. A pass costs what one of SVM_ba costs.
+The slack of SVM_pr, its tables (a, b) taken as real numbers, is a minimum over the
+precision p of sums of hinges, convex in (w, p): docs/mathematics.md, section 11. In the
+dual it is one problem with boxes whose linear term is concave; a pass costs what one of
+SVM_ba costs.
 
 Whole tables differ from real ones by little, and the gap that is reported is that of
 whole ones: the objective is the oracle's, and a fractional table is an average of the
@@ -100,15 +95,27 @@ def oracle_of(
         raise Mistake(f"{kind}: {examples} examples, {others} others: give at least 1")
     if kind == "one-class":
         return _separate(np.ones(examples), np.full(examples, 1.0 / examples))
-    counted = scale or literal_scale(examples, others)
+    s = scale or literal_scale(examples, others)
     if kind in {"precision@k", "recall@k"}:
         if k is None or not 1 <= k <= examples + others:
             raise Mistake(f"k: {k} given: give a number from 1 to {examples + others}")
-        return _at(k, kind == "precision@k", examples, counted)
-    if kind not in ORACLES:
-        kinds = ["one-class", "precision@k", "recall@k", *ORACLES]
+        return _at(k, kind == "precision@k", examples, s)
+    if kind == "precision-recall":
+        return _precision_recall(examples, s)
+    if kind not in DELTAS:
+        kinds = ["one-class", "precision@k", "recall@k", "precision-recall", *DELTAS]
         raise Mistake(f"kind {kind!r} is not known: use {', '.join(kinds)}")
-    return ORACLES[kind](examples, others, counted)
+    missed, retrieved = DELTAS[kind](examples, others)
+    losses = [s.loss * missed / s.example, s.loss * retrieved / s.other]
+    sizes = examples, others
+    return _separate(np.repeat(losses, sizes), np.repeat([s.example, -s.other], sizes))
+
+
+# Δ as a sum: what each missed example and each retrieved other adds to it
+DELTAS: dict[str, Callable[[int, int], tuple[float, float]]] = {
+    "balanced": lambda examples, others: (0.5 / examples, 0.5 / others),
+    "error": lambda *_: (2.0, 2.0),
+}
 
 
 def _separate(losses: Floats, counts: Floats) -> Oracle:
@@ -120,23 +127,6 @@ def _separate(losses: Floats, counts: Floats) -> Oracle:
         return Plane(np.where(wrong, counts, 0.0), float(priced[wrong].sum()))
 
     return worst
-
-
-def _apart(examples: int, others: int, losses: tuple[float, float], s: Scale) -> Oracle:
-    """Δ = the sum of what each missed example and each retrieved other adds to it."""
-    both = np.repeat(
-        [s.loss * losses[0] / s.example, s.loss * losses[1] / s.other],
-        [examples, others],
-    )
-    return _separate(both, np.repeat([s.example, -s.other], [examples, others]))
-
-
-def _balanced(examples: int, others: int, scale: Scale) -> Oracle:
-    return _apart(examples, others, (0.5 / examples, 0.5 / others), scale)
-
-
-def _error(examples: int, others: int, scale: Scale) -> Oracle:
-    return _apart(examples, others, (2.0, 2.0), scale)
 
 
 def _at(k: int, precision: bool, examples: int, scale: Scale) -> Oracle:
@@ -167,7 +157,7 @@ def _coefficients(missed: Any, retrieved: Any, scale: Scale) -> Floats:
     )
 
 
-def _precision_recall(examples: int, _: int, scale: Scale) -> Oracle:
+def _precision_recall(examples: int, scale: Scale) -> Oracle:
     """Linear, and a sort of the few whose label depends on the table.
 
     An example under 0 is always missed, one over 1/l never; an other over 0 is always
@@ -194,13 +184,6 @@ def _precision_recall(examples: int, _: int, scale: Scale) -> Oracle:
         return Plane(_coefficients(missed, retrieved, scale), loss)
 
     return worst
-
-
-ORACLES: dict[str, Callable[[int, int, Scale], Oracle]] = {
-    "precision-recall": _precision_recall,
-    "balanced": _balanced,
-    "error": _error,
-}
 
 
 PASSES = 2000  # after so many the rest is left to cutting planes

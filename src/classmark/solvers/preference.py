@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -61,8 +62,7 @@ SPARE = 4  # duals per document there is room for at first
 LARGEST = 2**32  # places in a pool
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
+class Caps(NamedTuple):
     """C per label for the documents that list it, and for the others (svm)."""
 
     listed: Floats
@@ -224,24 +224,21 @@ class ImplicitDual(Dual):
 
     def settle(self) -> None:
         """Compute W anew from the duals, if several threads have been at it."""
+        from classmark.solvers.kernels_dual import rebuild
+
         if len(self.pools) == 1:
             return
         self.W[:] = 0.0
         self.center.add_to(self.W)
         parts, k = len(self.pools), self.W.shape[1]
         ends = [part * k // parts for part in range(parts + 1)]
+
+        def rebuild_labels(span: tuple[int, int]) -> None:
+            for pool in self.pools:
+                rebuild(pool.documents, *self.arrays(pool), self.W, *span)
+
         with ThreadPoolExecutor(parts) as threads:
-            for done in [
-                threads.submit(self._rebuild, *span) for span in pairwise(ends)
-            ]:
-                done.result()
-
-    def _rebuild(self, low: int, high: int) -> None:
-        """Add to the weights of some labels what the duals stand for."""
-        from classmark.solvers.kernels_dual import rebuild
-
-        for pool in self.pools:
-            rebuild(pool.documents, *self.arrays(pool), self.W, low, high)
+            list(threads.map(rebuild_labels, pairwise(ends)))
 
     def _pool(self, part: int, threads: int) -> Pool:
         documents = np.arange(part, self.n_documents, threads)
@@ -291,14 +288,11 @@ class ImplicitDual(Dual):
         if len(self.pools) == 1:
             self._visit_pool(self.pools[0], order, learn=learn)
         else:
-            with ThreadPoolExecutor(len(self.pools)) as threads:
-                visits = [
-                    threads.submit(self._visit_pool, pool, order[mine], learn=learn)
-                    for p, pool in enumerate(self.pools)
-                    for mine in [order % len(self.pools) == p]
-                ]
-                for visit in visits:
-                    visit.result()
+            visit = partial(self._visit_pool, learn=learn)
+            parts = len(self.pools)
+            shares = [order[order % parts == part] for part in range(parts)]
+            with ThreadPoolExecutor(parts) as threads:
+                list(threads.map(visit, self.pools, shares))
         return float(self.costs.sum(dtype=np.float64))
 
     def _visit_pool(self, pool: Pool, order: Array, *, learn: bool) -> None:
@@ -340,8 +334,7 @@ class ExplicitDual(Dual):
         center: Center | None = None,
         W: Floats | None = None,
     ) -> None:
-        self.rows, self.caps = rows, caps
-        self.n_documents = len(rows)
+        self.rows, self.n_documents = rows, len(rows)
         self.center = center or Center()
         if W is None:
             W = np.zeros((rows.width, n_labels), rows.values.dtype)
@@ -350,17 +343,16 @@ class ExplicitDual(Dual):
         self.squares = squares(rows)
         self.costs = np.zeros(len(rows))
         flat = [group for document in groups for group in document]
-        self.group_starts = _starts([len(document) for document in groups])
-        self.edge_starts = _starts([len(group) for group in flat])
-        edges = np.array([e for group in flat for e in group], np.uint32).reshape(-1, 2)
-        self.winners = np.ascontiguousarray(edges[:, 0])
-        self.losers = np.ascontiguousarray(edges[:, 1])
-        self.alpha = np.zeros(len(edges))
-        self.has_threshold = bool((edges == n_labels).any())
+        pairs = np.array([e for group in flat for e in group], np.uint32).reshape(-1, 2)
+        documents, lists = (np.cumsum([0, *map(len, part)]) for part in (groups, flat))
+        winners, losers = np.ascontiguousarray(pairs.T)
+        self.edges = Edges(documents, lists, winners, losers, caps)
+        self.alpha = np.zeros(len(pairs))
+        self.has_threshold = bool((pairs == n_labels).any())
 
     def raise_caps(self, factor: float) -> None:
         """Multiply every C, by 1 or more once there are duals: they stay feasible."""
-        self.caps = self.caps * factor
+        self.edges = self.edges._replace(caps=self.edges.caps * factor)
 
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
@@ -372,42 +364,32 @@ class ExplicitDual(Dual):
         """Σα."""
         return float(self.alpha.sum())
 
-    def add_duals(self) -> None:
-        """W += what the duals stand for."""
-        self.W += self.rows.to_scipy().T @ self.coefficients()
-
     def rebase(self, W: Floats) -> None:
         """Go on with larger weights, which hold the present ones."""
         before, after = self.W.shape[1], W.shape[1]
-        for items in (self.winners, self.losers):
+        for items in (self.edges.winners, self.edges.losers):
             items[items == before] = after
         self.W = W
 
     def coefficients(self) -> Floats:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
         out = np.zeros((self.n_documents, self.W.shape[1] + 1))
-        group = np.repeat(np.arange(len(self.caps)), np.diff(self.edge_starts))
-        document = np.searchsorted(self.group_starts, group, side="right") - 1
-        np.add.at(out, (document, self.winners), self.alpha)
-        np.add.at(out, (document, self.losers), -self.alpha)
+        edges = self.edges
+        group = np.repeat(np.arange(len(edges.caps)), np.diff(edges.edge_starts))
+        document = np.searchsorted(edges.group_starts, group, side="right") - 1
+        np.add.at(out, (document, edges.winners), self.alpha)
+        np.add.at(out, (document, edges.losers), -self.alpha)
         return out[:, :-1]
 
     def _visit(self, order: Array, *, learn: bool) -> float:
         from classmark.solvers.kernels_dual import explicit_pass
 
         rows = self.rows.starts, self.rows.columns, self.rows.values
-        edges = Edges(
-            self.group_starts, self.edge_starts, self.winners, self.losers, self.caps
-        )
         explicit_pass(
-            order, rows, self.squares, edges, self.alpha, self.W, self.tau, self.costs,
-            learn,
+            order, rows, self.squares, self.edges, self.alpha, self.W, self.tau,
+            self.costs, learn,
         )  # fmt: skip
         return float(self.costs.sum())
-
-
-def _starts(lengths: Sequence[int]) -> Ints:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 class CompositeDual(Dual):
@@ -446,7 +428,8 @@ class CompositeDual(Dual):
         """Make W exactly what the duals of both parts stand for."""
         if len(self.implicit.pools) > 1:
             self.implicit.settle()
-            self.explicit.add_duals()
+            listed = self.explicit
+            self.W += listed.rows.to_scipy().T @ listed.coefficients()
 
     def cost(self) -> float:
         """Σ cap · slack at the present weights."""

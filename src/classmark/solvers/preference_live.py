@@ -91,7 +91,7 @@ class LiveDual:
     visits, the nearer to the optimum of all documents together. What a document has
     added to w is known by its duals, so it can be taken back.
 
-    layered, listed : problems over one W to begin with (see ``begin``); is_listed :
+    layered, listed : problems over one W to begin with;  is_listed :
     which of all their documents the second has: its handle is a document's number;
     keep : documents kept at most; beyond it, of a few the one with the least Σα is let
     go: what it taught stays in w, but it is not visited again and not forgotten.
@@ -116,11 +116,9 @@ class LiveDual:
         self.place = Growing(np.where(is_listed, -1, np.cumsum(~is_listed) - 1))
         if listed is not None:
             self.tau[0] = listed.tau[0]
-            documents = zip(
-                np.flatnonzero(is_listed), lessons_of(listed, C), strict=True
-            )
-            for handle, (lesson, duals) in documents:
-                self.listed.put(int(handle), lesson, layered.W, duals)
+            handles = np.flatnonzero(is_listed).tolist()
+            for handle, taught in zip(handles, lessons_of(listed, C), strict=True):
+                self.listed.put(handle, taught[0], layered.W, taught[1])
         self._resize(self.n_features, self.n_labels)
 
     @property
@@ -156,7 +154,12 @@ class LiveDual:
         self.place.append([-1])
         self._put(handle, lesson)
         if self.keep is not None and len(self) > self.keep:
-            self._let_go()
+            owner = self.owner.array
+            spare, place = least_needed(self.shelf, self.listed, owner, handle)
+            if place < 0:
+                self.listed.let_go(spare)
+            else:
+                self._remove(spare, place)
         return handle
 
     def replace(self, handle: int, lesson: Lesson) -> None:
@@ -205,9 +208,7 @@ class LiveDual:
     def grow(self, features: int, labels: int) -> None:
         """Have at least so many features and labels; new ones have no weight."""
         if features > self.n_features or labels > self.n_labels:
-            features = max(features, self.n_features)
-            labels = max(labels, self.n_labels)
-            self._resize(features, labels)
+            self._resize(max(features, self.n_features), max(labels, self.n_labels))
 
     def retire(self, label: int, *, back: bool = False) -> None:
         """Compare the label with no other from now on; or, ``back``, again.
@@ -306,15 +307,6 @@ class LiveDual:
         weights = self.shelf.problem.W
         where = np.ix_(lesson.columns.astype(np.int64), changed)
         weights[where] += np.outer(lesson.values, parts[changed])
-
-    def _let_go(self) -> None:
-        """Stop keeping a document that is little needed."""
-        owner, newest = self.owner.array, len(self.place) - 1
-        handle, place = least_needed(self.shelf, self.listed, owner, newest)
-        if place < 0:
-            self.listed.let_go(handle)
-        else:
-            self._remove(handle, place)
 
     def _remove(self, handle: int, place: int) -> None:
         self.shelf.drop(place)

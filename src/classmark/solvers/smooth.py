@@ -246,6 +246,11 @@ class State:
         return float(np.square(np.sqrt(self.down) - np.sqrt(self.up)).sum())
 
     @property
+    def steepest(self) -> float:
+        """The largest slope |W+ − W−|."""
+        return float(np.abs(self.down - self.up).max(initial=0.0))
+
+    @property
     def step(self) -> Floats:
         """Λ = ½ ln(W+/W−), no longer than 36.04; 0 where nothing pulls.
 
@@ -316,16 +321,12 @@ def boost(
     W = np.zeros(documents.shape)
     rho = widest(documents, C)
     state = survey(documents, W, C)
-    enough = tol * _steepest(state)
+    enough = tol * state.steepest
     losses: list[float] = []
     for _ in track(range(max_iter), "boosting", max_iter):
-        if _steepest(state) <= enough:
+        if state.steepest <= enough:
             break
         W -= state.step / rho
         state = survey(documents, W, C)
         losses.append(state.loss)
     return Solution(W, losses, state.objective * (1.0 if C is None else C))
-
-
-def _steepest(state: State) -> float:
-    return float(np.abs(state.down - state.up).max(initial=0.0))

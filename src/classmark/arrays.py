@@ -57,6 +57,16 @@ class Growing:
         return self._room[first : self._used]
 
 
+def ranges(begins: Array, lengths: Array) -> Ints:
+    """begin, begin + 1, …, begin + length − 1 of each, one after the other.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    ends = np.cumsum(lengths)
+    return np.repeat(begins - ends + lengths, lengths) + np.arange(lengths.sum())
+
+
 def with_room(table: Array, shape: tuple[int, int], kind: Any) -> Array:
     """A copy of a table with more room, zeros in it, beginning on a cache line.
 

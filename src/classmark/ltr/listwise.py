@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
 from classmark.ltr.judged import LinearQueryRanker, judged, require_pairs
+from classmark.solvers.ascent import Solution
 from classmark.solvers.cutting_planes import linear
 from classmark.solvers.pairs import GradedPairs
-from classmark.solvers.smooth import Objective, Solution, minimise
+from classmark.solvers.smooth import Objective, minimise
 from classmark.sparse import Rows
 
 

@@ -8,13 +8,8 @@ from classmark.preferences.decompose import Decomposition
 from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
-from classmark.solvers.smooth import (
-    Documents,
-    Objective,
-    Solution,
-    minimise,
-    require_penalty,
-)
+from classmark.solvers.ascent import Solution
+from classmark.solvers.smooth import Documents, Objective, minimise, require_penalty
 from classmark.sparse import rows_from
 
 
@@ -73,7 +68,7 @@ class LogLinearRanker(LinearRanker):
         solution = self._solved(Documents(rows, loss))
         self.weights_ = solution.weights
         self.loss_curve_ = solution.losses
-        self.n_iter_ = len(solution.losses)
+        self.n_iter_ = solution.n_iter
         self.objective_ = solution.objective
         return self
 

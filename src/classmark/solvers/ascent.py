@@ -25,11 +25,12 @@ class Solution:
     """Weights, and how near they are to the optimum.
 
     weights : (features,) or (features, labels), dense or sparse; None over a kernel;
-    objective : the primal value;  gap : objective − dual value;
+    objective : the primal value;  gap : objective − dual value, ∞ where none is known;
     n_iter : passes, planes or steps, 0 where the start was good enough;
     trace : (seconds, objective, dual value) whenever the gap was computed;
     duals : of each hinge;  slopes : (hinges,), sign · score − margin of each that has a
-    box;  coefficients : (rows,), weights = Σ coefficient · x;  scores : (rows,).
+    box;  coefficients : (rows,), weights = Σ coefficient · x;  scores : (rows,);
+    losses : after each iteration, without the penalty.
     """
 
     weights: Floats
@@ -41,6 +42,7 @@ class Solution:
     slopes: Floats | None = None
     coefficients: Any = None
     scores: Any = None
+    losses: list[float] = field(default_factory=list)
 
     @property
     def relative_gap(self) -> float:

@@ -111,19 +111,6 @@ def started(duals: ArrayLike | None, boxes: Floats) -> Floats:
     return np.clip(start, 0.0, boxes)
 
 
-def carried(duals: ArrayLike, before: ArrayLike, boxes: ArrayLike) -> Floats:
-    """Duals for new boxes: in each the same share of its box, all of it staying all.
-
-    The start for the same hinges after an example has come, when all boxes change.
-
-    >>> carried([1.0, 2.0, 0.0], [2.0, 2.0, 0.0], [3.0, 3.0, 3.0]).tolist()
-    [1.5, 3.0, 0.0]
-    """
-    values, old, new = (np.asarray(part, np.float64) for part in (duals, before, boxes))
-    share = np.divide(values, old, out=np.zeros_like(values), where=old > 0.0)
-    return np.minimum(share, 1.0) * new
-
-
 NEAR = 0.1  # of the largest slope that may move: a bound is left alone beyond it
 LONG = 30  # passes after which all hinges are looked at again, come what may
 VISITS = 1 << 22  # hinges that are visited before an interrupt is heard

@@ -207,19 +207,14 @@ def vote_pass(similar: Any, T: Any, survived: Any, points: Any) -> None:
             if s > 0:
                 for r in range(k):
                     f[r] += similar[i, s - 1] * T[s - 1, r]
-                _mend(order, f)
+                for p in range(1, k):  # falling scores, ties by number
+                    r, q = order[p], p
+                    while q > 0 and (
+                        f[order[q - 1]] < f[r]
+                        or (f[order[q - 1]] == f[r] and order[q - 1] > r)
+                    ):
+                        order[q] = order[q - 1]
+                        q -= 1
+                    order[q] = r
             for p in range(k):
                 points[i, order[p]] += survived[s] * (k - 1 - p)
-
-
-@compiled
-def _mend(order: Any, f: Any) -> None:
-    """Sort labels by decreasing score, ties by number, from a nearly sorted order."""
-    for p in range(1, len(order)):
-        r, q = order[p], p
-        while q > 0 and (
-            f[order[q - 1]] < f[r] or (f[order[q - 1]] == f[r] and order[q - 1] > r)
-        ):
-            order[q] = order[q - 1]
-            q -= 1
-        order[q] = r

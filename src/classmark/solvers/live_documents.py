@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Floats, Growing, Ints
+from classmark.arrays import Array, Bools, Floats, Growing, Ints, ranges
 from classmark.preferences.decompose import Groups
 from classmark.solvers.preference import CODES, ExplicitDual, ImplicitDual
 from classmark.sparse import Rows, take
@@ -192,8 +192,7 @@ class Shelf:
         levels = self.problem.levels
         slots = self.problem.slots[:, : levels.nnz].reshape(-1, 3).astype(np.int64)
         which = np.repeat(np.arange(len(slots)), slots[:, 1])
-        before = np.cumsum(slots[:, 1]) - slots[:, 1]
-        at = np.arange(len(which)) - before[which] + slots[which, 0]
+        at = ranges(slots[:, 0], slots[:, 1])
         part, slot = np.divmod(which, max(levels.nnz, 1))
         place = np.searchsorted(levels.starts, slot, side="right") - 1
         winner, loser = levels.columns[slot], self.problem.pools[0].label[at]

@@ -21,14 +21,13 @@ Product = Callable[[Floats], Floats]
 
 
 class Priced(NamedTuple):
-    """The cost of scores: Σ hinge, Σ smoothed hinge and Σ slope over all pairs.
+    """The cost of scores: Σ hinge, and Σ slope of the smoothed hinge, over all pairs.
 
     coefficients : for each row Σ slope of the pairs it should win, less of those it
     should lose: the derivative of the smoothed loss by its score, with the sign turned.
     """
 
     hinge: float
-    smooth: float
     slopes: float
     coefficients: Floats
 
@@ -101,8 +100,8 @@ class GradedPairs:
         out = np.empty(len(scores))
         arrange(scores, self.runs.bounds, self.joins, self.orders)
         arrays = self.orders, self.joins, self.prices, self.counts
-        hinge, smooth, slopes = price(scores, *arrays, width, out)
-        return Priced(hinge, smooth, slopes, out)
+        hinge, slopes = price(scores, *arrays, width, out)
+        return Priced(hinge, slopes, out)
 
     def bend(self, scores: Floats, width: float) -> Product:
         """The second derivative by the scores, as a product."""
@@ -164,14 +163,9 @@ class ListedPairs(NamedTuple):
     def price(self, scores: Floats, width: float) -> Priced:
         """The cost of these scores, hinges being smooth over ``width``."""
         z = 1.0 - scores[self.winners] + scores[self.losers]
-        slopes = np.clip(z / width, 0.0, 1.0)
-        pulls = self.counts * slopes
-        return Priced(
-            float(self.counts @ np.maximum(z, 0.0)),
-            float(pulls @ (z - 0.5 * width * slopes)),
-            float(pulls.sum()),
-            self._spread(pulls, len(scores)),
-        )
+        hinge = float(self.counts @ np.maximum(z, 0.0))
+        pulls = self.counts * np.clip(z / width, 0.0, 1.0)
+        return Priced(hinge, float(pulls.sum()), self._spread(pulls, len(scores)))
 
     def bend(self, scores: Floats, width: float) -> Product:
         """The second derivative by the scores, as a product."""

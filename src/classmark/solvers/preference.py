@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.arrays import Array, Bools, Floats, Ints, ranges
 from classmark.preferences.decompose import Groups
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Dual
@@ -118,14 +118,6 @@ class Pool:
     label: Array
     alpha: Array
     used: Ints
-
-    def grow(self, need: int, share: int) -> None:
-        """Make it a ``share``-th larger than what is in use, and ``need`` more."""
-        size = int(self.used[0]) + int(self.used[0]) // share + need
-        if size > LARGEST:
-            raise Mistake("the duals need too many places: use a smaller C, or center")
-        self.label.resize(size, refcheck=False)
-        self.alpha.resize(size, refcheck=False)
 
 
 class ImplicitDual(Dual):
@@ -257,7 +249,7 @@ class ImplicitDual(Dual):
         return 2 * len(self.codes) * (1 + self.widest) * (k + k // 4)
 
     def _make_room(self, pool: Pool) -> None:
-        """Close the gaps; where that gains too little, take more memory."""
+        """Close the gaps; where that gains too little, take some more memory."""
         from classmark.solvers.kernels_groups import compact
 
         slots = self.slots.reshape(-1, 3)
@@ -267,7 +259,13 @@ class ImplicitDual(Dual):
         pool.used[0] = compact(order, slots, pool.label, pool.alpha)
         spare = pool.used[0] // (2 * self.share) + self._most()
         if pool.used[0] + spare > len(pool.label):
-            pool.grow(self._most(), self.share)
+            size = int(pool.used[0]) + int(pool.used[0]) // self.share + self._most()
+            if size > LARGEST:
+                raise Mistake(
+                    "the duals need too many places: use a smaller C, or center"
+                )
+            pool.label.resize(size, refcheck=False)
+            pool.alpha.resize(size, refcheck=False)
 
     def _slots_of(self, pool: Pool) -> Ints | None:
         """Which of all the slots are the pool's; None: all of them."""
@@ -276,10 +274,7 @@ class ImplicitDual(Dual):
         mine, n_slots = pool.documents, self.slots.shape[1]
         if CODES["svm"][0] not in self.codes:
             starts = self.levels.starts
-            lengths = starts[mine + 1] - starts[mine]
-            ends = np.cumsum(lengths)
-            shift = np.repeat(starts[mine] - ends + lengths, lengths)
-            mine = shift + np.arange(int(lengths.sum()))
+            mine = ranges(starts[mine], starts[mine + 1] - starts[mine])
         parts = len(self.codes)
         return np.concatenate([mine + part * n_slots for part in range(parts)])
 

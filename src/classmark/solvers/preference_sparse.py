@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Array, Floats, Ints
+from classmark.arrays import Array, Floats, Ints, ranges
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Dual
 from classmark.solvers.preference import Duals, squares
@@ -169,18 +169,18 @@ class SparseDual(Dual):
         """Document i adds parts[i, r] · x_i to v_r; and the same for u."""
         from scipy.sparse import csr_matrix
 
-        starts, k = self.levels.starts, self.levels.width
+        starts, levels, k = self.levels.starts, self.levels.values, self.levels.width
         lengths = np.diff(starts)
         owner = np.repeat(np.arange(self.n_documents), lengths)
         counts = self.slots[:, 1]
-        ends = np.cumsum(counts)
         group = np.repeat(np.arange(len(counts)), counts)
-        entries = np.repeat(self.slots[:, 0] - ends + counts, counts) + np.arange(
-            len(group)
-        )
+        entries = ranges(self.slots[:, 0], counts)
         loser, dual = self.label[entries].astype(np.int64), self.alpha[entries]
         single = loser < k
-        ahead, fellow = _pairs(starts, owner, lengths, self.levels.values)
+        first = np.repeat(np.arange(len(owner)), lengths[owner])
+        second = ranges(starts[owner], lengths[owner])
+        beside = (levels[second] >= levels[first]) | (levels[second] < 0)
+        ahead, fellow = first[beside], second[beside]  # the first cannot be above
         others = k - np.bincount(ahead, minlength=len(counts))
         whole = np.bincount(group[~single], dual[~single], len(counts))
         rest: Floats = whole / np.maximum(others, 1.0)
@@ -237,18 +237,3 @@ class SparseDual(Dual):
                 self._grow(stuck=begin == before)
             before = begin
         return float(self.costs.sum())
-
-
-def _pairs(
-    starts: Ints,
-    owner: Ints,
-    lengths: Ints,
-    levels: Floats,
-) -> tuple[Ints, Ints]:
-    """Pairs (p, h) of listed labels of a document where p cannot be above h."""
-    many = lengths[owner]
-    first = np.repeat(np.arange(len(owner)), many)
-    ends = np.cumsum(many)
-    second = np.arange(len(first)) - np.repeat(ends - many - starts[owner], many)
-    mask = (levels[second] >= levels[first]) | (levels[second] < 0)
-    return first[mask], second[mask]

@@ -17,6 +17,7 @@ from classmark.arrays import Floats
 from classmark.preferences.losses import LogLinearLoss, Prices
 from classmark.problems import Mistake
 from classmark.progress import track
+from classmark.solvers.ascent import Solution
 from classmark.sparse import Rows
 
 BLOCK = 1 << 22  # scores held at a time
@@ -25,18 +26,6 @@ FALL, TURN = 1e-4, 0.9  # of the slope: what a step must gain, and leave
 TRIES = 40  # halvings or doublings of a step before rounding is to blame
 FLATTEST = 0.5  # of the mean curvature: the least that is assumed, without penalty
 PENALTIES = ("l2", "natural")
-
-
-@dataclass(frozen=True, slots=True)
-class Solution:
-    """The weights found, shape (features, labels), and the loss after each iteration.
-
-    losses : of the problem without its penalty;  objective : of what was minimised.
-    """
-
-    weights: Floats
-    losses: list[float]
-    objective: float
 
 
 class Sloped(Protocol):
@@ -221,7 +210,7 @@ def minimise(
         memory.add(there.W - here.W, there.gradient - here.gradient)
         here = there
         losses.append(here.loss)
-    return Solution(here.W, losses, here.objective)
+    return Solution(here.W, here.objective, np.inf, len(losses), losses=losses)
 
 
 LARGEST_STEP = -float(np.log(np.finfo(np.float64).eps))  # 36.04
@@ -329,4 +318,5 @@ def boost(
         W -= state.step / rho
         state = survey(documents, W, C)
         losses.append(state.loss)
-    return Solution(W, losses, state.objective * (1.0 if C is None else C))
+    objective = state.objective * (1.0 if C is None else C)
+    return Solution(W, objective, np.inf, len(losses), losses=losses)

@@ -111,8 +111,16 @@ def ascend_gram(  # noqa: PLR0913 (what a solver is asked)
     >>> solution.scores.tolist(), solution.coefficients.tolist()
     ([1.0, -0.25], [0.25, -1.0])
     """
-    gram = _Gram(_joined(parts), kernel, memory)
-    ascent = _GramAscent(gram, hinges, duals)
+    if not len(parts):
+        raise Mistake("parts: none given: give one matrix or more")
+    matrices = [part.to_scipy() if isinstance(part, Rows) else part for part in parts]
+    if any(hasattr(part, "tocsr") for part in matrices):
+        from scipy import sparse
+
+        whole = sparse.vstack([sparse.csr_matrix(part) for part in matrices], "csr")
+    else:
+        whole = np.vstack([np.asarray(part, np.float64) for part in matrices])
+    ascent = _GramAscent(_Gram(whole, kernel, memory), hinges, duals)
     ascent.limit = max(0, max_iter) * len(ascent.duals)
     return ascent.solve(tol, ascent.limit + 1)
 
@@ -226,15 +234,3 @@ class _Gram:
             if (self.owners < 0).sum() >= len(which):
                 self.keep(which, rows)
         return out
-
-
-def _joined(parts: Sequence[Any]) -> Any:
-    """One matrix, sparse if a part is."""
-    if not len(parts):
-        raise Mistake("parts: none given: give one matrix or more")
-    matrices = [part.to_scipy() if isinstance(part, Rows) else part for part in parts]
-    if any(hasattr(part, "tocsr") for part in matrices):
-        from scipy import sparse
-
-        return sparse.vstack([sparse.csr_matrix(part) for part in matrices], "csr")
-    return np.vstack([np.asarray(part, np.float64) for part in matrices])

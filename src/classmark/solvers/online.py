@@ -79,8 +79,10 @@ class Prototypes:
         height, width = self._last.shape
         if features > height:
             height = max(features, 2 * height)
-        if labels > width:
-            width = _padded(labels, np.dtype(kind).itemsize)
+        if labels > width:  # whole cache lines, where that adds a quarter at most
+            size = np.dtype(kind).itemsize
+            whole = -(-labels * size // LINE) * LINE // size
+            width = whole if 4 * whole <= 5 * labels else labels
         room = height, width
         if room != self._last.shape or not self._last.flags.writeable:
             self._last = with_room(self._used(self._last), room, kind)
@@ -90,12 +92,6 @@ class Prototypes:
 
     def _used(self, table: Array) -> Array:
         return table[: self.features, : self.labels]
-
-
-def _padded(labels: int, size: int) -> int:
-    """Labels to fill whole cache lines, where that adds a quarter at most."""
-    whole = -(-labels * size // LINE) * LINE // size
-    return whole if 4 * whole <= 5 * labels else labels
 
 
 def _product(rows: Rows, weights: Array) -> Floats:

@@ -441,19 +441,6 @@ def from_arrays(arrays: Mapping[str, Array], mapping: str) -> LiveDual:
     """The live problem that ``to_arrays`` described."""
     visits, keep = (int(n) for n in arrays["numbers"])
     C, tau = (float(n) for n in arrays["prices"])
-    live = LiveDual(_problem(arrays, mapping), C, None if keep < 0 else keep)
-    live.shelf.alive[:] = arrays["alive"]
-    live.place, live.owner = Growing(arrays["place"]), Growing(arrays["owner"])
-    live.visits = visits
-    live.tau[0] = tau
-    for label in arrays["retired"]:
-        live.retire(int(label))
-    for handle, lesson, duals in _listed_lessons(arrays):
-        live.listed.put(handle, lesson, live.shelf.problem.W, duals)
-    return live
-
-
-def _problem(arrays: Mapping[str, Array], mapping: str) -> ImplicitDual:
     weights = np.array(arrays["weights"])
     parts = ("starts", "columns", "values")
     rows = Rows(*(arrays[f"words_{p}"] for p in parts), weights.shape[0])  # type: ignore[call-arg, arg-type]
@@ -463,9 +450,17 @@ def _problem(arrays: Mapping[str, Array], mapping: str) -> ImplicitDual:
     problem.slots = np.array(arrays["slots"])
     problem.naps, problem.costs = np.array(arrays["naps"]), np.array(arrays["costs"])
     label, alpha = np.array(arrays["pool_label"]), np.array(arrays["pool_alpha"])
-    documents, used = np.arange(len(rows)), np.array([len(label)])
-    problem.pools = [Pool(documents, label, alpha, used)]
-    return problem
+    problem.pools = [Pool(np.arange(len(rows)), label, alpha, np.array([len(label)]))]
+    live = LiveDual(problem, C, None if keep < 0 else keep)
+    live.shelf.alive[:] = arrays["alive"]
+    live.place, live.owner = Growing(arrays["place"]), Growing(arrays["owner"])
+    live.visits = visits
+    live.tau[0] = tau
+    for label in arrays["retired"]:
+        live.retire(int(label))
+    for handle, lesson, duals in _listed_lessons(arrays):
+        live.listed.put(handle, lesson, live.shelf.problem.W, duals)
+    return live
 
 
 def _listed_arrays(live: LiveDual) -> Arrays:

@@ -280,15 +280,13 @@ def survey(documents: Documents, W: Floats, C: float | None = None) -> State:
             negative = (-block).maximum(0.0)
             down += negative.T @ prices.out_of
             up += negative.T @ prices.into
-    if C is None:
-        return State(loss, loss, down, up)
-    size, slope = penalty(W, "natural")
-    return State(
-        loss,
-        loss + size / C,
-        down + (0.5 + 0.5 * slope) / C,
-        up + (0.5 - 0.5 * slope) / C,
-    )
+    objective = loss
+    if C is not None:
+        size, slope = penalty(W, "natural")
+        objective += size / C
+        down += (0.5 + 0.5 * slope) / C
+        up += (0.5 - 0.5 * slope) / C
+    return State(loss, objective, down, up)
 
 
 def boost(

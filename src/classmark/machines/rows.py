@@ -28,16 +28,13 @@ from numpy.typing import ArrayLike
 from classmark.arrays import Floats, Ints
 from classmark.examples.collection import Collection
 from classmark.machines import portion as work
-from classmark.machines.portion import Moved, packed, unpacked
+from classmark.machines.portion import Aim, Alike, Few, Moved, packed, unpacked
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.ranking import rank
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.cutting_planes import linear
 from classmark.solvers.hinge import (
-    Aim,
-    Alike,
-    Few,
     Hinges,
     ascend,
     checked,

@@ -1,8 +1,4 @@
-"""Hinges, each with its own weight and margin: one vector of weights by dual ascent.
-
-What one machine does while others do the same with their own rows: it surveys them by
-the weights that all have, then moves its own duals, and the few as if it alone did.
-"""
+"""Hinges, each with its own weight and margin: one vector of weights by dual ascent."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.arrays import Array, Bools, Floats
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.sparse import Rows
@@ -276,99 +272,3 @@ def as_parts(parts: Sequence[Rows]) -> tuple[Part, Part]:
 
 def _listed(mask: Bools) -> NDArray[np.uint32]:
     return np.flatnonzero(mask).astype(np.uint32)
-
-
-class Alike(NamedTuple):
-    """Hinges that differ in their rows alone, one for each row; ``out`` have no box."""
-
-    sign: float
-    box: float
-    margin: float
-    out: Ints
-
-    def hinges(self, n: int) -> Hinges:
-        """The hinges of ``n`` rows."""
-        boxes = np.full(n, self.box)
-        boxes[self.out] = 0.0
-        rows = np.arange(n, dtype=np.uint32)
-        return Hinges(rows, np.full(n, self.sign), boxes, np.full(n, self.margin))
-
-
-class Few(NamedTuple):
-    """Hinges that every machine sees: their rows, and where their duals are."""
-
-    rows: Rows
-    hinges: Hinges
-    duals: Floats
-
-
-class Aim(NamedTuple):
-    """When to stop: a gap of ``enough`` is left alone, else ``tol`` is climbed to.
-
-    base : what the objective has beside the costs of rows like these;  share : how many
-    times more such rows there are in all;  passes : over the rows that may move.
-    """
-
-    base: float
-    share: float
-    enough: float
-    tol: float
-    passes: int
-
-
-class Improved(NamedTuple):
-    """The cost of the rows and their part of the gap at the start; their new duals.
-
-    duals : (rows,);  change : of the weights, (features,), by these rows alone;  worth
-    : Σ margin · change of the dual. None and 0 where nothing moved.
-    """
-
-    cost: float
-    gap: float
-    duals: Floats | None = None
-    change: Floats | None = None
-    worth: float = 0.0
-
-
-def improve(
-    rows: Rows, alike: Alike, duals: Floats, few: Few, weights: Floats, aim: Aim
-) -> Improved:
-    """Survey the rows by ``weights``, then climb with them, all others staying.
-
-    The change is the best for these rows, a few passes near [HsiehEtAl08]; it is to be
-    joined with what others propose by a common step [LeeRoth15].
-
-    >>> from classmark.sparse import rows_from
-    >>> nothing = Hinges(np.empty(0, np.uint32), *3 * [np.empty(0)])
-    >>> few = Few(rows_from(np.empty((0, 2))), nothing, np.empty(0))
-    >>> alike = Alike(1.0, 2.0, 1.0, np.empty(0, np.int64))
-    >>> rows, aim = rows_from([[2.0, 0.0]]), Aim(0.0, 1.0, 0.0, 0.001, 9)
-    >>> improved = improve(rows, alike, np.zeros(1), few, np.zeros(2), aim)
-    >>> improved.cost, improved.change.tolist()
-    (2.0, [0.5, 0.0])
-    """
-    from classmark.solvers.kernels_hinge import combine
-
-    n = len(few.duals)
-    hinges = alike.hinges(len(rows))
-    rest = hinges._replace(rows=hinges.rows + np.uint32(len(few.rows)))
-    both = joined(few.hinges, rest)
-    start = np.concatenate([few.duals, duals])
-    ascent = HingeAscent([few.rows, rows], both, None, start, weights, generator(0))
-    ascent.look()
-    slopes, boxes = ascent.slopes[n:], hinges.boxes
-    losses = boxes * np.maximum(0.0, -slopes)
-    cost = float(losses.sum())
-    gap = float(np.maximum(0.0, losses + duals * slopes).sum())
-    if gap <= aim.enough or not len(ascent.order):
-        return Improved(cost, gap)
-    ascent.value = aim.base + aim.share * (cost - gap)
-    ascent.climb(aim.tol, aim.passes)
-    moved = ascent.duals[n:]
-    if np.array_equal(moved, duals):
-        return Improved(cost, gap)
-    change = ascent.weights - weights
-    back = few.hinges.signs * (few.duals - ascent.duals[:n])
-    combine(ascent.parts, few.hinges.rows, back, change)  # without the few
-    worth = alike.margin * float((moved - duals).sum())
-    return Improved(cost, gap, moved, change, worth)

@@ -234,14 +234,13 @@ class _Planes(Ascent):
         point, value = self._between(lowest, EXACT * tol * self.objective)
         if value < self.objective:
             self.best, self.objective = point, value
-        gap = min(self.gap, self.objective - dual)
+        gap = max(0.0, min(self.gap, self.objective - dual))
         self.record(self.objective, self.objective - gap, gap)
         self.next = (1.0 - MIX) * self.best.scores + MIX * lowest.scores
 
     def solution(self, **parts: Any) -> Solution:
         """The best weights so far, with objective and gap."""
         self.weights = self.X.back(self.best.coefficients)
-        self.gap = max(0.0, self.gap)
         return super().solution(coefficients=self.best.coefficients, **parts)
 
     def _value(self, point: Point) -> float:

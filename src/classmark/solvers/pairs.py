@@ -6,7 +6,7 @@ docs/mathematics.md, section 12, says why a sort is enough.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -246,12 +246,8 @@ class _PairAscent(Ascent):
         if value < self.objective:
             self.objective, self.weights = value, self.w
         self.bound = max(self.bound, self.C * priced.slopes - 0.5 * dot(pull, pull))
-        self.record(self.objective, self.bound)
-
-    def solution(self, **parts: Any) -> Solution:
-        """The best weights so far, with objective and gap."""
-        self.gap = max(0.0, self.gap)
-        return super().solution(**parts)
+        gap = max(0.0, self.objective - self.bound)
+        self.record(self.objective, self.bound, gap)
 
     def _move(self) -> bool:
         """Go along Newton's direction to where it is flat; False where it rises."""

@@ -27,8 +27,7 @@ from bench_stream import table
 from classmark import PreferenceRanker
 from classmark.datasets import load
 from classmark.measures import category_ranking_per_document
-from classmark.solvers.live_files import from_arrays, to_arrays
-from classmark.solvers.preference_live import LiveDual
+from classmark.solvers.preference_live import LiveDual, from_arrays, to_arrays
 from classmark.sparse import rows_from
 from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer

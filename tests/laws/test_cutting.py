@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from classmark.solvers.kernels_cutting import product_loss
+from classmark.solvers.kernels_hinge import product_loss
 from classmark.solvers.precision_recall import literal_scale, oracle_of
 
 COUNTS = st.integers(1, 30)

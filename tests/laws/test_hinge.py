@@ -9,7 +9,7 @@ from classmark.solvers.hinge import Hinges, ascend
 from classmark.sparse import rows_from
 from oracles import hinge as slow
 
-EXACT = {"tol": 1e-10, "passes": 100_000}
+EXACT = {"tol": 1e-10, "max_iter": 100_000}
 
 
 @st.composite
@@ -35,7 +35,7 @@ def test_with_all_duals_at_their_bounds_weights_are_exactly_the_sum(drawn):
     for row, sign, box in zip(*hinges[:3], strict=True):
         w += sign * box * X[row]
     assert np.array_equal(found.weights, w)
-    assert found.passes == 0
+    assert found.n_iter == 0
     cold = ascend([rows_from(X)], hinges, **EXACT)
     assert np.allclose(cold.duals, hinges.boxes)
 
@@ -74,7 +74,7 @@ def test_a_hinge_is_two_of_half_its_box(drawn):
 @given(problems(), st.integers(0, 3), st.integers(0, 2**32 - 1))
 def test_no_weights_are_better_than_the_dual_value_says(drawn, passes, seed):
     X, hinges = drawn
-    found = ascend([rows_from(X)], hinges, passes=passes, tol=0.0)
+    found = ascend([rows_from(X)], hinges, max_iter=passes, tol=0.0)
     w = found.weights + 0.3 * np.random.default_rng(seed).standard_normal(X.shape[1])
     other = slow.primal(X, hinges, w, np.zeros(X.shape[1]))
     assert found.objective - found.gap <= other + 1e-9

@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 from classmark import PreferenceGraph, PreferenceRanker
 from classmark.rankers.preference import lesson_of
 from classmark.solvers import live_documents
-from classmark.solvers.live_files import from_arrays, to_arrays
-from classmark.solvers.preference_live import from_batch, from_nothing
+from classmark.solvers.preference_live import (
+    from_arrays,
+    from_batch,
+    from_nothing,
+    to_arrays,
+)
 from oracles import live as slow
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -114,7 +114,7 @@ def test_few_examples_need_one_round(method):
     all_ = training_set(P, U.rows)
     hinges = hinges_of(all_, PRICES[method](all_, 1.0))
     found = U.ascend(P, hinges, duals=hinges.boxes)
-    assert U.asked == found.passes == 1
+    assert U.asked == found.n_iter == 1
 
 
 def test_a_tight_tolerance_is_reached():
@@ -134,7 +134,7 @@ def test_the_gap_is_that_of_the_weights_when_rounds_run_out(monkeypatch, rounds)
     all_ = training_set(P, U.rows)
     hinges = hinges_of(all_, PRICES["balanced"](all_, 100.0))
     found = U.ascend(P, hinges, duals=hinges.boxes, tol=1e-9)
-    assert found.passes == U.asked == rounds + 1
+    assert found.n_iter == U.asked == rounds + 1
     check(U, P, hinges, found)
 
 

@@ -24,16 +24,16 @@ def _visit(name, i, f, delta, level, q, caps, rest_caps, alpha):
     for (part, document, u, v), value in alpha.items():
         if (part, document) == (name, i):
             a[u, v] = value
-    cost, learn = 0.0, q > 0
+    cost = 0.0
     if name == "svm":
         cap = np.where(level > 0, caps, rest_caps)
-        cost = groups.visit_svm(a[0], f, delta, level, q, cap, learn)
+        cost = groups.visit_svm(a[0], f, delta, level, q, cap)
     elif name == "dme":
         cap = caps[above].mean() if len(above) else 0.0
         for s in range(k):
             duals = a[above]
             cost += cap * groups.visit_dme(
-                duals, f, delta, level, above, s, q, cap, None, None, learn
+                duals, f, delta, level, above, s, q, cap, None, None
             )
             a[above] = duals
     else:
@@ -42,13 +42,11 @@ def _visit(name, i, f, delta, level, q, caps, rest_caps, alpha):
                 below = np.flatnonzero(level < level[r])
                 duals = a[r, below]
                 cost += caps[r] * groups.visit_edges(
-                    np.full(len(below), r), below, duals, f, delta, q, caps[r], learn
+                    np.full(len(below), r), below, duals, f, delta, q, caps[r], q > 0
                 )
                 a[r, below] = duals
             else:
-                cost += caps[r] * groups.visit_dis(
-                    a[r], f, delta, level, r, q, caps[r], learn
-                )
+                cost += caps[r] * groups.visit_dis(a[r], f, delta, level, r, q, caps[r])
     for u in range(k):
         for v in range(k):
             alpha[name, i, u, v] = a[u, v]

@@ -1,4 +1,4 @@
-"""The slow, obvious version of each kernel of solvers.groups."""
+"""The slow, obvious version of each kernel of solvers.groups; q = 0 only looks."""
 
 import numpy as np
 
@@ -68,45 +68,45 @@ def visit_edges(winners, losers, a, f, delta, q, cap, learn, unit=-1):
     return slack
 
 
-def visit_dom(f, delta, hidden, r, q, cap, a, place, m, z, learn):
+def visit_dom(f, delta, hidden, r, q, cap, a, place, m, z):
     below = [s for s in range(len(f)) if s not in set(hidden.tolist())]
     duals = np.zeros(len(below))
     for j in range(m):
         duals[below.index(place[j])] = a[j]
     slack = visit_edges(
-        np.full(len(below), r), np.array(below, int), duals, f, delta, q, cap, learn
+        np.full(len(below), r), np.array(below, int), duals, f, delta, q, cap, q > 0
     )
     kept = np.flatnonzero(duals)
     a[: len(kept)], place[: len(kept)] = duals[kept], np.array(below)[kept]
     return slack, len(kept)
 
 
-def visit_dme(a, f, delta, level, above, s, q, cap, z, duals, learn):
+def visit_dme(a, f, delta, level, above, s, q, cap, z, duals):
     chosen = [j for j in range(len(above)) if level[above[j]] > level[s]]
     held = a[chosen, s]
     winners = np.array([above[j] for j in chosen], int)
-    slack = visit_edges(winners, np.full(len(chosen), s), held, f, delta, q, cap, learn)
+    slack = visit_edges(winners, np.full(len(chosen), s), held, f, delta, q, cap, q > 0)
     a[chosen, s] = held
     return slack
 
 
-def visit_dis(a, f, delta, level, r, q, cap, learn):
+def visit_dis(a, f, delta, level, r, q, cap):
     slack = 0.0
     for s in range(len(f)):
         if level[s] < level[r]:
             dual = a[s : s + 1]
             slack += visit_edges(
-                np.array([r]), np.array([s]), dual, f, delta, q, cap, learn
+                np.array([r]), np.array([s]), dual, f, delta, q, cap, q > 0
             )
     return slack
 
 
-def visit_svm(a, f, delta, level, q, cap, learn):
+def visit_svm(a, f, delta, level, q, cap):
     cost = 0.0
     for c in range(len(f)):
         y = 1.0 if level[c] > 0 else -1.0
         cost += cap[c] * max(0.0, 1 - y * f[c])
-        if learn:
+        if q > 0:
             new = np.clip(a[c] + (1 - y * f[c]) / q, 0, cap[c])
             delta[c] += y * (new - a[c])
             f[c] += y * q * (new - a[c])

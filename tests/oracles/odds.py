@@ -3,10 +3,9 @@
 import numpy as np
 
 
-def odds_pass(
-    order, starts, columns, values, label_starts, labels, caps, W, P, entropy, costs,
-    learn,
-):  # fmt: skip
+def odds_pass(order, rows, label_lists, caps, W, P, entropy, costs, learn):
+    starts, columns, values = rows
+    label_starts, labels = label_lists
     for i in order:
         x = np.zeros(len(W))
         x[columns[starts[i] : starts[i + 1]]] = values[starts[i] : starts[i + 1]]

@@ -25,18 +25,26 @@ def pairs_of(joins, prices, counts):
                 yield i, j, each * counts[i]
 
 
+def smoothed(scores, joins, prices, counts, width):
+    total = 0.0
+    for i, j, count in pairs_of(joins, prices, counts):
+        z = 1.0 - scores[i] + scores[j]
+        slope = min(max(z / width, 0.0), 1.0)
+        total += count * (slope * z - 0.5 * width * slope**2)
+    return total
+
+
 def price(scores, orders, joins, prices, counts, width, out):
-    hinge = smooth = slopes = 0.0
+    hinge = slopes = 0.0
     out[:] = 0.0
     for i, j, count in pairs_of(joins, prices, counts):
         z = 1.0 - scores[i] + scores[j]
         slope = min(max(z / width, 0.0), 1.0)
         hinge += count * max(0.0, z)
-        smooth += count * (slope * z - 0.5 * width * slope**2)
         slopes += count * slope
         out[i] += count * slope
         out[j] -= count * slope
-    return hinge, smooth, slopes
+    return hinge, slopes
 
 
 def bend(scores, orders, joins, prices, counts, width, x, out):

@@ -40,7 +40,7 @@ def change_size(V, u, center):
 
 
 def lay_out(matrix, store):
-    first, length, _, label, value, _ = store
+    first, length, _, label, value, *_ = store
     for c, row in enumerate(matrix):
         place = slice(first[c], first[c] + length[c])
         label[place] = np.flatnonzero(row)

@@ -79,7 +79,7 @@ def test_planes_and_the_hinge_dual_meet(C, kind, margins):
     parts, _ = problem(1)
     found = cutting_planes(linear(parts), oracle_of(kind, 12, 50), C, tol=1e-5)
     expected = ascend(
-        parts, hinges((12, 50), [C / 62] * 2, margins), tol=1e-6, passes=10_000
+        parts, hinges((12, 50), [C / 62] * 2, margins), tol=1e-6, max_iter=10_000
     )
     assert found.objective == pytest.approx(expected.objective, rel=2e-5)
     near = np.linalg.norm(found.weights - expected.weights)
@@ -131,7 +131,7 @@ def test_many_examples_need_no_planes_and_a_warm_start_few_passes():
         cold = ascend_precision(parts, 1.0, tol=1e-3)
     warm = ascend_precision(parts, 1.0, tol=1e-3, duals=cold.duals)
     assert cold.gap <= 1e-3 * cold.objective
-    assert warm.passes == 0
+    assert warm.n_iter == 0
     assert warm.objective == pytest.approx(cold.objective, rel=1e-9)
     again = ascend_precision(parts, 1.0, tol=1e-3)
     assert (again.weights == cold.weights).all()
@@ -142,21 +142,21 @@ def test_a_start_that_holds_saves_planes():
     X, oracle = linear(parts), oracle_of("balanced", 12, 50)
     cold = cutting_planes(X, oracle, 50.0, tol=1e-3)
     exact = ascend(parts, hinges((12, 50), [50 / 62] * 2, [0.25 / 12, 0.25 / 50]),
-                   tol=1e-9, passes=10_000)  # fmt: skip
+                   tol=1e-9, max_iter=10_000)  # fmt: skip
     signs = np.repeat([1.0, -1.0], [12, 50])
     margins = np.repeat([0.25 / 12, 0.25 / 50], [12, 50])
     average = Plane(signs * exact.duals / 50.0, float(exact.duals @ margins) / 50.0)
     warm = cutting_planes(X, oracle, 50.0, tol=1e-3, start=average)
-    assert warm.planes < cold.planes
+    assert warm.n_iter < cold.n_iter
     assert warm.objective == pytest.approx(cold.objective, rel=1e-3)
 
 
 def test_a_limit_of_planes_is_told_by_the_gap():
     parts, _ = problem(6)
     X, oracle = linear(parts), oracle_of("error", 12, 50)
-    short = cutting_planes(X, oracle, 100.0, tol=1e-6, planes=3)
+    short = cutting_planes(X, oracle, 100.0, tol=1e-6, max_iter=3)
     long = cutting_planes(X, oracle, 100.0, tol=1e-6)
-    assert short.planes == 3 < long.planes
+    assert short.n_iter == 3 < long.n_iter
     assert short.gap > 1e-6 * short.objective
     assert short.objective - short.gap <= long.objective <= short.objective
     with pytest.raises(Mistake, match="C is 0"):

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from classmark.problems import Mistake
-from classmark.solvers import kernels_cutting
+from classmark.solvers import kernels_hinge
 from classmark.solvers.cutting_planes import linear
+from classmark.solvers.hinge import Hinges, Table, as_parts
 from classmark.solvers.precision_recall import balanced_scale, literal_scale, oracle_of
 from classmark.sparse import rows_from
 from oracles import cutting as slow
@@ -65,7 +66,7 @@ def test_worst_table(seed):
     n = a + int(sizes[0]) + 2
     losable = np.sort(rng.random(sizes[0]) / n)
     findable = -np.sort(rng.random(sizes[1]) / n)
-    found = kernels_cutting.worst_table(losable, findable, n, a, b)
+    found = kernels_hinge.worst_table(losable, findable, n, a, b)
     best = slow.worst_table(losable, findable, n, a, b)
     values = [
         slow.table_value(losable, findable, n, (a, b), table) for table in (found, best)
@@ -107,11 +108,9 @@ def test_products_are_those_of_the_parts_stacked():
     rows = np.flatnonzero(c)
     expected = slow.combine(X, rows, c[rows], np.zeros(5))
     assert np.allclose(both.back(c), expected, atol=1e-6)
-    whole, out, gained = rows_from(X), np.empty(7), np.ones(5)
-    kernels_cutting.multiply(whole.starts, whole.columns, whole.values, w, out)
-    kernels_cutting.combine(
-        whole.starts, whole.columns, whole.values, rows, c[rows], gained
-    )
+    whole, out, gained = as_parts([rows_from(X)]), np.empty(7), np.ones(5)
+    kernels_hinge.multiply(whole, w, out)
+    kernels_hinge.combine(whole, rows.astype(np.uint32), c[rows], gained)
     assert np.allclose(out, slow.multiply(X, w))
     assert np.allclose(gained, slow.combine(X, rows, c[rows], np.ones(5)))
 
@@ -125,7 +124,7 @@ def test_maximise_dual(seed):
     V[0] = 0.0
     G, losses = V @ V.T, np.append(0.0, rng.random(k - 1))
     alpha = np.append(total, np.zeros(k - 1))
-    kernels_cutting.maximise_dual(G, losses, alpha, 1e-10, 100_000)
+    kernels_hinge.maximise_dual(G, losses, alpha, 1e-10, 100_000)
     assert alpha.min() >= 0.0
     assert alpha.sum() == pytest.approx(total)
     value = alpha @ losses - 0.5 * alpha @ G @ alpha
@@ -136,36 +135,39 @@ def test_maximise_dual(seed):
 def test_margins_and_the_loss_they_come_from(a, b):
     scale = (0.3, 0.7, 0.2)
     table = np.array([a, b])
-    margins = kernels_cutting.margins_of(table, 9, scale)
+    margins = kernels_hinge.margins_of(Table(table, 9, *scale, 1.0))
     assert margins == pytest.approx(slow.margins_of(table, 9, scale))
-    loss = kernels_cutting.product_loss(a, b, 9)
+    loss = kernels_hinge.product_loss(a, b, 9)
     assert loss == pytest.approx(slow.product_loss(a, b, 9))
     if a > 0.5:
         step = 1e-6
-        down = (kernels_cutting.product_loss(a + step, b, 9) - loss) / step
-        up = (kernels_cutting.product_loss(a, b + step, 9) - loss) / step
+        down = (kernels_hinge.product_loss(a + step, b, 9) - loss) / step
+        up = (kernels_hinge.product_loss(a, b + step, 9) - loss) / step
         assert margins[0] == pytest.approx(-scale[0] * down / scale[1], abs=1e-5)
         assert margins[1] == pytest.approx(scale[0] * up / scale[2], abs=1e-5)
 
 
-def test_climb_product_visits_as_its_slow_version():
+def test_margins_that_follow_the_table_are_climbed_as_by_the_slow_version():
     rng = np.random.default_rng(5)
     X = rng.standard_normal((90, 6)) / 3
     X[:30] += 0.3
     rows = [rows_from(X[:30]), rows_from(X[30:])]
-    parts = [(part.starts, part.columns, part.values) for part in rows]
     scale, C = tuple(literal_scale(30, 60)), 20.0
-    duals = C * np.repeat([scale[1], 0.5 * scale[2]], [30, 60])
-    table, order = np.array([0.0, 30.0]), np.arange(90)
+    boxes = C * np.repeat([scale[1], scale[2]], [30, 60])
+    duals = boxes * np.repeat([1.0, 0.5], [30, 60])
+    counts, order = np.array([0.0, 30.0]), np.arange(90, dtype=np.uint32)
+    signs = np.repeat([1.0, -1.0], [30, 60])
+    hinges = Hinges(order.copy(), signs, boxes, np.zeros(90))
     expected = duals.copy()
     weights = X[:30].T @ duals[:30] - X[30:].T @ duals[30:]
-    made, _, _ = kernels_cutting.climb_product(
-        (*parts, scale, C), (duals, weights, np.full(90, -1.0), table), order,
-        np.array([-np.inf, np.inf]), 0.0, 0.0, 7, 1,
-    )  # fmt: skip
+    state = (duals, weights, np.full(90, -1.0), Table(counts, 30, *scale, C))
+    limits = np.array([-np.inf, np.inf])
+    _, made, _, _ = kernels_hinge.climb(
+        as_parts(rows), hinges, state, order, limits, 0.0, 0.0, 7, 1
+    )
     assert made == 1
     expected = slow.climb_product(X, 30, scale, C, expected, [order])
     assert np.allclose(duals, expected, atol=2e-4 * C * scale[1])
     assert np.allclose(weights, X[:30].T @ duals[:30] - X[30:].T @ duals[30:])
     shares = duals / C / scale[1]
-    assert table == pytest.approx([30 - shares[:30].sum(), shares[30:].sum()])
+    assert counts == pytest.approx([30 - shares[:30].sum(), shares[30:].sum()])

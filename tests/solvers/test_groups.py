@@ -35,15 +35,12 @@ def test_threshold_solves_its_equation(seed):
     assert np.allclose(z, y, atol=1e-8)
 
 
-def compare(name, learn, f, a, rest, position=0):
+def compare(name, f, a, rest):
     """Run both versions on copies; scores, duals, changes and slacks must agree."""
     results = []
     for module in (kernels_groups, slow):
         g, b, delta = f.copy(), a.copy(), np.zeros(len(f))
-        arguments = [b, g, delta]
-        found = getattr(module, name)(
-            *rest[:position], *arguments, *rest[position:], learn
-        )
+        found = getattr(module, name)(b, g, delta, *rest)
         results.append((found, g, b, delta))
     for fast, obvious in zip(*results, strict=True):
         assert np.allclose(fast, obvious, atol=1e-5)
@@ -53,7 +50,7 @@ def compare(name, learn, f, a, rest, position=0):
 @settings(max_examples=12)
 def test_a_label_over_all_below_it(seed, learn):
     f, a, level, q, cap = state(seed)
-    r = int(np.argmax(level))
+    q, r = q * learn, int(np.argmax(level))
     hidden = np.flatnonzero(level >= level[r])
     a[hidden] = 0
     held = np.flatnonzero(a)
@@ -63,7 +60,7 @@ def test_a_label_over_all_below_it(seed, learn):
         place = np.zeros(6, np.uint32)
         duals[: len(held)], place[: len(held)] = a[held], held
         slack, m = module.visit_dom(
-            g, delta, hidden, r, q, cap, duals, place, len(held), np.empty(6), learn
+            g, delta, hidden, r, q, cap, duals, place, len(held), np.empty(6)
         )
         spread = np.zeros(5)
         spread[place[:m]] = duals[:m]
@@ -82,9 +79,8 @@ def test_all_labels_over_one(seed, learn):
     for j, label in enumerate(above):
         a[j, level >= level[label]] = 0
     s = int(np.argmin(level))
-    compare(
-        "visit_dme", learn, f, a, (level, above, s, q, cap, np.empty(6), np.empty(6))
-    )
+    rest = (level, above, s, q * learn, cap, np.empty(6), np.empty(6))
+    compare("visit_dme", f, a, rest)
 
 
 @given(SEEDS, st.booleans())
@@ -93,14 +89,14 @@ def test_each_pair_alone(seed, learn):
     f, a, level, q, cap = state(seed)
     r = int(np.argmax(level))
     a[level >= level[r]] = 0
-    compare("visit_dis", learn, f, a, (level, r, q, cap))
+    compare("visit_dis", f, a, (level, r, q * learn, cap))
 
 
 @given(SEEDS, st.booleans())
 def test_each_label_against_its_threshold(seed, learn):
     f, a, level, q, _ = state(seed)
     cap = np.random.default_rng(seed).uniform(0.5, 2, 5)
-    compare("visit_svm", learn, f, a, (level, q, cap))
+    compare("visit_svm", f, a, (level, q * learn, cap))
 
 
 @given(SEEDS, st.booleans())

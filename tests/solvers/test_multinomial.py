@@ -10,7 +10,7 @@ import oracles.odds as slow
 from classmark.rankers.loglinear import LogLinearRanker
 from classmark.solvers import kernels_dual
 from classmark.solvers.ascent import ascend
-from classmark.solvers.multinomial import OddsDual
+from classmark.solvers.preference import OddsDual
 from classmark.sparse import rows_from
 
 
@@ -36,9 +36,9 @@ def test_a_pass_is_that_of_the_oracle(several, learn):
     obvious = copy.deepcopy(fast)
     for problem, room in ((fast, kernels_dual), (obvious, slow)):
         room.odds_pass(
-            order[::-1].copy(), rows.starts, rows.columns, rows.values, labels.starts,
-            labels.columns, problem.caps, problem.W, problem.P, problem.entropy,
-            problem.costs, learn,
+            order[::-1].copy(), (rows.starts, rows.columns, rows.values),
+            (labels.starts, labels.columns), problem.caps, problem.W, problem.P,
+            problem.entropy, problem.costs, learn,
         )  # fmt: skip
     for name in ("W", "P", "entropy", "costs"):
         one, other = getattr(fast, name), getattr(obvious, name)
@@ -51,7 +51,7 @@ def test_the_optimum_is_that_of_logistic_regression(C):
     found = ascend(OddsDual(rows, labels, C), 1e-8, 5000, 0)
     other = LogisticRegression(C=C, fit_intercept=False, tol=1e-9, max_iter=9999)
     wanted = other.fit(rows.to_scipy(), labels.columns).coef_.T
-    assert np.abs(found.W - wanted).max() < 1e-3
+    assert np.abs(found.weights - wanted).max() < 1e-3
 
 
 def test_with_several_labels_it_is_the_loss_of_domination():
@@ -59,7 +59,7 @@ def test_with_several_labels_it_is_the_loss_of_domination():
     found = ascend(OddsDual(rows, labels, 2.0), 1e-8, 5000, 0)
     other = LogLinearRanker(C=2.0, tol=1e-8).fit(rows, labels)
     assert found.objective == pytest.approx(other.objective_, rel=1e-6)
-    assert np.abs(found.W - other.weights_).max() < 1e-3
+    assert np.abs(found.weights - other.weights_).max() < 1e-3
 
 
 @pytest.mark.parametrize("several", [False, True])

@@ -9,7 +9,7 @@ from classmark import PreferenceGraph, PreferenceRanker
 from classmark.problems import Mistake
 from classmark.rankers.preference import lesson_of
 from classmark.solvers import live_documents, preference_live
-from classmark.solvers.live_documents import Growing, Lesson
+from classmark.solvers.live_documents import Lesson
 from classmark.solvers.preference import Caps, ImplicitDual
 from classmark.solvers.preference_live import from_batch, from_nothing, turns
 from classmark.sparse import rows_from
@@ -56,16 +56,6 @@ def test_one_step_on_one_document_is_the_exact_one():
     live.learn(lesson([0], [0]))
     assert live.W.tolist() == [pytest.approx([2 / 3, -1 / 3, -1 / 3])]
     assert live.scores(np.array([0, 7], np.uint32), np.ones(2))[0] == live.W[0, 0]
-
-
-def test_growing_keeps_what_it_has_and_seldom_moves():
-    grown, moved, before = Growing(np.zeros((0, 2))), 0, None
-    for i in range(1000):
-        grown.append(np.full((1, 2), i))
-        moved += grown.room is not before
-        before = grown.room
-    assert grown.array[:, 1].tolist() == list(range(1000))
-    assert moved < 10
 
 
 def test_turns_are_spread_evenly_over_all_documents():

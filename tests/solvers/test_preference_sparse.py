@@ -15,7 +15,7 @@ from classmark.solvers import kernels_sparse, preference_sparse
 from classmark.solvers import kernels_sparse as active
 from classmark.solvers.ascent import ascend
 from classmark.solvers.preference import Caps, Center, ImplicitDual
-from classmark.solvers.preference_sparse import SparseDual, Store, fits
+from classmark.solvers.preference_sparse import SparseDual, fits, store_of
 from classmark.sparse import rows_from
 from classmark.validation import byte_size
 from classmark.weighting.vectorizer import Vectorizer
@@ -70,7 +70,7 @@ def three_steps(step, k, seed):
         np.zeros(room),
     )
     f[listed], mark[listed], touched[:n] = rng.normal(0, 0.4, n), 1, listed
-    work, seen = (f, delta, mark, touched, place, a, np.zeros(room)), []
+    work, seen = active.Work(f, delta, mark, touched, place, a, np.zeros(room)), []
     for _ in range(3):
         draws = rng.integers(1, k, 2).astype(np.uint32)
         slack, m, n, shift = step(0, hidden, 1.3, 0.6, m, work, n, draws, 1e-9, True)
@@ -106,10 +106,8 @@ def test_a_pass_is_the_slow_one(shape, center):
         )
         assert seen == pytest.approx(costs.sum(), abs=1e-6)
         assert np.allclose(stored(fast), V, atol=1e-6)
-        assert np.allclose(fast.shared, u, atol=1e-6)
-    size = kernels_sparse.change_size(
-        fast.store.arrays, fast.shared, fast.center_arrays, shape[2]
-    )
+        assert np.allclose(fast.store.shared, u, atol=1e-6)
+    size = kernels_sparse.change_size(fast.store, fast.center_arrays, shape[2])
     assert np.allclose(size, slow.change_size(V, u, known), atol=1e-5)
     total = sum(sum(held.values()) for held in alpha.values())
     half, value = fast.values()
@@ -128,13 +126,13 @@ class Drawn:
 
 def test_a_matrix_is_laid_out_as_by_hand():
     matrix = np.array([[0.0, 2.0, 3.0], [0.0, 0.0, 0.0], [4.0, 0.0, 0.0]])
-    store = Store(csr_matrix(matrix), np.float64, 5)
+    store = store_of(csr_matrix(matrix), np.float64, 5, np.zeros(3))
     labels, values = store.label.copy(), store.value.copy()
     store.label[:], store.value[:] = 0, 0
-    slow.lay_out(matrix, store.arrays)
+    slow.lay_out(matrix, store)
     assert labels.tolist() == store.label.tolist()
     assert values.tolist() == store.value.tolist()
-    assert (store.entries, store.room.tolist()) == (3, [3, 0, 1])
+    assert (store.length.tolist(), store.room.tolist()) == ([2, 0, 1], [3, 0, 1])
 
 
 @pytest.mark.parametrize("center", [None, 2.0])
@@ -143,9 +141,11 @@ def test_the_optimum_is_that_of_dense_weights(shape, center):
     X, Y = problem(3, *shape)
     sparse, dense = duals(X, Y, center)
     found, known = ascend(sparse, 1e-4, 3000), ascend(dense, 1e-5, 3000)
-    assert found.gap <= 1e-4
+    assert found.relative_gap <= 1e-4
     assert found.objective == pytest.approx(known.objective, rel=2e-4)
-    assert np.allclose(found.W.toarray() + sparse.shared[:, None], known.W, atol=0.02)
+    assert np.allclose(
+        found.weights.toarray() + sparse.store.shared[:, None], known.weights, atol=0.02
+    )
 
 
 def test_the_dual_rises_and_the_store_is_what_the_duals_stand_for():
@@ -159,7 +159,7 @@ def test_the_dual_rises_and_the_store_is_what_the_duals_stand_for():
         before = value
         learned, shared = sparse.learned()
         assert np.allclose(stored(sparse), learned.toarray(), atol=1e-9)
-        assert np.allclose(sparse.shared, shared, atol=1e-9)
+        assert np.allclose(sparse.store.shared, shared, atol=1e-9)
 
 
 def test_a_store_without_room_grows(monkeypatch):
@@ -168,18 +168,19 @@ def test_a_store_without_room_grows(monkeypatch):
     monkeypatch.setattr(preference_sparse, "SPARE", 8)
     tight = duals(X, Y)[0]
     tight.spare = 8
-    tight.store = Store(csr_matrix(tight.center.shape), np.float64, 8)
+    nothing = csr_matrix(tight.center.shape)
+    tight.store = store_of(nothing, np.float64, 8, np.zeros(30))
     found = ascend(tight, 1e-4, 3000)
     assert found.objective == pytest.approx(roomy.objective, rel=2e-4)
-    assert np.allclose(stored(tight) + tight.center, found.W.toarray(), atol=1e-9)
+    assert np.allclose(stored(tight) + tight.center, found.weights.toarray(), atol=1e-9)
 
 
 def test_documents_without_words_or_labels_and_labels_without_documents():
     X, Y = problem(7, 40, 30, 50, 1)
     X[3], Y[3, :2], Y[4], Y[5] = 0, 1, 0, 1
     found = ascend(duals(X, Y)[0], 1e-3, 3000)
-    assert found.gap <= 1e-3
-    assert found.W.shape == (30, 50)
+    assert found.relative_gap <= 1e-3
+    assert found.weights.shape == (30, 50)
 
 
 def test_sizes_are_read_and_told(caplog):

@@ -48,7 +48,8 @@ from classmark.examples.problem import (
     some,
 )
 from classmark.problems import Mistake
-from classmark.solvers.hinge import Solution, ascend
+from classmark.solvers.ascent import Solution
+from classmark.solvers.hinge import ascend
 from classmark.sparse import Rows, take
 
 MARGIN = 0.25  # μ

@@ -82,7 +82,7 @@ class RelevanceQuery(Estimator):
         prices = self.C * np.where(positive, self.ratio, 1.0)
         signs = np.where(positive, 1.0, -1.0)
         solution = squared_hinges(rows, signs, prices, start=start, tol=self.tol)
-        self.coef_, self.intercept_ = solution.weights, solution.bias
+        self.coef_, self.intercept_ = solution.weights[:-1], float(solution.weights[-1])
         self.objective_ = solution.objective
         return self
 

@@ -27,13 +27,12 @@ from classmark.examples.problem import (
 )
 from classmark.problems import Mistake
 from classmark.solvers.cutting_planes import cutting_planes
-from classmark.solvers.hinge_kernel import ascend_gram
+from classmark.solvers.gram import Kernel, ascend_gram
 from classmark.solvers.precision_recall import (
     ascend_precision,
     balanced_scale,
     oracle_of,
 )
-from classmark.solvers.similarity import Kernel
 from classmark.sparse import Rows, rows_from, stack
 
 NEED_NOTHING = ("centroid", "one-class")

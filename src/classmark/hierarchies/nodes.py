@@ -241,13 +241,12 @@ def _learned(
         kind = rows.values.dtype
         return weights.astype(kind, copy=False), bias.astype(kind, copy=False)
     from classmark.solvers.ascent import ascend
-    from classmark.solvers.multinomial import OddsDual
-    from classmark.solvers.preference import Caps, ImplicitDual
+    from classmark.solvers.preference import Caps, ImplicitDual, OddsDual
 
     full, problem = with_constant(rows, 1.0), None
     if base == "svm":
         ones, caps = np.ones(owners.nnz, np.float32), np.full(owners.width, C)
         levels = Rows(owners.starts, owners.columns, ones, owners.width)
         problem = ImplicitDual(full, levels, "dom", Caps(caps, caps))
-    W = ascend(problem or OddsDual(full, owners, C), tol, PASSES, seed).W
+    W = ascend(problem or OddsDual(full, owners, C), tol, PASSES, seed).weights
     return W[:-1], W[-1]

@@ -149,7 +149,7 @@ class RankingSVM(LinearQueryRanker):
             raise Mistake("weights: no preference counts anything: give one above 0")
         solution = hinges_of_pairs(rows, pairs, float(self.C), tol=self.tol)
         self.coef_, self.objective_ = solution.weights, solution.objective
-        self.gap_, self.steps_ = solution.gap, solution.steps
+        self.gap_, self.steps_ = solution.gap, solution.n_iter
         return self
 
 

@@ -25,9 +25,10 @@ from classmark.index.snapshot import open_generation
 from classmark.index.vectors import unit_rows
 from classmark.ranking import top
 from classmark.solvers.cutting_planes import linear
-from classmark.solvers.hinge import Aim, Alike, Few, improve
+from classmark.solvers.hinge import HingeAscent, Hinges, joined
 from classmark.sparse import Rows, rows_from, take
 from classmark.storage import open_folder
+from classmark.validation import generator
 
 if TYPE_CHECKING:
     from classmark.index.index import Index
@@ -173,8 +174,50 @@ class Source(Protocol):
         ...
 
 
+class Alike(NamedTuple):
+    """Hinges that differ in their rows alone, one for each row; ``out`` have no box."""
+
+    sign: float
+    box: float
+    margin: float
+    out: Ints
+
+    def hinges(self, n: int) -> Hinges:
+        """The hinges of ``n`` rows."""
+        boxes = np.full(n, self.box)
+        boxes[self.out] = 0.0
+        rows = np.arange(n, dtype=np.uint32)
+        return Hinges(rows, np.full(n, self.sign), boxes, np.full(n, self.margin))
+
+
+class Few(NamedTuple):
+    """Hinges that every machine sees: their rows, and where their duals are."""
+
+    rows: Rows
+    hinges: Hinges
+    duals: Floats
+
+
+class Aim(NamedTuple):
+    """When to stop: a gap of ``enough`` is left alone, else ``tol`` is climbed to.
+
+    base : what the objective has beside the costs of rows like these;  share : how many
+    times more such rows there are in all;  passes : over the rows that may move.
+    """
+
+    base: float
+    share: float
+    enough: float
+    tol: float
+    passes: int
+
+
 class Moved(NamedTuple):
-    """What came of a step: see ``blocks.Improved``; ``change`` is a single row."""
+    """The cost of the rows and their part of the gap before a step; their new duals.
+
+    change : of the weights, by these rows alone, a single row;  worth : Σ margin ·
+    change of the dual. None and 0 where nothing moved.
+    """
 
     cost: float
     gap: float
@@ -225,12 +268,36 @@ def best(mine: Rows, hidden: Ints, weights: Floats, k: int) -> tuple[Ints, Float
 def step(
     mine: Rows, state: tuple[Packed, Alike], few: Few, weights: Floats, aim: Aim
 ) -> Moved:
-    """Survey the portion, then climb with it alone."""
-    duals, alike = state
-    before = unpacked(duals, alike.box)
-    improved = improve(mine, alike, before, few, weights, aim)
-    if improved.duals is None or improved.change is None:
-        return Moved(improved.cost, improved.gap)
-    change = rows_from(improved.change[np.newaxis])
-    after = packed(improved.duals, alike.box)
-    return Moved(improved.cost, improved.gap, after, change, improved.worth)
+    """Survey the portion by ``weights``, then climb with it, all others staying.
+
+    The change is the best for these rows, a few passes near [HsiehEtAl08]; it is to be
+    joined with what others propose by a common step [LeeRoth15].
+    """
+    from classmark.solvers.kernels_hinge import combine
+
+    alike, n = state[1], len(few.duals)
+    duals, hinges = unpacked(state[0], alike.box), alike.hinges(len(mine))
+    rest = hinges._replace(rows=hinges.rows + np.uint32(len(few.rows)))
+    start = np.concatenate([few.duals, duals])
+    ascent = HingeAscent(
+        [few.rows, mine], joined(few.hinges, rest), None, start, weights,
+        generator(0),
+    )  # fmt: skip
+    ascent.look()
+    slopes = ascent.slopes[n:]
+    losses = hinges.boxes * np.maximum(0.0, -slopes)
+    cost = float(losses.sum())
+    gap = float(np.maximum(0.0, losses + duals * slopes).sum())
+    if gap <= aim.enough or not len(ascent.order):
+        return Moved(cost, gap)
+    ascent.value = aim.base + aim.share * (cost - gap)
+    ascent.climb(aim.tol, aim.passes)
+    after = ascent.duals[n:]
+    if np.array_equal(after, duals):
+        return Moved(cost, gap)
+    change = ascent.weights - weights
+    back = few.hinges.signs * (few.duals - ascent.duals[:n])
+    combine(ascent.parts, few.hinges.rows, back, change)  # without the few
+    worth = alike.margin * float((after - duals).sum())
+    row = rows_from(change[np.newaxis])
+    return Moved(cost, gap, packed(after, alike.box), row, worth)

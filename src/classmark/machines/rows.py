@@ -28,18 +28,14 @@ from numpy.typing import ArrayLike
 from classmark.arrays import Floats, Ints
 from classmark.examples.problem import Collection
 from classmark.machines import portion as work
-from classmark.machines.portion import Moved, packed, unpacked
+from classmark.machines.portion import Aim, Alike, Few, Moved, packed, unpacked
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.ranking import rank
+from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.cutting_planes import linear
 from classmark.solvers.hinge import (
-    TINY,
-    Aim,
-    Alike,
-    Few,
     Hinges,
-    Solution,
     ascend,
     checked,
     joined,
@@ -74,7 +70,7 @@ class Split(NamedTuple):
     alike: Alike
 
 
-class _Ascent:
+class _Ascent(Ascent):
     """Where an ascent stands.
 
     pull : what the duals of the spread rows stand for, (features,);  few : those at
@@ -84,13 +80,13 @@ class _Ascent:
     def __init__(
         self, spread: SpreadRows, split: Split, duals: Floats, weights: Floats | None
     ) -> None:
+        super().__init__()
         self.spread, self.split = spread, split
         self.near, self.duals = duals[split.at], duals[split.block]
         self.X = linear([split.few])
         self.pull = self._begun() if weights is None else weights - self._reach()
         self.weights = self.pull
-        self.objective, self.gap, self.value = 0.0, np.inf, -np.inf
-        self.target, self.rounds = ROUGH, 0
+        self.value, self.target = -np.inf, ROUGH
 
     def join(self, moves: Sequence[Moved], tol: float) -> None:
         """The best step along all proposed moves, together with the few rows."""
@@ -102,7 +98,7 @@ class _Ascent:
         parts = [split.few, stack([move.change for move in moved if move.change])]
         solved = ascend(
             parts if k else parts[:1], hinges, center=self.pull,
-            duals=np.concatenate([self.near, steps]), tol=INNER * tol, passes=MASTER,
+            duals=np.concatenate([self.near, steps]), tol=INNER * tol, max_iter=MASTER,
         )  # fmt: skip
         self.near, steps = solved.duals[:n], solved.duals[n:]
         self.weights = solved.weights
@@ -127,16 +123,14 @@ class _Ascent:
         self.gap = gap + sum(move.gap for move in moves)
         self.value = self.objective - self.gap
         self.target *= FINER
-        self.rounds += 1
+        self.n_iter += 1
         return moves
 
-    def solution(self, hinges: Hinges) -> Solution:
+    def solution(self, **parts: Any) -> Solution:
         """The solution reached so far."""
-        duals = np.empty(len(hinges.rows))
+        duals = np.empty(len(self.near) + len(self.duals))
         duals[self.split.at], duals[self.split.block] = self.near, self.duals
-        return Solution(
-            self.weights, duals, float(self.objective), float(self.gap), self.rounds
-        )
+        return super().solution(duals=duals, **parts)
 
     def _near(self) -> tuple[float, float]:
         """½‖w‖² and what the few cost; their part of the gap."""
@@ -313,7 +307,7 @@ class SpreadRows(Collection):
     ) -> Solution:
         """Minimise ½‖w‖² + Σ box · max(0, margin − sign · ⟨w, x_row⟩), up to ``tol``.
 
-        The rows are few and these, as ``Collection.ascend`` has it; ``passes`` of the
+        The rows are few and these, as ``Collection.ascend`` has it; ``n_iter`` of the
         solution counts rounds.
         """
         if few.width != self.width:
@@ -331,14 +325,14 @@ class SpreadRows(Collection):
         for _ in track(range(ROUNDS), "rounds over all machines"):
             before, value = ascent.gap, ascent.value
             moves = ascent.round(tol)
-            if ascent.gap <= tol * max(TINY, ascent.objective):
+            if ascent.is_near(tol):
                 break
             if ascent.value <= value and ascent.gap >= before:
                 break  # rounding allows no more
             ascent.join(moves, tol)
         else:
             ascent.round(tol)  # objective and gap are of the last weights
-        return ascent.solution(hinges)
+        return ascent.solution()
 
     def step(self, shared: Sequence[Any], states: Sequence[Any]) -> list[Moved]:
         """One round of an ascent: what came of each part's step from its state."""

@@ -18,8 +18,7 @@ from classmark.rankers.text_ranker import (
     prefixed,
     with_prefix,
 )
-from classmark.solvers.live_files import from_arrays, to_arrays
-from classmark.solvers.preference_live import from_nothing
+from classmark.solvers.preference_live import from_arrays, from_nothing, to_arrays
 from classmark.storage import open_folder, pack_strings, save, unpack_strings
 from classmark.weighting.live import LiveVectorizer
 

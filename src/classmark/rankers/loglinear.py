@@ -80,7 +80,7 @@ class LogLinearRanker(LinearRanker):
             solution = minimise(objective, max_iter=max_iter, tol=tol)
         self.weights_ = solution.weights
         self.loss_curve_ = solution.losses
-        self.n_iter_ = len(solution.losses)
+        self.n_iter_ = solution.n_iter
         self.objective_ = solution.objective
         return self
 

@@ -12,8 +12,8 @@ from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.linear import DENSE_LIMIT, LinearRanker
+from classmark.solvers.gram import Kernel, Similarity
 from classmark.solvers.online import Prototypes, Supports
-from classmark.solvers.similarity import Kernel, Similarity
 from classmark.sparse import Rows, keep_columns, rows_from, take
 from classmark.validation import Seed, generator, renamed
 
@@ -134,7 +134,7 @@ class OnlineRanker(LinearRanker):
     def losses_(self) -> Floats:
         """Losses 1 to 3 of each round, shape (rounds, 3)."""
         self._require_learned()
-        return self._model.rounds.losses
+        return self._model.rounds.array
 
     @property
     def weights_(self) -> Array:

@@ -32,6 +32,7 @@ from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.rankers.rocchio import Rocchio
 from classmark.solvers.ascent import Solution, ascend
+from classmark.solvers.gram import Kernel, Similarity, features_of
 from classmark.solvers.live_documents import Lesson
 from classmark.solvers.preference import (
     CODES,
@@ -43,7 +44,6 @@ from classmark.solvers.preference import (
 )
 from classmark.solvers.preference_live import LiveDual, from_batch, from_nothing
 from classmark.solvers.preference_sparse import SparseDual, fits
-from classmark.solvers.similarity import Kernel, Similarity, features_of
 from classmark.sparse import Rows, rows_from, take, with_constant
 from classmark.validation import renamed, require_numbers
 
@@ -299,7 +299,7 @@ class PreferenceRanker(LinearRanker):
             solution = ascend(problem, self.tol, self.max_iter, self.random_state)
             ranker = copy(self).set_params(C=C)
             ranker.problem_ = ranker.live_ = None
-            ranker._settle(problem, replace(solution, W=solution.W.copy()))  # noqa: SLF001 (a copy of this one)
+            ranker._settle(problem, replace(solution, weights=solution.weights.copy()))  # noqa: SLF001 (a copy of this one)
             last = C
             yield ranker
 
@@ -395,15 +395,16 @@ class PreferenceRanker(LinearRanker):
         return Rocchio().fit(rows, labels).weights_
 
     def _settle(self, problem: Problem, solution: Solution) -> None:
-        self.weights_ = solution.W
+        self.weights_ = solution.weights
         self.store_ = "sparse" if isinstance(problem, SparseDual) else "dense"
         self.thresholds_ = None
         self.objective_ = solution.objective
-        self.duality_gap_ = solution.gap
-        self.n_iter_ = solution.passes
+        self.duality_gap_ = solution.relative_gap
+        self.n_iter_ = solution.n_iter
         self.trace_ = solution.trace
         if self._loss == "svm":
-            self.weights_, self.thresholds_ = solution.W[:-1], solution.W[-1]
+            self.thresholds_ = solution.weights[-1]
+            self.weights_ = solution.weights[:-1]
         if isinstance(problem, ExplicitDual | CompositeDual) and problem.has_threshold:
             self.thresholds_ = np.full(problem.W.shape[1], problem.tau[0])
         if self.kernel is not None and not isinstance(problem, SparseDual):

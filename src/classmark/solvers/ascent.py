@@ -1,108 +1,171 @@
-"""Passes until the duality gap is small enough."""
+"""The one loop of all solvers that know a duality gap, and what they return.
+
+The gap, primal value less dual value, bounds how far the weights are from the optimum:
+docs/mathematics.md, section 7.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from classmark.arrays import Array, Floats
+from classmark.arrays import Array, Floats, Ints
 from classmark.progress import track
 from classmark.validation import Seed, generator
 
-LINE = 64  # bytes
-
-
-def with_room(table: Array, shape: tuple[int, int], kind: Any) -> Array:
-    """A copy of a table with more room, zeros in it, beginning on a cache line.
-
-    >>> with_room(np.ones((1, 1)), (2, 2), np.float32).tolist()
-    [[1.0, 0.0], [0.0, 0.0]]
-    """
-    size = np.dtype(kind).itemsize
-    raw = np.zeros(shape[0] * shape[1] * size + LINE, np.uint8)
-    first = -raw.ctypes.data % LINE
-    used = raw[first : len(raw) - LINE + first]
-    roomy: Array = used.view(kind).reshape(shape)
-    roomy[: table.shape[0], : table.shape[1]] = table
-    return roomy
-
-
-TINY = 1e-6
+TINY = 1e-6  # an objective below counts as this much in a relative gap
 SETTLE = 8  # passes after which threads that share W agree on it again
-
-
-class Dual(Protocol):
-    """A problem in its dual, with the weights its duals stand for."""
-
-    n_documents: int
-
-    @property
-    def W(self) -> Any:  # noqa: N802 (mathematics)
-        """The weights, shape (features, labels), dense or sparse."""
-
-    def learn(self, order: Array) -> float:
-        """Visit the documents; return the cost Σ cap · slack as seen on the way."""
-
-    def cost(self) -> float:
-        """Σ cap · slack over all groups at the present weights, exactly."""
-
-    def settle(self) -> None:
-        """Make W exactly what the duals stand for, where threads may have lost some."""
-
-    def values(self) -> tuple[float, float]:
-        """½‖w − w₀‖², and the dual value Σα (1 − ⟨w₀, ψ⟩) − ½‖w − w₀‖²."""
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
     """Weights, and how near they are to the optimum.
 
-    objective : the primal value ½‖w − w₀‖² + Σ cap · slack;  dual : at most the
-    optimum;  trace : (seconds, objective, dual) whenever the gap was computed.
+    weights : (features,) or (features, labels), dense or sparse; None over a kernel;
+    objective : the primal value;  gap : objective − dual value, ∞ where none is known;
+    n_iter : passes, planes or steps, 0 where the start was good enough;
+    trace : (seconds, objective, dual value) whenever the gap was computed;
+    duals : of each hinge;  slopes : (hinges,), sign · score − margin of each that has a
+    box;  coefficients : (rows,), weights = Σ coefficient · x;  scores : (rows,);
+    losses : after each iteration, without the penalty.
     """
 
-    W: Floats
+    weights: Floats
     objective: float
-    dual: float
-    passes: int
+    gap: float
+    n_iter: int
     trace: list[tuple[float, float, float]] = field(default_factory=list)
+    duals: Any = None
+    slopes: Floats | None = None
+    coefficients: Any = None
+    scores: Any = None
+    losses: list[float] = field(default_factory=list)
 
     @property
-    def gap(self) -> float:
-        """The relative duality gap; of an objective near zero, the gap itself."""
-        return (self.objective - self.dual) / max(self.objective, TINY)
+    def relative_gap(self) -> float:
+        """The gap by the objective; of an objective near zero, the gap itself."""
+        return self.gap / max(self.objective, TINY)
 
 
-def ascend(
-    problem: Dual, tol: float, max_passes: int, random_state: Seed = 0
-) -> Solution:
-    """Visit all documents in random order, again and again, until gap ≤ tol.
+class Ascent:
+    """A problem on its way to the optimum; a subclass says what a step is.
+
+    objective, gap : exact, when last computed;  n_iter : what was done so far;
+    stuck : whether further steps gain nothing.
+    """
+
+    title = "passes"
+    smallest = 1e-12  # an objective below counts as this much
+
+    def __init__(self) -> None:
+        self.weights: Any = None
+        self.objective, self.gap = 0.0, float("inf")
+        self.n_iter, self.stuck = 0, False
+        self.trace: list[tuple[float, float, float]] = []
+        self._started = time.perf_counter()
+
+    def step(self, tol: float) -> None:
+        """Raise the dual value; at least now and then, compute objective and gap."""
+        raise NotImplementedError
+
+    def record(self, objective: float, dual: float, gap: float | None = None) -> None:
+        """Note the exact values; ``gap`` where it is known better than by both."""
+        self.objective = objective
+        self.gap = objective - dual if gap is None else gap
+        self.trace.append((time.perf_counter() - self._started, objective, dual))
+
+    def is_near(self, tol: float) -> bool:
+        """Whether the gap is at most ``tol``, relative to the objective."""
+        return bool(self.gap <= tol * max(self.smallest, self.objective))
+
+    def solve(self, tol: float, max_iter: int) -> Solution:
+        """Make steps until the gap is small enough, nothing is gained, or the limit."""
+        for _ in track(range(max_iter), self.title, max_iter):
+            if self.is_near(tol) or self.n_iter >= max_iter or self.stuck:
+                break
+            self.step(tol)
+        return self.solution()
+
+    def solution(self, **parts: Any) -> Solution:
+        """The present weights, with objective and gap."""
+        objective, gap = float(self.objective), float(self.gap)
+        return Solution(self.weights, objective, gap, self.n_iter, self.trace, **parts)
+
+
+class Dual:
+    """A problem in its dual, with the weights its duals stand for.
+
+    W : the weights, shape (features, labels), dense or sparse.
+    """
+
+    W: Any
+    n_documents: int
+
+    def learn(self, order: Ints) -> float:
+        """Visit the documents; return the cost Σ cap · slack as seen on the way."""
+        return self._visit(order, learn=True)
+
+    def cost(self) -> float:
+        """Σ cap · slack over all groups at the present weights, exactly."""
+        return self._visit(np.arange(self.n_documents), learn=False)
+
+    def settle(self) -> None:
+        """Make W exactly what the duals stand for: one thread loses nothing."""
+
+    def values(self) -> tuple[float, float]:
+        """½‖w − w₀‖², and the dual value Σα (1 − ⟨w₀, ψ⟩) − ½‖w − w₀‖²."""
+        raise NotImplementedError
+
+    def _visit(self, order: Array, *, learn: bool) -> float:
+        """Visit the documents; return Σ cap · slack as seen on the way."""
+        raise NotImplementedError
+
+
+class Passes(Ascent):
+    """All documents in random order, again and again.
 
     The exact gap costs as much as a pass; it is computed when the costs seen during a
     pass say that it may be small enough, and at the end.
     """
-    random = generator(random_state)
-    started = time.perf_counter()
-    trace: list[tuple[float, float, float]] = []
-    passes, rest = 0, 0
-    order = np.arange(problem.n_documents)
-    for passes in track(range(1, max_passes + 1), "passes", max_passes):
-        random.shuffle(order)
-        seen = problem.learn(order)
+
+    smallest = TINY
+
+    def __init__(self, problem: Dual, max_iter: int, random_state: Seed) -> None:
+        super().__init__()
+        self.problem, self.max_iter = problem, max_iter
+        self.random, self.rest = generator(random_state), 0
+        self.order = np.arange(problem.n_documents)
+
+    def step(self, tol: float) -> None:
+        """One pass, and the exact gap where it may be small enough."""
+        problem = self.problem
+        self.n_iter += 1
+        self.random.shuffle(self.order)
+        seen = problem.learn(self.order)
         half, dual = problem.values()
-        near = half + seen - dual <= tol * (half + seen) and passes >= rest
-        if not near and passes < max_passes:
-            if passes % SETTLE == 0:
-                problem.settle()
-            continue
-        problem.settle()
-        half, dual = problem.values()
-        objective = half + problem.cost()
-        trace.append((time.perf_counter() - started, objective, dual))
-        if objective - dual <= tol * max(objective, TINY):
-            break
-        rest = passes + 1 + passes // 8
-    return Solution(problem.W, objective, dual, passes, trace)
+        near = half + seen - dual <= tol * (half + seen) and self.n_iter >= self.rest
+        if near or self.n_iter == self.max_iter:
+            problem.settle()
+            half, dual = problem.values()
+            self.record(half + problem.cost(), dual)
+            self.rest = self.n_iter + 1 + self.n_iter // 8
+        elif self.n_iter % SETTLE == 0:
+            problem.settle()
+
+    def solution(self, **parts: Any) -> Solution:
+        """The present weights, with objective and gap."""
+        self.weights = self.problem.W
+        return super().solution(**parts)
+
+
+def ascend(
+    problem: Dual, tol: float, max_iter: int, random_state: Seed = 0
+) -> Solution:
+    """Pass over the documents of a problem until its relative gap is at most ``tol``.
+
+    The weights of the solution are the problem's own.
+    """
+    return Passes(problem, max_iter, random_state).solve(tol, max_iter)

@@ -1,15 +1,20 @@
-"""Cutting planes with one slack, for any loss that has a separation oracle."""
+"""Cutting planes with one slack, for any loss that has a separation oracle.
+
+The losses are those of docs/mathematics.md, section 11.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
-from classmark.progress import track
+from classmark.solvers.ascent import Ascent, Solution
+from classmark.solvers.hinge import as_parts
 from classmark.sparse import Rows
 
 
@@ -38,26 +43,26 @@ def linear(parts: Sequence[Rows]) -> Linear:
     >>> X.product(np.array([1.0, 1.0])).tolist(), X.back(np.ones(2)).tolist()
     ([3.0, 3.0], [1.0, 5.0])
     """
-    from classmark.solvers.kernels_cutting import combine, multiply
+    from classmark.solvers.kernels_hinge import combine, multiply
 
     if not parts:
         raise Mistake("parts: none given: give at least one matrix")
     ends = np.cumsum([0, *map(len, parts)])
+    spans = [slice(*span) for span in pairwise(ends)]
+    each = [(as_parts([part]), span) for part, span in zip(parts, spans, strict=True)]
     width = max(part.width for part in parts)
 
     def product(weights: Floats) -> Floats:
         scores = np.empty(ends[-1])
-        for part, begin, end in zip(parts, ends, ends[1:], strict=False):
-            out = scores[begin:end]
-            multiply(part.starts, part.columns, part.values, weights, out)
+        for arrays, span in each:
+            multiply(arrays, weights, scores[span])
         return scores
 
     def back(coefficients: Floats) -> Floats:
         weights = np.zeros(width)
-        for part, begin, end in zip(parts, ends, ends[1:], strict=False):
-            mine = coefficients[begin:end]
-            rows = np.flatnonzero(mine)
-            combine(part.starts, part.columns, part.values, rows, mine[rows], weights)
+        for arrays, span in each:
+            rows = np.flatnonzero(coefficients[span]).astype(np.uint32)
+            combine(arrays, rows, coefficients[span][rows], weights)
         return weights
 
     return Linear(product, back, width)
@@ -104,9 +109,14 @@ class WorkingSet:
 
     def add(self, coefficients: Floats, loss: float, scores: Floats) -> None:
         """One more plane; ``scores`` are X · Xᵀ · coefficients."""
-        if self.size == len(self.losses):
-            self._grow()
         k, places = self.size, np.flatnonzero(coefficients)
+        if k == len(self.losses):  # twice the room
+            self.G = np.pad(self.G, (0, k))
+            self.scores = np.pad(self.scores, ((0, k), (0, 0)))
+            self.losses, self.alpha = np.pad(
+                [self.losses, self.alpha], ((0, 0), (0, k))
+            )
+            self.idle = np.pad(self.idle, (0, k))
         values = coefficients[places]
         self.scores[k], self.losses[k], self.alpha[k], self.idle[k] = scores, loss, 0, 0
         row = self.scores[: k + 1, places] @ values
@@ -117,14 +127,19 @@ class WorkingSet:
 
     def solve(self, tol: float) -> None:
         """Move the duals to the optimum; drop what has been of no use for long."""
-        from classmark.solvers.kernels_cutting import maximise_dual
+        from classmark.solvers.kernels_hinge import maximise_dual
 
         k = self.size
         maximise_dual(self.G[:k, :k], self.losses[:k], self.alpha[:k], tol, STEPS)
         self.idle[:k] = np.where(self.alpha[:k] > 0.0, 0, self.idle[:k] + 1)
         self.idle[0] = 0
-        if (self.idle[:k] > IDLE).any():
-            self._keep(np.flatnonzero(self.idle[:k] <= IDLE))
+        used = np.flatnonzero(self.idle[:k] <= IDLE)
+        if len(used) < k:
+            m = self.size = len(used)
+            self.G[:m, :m] = self.G[np.ix_(used, used)]
+            for array in (self.scores, self.losses, self.alpha, self.idle):
+                array[:m] = array[used]
+            self.planes = [self.planes[place] for place in used]
 
     def lowest(self) -> tuple[Point, float]:
         """The point that the duals stand for, and the dual value."""
@@ -139,26 +154,7 @@ class WorkingSet:
         point = Point(coefficients, scores, norm)
         return point, float(alpha @ self.losses[used]) - 0.5 * norm
 
-    def _grow(self) -> None:
-        more = self.size
-        self.G = np.pad(self.G, (0, more))
-        self.scores = np.pad(self.scores, ((0, more), (0, 0)))
-        self.losses, self.alpha = (
-            np.pad(self.losses, (0, more)),
-            np.pad(self.alpha, (0, more)),
-        )
-        self.idle = np.pad(self.idle, (0, more))
 
-    def _keep(self, which: Ints) -> None:
-        m = len(which)
-        self.G[:m, :m] = self.G[np.ix_(which, which)]
-        for array in (self.scores, self.losses, self.alpha, self.idle):
-            array[:m] = array[which]
-        self.planes = [self.planes[place] for place in which]
-        self.size = m
-
-
-TINY = 1e-12  # an objective below counts as this much
 MIX = 0.1  # where to cut: so far from the best point toward the envelope's lowest
 EXACT = 0.01  # of the tolerance: how exactly the envelope's lowest point is found
 TRIES = 12  # oracle calls on one segment
@@ -171,20 +167,6 @@ class Plane(NamedTuple):
     loss: float
 
 
-class Solution(NamedTuple):
-    """Weights, and how near they are to the optimum.
-
-    weights : (features,);  objective : ½‖w‖² + C ξ;  gap : objective − dual value;
-    planes : how many were cut;  coefficients : (rows,), weights = Xᵀ · coefficients.
-    """
-
-    weights: Floats
-    objective: float
-    gap: float
-    planes: int
-    coefficients: Floats
-
-
 Oracle = Callable[[Floats], Plane]
 
 
@@ -194,7 +176,7 @@ def cutting_planes(
     C: float,
     *,
     tol: float = 1e-3,
-    planes: int = 1000,
+    max_iter: int = 1000,
     start: Plane | None = None,
 ) -> Solution:
     """Minimise ½‖w‖² + C · max(0, max over planes of loss − ⟨w, Xᵀc⟩).
@@ -205,9 +187,9 @@ def cutting_planes(
     the envelope's lowest, the dual value. [Joachims05]
 
     X : its two products, X · w and Xᵀ · c, are all that is used of it;  oracle : scores
-    → the plane that is violated most;  planes : the most to cut; where they do not
-    suffice, ``gap`` says so;  start : a plane that holds, as an average of planes does,
-    to begin with.
+    → the plane that is violated most;  max_iter : the most planes to cut; where they do
+    not suffice, ``gap`` says so;  start : a plane that holds, as an average of planes
+    does, to begin with.
 
     >>> from classmark.solvers.cutting_planes import linear
     >>> from classmark.solvers.precision_recall import oracle_of
@@ -219,45 +201,47 @@ def cutting_planes(
     """
     if not C > 0.0:
         raise Mistake(f"C is {C}: give a number over 0")
-    zero = X.product(np.zeros(X.width))
-    search = _Search(X, oracle, float(C), Point(np.zeros(len(zero)), zero, 0.0))
+    ascent = _Planes(X, oracle, float(C))
     if start is not None:
-        search.cut(start, tol)
-    for _ in track(range(planes), "planes", planes):
-        if search.gap <= tol * max(TINY, search.value):
-            break
-        search.cut(oracle(search.next), tol)
-    return search.solution()
+        ascent.cut(start, tol)
+    return ascent.solve(tol, max_iter)
 
 
-class _Search:
+class _Planes(Ascent):
     """The state of the search: the best point, its value, and the planes."""
 
-    def __init__(self, X: Linear, oracle: Oracle, C: float, best: Point) -> None:
-        self.X, self.oracle, self.C, self.planes = X, oracle, C, 0
-        self.set = WorkingSet(len(best.scores), C)
-        self.best, self.next = best, best.scores
-        self.value = self._value(best)
-        self.gap = self.value
+    title = "planes"
+
+    def __init__(self, X: Linear, oracle: Oracle, C: float) -> None:
+        super().__init__()
+        zero = X.product(np.zeros(X.width))
+        self.X, self.oracle, self.C = X, oracle, C
+        self.set = WorkingSet(len(zero), C)
+        self.best, self.next = Point(np.zeros(len(zero)), zero, 0.0), zero
+        self.objective = self.gap = self._value(self.best)
+
+    def step(self, tol: float) -> None:
+        """Cut the plane that is violated most between best and lowest point."""
+        self.cut(self.oracle(self.next), tol)
 
     def cut(self, plane: Plane, tol: float) -> None:
         """Add a plane; go to the lowest point between the best and the envelope's."""
         scores = self.X.product(self.X.back(plane.coefficients))
-        self.planes += 1
+        self.n_iter += 1
         self.set.add(plane.coefficients, plane.loss, scores)
-        self.set.solve(EXACT * tol * self.value / self.C)
+        self.set.solve(EXACT * tol * self.objective / self.C)
         lowest, dual = self.set.lowest()
-        point, value = self._between(lowest, EXACT * tol * self.value)
-        if value < self.value:
-            self.best, self.value = point, value
-        self.gap = min(self.gap, self.value - dual)
+        point, value = self._between(lowest, EXACT * tol * self.objective)
+        if value < self.objective:
+            self.best, self.objective = point, value
+        gap = max(0.0, min(self.gap, self.objective - dual))
+        self.record(self.objective, self.objective - gap, gap)
         self.next = (1.0 - MIX) * self.best.scores + MIX * lowest.scores
 
-    def solution(self) -> Solution:
+    def solution(self, **parts: Any) -> Solution:
         """The best weights so far, with objective and gap."""
-        c = self.best.coefficients
-        gap = max(0.0, self.gap)
-        return Solution(self.X.back(c), self.value, gap, self.planes, c)
+        self.weights = self.X.back(self.best.coefficients)
+        return super().solution(coefficients=self.best.coefficients, **parts)
 
     def _value(self, point: Point) -> float:
         plane = self.oracle(point.scores)
@@ -267,56 +251,39 @@ class _Search:
     def _between(self, end: Point, near: float) -> tuple[Point, float]:
         """The lowest point on the segment from the best to ``end``, nearly.
 
-        On it the slack is convex and piecewise linear: the lines at both ends of an
-        interval give the next place to look at.
+        On it the slack is convex and piecewise linear, and the quadratic part of ½‖w‖²
+        + C ξ is known exactly: the slack's lines at both ends of an interval, each its
+        value at 0 and its slope, give the next place to look at.
         """
-        along = _Segment(self.oracle, self.C, self.best, end)
-        low, high = along.line(0.0), along.line(1.0)
-        t = 0.0 if along.slope(low, 0.0) >= 0.0 else 1.0
-        if along.slope(low, 0.0) < 0.0 < along.slope(high, 1.0):
-            for _ in range(TRIES):
-                t = along.lowest_of(low, high)
-                line = along.line(t)
-                missed = line[0] + line[1] * t - max(
-                    low[0] + low[1] * t, high[0] + high[1] * t
-                )  # fmt: skip
-                if missed * self.C <= near:
-                    break
-                if along.slope(line, t) > 0.0:
-                    high = line
-                else:
-                    low = line
+        C, begin, change = self.C, self.best.scores, end.scores - self.best.scores
+        cross = dot(self.best.coefficients, end.scores)
+        curve = max(end.norm - 2.0 * cross + self.best.norm, 0.0)
+        tilt = cross - self.best.norm
+
+        def line_at(t: float) -> tuple[float, float]:
+            plane = self.oracle(begin + t * change)
+            at_zero = plane.loss - dot(plane.coefficients, begin)
+            rise = -dot(plane.coefficients, change)
+            return (at_zero, rise) if at_zero + rise * t > 0.0 else (0.0, 0.0)
+
+        def slope(line: tuple[float, float], t: float) -> float:
+            return tilt + t * curve + C * line[1]
+
+        low, high = line_at(0.0), line_at(1.0)
+        t = 0.0 if slope(low, 0.0) >= 0.0 else 1.0
+        tries = TRIES if slope(low, 0.0) < 0.0 < slope(high, 1.0) else 0
+        for _ in range(tries):
+            bend = high[1] - low[1]
+            t = (low[0] - high[0]) / bend if bend > 0.0 else 1.0
+            if slope(low, t) >= 0.0:
+                t = -(tilt + C * low[1]) / curve
+            elif slope(high, t) <= 0.0:
+                t = -(tilt + C * high[1]) / curve
+            t = min(max(t, 0.0), 1.0)
+            line = line_at(t)
+            lines = max(low[0] + low[1] * t, high[0] + high[1] * t)
+            if (line[0] + line[1] * t - lines) * C <= near:
+                break
+            low, high = (low, line) if slope(line, t) > 0.0 else (line, high)
         point = self.best.toward(end, t)
         return point, self._value(point)
-
-
-class _Segment:
-    """½‖w‖² + C ξ at best + t · (end − best), its quadratic part known exactly."""
-
-    def __init__(self, oracle: Oracle, C: float, best: Point, end: Point) -> None:
-        self.oracle, self.C, self.begin = oracle, C, best.scores
-        self.change = end.scores - best.scores
-        cross = dot(best.coefficients, end.scores)
-        self.curve = max(end.norm - 2.0 * cross + best.norm, 0.0)
-        self.tilt = cross - best.norm
-
-    def line(self, t: float) -> tuple[float, float]:
-        """The slack's line at t: its value at 0, and its slope."""
-        plane = self.oracle(self.begin + t * self.change)
-        at_zero = plane.loss - dot(plane.coefficients, self.begin)
-        rise = -dot(plane.coefficients, self.change)
-        return (at_zero, rise) if at_zero + rise * t > 0.0 else (0.0, 0.0)
-
-    def slope(self, line: tuple[float, float], t: float) -> float:
-        """The objective's slope at t, where the slack follows ``line``."""
-        return self.tilt + t * self.curve + self.C * line[1]
-
-    def lowest_of(self, low: tuple[float, float], high: tuple[float, float]) -> float:
-        """Where the objective is lowest if the slack is the higher of two lines."""
-        bend = high[1] - low[1]
-        meet = (low[0] - high[0]) / bend if bend > 0.0 else 1.0
-        if self.slope(low, meet) >= 0.0:
-            meet = -(self.tilt + self.C * low[1]) / self.curve
-        elif self.slope(high, meet) <= 0.0:
-            meet = -(self.tilt + self.C * high[1]) / self.curve
-        return min(max(meet, 0.0), 1.0)

@@ -1,24 +1,18 @@
-"""Hinges, each with its own weight and margin: one vector of weights by dual ascent.
-
-What one machine does while others do the same with their own rows: it surveys them by
-the weights that all have, then moves its own duals, and the few as if it alone did.
-"""
+"""Hinges, each with its own weight and margin: one vector of weights by dual ascent."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.arrays import Array, Bools, Floats
 from classmark.problems import Mistake
-from classmark.progress import track
+from classmark.solvers.ascent import Ascent, Solution
 from classmark.sparse import Rows
 from classmark.validation import Seed, generator
-
-TINY = 1e-12  # an objective below counts as this much
 
 
 class Hinges(NamedTuple):
@@ -35,27 +29,28 @@ class Hinges(NamedTuple):
     margins: Floats
 
 
-class Solution(NamedTuple):
-    """Weights, and how near they are to the optimum.
+class Table(NamedTuple):
+    """Margins that follow the duals: precision times recall; none without counts.
 
-    weights : (features,);  duals : (hinges,);  objective : the primal value;
-    gap : primal − dual value, at least 0;
-    passes : over hinges that could move: 0 where the start was good enough;
-    slopes : (hinges,), sign · score − margin of each that has a box, where known.
+    counts : (2,), the retrieved examples and others, each a sum of 1 − dual/box or
+    dual/box;  n : how many examples there are;  loss, example, other : the scale of
+    ``precision_recall``;  C : what the slack costs.
     """
 
-    weights: Floats
-    duals: Floats
-    objective: float
-    gap: float
-    passes: int
-    slopes: Floats | None = None
+    counts: Floats
+    n: int
+    loss: float
+    example: float
+    other: float
+    C: float
+
+
+FIXED = Table(np.empty(0), 0, 0.0, 0.0, 0.0, 0.0)
 
 
 def picked(hinges: Hinges, which: Any) -> Hinges:
     """Some of the hinges, by number, mask or slice."""
-    rows, signs, boxes, margins = hinges
-    return Hinges(rows[which], signs[which], boxes[which], margins[which])
+    return Hinges(*(part[which] for part in hinges))
 
 
 def joined(first: Hinges, second: Hinges) -> Hinges:
@@ -65,12 +60,8 @@ def joined(first: Hinges, second: Hinges) -> Hinges:
     >>> joined(both, both).signs.tolist()
     [0.0, 0.0]
     """
-    return Hinges(
-        np.concatenate([first.rows, second.rows]),
-        np.concatenate([first.signs, second.signs]),
-        np.concatenate([first.boxes, second.boxes]),
-        np.concatenate([first.margins, second.margins]),
-    )
+    pairs: Any = zip(first, second, strict=True)
+    return Hinges(*map(np.concatenate, pairs))
 
 
 def checked(hinges: Hinges, n_rows: int) -> Hinges:
@@ -84,23 +75,22 @@ def checked(hinges: Hinges, n_rows: int) -> Hinges:
             f"hinges.rows[{bad}] is {rows[bad]}, but there are {n_rows} rows: number "
             "them from 0, those of the second part after those of the first"
         )
-    contiguous = Hinges(
-        np.ascontiguousarray(rows, np.uint32),
-        *(np.ascontiguousarray(part, np.float64) for part in hinges[1:]),
-    )
-    for name, part in zip(Hinges._fields[1:], contiguous[1:], strict=True):
+    signs, boxes, margins = (np.ascontiguousarray(p, np.float64) for p in hinges[1:])
+    boxed = np.isfinite(boxes) & (boxes >= 0.0)
+    for name, part, fits, remedy in (
+        ("signs", signs, np.abs(signs) == 1.0, "give 1 or −1"),
+        ("boxes", boxes, boxed, "give a finite number of at least 0"),
+        ("margins", margins, np.isfinite(margins), "give numbers"),
+    ):
         if part.shape != rows.shape:
             raise Mistake(
                 f"hinges.{name} has shape {part.shape}: give one number for each of "
                 f"the {len(rows)} hinges"
             )
-    _refuse(np.abs(contiguous.signs) != 1.0, "signs", contiguous.signs, "give 1 or −1")
-    fit = np.isfinite(contiguous.boxes) & (contiguous.boxes >= 0.0)
-    _refuse(~fit, "boxes", contiguous.boxes, "give a finite number of at least 0")
-    _refuse(
-        ~np.isfinite(contiguous.margins), "margins", contiguous.margins, "give numbers"
-    )
-    return contiguous
+        if not fits.all():
+            at = int(np.argmin(fits))
+            raise Mistake(f"hinges.{name}[{at}] is {part[at]}: {remedy}")
+    return Hinges(np.ascontiguousarray(rows, np.uint32), signs, boxes, margins)
 
 
 def started(duals: ArrayLike | None, boxes: Floats) -> Floats:
@@ -117,29 +107,10 @@ def started(duals: ArrayLike | None, boxes: Floats) -> Floats:
     return np.clip(start, 0.0, boxes)
 
 
-def carried(duals: ArrayLike, before: ArrayLike, boxes: ArrayLike) -> Floats:
-    """Duals for new boxes: in each the same share of its box, all of it staying all.
-
-    The start for the same hinges after an example has come, when all boxes change.
-
-    >>> carried([1.0, 2.0, 0.0], [2.0, 2.0, 0.0], [3.0, 3.0, 3.0]).tolist()
-    [1.5, 3.0, 0.0]
-    """
-    values, old, new = (np.asarray(part, np.float64) for part in (duals, before, boxes))
-    share = np.divide(values, old, out=np.zeros_like(values), where=old > 0.0)
-    return np.minimum(share, 1.0) * new
-
-
-def _refuse(bad: Bools, name: str, values: Any, remedy: str) -> None:
-    if bad.any():
-        place = int(np.argmax(bad))
-        raise Mistake(f"hinges.{name}[{place}] is {values[place]}: {remedy}")
-
-
 NEAR = 0.1  # of the largest slope that may move: a bound is left alone beyond it
 LONG = 30  # passes after which all hinges are looked at again, come what may
 VISITS = 1 << 22  # hinges that are visited before an interrupt is heard
-Part = tuple[Ints, NDArray[np.uint32], Array]
+Part = tuple[Array, ...]
 
 
 def ascend(  # noqa: PLR0913 (what a solver is asked)
@@ -150,7 +121,7 @@ def ascend(  # noqa: PLR0913 (what a solver is asked)
     duals: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     tol: float = 1e-3,
-    passes: int = 1000,
+    max_iter: int = 1000,
     random_state: Seed = 0,
 ) -> Solution:
     """Minimise ½‖w − center‖² + Σ box · max(0, margin − sign · ⟨w, x_row⟩).
@@ -158,13 +129,14 @@ def ascend(  # noqa: PLR0913 (what a solver is asked)
     One dual at a time, in random order; duals that are sure of their bound rest until
     all are looked at again [HsiehEtAl08]. That look gives the exact duality gap; it is
     taken at the start where there is one, and whenever the gap seen on the way is small
-    enough. Where all duals stay where they started, it is all that is done.
+    enough. Where all duals stay where they started, it is all that is done. A step is
+    that of docs/mathematics.md, section 6, on a group of one.
 
     parts : one or two matrices, seen as one below the other;  center : (features,), 0
     unless given;  duals : (hinges,), where to start, 0 unless given (``hinges.boxes``,
     all at their bound, is the start of choice for few examples);  weights : what these
     duals stand for, where it is known;  tol : of the gap, relative to the objective;
-    passes : the most to be made.
+    max_iter : the most passes over hinges that could move.
 
     >>> from classmark.sparse import rows_from
     >>> ones = np.ones(2)
@@ -173,29 +145,20 @@ def ascend(  # noqa: PLR0913 (what a solver is asked)
     >>> ascend([rows_from([[2.0, 0.0], [0.0, 0.5]])], hinges).weights.tolist()
     [0.5, -0.5]
     """
-    ascent = Ascent(parts, hinges, center, duals, generator(random_state))
-    ascent.weights = (
-        ascent.combined() if weights is None else ascent.as_weights(weights)
-    )
-    target, allowed = tol, max(0, passes)
-    if duals is not None or center is not None or allowed == 0:
+    ascent = HingeAscent(parts, hinges, center, duals, weights, generator(random_state))
+    ascent.max_iter = max_iter
+    if duals is not None or center is not None or max_iter <= 0:
         ascent.look()
-    for _ in track(range(allowed + 1), "looks at all hinges"):
-        if ascent.gap <= tol * max(TINY, ascent.objective) or ascent.passes >= allowed:
-            break
-        before, gained = (
-            ascent.gap,
-            ascent.climb(target, min(allowed, ascent.passes + LONG)),
-        )
-        ascent.look()
-        if gained <= 0.0 and ascent.gap >= before:
-            break  # rounding allows no more
-        target *= 0.5
-    return ascent.solution()
+    return ascent.solve(tol, max_iter)
 
 
-class Ascent:
-    """The state of an ascent: duals, weights, objective and gap."""
+class HingeAscent(Ascent):
+    """The state of an ascent: duals, weights, and which duals may have to move."""
+
+    title = "looks at all hinges"
+    table = FIXED
+    longest = LONG
+    max_iter = 0
 
     def __init__(
         self,
@@ -203,21 +166,28 @@ class Ascent:
         hinges: Hinges,
         center: ArrayLike | None,
         duals: ArrayLike | None,
+        weights: ArrayLike | None,
         random: np.random.Generator,
     ) -> None:
-        self.parts = _two(parts)
+        super().__init__()
+        self.parts = as_parts(parts)
         self.hinges = checked(hinges, sum(map(len, parts)))
         self.duals = started(duals, self.hinges.boxes)
-        self.center = _center(center, max(part.width for part in parts))
-        self.weights = self.center
+        width = max(part.width for part in parts)
+        self.center = np.zeros(width) if center is None else np.array(center, float)
+        if self.center.shape != (width,) or not np.isfinite(self.center).all():
+            raise Mistake(f"center: give {width} finite numbers, one for each feature")
+        self.weights = self._combined() if weights is None else np.array(weights, float)
+        if self.weights.shape != self.center.shape:
+            raise Mistake(f"weights: give {len(self.center)} numbers, one a feature")
         self.squares = np.full(len(self.duals), -1.0)
         self.slopes = np.empty(len(self.duals))
         self.order = _listed(self.hinges.boxes > 0.0)
         self.limits = np.array([-np.inf, np.inf])
         self.seed = int(random.integers(1, 2**31 - 1))
-        self.objective, self.gap, self.value, self.passes = 0.0, np.inf, 0.0, 0
+        self.value, self.finer = 0.0, 1.0
 
-    def combined(self) -> Floats:
+    def _combined(self) -> Floats:
         """The weights that the duals stand for: center + Σ sign · dual · x."""
         from classmark.solvers.kernels_hinge import combine
 
@@ -226,199 +196,79 @@ class Ascent:
         combine(self.parts, self.hinges.rows, coefficients, weights)
         return weights
 
-    def as_weights(self, weights: ArrayLike) -> Floats:
-        """A copy of the weights that belong to the duals, checked."""
-        array = np.array(weights, np.float64)
-        if array.shape != self.center.shape:
-            raise Mistake(f"weights: give {len(self.center)} numbers, one a feature")
-        return array
-
     def look(self) -> None:
-        """The exact objective and gap; which duals may have to move.
-
-        A dual rests that would have to be drawn from its bound by more than the median
-        slope of those that may move now.
-        """
+        """The exact objective and gap; which duals may have to move."""
         from classmark.solvers.kernels_hinge import survey
 
-        self.objective, self.gap = survey(
+        objective, gap = survey(
             self.parts, self.hinges, self.duals, self.weights, self.center, self.slopes
         )
-        self.value = self.objective - self.gap
+        self.value = objective - gap
+        self.record(objective, self.value, gap)
+        self.choose(np.median, NEAR)
+
+    def choose(self, reach_of: Callable[[Floats], Any], near: float) -> None:
+        """Let a dual rest that its slope draws to its bound by over ``near`` reach.
+
+        The reach is the median, or the largest, slope of those that may move now.
+        """
         g, zero, full = self.slopes, self.duals == 0.0, self.duals == self.hinges.boxes
         may = ~((zero & (g >= 0.0)) | (full & (g <= 0.0)))
-        reach = float(np.median(np.abs(g[may]))) if may.any() else 0.0
-        rest = NEAR * reach
+        reach = float(reach_of(np.abs(g[may]))) if may.any() else 0.0
+        rest = near * reach
         self.order = _listed(~((zero & (g > rest)) | (full & (g < -rest))))
         self.limits[:] = -reach, reach
 
-    def climb(self, tol: float, passes: int) -> float:
+    def step(self, tol: float) -> None:
+        """Some passes to a tolerance that becomes finer, and a look at all hinges."""
+        before = self.gap
+        limit = min(self.max_iter, self.n_iter + self.longest)
+        gained = self.climb(self.finer * tol, limit)
+        self.look()
+        if gained <= 0.0 and self.gap >= before:
+            self.stuck = True  # rounding allows no more
+        self.finer *= 0.5
+
+    def climb(self, tol: float, limit: int) -> float:
         """Passes until it is time to look at all; return the dual value's growth."""
         from classmark.solvers.kernels_hinge import climb
 
-        state = (self.duals, self.weights, self.squares)
+        state = (self.duals, self.weights, self.squares, self.table)
         total, left = 0.0, len(self.order)
-        while left and self.passes < passes:
+        while left and self.n_iter < limit:
             left, n_passes, gained, self.seed = climb(
                 self.parts, self.hinges, state, self.order[:left], self.limits, tol,
-                self.value, self.seed, min(passes - self.passes, 1 + VISITS // left),
+                self.value, self.seed, min(limit - self.n_iter, 1 + VISITS // left),
             )  # fmt: skip
-            self.passes += n_passes
+            self.n_iter += n_passes
             self.value += gained
             total += gained
         return total
 
-    def solution(self) -> Solution:
+    def solution(self, **parts: Any) -> Solution:
         """The present weights and duals, with objective and gap."""
-        return Solution(
-            self.weights,
-            self.duals,
-            float(self.objective),
-            float(self.gap),
-            self.passes,
-            self.slopes,
-        )
+        return super().solution(duals=self.duals, slopes=self.slopes, **parts)
 
 
-def _two(parts: Sequence[Rows]) -> tuple[Part, Part]:
+def as_parts(parts: Sequence[Rows]) -> tuple[Part, Part]:
     """Two parts as the kernels take them, the second empty where there is none.
 
-    Of two kinds of numbers that of the larger part is used for both.
+    Of two kinds of numbers that of the larger part is used for both. The arrays are
+    views not to be written through, so those from files and from memory are alike.
     """
     if len(parts) not in {1, 2}:
         raise Mistake(f"parts: {len(parts)} given: give one or two, stack the others")
     kind = max(parts, key=lambda part: part.nnz).values.dtype
     none = Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), 0)
-    first, second = (
-        (
-            _frozen(p.starts),
-            _frozen(p.columns),
-            _frozen(p.values.astype(kind, copy=False)),
-        )
+    views = [
+        [np.ascontiguousarray(array).view() for array in (p.starts, p.columns, values)]
         for p in [*parts, none][:2]
-    )
-    return first, second
-
-
-def _frozen(array: Array) -> Array:
-    """A view not to be written through: arrays from files and from memory are alike."""
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
+        for values in [p.values.astype(kind, copy=False)]
+    ]
+    for view in (*views[0], *views[1]):
+        view.flags.writeable = False
+    return tuple(views[0]), tuple(views[1])
 
 
 def _listed(mask: Bools) -> NDArray[np.uint32]:
     return np.flatnonzero(mask).astype(np.uint32)
-
-
-def _center(center: ArrayLike | None, width: int) -> Floats:
-    if center is None:
-        return np.zeros(width)
-    array = np.asarray(center, np.float64)
-    if array.shape != (width,) or not np.isfinite(array).all():
-        raise Mistake(f"center: give {width} finite numbers, one for each feature")
-    return array
-
-
-class Alike(NamedTuple):
-    """Hinges that differ in their rows alone, one for each row; ``out`` have no box."""
-
-    sign: float
-    box: float
-    margin: float
-    out: Ints
-
-    def hinges(self, n: int) -> Hinges:
-        """The hinges of ``n`` rows."""
-        boxes = np.full(n, self.box)
-        boxes[self.out] = 0.0
-        rows = np.arange(n, dtype=np.uint32)
-        return Hinges(rows, np.full(n, self.sign), boxes, np.full(n, self.margin))
-
-
-class Few(NamedTuple):
-    """Hinges that every machine sees: their rows, and where their duals are."""
-
-    rows: Rows
-    hinges: Hinges
-    duals: Floats
-
-
-class Aim(NamedTuple):
-    """When to stop: a gap of ``enough`` is left alone, else ``tol`` is climbed to.
-
-    base : what the objective has beside the costs of rows like these;  share : how many
-    times more such rows there are in all;  passes : over the rows that may move.
-    """
-
-    base: float
-    share: float
-    enough: float
-    tol: float
-    passes: int
-
-
-class Improved(NamedTuple):
-    """The cost of the rows and their part of the gap at the start; their new duals.
-
-    duals : (rows,);  change : of the weights, (features,), by these rows alone;  worth
-    : Σ margin · change of the dual. None and 0 where nothing moved.
-    """
-
-    cost: float
-    gap: float
-    duals: Floats | None = None
-    change: Floats | None = None
-    worth: float = 0.0
-
-
-def improve(
-    rows: Rows, alike: Alike, duals: Floats, few: Few, weights: Floats, aim: Aim
-) -> Improved:
-    """Survey the rows by ``weights``, then climb with them, all others staying.
-
-    The change is the best for these rows, a few passes near [HsiehEtAl08]; it is to be
-    joined with what others propose by a common step [LeeRoth15].
-
-    >>> from classmark.sparse import rows_from
-    >>> nothing = Hinges(np.empty(0, np.uint32), *3 * [np.empty(0)])
-    >>> few = Few(rows_from(np.empty((0, 2))), nothing, np.empty(0))
-    >>> alike = Alike(1.0, 2.0, 1.0, np.empty(0, np.int64))
-    >>> rows, aim = rows_from([[2.0, 0.0]]), Aim(0.0, 1.0, 0.0, 0.001, 9)
-    >>> improved = improve(rows, alike, np.zeros(1), few, np.zeros(2), aim)
-    >>> improved.cost, improved.change.tolist()
-    (2.0, [0.5, 0.0])
-    """
-    n = len(few.duals)
-    hinges = alike.hinges(len(rows))
-    rest = hinges._replace(rows=hinges.rows + np.uint32(len(few.rows)))
-    both = joined(few.hinges, rest)
-    start = np.concatenate([few.duals, duals])
-    ascent = Ascent([few.rows, rows], both, None, start, generator(0))
-    ascent.weights = weights.copy()
-    ascent.look()
-    slopes, boxes = ascent.slopes[n:], hinges.boxes
-    losses = boxes * np.maximum(0.0, -slopes)
-    cost = float(losses.sum())
-    gap = float(np.maximum(0.0, losses + duals * slopes).sum())
-    if gap <= aim.enough or not len(ascent.order):
-        return Improved(cost, gap)
-    ascent.value = aim.base + aim.share * (cost - gap)
-    ascent.climb(aim.tol, aim.passes)
-    moved = ascent.duals[n:]
-    if np.array_equal(moved, duals):
-        return Improved(cost, gap)
-    return Improved(
-        cost, gap, moved, _change(ascent, few, weights),
-        alike.margin * float((moved - duals).sum()),
-    )  # fmt: skip
-
-
-def _change(ascent: Ascent, few: Few, weights: Floats) -> Floats:
-    """The change of the weights by the rows alone, without the few."""
-    from classmark.solvers.kernels_hinge import combine
-
-    change = ascent.weights - weights
-    back = few.hinges.signs * (few.duals - ascent.duals[: len(few.duals)])
-    combine(ascent.parts, few.hinges.rows, back, change)
-    return change

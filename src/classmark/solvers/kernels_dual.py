@@ -31,14 +31,12 @@ from classmark.solvers.kernels_groups import (
 
 DIS, DOM, DME, SVM = 0, 1, 2, 3
 LONGEST_NAP = 8
-LEAST = 1e-9  # what a group must be allowed for a step
 
 
 @compiled
 def _visit_dominations(
-    f: Any, delta: Any, above: Any, level: Any, q: float, caps: Any, slot: int,
-    slots: Any, label: Any, alpha: Any, used: Any, buffers: Any, place: Any,
-    learn: bool,
+    f: Any, delta: Any, level: Any, above: Any, q: float, caps: Any, slots: Any,
+    label: Any, alpha: Any, used: Any, buffers: Any, place: Any,
 ) -> Any:  # fmt: skip
     """Each listed label over all below it; duals come as lists and go as lists.
 
@@ -47,15 +45,15 @@ def _visit_dominations(
     cost, a, z, end = 0.0, buffers[0], buffers[1], len(place)
     hidden = np.empty(len(above), np.uint32)
     for j in range(len(above)):
-        r, p, n = above[j], slot + j, 0
+        r, n = above[j], 0
         if level[r] < 0.0:
             continue
         for h in range(len(above)):
             if level[above[h]] >= level[r] or level[above[h]] < 0.0:
                 hidden[n] = above[h]
                 n += 1
-        first, m, still, cap = np.int64(slots[p, 0]), 0, end, caps[r]
-        for t in range(first, first + np.int64(slots[p, 1])):
+        first, m, still, cap = np.int64(slots[j, 0]), 0, end, caps[r]
+        for t in range(first, first + np.int64(slots[j, 1])):
             if level[label[t]] < 0.0:
                 still -= 1
                 place[still], a[still] = label[t], alpha[t]
@@ -63,13 +61,12 @@ def _visit_dominations(
             else:
                 place[m], a[m] = label[t], alpha[t]
                 m += 1
-        able = learn and cap > LEAST
-        slack, m = visit_dom(f, delta, hidden[:n], r, q, cap, a, place, m, z, able)
+        slack, m = visit_dom(f, delta, hidden[:n], r, q, cap, a, place, m, z)
         cost += caps[r] * slack
         for t in range(still, end):
             place[m], a[m] = place[t], a[t]
             m += 1
-        first = room_for(m, slots[p], alpha, used)
+        first = room_for(m, slots[j], alpha, used)
         for t in range(m):
             label[first + t], alpha[first + t] = place[t], a[t]
     return cost
@@ -78,7 +75,7 @@ def _visit_dominations(
 @compiled
 def _visit_document(
     code: int, a: Any, f: Any, delta: Any, level: Any, above: Any, q: float, caps: Any,
-    rest_caps: Any, buffers: Any, learn: bool,
+    rest_caps: Any, buffers: Any,
 ) -> Any:  # fmt: skip
     """One step on each group of a document; return Σ cap · slack before the steps."""
     cost, z, duals = 0.0, buffers[0], buffers[1]
@@ -87,18 +84,21 @@ def _visit_document(
             z[s] = rest_caps[s]
         for j in range(len(above)):
             z[above[j]] = caps[above[j]] if level[above[j]] > 0.0 else 0.0
-        return visit_svm(a[0], f, delta, level, q, z, learn)
+        return visit_svm(a[0], f, delta, level, q, z)
     if code == DIS:
         for j in range(len(above)):
             r = above[j]
-            cost += caps[r] * visit_dis(a[j], f, delta, level, r, q, caps[r], learn)
+            cost += caps[r] * visit_dis(a[j], f, delta, level, r, q, caps[r])
         return cost
-    cap, lowest = _mean_cap(caps, above, level), _lowest(f, above)
+    total, count, lowest = 0.0, 0, _lowest(f, above)
+    for j in range(len(above)):
+        if level[above[j]] > 0.0:
+            total += caps[above[j]]
+            count += 1
+    cap = total / max(1, count)  # the mean of those that are compared
     for s in range(len(f)):
         if level[s] >= 0.0 and (1.0 - lowest + f[s] > 0.0 or _has_dual(a, s)):
-            cost += cap * visit_dme(
-                a, f, delta, level, above, s, q, cap, z, duals, learn
-            )
+            cost += cap * visit_dme(a, f, delta, level, above, s, q, cap, z, duals)
             lowest = _lowest(f, above)
     return cost
 
@@ -113,17 +113,6 @@ def _has_dual(a: Any, s: int) -> bool:
 
 
 @compiled
-def _mean_cap(caps: Any, above: Any, level: Any) -> Any:
-    """The mean cap of the labels listed, those that are not compared left out."""
-    total, count = 0.0, 0
-    for j in range(len(above)):
-        if level[above[j]] > 0.0:
-            total += caps[above[j]]
-            count += 1
-    return total / max(1, count)
-
-
-@compiled
 def _lowest(f: Any, above: Any) -> Any:
     """The lowest score among the listed labels."""
     lowest = np.inf
@@ -133,73 +122,68 @@ def _lowest(f: Any, above: Any) -> Any:
 
 
 @compiled
-def _visit_part(
-    i: int, code: int, a: Any, f: Any, delta: Any, level: Any, above: Any, q: float,
-    caps: Any, rest_caps: Any, slot: int, slots: Any, label: Any, alpha: Any, used: Any,
-    buffers: Any, place: Any, learn: bool,
-) -> Any:  # fmt: skip
-    """A document's groups of one kind, their duals taken from the pool and put back."""
-    if code == DOM:
-        return _visit_dominations(
-            f, delta, above, level, q, caps, slot, slots, label, alpha, used, buffers,
-            place, learn,
-        )  # fmt: skip
-    n = len(above)
-    if code == SVM:
-        slot, n = i, 1
-    load_duals(a, slots[slot : slot + n], label, alpha)
-    cost = _visit_document(
-        code, a[:n], f, delta, level, above, q, caps, rest_caps, buffers, learn
-    )
-    store_duals(a, slots[slot : slot + n], label, alpha, used)
-    return cost
+def _mark(level: Any, above: Any, levels: Any, absent: Any, f: Any) -> None:
+    """Write the levels of a document; absent labels are in none of its groups."""
+    for j in range(len(above)):
+        level[above[j]] = levels[j]
+    for j in range(len(absent)):
+        f[absent[j]], level[absent[j]] = -np.inf, -1.0
+
+
+@compiled
+def _unmark(level: Any, above: Any) -> None:
+    """Make the levels of a document zero again."""
+    for j in range(len(above)):
+        level[above[j]] = 0.0
 
 
 @compiled
 def implicit_pass(
-    order: Any, begin: int, codes: Any, starts: Any, columns: Any, values: Any,
-    level_starts: Any, labels: Any, levels: Any, caps: Any, rest_caps: Any, W: Any,
-    slots: Any, label: Any, alpha: Any, used: Any, naps: Any, costs: Any, widest: int,
-    absent: Any, learn: bool,
+    order: Any, begin: int, rows: Any, layers: Any, duals: Any, W: Any, naps: Any,
+    costs: Any, learn: bool,
 ) -> int:  # fmt: skip
     """Visit the documents of ``order`` from ``begin`` on.
 
     Return how far it came: less than all of them when the pool has to grow first.
+    rows, layers, duals : see ``preference.Layers`` and ``preference.Duals``; their
+    arrays are taken out once, which the parts of a visit would pay for each time.
     ``naps`` holds, per document, the visits to leave out and the last nap's length:
     a document whose visit changed nothing is left out ever longer, up to LONGEST_NAP;
-    one that pays is woken up. ``costs`` is Σ cap · slack of each when it was last seen;
-    ``widest`` the most labels listed of a document. What ``absent`` lists are columns
-    of W that no label has: they are in no group.
+    one that pays is woken up. ``costs`` is Σ cap · slack of each when it was last seen.
     """
-    k = W.shape[1]
+    (starts, columns, values), k = rows, W.shape[1]
+    codes, level_starts, labels, levels, caps, rest_caps, absent, widest = layers
+    slots, label, alpha, used = duals
     f, delta, buffers = np.empty(k, W.dtype), np.zeros(k), np.empty((2, k + 1))
-    level, place = np.zeros(k), np.empty(k + 1, np.uint32)
-    a = np.zeros((max(1, widest), k))
-    for j in range(len(absent)):
-        level[absent[j]] = -1.0
+    level, place, a = np.zeros(k), np.empty(k + 1, np.uint32), np.zeros((widest, k))
     for o in range(begin, len(order)):
         i = order[o]
         if learn and naps[i, 0] > 0:
             naps[i, 0] -= 1
             continue
         row = slice(starts[i], starts[i + 1])
-        mine = slice(level_starts[i], level_starts[i + 1])
-        above, q, cost = labels[mine], square(values[row]), 0.0
+        listed, cost = slice(level_starts[i], level_starts[i + 1]), 0.0
+        above, q = labels[listed], square(values[row]) if learn else 0.0
         if used[0] + most_room(len(codes), len(above), k) > len(label):
             return o
         scores_of(columns[row], values[row], W, f)
-        for j in range(len(above)):
-            level[above[j]] = levels[level_starts[i] + j]
-        for j in range(len(absent)):
-            f[absent[j]], level[absent[j]] = -np.inf, -1.0
+        _mark(level, above, levels[listed], absent, f)
         for part in range(len(codes)):
-            cost += _visit_part(
-                i, codes[part], a, f, delta, level, above, q, caps, rest_caps,
-                level_starts[i], slots[part], label, alpha, used, buffers, place,
-                learn and q > 0.0,
-            )  # fmt: skip
-        for j in range(len(above)):
-            level[above[j]] = 0.0
+            code = codes[part]
+            mine = slots[part, i : i + 1] if code == SVM else slots[part, listed]
+            if code == DOM:
+                cost += _visit_dominations(
+                    f, delta, level, above, q, caps, mine, label, alpha, used, buffers,
+                    place,
+                )  # fmt: skip
+            else:
+                load_duals(a, mine, label, alpha)
+                cost += _visit_document(
+                    code, a[: len(mine)], f, delta, level, above, q, caps, rest_caps,
+                    buffers,
+                )  # fmt: skip
+                store_duals(a, mine, label, alpha, used)
+        _unmark(level, above)
         costs[i] = cost
         if learn:
             _apply(columns[row], values[row], W, delta, place, naps[i])
@@ -223,18 +207,16 @@ def _apply(columns: Any, values: Any, W: Any, delta: Any, place: Any, nap: Any) 
 
 
 @compiled
-def coefficients(
-    document: int, codes: Any, level_starts: Any, labels: Any, slots: Any, label: Any,
-    alpha: Any, out: Any,
-) -> None:  # fmt: skip
+def coefficients(document: int, layers: Any, duals: Any, out: Any) -> None:
     """out_r = Σ ± alpha over the document's duals: w_r gains out_r · x from it."""
-    mine = labels[level_starts[document] : level_starts[document + 1]]
-    for part in range(len(codes)):
-        svm = codes[part] == SVM
+    first, last = layers.starts[document], layers.starts[document + 1]
+    mine, label, alpha = layers.labels[first:last], duals.label, duals.alpha
+    for part in range(len(layers.codes)):
+        svm = layers.codes[part] == SVM
         for j in range(1 if svm else len(mine)):
-            p = document if svm else level_starts[document] + j
-            first = np.int64(slots[part, p, 0])
-            for t in range(first, first + np.int64(slots[part, p, 1])):
+            slot = duals.slots[part, document if svm else first + j]
+            begin = np.int64(slot[0])
+            for t in range(begin, begin + np.int64(slot[1])):
                 if svm:
                     s = label[t]
                     sign = -1.0
@@ -249,14 +231,16 @@ def coefficients(
 
 @compiled
 def explicit_pass(
-    order: Any, starts: Any, columns: Any, values: Any, sq: Any, group_starts: Any,
-    edge_starts: Any, winners: Any, losers: Any, caps: Any, alpha: Any, W: Any,
-    tau: Any, costs: Any, learn: bool,
+    order: Any, rows: Any, squares: Any, edges: Any, alpha: Any, W: Any, tau: Any,
+    costs: Any, learn: bool,
 ) -> None:  # fmt: skip
     """Visit documents whose groups list their edges: document → groups → edges.
 
-    tau : (1,), the threshold, which edges name as the item after the last label.
+    edges : see ``preference.Edges``;  squares : ‖x‖² of each document;  tau : (1,), the
+    threshold, which edges name as the item after the last label.
     """
+    starts, columns, values = rows
+    group_starts, edge_starts, winners, losers, caps = edges
     k = W.shape[1]
     f, delta, place = np.empty(k + 1, W.dtype), np.zeros(k + 1), np.empty(k, np.uint32)
     nap = np.zeros(2, np.int64)
@@ -266,9 +250,9 @@ def explicit_pass(
         scores_of(columns[row], values[row], W, f[:k])
         costs[i], f[k] = 0.0, tau[0]
         for g in range(group_starts[i], group_starts[i + 1]):
-            edges = slice(edge_starts[g], edge_starts[g + 1])
+            span = slice(edge_starts[g], edge_starts[g + 1])
             costs[i] += caps[g] * visit_edges(
-                winners[edges], losers[edges], alpha[edges], f, delta, sq[i], caps[g],
+                winners[span], losers[span], alpha[span], f, delta, squares[i], caps[g],
                 learn, k,
             )  # fmt: skip
         if learn:
@@ -279,20 +263,19 @@ def explicit_pass(
 
 @compiled
 def rebuild(
-    documents: Any, codes: Any, starts: Any, columns: Any, values: Any,
-    level_starts: Any, labels: Any, slots: Any, label: Any, alpha: Any, W: Any,
-    low: int, high: int,
-) -> None:  # fmt: skip
+    documents: Any, rows: Any, layers: Any, duals: Any, W: Any, low: int, high: int
+) -> None:
     """W += Σ over the documents of x ⊗ coefficients: what the duals stand for.
 
     Only of the labels from ``low`` to ``high`` − 1, so that threads can share the work.
     """
+    starts, columns, values = rows
     k = W.shape[1]
     delta, place = np.zeros(k), np.empty(k, np.uint32)
     nap = np.zeros(2, np.int64)
     for o in range(len(documents)):
         i = documents[o]
-        coefficients(i, codes, level_starts, labels, slots, label, alpha, delta)
+        coefficients(i, layers, duals, delta)
         fill(delta[:low], 0.0)
         fill(delta[high:], 0.0)
         row = slice(starts[i], starts[i + 1])
@@ -312,14 +295,16 @@ def square_and_dot(w: Any, places: Any, known: Any) -> Any:
 
 @compiled
 def odds_pass(
-    order: Any, starts: Any, columns: Any, values: Any, label_starts: Any, labels: Any,
-    caps: Any, W: Any, P: Any, entropy: Any, costs: Any, learn: bool,
+    order: Any, rows: Any, label_lists: Any, caps: Any, W: Any, P: Any, entropy: Any,
+    costs: Any, learn: bool,
 ) -> None:  # fmt: skip
     """Visit the documents of ``order``: one step for each of their groups.
 
     P : (groups, labels), the duals, rows summing to 1;  entropy : −Σ p ln p of each;
     caps : what a group's loss costs;  costs : Σ cap · loss of each document as seen.
     """
+    starts, columns, values = rows
+    label_starts, labels = label_lists
     k = W.shape[1]
     f, d = np.empty(k, W.dtype), np.empty(k)
     for o in range(len(order)):

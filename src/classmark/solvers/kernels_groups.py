@@ -6,7 +6,8 @@ sum over the pool. Labels, places and numbers are unsigned and small.
 
 Throughout: f the scores of the document's labels, delta the change of its coefficients
 (label r gains delta_r · x), level the place of each label (−1: not compared),
-q = ‖x‖², cap = C.
+q = ‖x‖², or 0 where the group is only looked at; cap = C.
+docs/mathematics.md, section 6, derives the steps.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def step_group(a: Any, z: Any, m: int, cap: float) -> Any:
 @compiled
 def visit_dom(
     f: Any, delta: Any, hidden: Any, r: int, q: float, cap: float, a: Any, place: Any,
-    m: int, z: Any, learn: bool,
+    m: int, z: Any,
 ) -> Any:  # fmt: skip
     """Label r over all labels not hidden: one group, one exact step.
 
@@ -152,7 +153,7 @@ def visit_dom(
     for j in range(m):
         held += a[j]
     slack = max(0.0, 1.0 - mine + worst)
-    if learn and (slack > 0.0 or m > 0):
+    if q > 0.0 and cap > LEAST and (slack > 0.0 or m > 0):
         m = _candidates(f, held + (1.0 - mine) / q, q, a, place, m, z)
         total = step_group(a, z, m, cap)
         for j in range(m):
@@ -160,7 +161,11 @@ def visit_dom(
             delta[place[j]] -= z[j]
         mine += q * total
         delta[r] += total
-        m = _compact(a, place, m)
+        n, m = m, 0
+        for j in range(n):
+            if a[j] > 0.0:
+                a[m], place[m] = a[j], place[j]
+                m += 1
     for j in range(len(hidden)):
         f[hidden[j]] = z[last - j]
     f[r] = mine
@@ -212,20 +217,9 @@ def _keep_largest(f: Any, place: Any, held: int, m: int) -> int:
 
 
 @compiled
-def _compact(a: Any, place: Any, m: int) -> int:
-    """Forget the duals that became zero."""
-    kept = 0
-    for j in range(m):
-        if a[j] > 0.0:
-            a[kept], place[kept] = a[j], place[j]
-            kept += 1
-    return kept
-
-
-@compiled
 def visit_dme(
     a: Any, f: Any, delta: Any, level: Any, above: Any, s: int, q: float, cap: float,
-    z: Any, duals: Any, learn: bool,
+    z: Any, duals: Any,
 ) -> Any:  # fmt: skip
     """All labels above s over s: one group; ``a`` holds the duals, a row per label."""
     held, worst = 0.0, np.inf
@@ -236,7 +230,7 @@ def visit_dme(
         else:
             cap -= a[j, s]  # of a label that is not compared any more: it stays
     slack = max(0.0, 1.0 - worst + f[s])
-    if not learn or cap <= LEAST or (slack == 0.0 and held == 0.0):
+    if q == 0.0 or cap <= LEAST or (slack == 0.0 and held == 0.0):
         return slack
     m = 0
     for j in range(len(above)):
@@ -259,7 +253,7 @@ def visit_dme(
 
 @compiled
 def visit_dis(
-    a: Any, f: Any, delta: Any, level: Any, r: int, q: float, cap: float, learn: bool
+    a: Any, f: Any, delta: Any, level: Any, r: int, q: float, cap: float
 ) -> Any:
     """Label r over each label below it alone; return the sum of the slacks."""
     slack = 0.0
@@ -267,7 +261,7 @@ def visit_dis(
         if 0.0 <= level[s] < level[r]:
             gap = 1.0 - np.float64(f[r]) + f[s]
             slack += max(0.0, gap)
-            if learn and (gap > 0.0 or a[s] > 0.0):
+            if q > 0.0 and (gap > 0.0 or a[s] > 0.0):
                 change = min(cap, max(0.0, a[s] + gap / (2.0 * q))) - a[s]
                 a[s] += change
                 f[r] += q * change
@@ -278,16 +272,14 @@ def visit_dis(
 
 
 @compiled
-def visit_svm(
-    a: Any, f: Any, delta: Any, level: Any, q: float, cap: Any, learn: bool
-) -> Any:
+def visit_svm(a: Any, f: Any, delta: Any, level: Any, q: float, cap: Any) -> Any:
     """Each label above or below its threshold, alone; ``cap`` has a value per label."""
     cost = 0.0
     for c in range(len(f)):
         sign = 1.0 if level[c] > 0 else -1.0
         gap = 1.0 - sign * np.float64(f[c])
         cost += cap[c] * max(0.0, gap)
-        if learn and (gap > 0.0 or a[c] > 0.0):
+        if q > 0.0 and (gap > 0.0 or a[c] > 0.0):
             change = min(cap[c], max(0.0, a[c] + gap / q)) - a[c]
             a[c] += change
             f[c] += sign * q * change

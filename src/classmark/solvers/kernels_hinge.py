@@ -1,10 +1,11 @@
-"""Steps on one dual at a time, over rows that lie in two parts or in a Gram matrix.
+"""Steps on one dual at a time, over rows in two parts or in a Gram matrix, and tables.
 
 ``parts`` are two matrices, each (starts, columns, values); the rows of the second come
 after those of the first.
 Hinges are (rows, signs, boxes, margins). A hinge's slope is g = sign · ⟨w, x⟩ − margin:
 the dual value grows by −g for each unit of the dual. Its part in the duality gap is
-box · max(0, −g) + dual · g, never negative.
+box · max(0, −g) + dual · g, never negative. Where a ``Table`` has counts, they say the
+margins instead, and change with the duals (docs/mathematics.md, section 11).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 
 from classmark.compiled import compiled
 from classmark.kernels import add, dot, shuffle, square
+
+NONE = 1e-300  # a curvature that is none
 
 
 @compiled
@@ -27,6 +30,14 @@ def _row(parts: Any, row: Any) -> Any:
         return first[1][span], first[2][span]
     span = slice(second[0][r - split], second[0][r - split + 1])
     return second[1][span], second[2][span]
+
+
+@compiled
+def multiply(parts: Any, w: Any, out: Any) -> None:
+    """Write ⟨w, x⟩ of every row."""
+    for i in range(len(out)):
+        columns, values = _row(parts, i)
+        out[i] = dot(columns, values, w)
 
 
 @compiled
@@ -69,6 +80,28 @@ def _stepped(dual: float, g: float, q: float, box: float) -> Any:
 
 
 @compiled
+def margins_of(table: Any) -> Any:
+    """The margins of examples and of others while the table's counts are (a, b).
+
+    With p = a / (a + b): (2p − p²) / n and p² / n of what a loss counts, divided by
+    what the scores count.
+    """
+    total = table.counts[0] + table.counts[1]
+    p = table.counts[0] / total if total > 0.0 else 0.0
+    each = table.loss / table.n
+    return each * p * (2.0 - p) / table.example, each * p * p / table.other
+
+
+@compiled
+def _curvature(table: Any, of: int) -> Any:
+    """How fast a margin falls while its own dual rises; of : 0 examples, 1 others."""
+    total = max(table.counts[0] + table.counts[1], 1.0)
+    count = table.other if of else table.example
+    others, cube = table.counts[1 - of] * table.counts[1 - of], total * total * total
+    return 2.0 * table.loss * others / (table.n * cube * table.C * count * count)
+
+
+@compiled
 def _visit_all(
     parts: Any, hinges: Any, state: Any, order: Any, n: int, low: float, high: float
 ) -> Any:
@@ -79,13 +112,15 @@ def _visit_all(
     dual value, and the extreme slopes of duals that could move.
     """
     rows, signs, boxes, margins = hinges
-    duals, w, squares = state
+    duals, w, squares, table = state
+    moving = len(table.counts) > 0
     seen, gained, least, most, k = 0.0, 0.0, 0.0, 0.0, 0
     while k < n:
         i = order[k]
-        a, box = duals[i], boxes[i]
+        a, box, of = duals[i], boxes[i], int(signs[i] < 0.0)
         columns, values = _row(parts, rows[i])
-        g = signs[i] * dot(columns, values, w) - margins[i]
+        margin = margins_of(table)[of] if moving else margins[i]
+        g = signs[i] * dot(columns, values, w) - margin
         if (a == 0.0 and g > high) or (a == box and g < low):
             n -= 1
             order[k], order[n] = order[n], i
@@ -97,11 +132,14 @@ def _visit_all(
         least, most = min(least, g), max(most, g)
         if squares[i] < 0.0:
             squares[i] = square(values)
-        duals[i] = _stepped(a, g, squares[i], box)
+        q = squares[i] + (_curvature(table, of) if moving else 0.0)
+        duals[i] = _stepped(a, g, q, box)
         step = duals[i] - a
         if step != 0.0:
-            gained -= step * (g + 0.5 * squares[i] * step)
+            gained -= step * (g + 0.5 * q * step)
             add(columns, values, signs[i] * step, w)
+            if moving:
+                table.counts[of] -= signs[i] * step / box
     return n, seen, gained, least, most
 
 
@@ -112,11 +150,11 @@ def climb(
 ) -> Any:  # fmt: skip
     """Passes over the hinges of ``order`` until the gap seen is tol · objective.
 
-    state : (duals, w, squares), ‖x‖² of each hinge's row, −1 at first;  limits : (2,),
-    the slopes beyond which a dual is sure of its bound, changed by each pass;  value :
-    the dual value at the start. Return how many hinges of ``order`` are left to visit,
-    0 if it is time to look at all, the passes made, the growth of the dual value, and
-    the next seed. [HsiehEtAl08]
+    state : (duals, w, squares, table), squares being ‖x‖² of each hinge's row, −1 at
+    first;  limits : (2,), the slopes beyond which a dual is sure of its bound, changed
+    by each pass;  value : the dual value at the start. Return how many hinges of
+    ``order`` are left to visit, 0 if it is time to look at all, the passes made, the
+    growth of the dual value, and the next seed. [HsiehEtAl08]
     """
     n, gained, done = len(order), 0.0, 0
     while done < passes and n > 0:
@@ -183,3 +221,81 @@ def climb_gram(
             scores[r] += step * row[r]
         cost, gap, best = _look(hinges, duals, squares, scores, gains)
     return done, value, cost, gap, -1
+
+
+@compiled
+def product_loss(a: float, b: float, n: int) -> Any:
+    """Δ = 1 − precision · recall = 1 − a² / ((a + b) n), and 1 where a = 0."""
+    return 1.0 - a * (a / ((a + b) * n)) if a > 0.0 else 1.0
+
+
+@compiled
+def worst_table(losable: Any, findable: Any, n: int, a: int, b: int) -> Any:
+    """The table that maximises Δ − Σ missed + Σ found, Δ = 1 − precision · recall.
+
+    losable : gains of the examples that may be missed or not, rising;  findable : of
+    the others that may be found, falling;  n : how many examples there are;  a, b :
+    found examples and others if all that are losable are missed and none of the
+    findable is found. Both kinds of gain divided by what Δ counts. The best b never
+    falls as a rises, so one walk suffices. Return how many to miss, how many to find.
+    """
+    missed, found, value = len(losable), 0, 0.0
+    best, best_missed, best_found = -np.inf, 0, 0
+    for gain in losable:
+        value -= gain
+    while True:
+        while found < len(findable):
+            more = product_loss(a, b + 1, n) - product_loss(a, b, n) + findable[found]
+            if more <= 0.0:
+                break
+            value += findable[found]
+            found, b = found + 1, b + 1
+        total = product_loss(a, b, n) + value
+        if total > best:
+            best, best_missed, best_found = total, missed, found
+        if missed == 0:
+            return best_missed, best_found
+        missed, a = missed - 1, a + 1
+        value += losable[missed]
+
+
+@compiled
+def _pair(G: Any, slopes: Any, alpha: Any) -> Any:
+    """Which dual to raise, and which to lower for it: the pair that gains most.
+
+    Return both, the step, and how far from optimal the duals are.
+    """
+    up, down, step, best, violation = int(np.argmax(slopes)), -1, 0.0, 0.0, 0.0
+    for i in range(len(slopes)):
+        rise = slopes[up] - slopes[i]
+        if alpha[i] > 0.0 and rise > 0.0:
+            violation = max(violation, rise)
+            curve = max(G[up, up] + G[i, i] - 2.0 * G[up, i], NONE)
+            length = min(rise / curve, alpha[i])
+            gain = length * (rise - 0.5 * curve * length)
+            if gain > best:
+                down, step, best = i, length, gain
+    return up, down, step, violation
+
+
+@compiled
+def maximise_dual(G: Any, losses: Any, alpha: Any, tol: float, steps: int) -> int:
+    """Move α, α ≥ 0 with Σα as it is, to the maximum of Σ α·loss − ½ αᵀGα.
+
+    Two duals at a time, those that gain most; until no exchange promises more than
+    ``tol`` for each unit. Return the steps made.
+    """
+    slopes = losses.copy()
+    for j in range(len(slopes)):
+        if alpha[j] > 0.0:
+            for i in range(len(slopes)):
+                slopes[i] -= alpha[j] * G[j, i]
+    for done in range(steps):
+        up, down, step, violation = _pair(G, slopes, alpha)
+        if down < 0 or violation <= tol:
+            return done
+        alpha[up] += step
+        alpha[down] = 0.0 if step == alpha[down] else alpha[down] - step
+        for i in range(len(slopes)):
+            slopes[i] -= step * (G[i, up] - G[i, down])
+    return steps

@@ -74,8 +74,11 @@ def steps_of(
     errors = count_errors(f, relevant, counts)
     pairs = max(m * (k - m), 1)
     losses[0], losses[1], losses[2] = errors > 0, errors, errors / pairs
-    if rule == PERCEPTRON:
-        _find_wrong_signs(f, relevant, counts)
+    if rule == PERCEPTRON:  # 1 for each label whose score has the wrong sign, or none
+        for r in range(k):
+            counts[r] = f[r] >= 0.0
+        for p in range(m):
+            counts[relevant[p]] = f[relevant[p]] <= 0.0
     elif errors == 0:
         return 0
     c = pairs if rule == PAIRS else errors if rule == ERRORS else 1
@@ -88,15 +91,6 @@ def steps_of(
         changed[n] = r
         n += counts[r] > 0
     return n
-
-
-@compiled
-def _find_wrong_signs(f: Any, relevant: Any, counts: Any) -> None:
-    """1 for each label whose score has the wrong sign or none, else 0."""
-    for r in range(len(f)):
-        counts[r] = f[r] >= 0.0
-    for p in range(len(relevant)):
-        counts[relevant[p]] = f[relevant[p]] <= 0.0
 
 
 @compiled
@@ -213,19 +207,14 @@ def vote_pass(similar: Any, T: Any, survived: Any, points: Any) -> None:
             if s > 0:
                 for r in range(k):
                     f[r] += similar[i, s - 1] * T[s - 1, r]
-                _mend(order, f)
+                for p in range(1, k):  # falling scores, ties by number
+                    r, q = order[p], p
+                    while q > 0 and (
+                        f[order[q - 1]] < f[r]
+                        or (f[order[q - 1]] == f[r] and order[q - 1] > r)
+                    ):
+                        order[q] = order[q - 1]
+                        q -= 1
+                    order[q] = r
             for p in range(k):
                 points[i, order[p]] += survived[s] * (k - 1 - p)
-
-
-@compiled
-def _mend(order: Any, f: Any) -> None:
-    """Sort labels by decreasing score, ties by number, from a nearly sorted order."""
-    for p in range(1, len(order)):
-        r, q = order[p], p
-        while q > 0 and (
-            f[order[q - 1]] < f[r] or (f[order[q - 1]] == f[r] and order[q - 1] > r)
-        ):
-            order[q] = order[q - 1]
-            q -= 1
-        order[q] = r

@@ -61,9 +61,9 @@ def _winners(
     scores: Any, lower: Any, upper: Any, counts: Any, width: float, each: float,
     out: Any, sums: Any,
 ) -> None:  # fmt: skip
-    """What the winners gain; sums gain Σ hinge, Σ smoothed hinge, Σ slope."""
+    """What the winners gain; sums gain Σ hinge, Σ slope."""
     n, near, far = len(lower), 0, 0
-    total, near_sum, far_sum, near_square, far_square = 0.0, 0.0, 0.0, 0.0, 0.0
+    total, near_sum, far_sum = 0.0, 0.0, 0.0
     for k in range(n):
         total += scores[lower[k]]
     for k in range(len(upper)):
@@ -71,23 +71,17 @@ def _winners(
         s = scores[i]
         while far < n and s - scores[lower[far]] >= 1.0:
             far_sum += scores[lower[far]]
-            far_square += scores[lower[far]] ** 2
             far += 1
         while near < n and s - scores[lower[near]] >= 1.0 - width:
             near_sum += scores[lower[near]]
-            near_square += scores[lower[near]] ** 2
             near += 1
         bent, straight, lack = near - far, n - near, 1.0 - s
         bent_sum, rest = near_sum - far_sum, total - near_sum
-        square = lack * (bent * lack + 2.0 * bent_sum) + near_square - far_square
         slope = straight + (bent * lack + bent_sum) / width
         worth = each * counts[i]
         out[i] += worth * slope
         sums[0] += worth * ((straight + bent) * lack + rest + bent_sum)
-        sums[1] += worth * (
-            straight * (lack - 0.5 * width) + rest + 0.5 * square / width
-        )
-        sums[2] += worth * slope
+        sums[1] += worth * slope
 
 
 @compiled
@@ -120,16 +114,16 @@ def price(
 ) -> Any:  # fmt: skip
     """Write Σ slope of pairs won, less those lost, of each row; width : ε.
 
-    Return Σ hinge, Σ smoothed hinge, Σ slope, over all pairs.
+    Return Σ hinge and Σ slope over all pairs.
     """
-    sums = np.zeros(3)
+    sums = np.zeros(2)
     fill(out, 0.0)
     for m in range(len(joins)):
         depth, a, b, c, d = joins[m]
         lower, upper = orders[depth, a:b], orders[depth, c:d]
         _winners(scores, lower, upper, counts, width, prices[m], out, sums)
         _losers(scores, lower, upper, counts, width, prices[m], out)
-    return sums[0], sums[1], sums[2]
+    return sums[0], sums[1]
 
 
 @compiled

@@ -8,13 +8,14 @@ lose, it is listed as label k, and its score f[k] is their mean.
 The weights are w_r = c_r + v_r + u: the center's, sparse; what was learned of label r,
 sparse; and a part shared by all labels, which no order of labels can see.
 
-store : of each feature where its entries (label, value) begin, how many there are, and
-how many there is room for; the entries; where free room begins.
+documents, store : see ``preference_sparse``;  duals : ``preference.Duals``;  graph :
+starts, labels, levels and caps of those listed, and how many labels there are;  center
+: starts, labels and weights of each feature.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,19 +25,21 @@ from classmark.solvers.kernels_groups import group_threshold, room_for, step_gro
 MOST, FEW = 20, 2  # labels that a visit may take into a group: active ones, and others
 
 
-@compiled
-def _survey(f: Any, touched: Any, n: int, hidden: Any) -> Any:
-    """The largest score of a label not hidden, and their mean; hidden ones are −∞."""
-    k = len(f) - 1
-    worst, total = -np.inf, 0.0
-    if n < k:
-        worst = 0.0
-    for t in range(n):
-        score = f[touched[t]]
-        if score > -np.inf:
-            worst = max(worst, score)
-            total += score
-    return worst, total / max(1, k - len(hidden))
+class Work(NamedTuple):
+    """Room for one document; ``place``, ``a`` and ``z`` are of the group at hand.
+
+    f, delta : (labels + 1,), scores, and the change of coefficients;  mark : 1 for
+    active labels, 2 for those of the group;  touched : the active labels;  place : the
+    labels of the group;  a, z : their duals, and where these go.
+    """
+
+    f: Any
+    delta: Any
+    mark: Any
+    touched: Any
+    place: Any
+    a: Any
+    z: Any
 
 
 @compiled
@@ -63,20 +66,6 @@ def _add_largest(
 
 
 @compiled
-def _add_others(
-    draws: Any, touched: Any, n: int, mark: Any, place: Any, end: int
-) -> Any:
-    """List the labels drawn that are not active: now they are."""
-    for t in range(len(draws)):
-        s = draws[t]
-        if mark[s] == 0:
-            mark[s] = 1
-            touched[n], place[end] = s, s
-            n, end = n + 1, end + 1
-    return n, end
-
-
-@compiled
 def _choose(
     m: int, mine: float, q: float, cap: float, rest: bool, work: Any, n: int,
     draws: Any, least: float,
@@ -85,7 +74,7 @@ def _choose(
 
     A label would rise if z = base + f/q is over the threshold of those held.
     """
-    f, _, mark, touched, place, a, z = work
+    f, mark, place, a, z = work.f, work.mark, work.place, work.a, work.z
     k = len(f) - 1
     base = a[:m].sum() + (1.0 - mine) / q
     for j in range(m):
@@ -93,9 +82,14 @@ def _choose(
         mark[place[j]] = 2
     theta = group_threshold(z, m, cap) if m else 0.0
     limit = (theta - base) * q + least
-    end = _add_largest(f, touched, n, limit, mark, place, m)
+    end = _add_largest(f, work.touched, n, limit, mark, place, m)
     if limit < 0.0:
-        n, end = _add_others(draws, touched, n, mark, place, end)
+        for t in range(len(draws)):
+            s = draws[t]
+            if mark[s] == 0:  # not active: now it is
+                mark[s] = 1
+                work.touched[n], place[end] = s, s
+                n, end = n + 1, end + 1
     if rest and mark[k] == 0 and f[k] > limit:
         place[end] = k
         end += 1
@@ -114,7 +108,7 @@ def _move(r: int, hidden: Any, q: float, m: int, total: float, work: Any) -> Any
     The rest's dual takes an equal part from every label: from the hidden ones, which
     cannot lose, it is given back.
     """
-    f, delta, _, _, place, _, z = work
+    f, delta, place, z = work.f, work.delta, work.place, work.z
     k, shift = len(f) - 1, 0.0
     for j in range(m):
         s = place[j]
@@ -150,14 +144,20 @@ def visit_active(
     many duals are held and labels active, and the shared part's change. A document
     without words can only pay: its dual is at the cap.
     """
-    f, place, a, z = work[0], work[4], work[5], work[6]
+    f, place, a = work.f, work.place, work.a
     k = len(f) - 1
     others = k - len(hidden)
     mine, scores = f[r], np.empty(len(hidden), f.dtype)
     for j in range(len(hidden)):
         scores[j] = f[hidden[j]]
         f[hidden[j]] = -np.inf
-    worst, f[k] = _survey(f, work[3], n, hidden)
+    worst, total = 0.0 if n < k else -np.inf, 0.0
+    for t in range(n):
+        score = f[work.touched[t]]
+        if score > -np.inf:
+            worst = max(worst, score)
+            total += score
+    f[k] = total / max(1, others)  # the mean of all that may lose
     slack = max(0.0, 1.0 - mine + worst)
     if not learn or others == 0 or q == 0.0 or (slack == 0.0 and m == 0):
         _restore(f, hidden, scores)
@@ -167,7 +167,7 @@ def visit_active(
     rest = others > MOST
     wide = q * (1.0 + np.sqrt(m + MOST + FEW + 1) / others) if rest else q
     end, n = _choose(m, mine, wide, cap, rest, work, n, draws, least)
-    total = step_group(a, z, end, cap)
+    total = step_group(a, work.z, end, cap)
     _restore(f, hidden, scores)
     shift = _move(r, hidden, q, end, total, work)
     m = 0
@@ -201,8 +201,8 @@ def _score(
     columns: Any, values: Any, store: Any, center: Any, work: Any, n: int
 ) -> Any:
     """Scores of a document's active labels, without the shared part."""
-    f, _, mark, touched = work[:4]
-    first, length, _, label, value, _ = store
+    f, mark, touched = work.f, work.mark, work.touched
+    first, length, label, value = store.first, store.length, store.label, store.value
     starts, labels, weights = center
     for j in range(len(columns)):
         c, x = columns[j], values[j]
@@ -219,9 +219,9 @@ def _visit_document(
     least: float, learn: bool,
 ) -> Any:  # fmt: skip
     """One step on each group of a document; duals come as lists and go as lists."""
-    level_starts, labels, levels, caps = graph
+    level_starts, labels, levels, caps, _ = graph
     slots, label, alpha, used = duals
-    place, a = work[4], work[5]
+    place, a = work.place, work.a
     mine = slice(level_starts[i], level_starts[i + 1])
     cost = shift = 0.0
     for p in range(level_starts[i], level_starts[i + 1]):
@@ -243,17 +243,17 @@ def _visit_document(
 
 
 @compiled
-def _has_room(columns: Any, slots: Any, store: Any, label: Any, used: Any) -> Any:
+def _has_room(columns: Any, slots: Any, store: Any, duals: Any) -> Any:
     """Whether duals and weights have room for all that one visit may add."""
-    _, length, room, weight_label, _, weights_used = store
-    need = weights_used[0]
+    length, room, need = store.length, store.room, store.used[0]
     new = len(slots) * (MOST + FEW + 1)
     for j in range(len(columns)):
         c = columns[j]
         if length[c] + new > room[c]:
             need += 2 * (length[c] + new)
     held = slots[:, 1].sum() + new
-    return need <= len(weight_label) and used[0] + 2 * held <= len(label)
+    enough = duals.used[0] + 2 * held <= len(duals.label)
+    return enough and need <= len(store.label)
 
 
 @compiled
@@ -261,15 +261,15 @@ def _add_to_row(
     c: int, x: float, store: Any, delta: Any, changed: Any, n: int, mark: Any
 ) -> None:
     """Add x · delta to the weights of a feature; a label not in its row is appended."""
-    first, length, room, label, value, used = store
-    found = 0
+    first, length, room, label, value, used, _ = store
+    known = 0
     for t in range(first[c], first[c] + length[c]):
         s = label[t]
         if delta[s] != 0.0:
             value[t] += x * delta[s]
             mark[s] = 0
-            found += 1
-    size = length[c] + n - found
+            known += 1
+    size = length[c] + n - known
     if size > room[c]:
         begin = used[0]
         for t in range(length[c]):
@@ -289,11 +289,10 @@ def _add_to_row(
 
 @compiled
 def _apply(
-    columns: Any, values: Any, store: Any, shared: Any, shift: float, work: Any, n: int
+    columns: Any, values: Any, store: Any, shift: float, work: Any, n: int
 ) -> int:
     """Add a document's change to the weights; return how many labels it moved."""
-    delta, mark, touched, changed = work[1], work[2], work[3], work[4]
-    moved = 0
+    delta, touched, changed, moved = work.delta, work.touched, work.place, 0
     for t in range(n):
         if delta[touched[t]] != 0.0:
             changed[moved] = touched[t]
@@ -301,16 +300,15 @@ def _apply(
     if moved:
         for j in range(len(columns)):
             c, x = columns[j], values[j]
-            _add_to_row(c, x, store, delta, changed, moved, mark)
-            shared[c] += x * shift
+            _add_to_row(c, x, store, delta, changed, moved, work.mark)
+            store.shared[c] += x * shift
     return moved
 
 
 @compiled
 def active_pass(
     order: Any, begin: int, documents: Any, graph: Any, center: Any, store: Any,
-    shared: Any, duals: Any, naps: Any, costs: Any, draws: Any, least: float,
-    learn: bool,
+    duals: Any, least: float, learn: bool,
 ) -> int:  # fmt: skip
     """Visit the documents of ``order`` from ``begin`` on, as ``implicit_pass`` does.
 
@@ -318,13 +316,12 @@ def active_pass(
     draws : labels taken in although not active, if they violate, shape (n, FEW);
     least : what a label has to violate the margin by to be taken in.
     """
-    starts, columns, values, squares, k = documents
-    level_starts, labels = graph[0], graph[1]
-    work = (
-        np.zeros(k + 1), np.zeros(k + 1), np.zeros(k + 1, np.uint8),
-        np.empty(k, np.uint32), np.empty(k + MOST + FEW + 1, np.uint32),
-        np.zeros(k + MOST + FEW + 1), np.zeros(k + MOST + FEW + 1),
-    )  # fmt: skip
+    starts, columns, values, squares, naps, costs, draws = documents
+    level_starts, labels, _, _, k = graph
+    most = k + MOST + FEW + 1
+    f, delta, mark = np.zeros(k + 1), np.zeros(k + 1), np.zeros(k + 1, np.uint8)
+    touched, place = np.empty(k, np.uint32), np.empty(most, np.uint32)
+    work = Work(f, delta, mark, touched, place, np.zeros(most), np.zeros(most))
     for o in range(begin, len(order)):
         i = order[o]
         if learn and naps[i, 0] > 0:
@@ -332,27 +329,27 @@ def active_pass(
             continue
         words, x = columns[starts[i] : starts[i + 1]], values[starts[i] : starts[i + 1]]
         mine = slice(level_starts[i], level_starts[i + 1])
-        if learn and not _has_room(words, duals[0][mine], store, duals[1], duals[3]):
+        if learn and not _has_room(words, duals.slots[mine], store, duals):
             return o
-        n = _gather(0.0, labels[mine], work[5], work[0], work[3], work[2], 0)
+        n = _gather(0.0, labels[mine], work.a, f, touched, mark, 0)
         n = _score(words, x, store, center, work, n)
         costs[i], shift, n = _visit_document(
             i, squares[i], graph, duals, work, n, draws[i], least, learn,
         )  # fmt: skip
         if learn:
-            moved = _apply(words, x, store, shared, shift, work, n)
+            moved = _apply(words, x, store, shift, work, n)
             naps[i, 1] = 0 if moved else min(LONGEST_NAP, 2 * naps[i, 1] + 1)
             naps[i, 0] = naps[i, 1]
         for t in range(n):
-            work[0][work[3][t]] = work[1][work[3][t]] = 0.0
-            work[2][work[3][t]] = 0
+            f[touched[t]] = delta[touched[t]] = 0.0
+            mark[touched[t]] = 0
     return len(order)
 
 
 @compiled
-def change_size(store: Any, shared: Any, center: Any, k: int) -> Any:
+def change_size(store: Any, center: Any, k: int) -> Any:
     """‖v + u‖², and ⟨v + u, c⟩ with the center."""
-    first, length, _, label, value, _ = store
+    first, length, _, label, value, _, shared = store
     starts, labels, weights = center
     learned = np.zeros(k)
     square = dot = 0.0
@@ -372,7 +369,7 @@ def change_size(store: Any, shared: Any, center: Any, k: int) -> Any:
 @compiled
 def lay_out(starts: Any, labels: Any, weights: Any, store: Any) -> None:
     """Write the rows of a matrix where the store has room for them."""
-    first, length, _, label, value, _ = store
+    first, length, _, label, value, _, _ = store
     for c in range(len(first)):
         for t in range(length[c]):
             label[first[c] + t] = labels[starts[c] + t]

@@ -4,58 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import compress
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.arrays import Array, Bools, Floats, Growing, Ints, ranges
 from classmark.preferences.graph import Groups
-from classmark.solvers.preference import ExplicitDual, ImplicitDual
+from classmark.solvers.preference import CODES, ExplicitDual, ImplicitDual
 from classmark.sparse import Rows, take
-
-
-class Growing:
-    """Rows appended one after the other, room being doubled when it is used up.
-
-    >>> grown = Growing(np.arange(2))
-    >>> grown.append([5, 7])
-    >>> grown.array.tolist()
-    [0, 1, 5, 7]
-    """
-
-    def __init__(self, start: Array) -> None:
-        self._room = np.array(start)
-        self._used = len(start)
-
-    def __len__(self) -> int:
-        return self._used
-
-    @property
-    def array(self) -> Array:
-        """What has been appended, a view that holds until the next ``append``."""
-        return self._room[: self._used]
-
-    @property
-    def room(self) -> Array:
-        """The same with the spare places behind it, which are zero."""
-        return self._room
-
-    def append(self, values: ArrayLike) -> None:
-        """Add rows at the end."""
-        added = np.asarray(values)
-        self.extend(len(added))
-        self._room[self._used - len(added) : self._used] = added
-
-    def extend(self, count: int) -> None:
-        """Add so many rows of zeros."""
-        end = self._used + count
-        if end > len(self._room):
-            shape = (max(end, 2 * len(self._room), 16), *self._room.shape[1:])
-            larger = np.zeros(shape, self._room.dtype)
-            larger[: self._used] = self.array
-            self._room = larger
-        self._used = end
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +49,20 @@ class Lesson:
         Of a document that lists both, the higher of the two levels counts.
         """
         if self.groups is not None:
-            return replace(self, **_renamed(self, label, other))
+            read = {label: other}
+            groups = [
+                [(read.get(u, u), read.get(v, v)) for u, v in group]
+                for group in self.groups
+            ]
+            groups = [[(u, v) for u, v in group if u != v] for group in groups]
+            labels = np.unique(np.where(self.labels == label, other, self.labels))
+            return replace(
+                self,
+                labels=labels.astype(np.uint32),
+                levels=np.zeros(len(labels), np.float32),
+                groups=[group for group in groups if group],
+                weights=tuple(compress(self.weights, groups)),
+            )
         if other not in self.labels:
             labels = np.where(self.labels == label, other, self.labels)
             return replace(self, labels=labels.astype(np.uint32))
@@ -102,23 +73,22 @@ class Lesson:
         return replace(self, labels=self.labels[mask], levels=levels[mask])
 
 
-def _renamed(lesson: Lesson, label: int, other: int) -> dict[str, Any]:
-    def read(item: int) -> int:
-        return other if item == label else item
+class DualTable(NamedTuple):
+    """All duals of layered documents, one an entry.
 
-    groups = [
-        ([(read(u), read(v)) for u, v in group if read(u) != read(v)], weight)
-        for group, weight in zip(lesson.groups or [], lesson.weights, strict=True)
-    ]
-    labels = np.unique([read(int(item)) for item in lesson.labels])
-    return {
-        "labels": labels.astype(np.uint32),
-        "levels": np.zeros(len(labels), np.float32),
-        "groups": [group for group, _ in groups if group],
-        "weights": tuple(weight for group, weight in groups if group),
-    }
+    place : the document's;  part, slot : the kind and number of its slot;  at : where
+    it is in the pool;  winner, loser : the labels compared.
+    """
+
+    place: Ints
+    part: Ints
+    slot: Ints
+    at: Ints
+    winner: Array
+    loser: Array
 
 
+DIS, DME = CODES["dis"][0], CODES["dme"][0]
 WASTE = 1000  # places of forgotten documents that are left as they are
 
 
@@ -181,12 +151,9 @@ class Shelf:
         """What a document adds to w_r is parts[r] · x, shape (labels,)."""
         from classmark.solvers.kernels_dual import coefficients
 
-        problem, pool = self.problem, self.problem.pools[0]
-        out = np.zeros(problem.W.shape[1])
-        coefficients(
-            place, problem.codes, problem.levels.starts, problem.levels.columns,
-            problem.slots, pool.label, pool.alpha, out,
-        )  # fmt: skip
+        out = np.zeros(self.problem.W.shape[1])
+        _, layers, duals = self.problem.arrays(self.problem.pools[0])
+        coefficients(place, layers, duals, out)
         return out
 
     def dual_sums(self, places: Ints) -> Floats:
@@ -194,11 +161,8 @@ class Shelf:
         from classmark.solvers.kernels_groups import sum_of_slots
 
         problem, sums = self.problem, np.zeros(len(places))
-        starts = problem.levels.starts
-        sum_of_slots(
-            starts[places], starts[places + 1], problem.slots, problem.pools[0].alpha,
-            sums,
-        )  # fmt: skip
+        first, last = problem.levels.starts[places], problem.levels.starts[places + 1]
+        sum_of_slots(first, last, problem.slots, problem.pools[0].alpha, sums)
         return sums
 
     def lesson(self, place: int) -> Lesson:
@@ -218,21 +182,102 @@ class Shelf:
             was, new = losers == label, losers == other
             losers[was], losers[new] = other, label
 
-    def with_label(self, label: int) -> Ints:
-        """Places whose list has the label."""
-        at = np.flatnonzero(self._labels.array == label)
-        places = np.searchsorted(self.problem.levels.starts, at, side="right") - 1
-        places = np.unique(places)
+    def _places(self, listed: Bools) -> Ints:
+        """Whose entries these are, of all lists of labels."""
+        starts = self.problem.levels.starts
+        return np.searchsorted(starts, np.flatnonzero(listed), side="right") - 1
+
+    def _table(self) -> DualTable:
+        """List the duals, slot after slot."""
+        levels = self.problem.levels
+        slots = self.problem.slots[:, : levels.nnz].reshape(-1, 3).astype(np.int64)
+        which = np.repeat(np.arange(len(slots)), slots[:, 1])
+        at = ranges(slots[:, 0], slots[:, 1])
+        part, slot = np.divmod(which, max(levels.nnz, 1))
+        place = np.searchsorted(levels.starts, slot, side="right") - 1
+        winner, loser = levels.columns[slot], self.problem.pools[0].label[at]
+        return DualTable(place, part, slot, at, winner, loser)
+
+    def torn_by(self, label: int, into: int) -> Ints:
+        """Documents whose duals, the label read as ``into``, would not be feasible.
+
+        They list both, or do not compare the label, or hold ``into`` below a label that
+        it is not below any more, or more of it together than one group may have.
+        """
+        levels, caps, table = self.problem.levels, self.problem.caps, self._table()
+        mine, other = (self._places(levels.columns == r) for r in (label, into))
+        parts: list[Ints] = [
+            np.intersect1d(mine, other),
+            self._places((levels.columns == label) & (levels.values < 0)),
+            self._displaced(table, label, into),
+            self._overfull(table, label, into),
+        ]
+        if caps[label] != caps[into]:
+            parts.append(mine)
+        places = np.unique(np.concatenate(parts))
         return places[self.alive[places]]
+
+    def _displaced(self, table: DualTable, label: int, into: int) -> Ints:
+        """Documents where one of the two is below a label, the other not."""
+        levels, wrong = self.problem.levels, np.zeros(len(table.at), bool)
+        height = levels.values[table.slot]
+        for first, second in ((label, into), (into, label)):
+            by_document, listed = np.zeros(len(self)), levels.columns == first
+            by_document[self._places(listed)] = levels.values[listed]
+            now = by_document[table.place]
+            below = (table.loser == second) & (table.winner != first)
+            wrong |= below & ((now < 0) | (now >= height))
+        return table.place[wrong]
+
+    def _overfull(self, table: DualTable, label: int, into: int) -> Ints:
+        """Documents with more on both than a group may have (dis, dme)."""
+        problem, places = self.problem, [np.empty(0, np.int64)]
+        alpha = problem.pools[0].alpha[table.at].astype(float)
+        apart = ~np.isin(table.winner, (label, into))
+        for part, code in enumerate(problem.codes):
+            if code not in (DIS, DME):
+                continue
+            group = table.slot if code == DIS else table.place
+            masks = [
+                apart & (table.part == part) & (table.loser == loser)
+                for loser in (label, into)
+            ]
+            most = int(group.max(initial=-1)) + 1
+            one, two = (np.bincount(group[m], alpha[m], most) for m in masks)
+            full = (one > 0) & (two > 0) & (one + two > problem.caps.min())
+            places.append(self._places(full) if code == DIS else np.flatnonzero(full))
+        return np.concatenate(places)
+
+    def join(self, label: int, into: int) -> None:
+        """Read the label as ``into`` in all duals and lists; those torn are away."""
+        problem, pool, table = self.problem, self.problem.pools[0], self._table()
+        first: dict[tuple[int, int], int] = {}
+        emptied = []
+        for row in np.flatnonzero(np.isin(table.loser, (label, into))).tolist():
+            key, at = (int(table.part[row]), int(table.slot[row])), int(table.at[row])
+            if table.winner[row] in (label, into):
+                emptied.append((key, at))
+            elif key in first:
+                pool.alpha[first[key]] += pool.alpha[at]
+                emptied.append((key, at))
+            else:
+                first[key] = at
+        for key, at in reversed(emptied):
+            slot = problem.slots[key]
+            last = int(slot[0]) + int(slot[1]) - 1
+            pool.label[at], pool.alpha[at] = pool.label[last], pool.alpha[last]
+            pool.alpha[last] = 0.0
+            slot[1] -= 1
+        pool.label[pool.label == label] = into
+        problem.levels.columns[problem.levels.columns == label] = into
 
     def tidy(self) -> Ints:
         """Close the places of forgotten documents; return which are left, in order."""
         places, problem = np.flatnonzero(self.alive), self.problem
         levels = problem.levels
         left = np.repeat(self.alive, np.diff(levels.starts))
-        slots = problem.slots[:, np.flatnonzero(left)]
+        problem.slots = problem.slots[:, np.flatnonzero(left)]
         self._hold(take(problem.rows, places), take(levels, places))
-        problem.slots = slots
         for name in ("_naps", "_costs", "_alive"):
             setattr(self, name, Growing(getattr(self, name).array[places]))
         self._refresh()
@@ -265,9 +310,7 @@ class Shelf:
         problem.n_documents = len(self)
         missing = len(self._labels.room) - problem.slots.shape[1]
         if missing > 0:
-            parts = len(problem.codes)
-            more: Any = np.zeros((parts, missing, 3), np.uint32)
-            problem.slots = np.concatenate([problem.slots, more], axis=1)
+            problem.slots = np.pad(problem.slots, ((0, 0), (0, missing), (0, 0)))
 
 
 ONE = np.zeros(1, np.int64)
@@ -347,7 +390,8 @@ class Listed:
     ) -> None:
         """Keep a document and learn it, unless its duals are known."""
         lesson = replace(lesson, values=lesson.values.astype(W.dtype, copy=False))
-        start = np.zeros(_count(lesson)) if duals is None else duals
+        n_edges = sum(map(len, lesson.groups or []))
+        start = np.zeros(n_edges) if duals is None else duals
         document = self._documents[handle] = self._document(lesson, start, W)
         self._order.append(handle)
         if duals is None:
@@ -374,9 +418,8 @@ class Listed:
 
     def naming(self, *labels: int) -> list[int]:
         """Handles of the documents that name all these labels."""
-        return [
-            h for h, lesson in self.lessons() if np.isin(labels, lesson.labels).all()
-        ]
+        named = [(h, np.isin(labels, lesson.labels)) for h, lesson in self.lessons()]
+        return [handle for handle, there in named if there.all()]
 
     def rename(self, handle: int, label: int, other: int) -> None:
         """Read a label as another, which the document does not name."""
@@ -419,31 +462,27 @@ class Listed:
         return ListedDocument(lesson, edges, duals.copy(), compared, problem)
 
 
-def _count(lesson: Lesson) -> int:
-    return sum(len(group) for group in lesson.groups or [])
-
-
 def lessons_of(problem: ExplicitDual, C: float) -> Iterator[tuple[Lesson, Floats]]:
     """The documents of a batch problem, and the duals of each."""
-    n_labels = problem.W.shape[1]
+    n_labels, (groups, starts, winners, losers, caps) = (
+        problem.W.shape[1],
+        problem.edges,
+    )
+    pairs = np.stack([winners, losers], axis=1).astype(int)
+    pairs[pairs == n_labels] = -1
     for i in range(problem.n_documents):
-        first, last = problem.group_starts[i], problem.group_starts[i + 1]
-        spans = [slice(*problem.edge_starts[g : g + 2]) for g in range(first, last)]
-        items = [
-            np.stack([problem.winners[span], problem.losers[span]], axis=1).astype(int)
-            for span in spans
-        ]
-        named = [np.where(group == n_labels, -1, group) for group in items]
-        every = np.unique(
-            np.concatenate([np.empty(0, int), *(g.ravel() for g in named)])
-        )
+        first, last = groups[i], groups[i + 1]
+        edges = slice(starts[first], starts[last])
+        every = np.unique(pairs[edges])
         labels = every[every >= 0].astype(np.uint32)
         lesson = Lesson(
             *problem.rows.row(i),
             labels,
             np.zeros(len(labels), np.float32),
-            [[(int(u), int(v)) for u, v in group] for group in named],
-            tuple((problem.caps[first:last] / C).tolist()),
+            [
+                [(u, v) for u, v in pairs[slice(*starts[g : g + 2])].tolist()]
+                for g in range(first, last)
+            ],
+            tuple((caps[first:last] / C).tolist()),
         )
-        edges = slice(problem.edge_starts[first], problem.edge_starts[last])
         yield lesson, problem.alpha[edges]

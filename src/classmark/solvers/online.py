@@ -1,41 +1,19 @@
-"""Prototypes and support documents of the on-line algorithms."""
+"""Prototypes and support documents of the on-line algorithms.
+
+They are relatives of the exact step without memory: docs/mathematics.md, section 8.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from classmark.arrays import Array, Floats, Ints
-from classmark.solvers.ascent import LINE, with_room
-from classmark.solvers.similarity import Kernel
+from classmark.arrays import LINE, Array, Floats, Growing, Ints, with_room
+from classmark.solvers.gram import Kernel
 from classmark.sparse import Rows, stack, take
-
-
-class Rounds:
-    """Losses 1 to 3 of each round so far, shape (rounds, 3)."""
-
-    def __init__(self) -> None:
-        self._table = np.empty((16, 3))
-        self._seen = 0
-
-    def __len__(self) -> int:
-        return self._seen
-
-    @property
-    def losses(self) -> Floats:
-        """The losses of each round, before learning from it."""
-        return self._table[: self._seen]
-
-    def extend(self, n: int) -> Floats:
-        """Begin ``n`` new rounds; return their place in the table, to be written."""
-        first, self._seen = self._seen, self._seen + n
-        if self._seen > len(self._table):
-            wide = np.empty((max(self._seen, 2 * len(self._table)), 3))
-            wide[:first] = self._table[:first]
-            self._table = wide
-        return self._table[first : self._seen]
 
 
 class Prototypes:
@@ -46,12 +24,13 @@ class Prototypes:
     float32 where the first documents are.
 
     average : score with the mean of the prototypes after each round, kept lazily.
+    rounds : losses 1 to 3 of each round so far, shape (rounds, 3).
     """
 
     def __init__(self, *, average: bool = False) -> None:
         self.average = average
         self.features = self.labels = 0
-        self.rounds = Rounds()
+        self.rounds = Growing(np.empty((0, 3)))
         self._last: Array = np.empty((0, 0))
         self._timed: Floats = np.empty((0, 0))
         self._mean: Floats | None = None
@@ -100,8 +79,10 @@ class Prototypes:
         height, width = self._last.shape
         if features > height:
             height = max(features, 2 * height)
-        if labels > width:
-            width = _padded(labels, np.dtype(kind).itemsize)
+        if labels > width:  # whole cache lines, where that adds a quarter at most
+            size = np.dtype(kind).itemsize
+            whole = -(-labels * size // LINE) * LINE // size
+            width = whole if 4 * whole <= 5 * labels else labels
         room = height, width
         if room != self._last.shape or not self._last.flags.writeable:
             self._last = with_room(self._used(self._last), room, kind)
@@ -113,15 +94,9 @@ class Prototypes:
         return table[: self.features, : self.labels]
 
 
-def _padded(labels: int, size: int) -> int:
-    """Labels to fill whole cache lines, where that adds a quarter at most."""
-    whole = -(-labels * size // LINE) * LINE // size
-    return whole if 4 * whole <= 5 * labels else labels
-
-
 def _product(rows: Rows, weights: Array) -> Floats:
     values = rows.values.astype(weights.dtype, copy=False)
-    documents = Rows(rows.starts, rows.columns, values, rows.width).to_scipy()
+    documents = replace(rows, values=values).to_scipy()
     return np.asarray(documents @ weights, dtype=np.float64)
 
 
@@ -155,7 +130,7 @@ class Supports:
         self.vote = vote
         self.max_documents = max_documents
         self.labels = 0
-        self.rounds = Rounds()
+        self.rounds = Growing(np.empty((0, 3)))
         self.documents = stack([])
         self.steps: Floats = np.empty((0, 0))
         self.when: Ints = np.empty(0, np.int64)
@@ -174,7 +149,7 @@ class Supports:
 
     def _grow(self, features: int, labels: int) -> None:
         """New features and labels begin with zeros."""
-        self.documents = _widened(self.documents, max(self.features, features))
+        self.documents = replace(self.documents, width=max(self.features, features))
         self.labels = max(self.labels, labels)
         missing = self.labels - self.steps.shape[1]
         self.steps = np.pad(self.steps, ((0, 0), (0, missing)))
@@ -200,18 +175,14 @@ class Supports:
 
     def scores(self, rows: Rows) -> Floats:
         """Scores (or mean points) of all labels, shape (documents, labels)."""
-        scores = np.zeros((len(rows), self.labels))
+        scores, steps = np.zeros((len(rows), self.labels)), self.steps
+        if self.average:  # what a step counts is its share of the rounds
+            shares = 1.0 - self.when / max(len(self.rounds), 1)
+            steps = np.asarray(steps * shares[:, np.newaxis])
         for part in _blocks(len(rows)):
             similar = self._similar(take(rows, part), self.documents)
-            scores[part] = self._votes(similar) if self.vote else similar @ self._sum()
+            scores[part] = self._votes(similar) if self.vote else similar @ steps
         return scores
-
-    def _sum(self) -> Floats:
-        """The steps, or for the mean their shares of the rounds."""
-        if not self.average:
-            return self.steps
-        shares = 1.0 - self.when / max(len(self.rounds), 1)
-        return np.asarray(self.steps * shares[:, np.newaxis])
 
     def _votes(self, similar: Floats) -> Floats:
         from classmark.solvers.kernels_online import vote_pass
@@ -225,12 +196,8 @@ class Supports:
         if not len(others):
             return np.empty((len(rows), 0))
         width = max(rows.width, others.width)
-        left, right = _widened(rows, width), _widened(others, width)
-        return self.kernel(left.to_scipy(), right.to_scipy())
-
-
-def _widened(rows: Rows, width: int) -> Rows:
-    return Rows(rows.starts, rows.columns, rows.values, width)
+        left, right = (replace(each, width=width).to_scipy() for each in (rows, others))
+        return self.kernel(left, right)
 
 
 def _blocks(n: int) -> Iterator[Ints]:

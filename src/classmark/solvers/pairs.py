@@ -1,29 +1,33 @@
-"""Hinges over all pairs of a query's documents with different grades, none listed."""
+"""Hinges over all pairs of a query's documents with different grades, none listed.
+
+docs/mathematics.md, section 12, says why a sort is enough.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
-from classmark.progress import track
+from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.cutting_planes import dot, linear
 from classmark.sparse import Rows, take
 from classmark.validation import generator
 
+Product = Callable[[Floats], Floats]
+
 
 class Priced(NamedTuple):
-    """The cost of scores: Σ hinge, Σ smoothed hinge and Σ slope over all pairs.
+    """The cost of scores: Σ hinge, and Σ slope of the smoothed hinge, over all pairs.
 
     coefficients : for each row Σ slope of the pairs it should win, less of those it
     should lose: the derivative of the smoothed loss by its score, with the sign turned.
     """
 
     hinge: float
-    smooth: float
     slopes: float
     coefficients: Floats
 
@@ -63,12 +67,12 @@ class GradedPairs:
     def __init__(
         self, runs: Runs, counts: Floats, shares: Floats, table: Floats | None = None
     ) -> None:
-        listed = list(_joined(runs) if table is None else _each(runs))
-        listed.sort(key=lambda join: join[0])
+        listed = sorted(
+            _joined(runs) if table is None else _each(runs), key=lambda join: join[0]
+        )
         joins = np.array(listed, np.int64).reshape(-1, 6)
         self.joins = np.ascontiguousarray(joins[:, :5])
-        places = np.array(listed, np.int64).reshape(-1, 6)[:, 5]
-        self.prices = shares[places] if listed else np.empty(0)
+        self.prices = shares[joins[:, 5]] if listed else np.empty(0)
         if table is not None and listed:
             level = runs.levels[np.searchsorted(runs.bounds, self.joins[:, [3, 1]])]
             self.prices = self.prices * table[level[:, 0], level[:, 1]]
@@ -96,10 +100,10 @@ class GradedPairs:
         out = np.empty(len(scores))
         arrange(scores, self.runs.bounds, self.joins, self.orders)
         arrays = self.orders, self.joins, self.prices, self.counts
-        hinge, smooth, slopes = price(scores, *arrays, width, out)
-        return Priced(hinge, smooth, slopes, out)
+        hinge, slopes = price(scores, *arrays, width, out)
+        return Priced(hinge, slopes, out)
 
-    def bend(self, scores: Floats, width: float) -> Callable[[Floats], Floats]:
+    def bend(self, scores: Floats, width: float) -> Product:
         """The second derivative by the scores, as a product."""
         from classmark.solvers.kernels_pairs import arrange, bend
 
@@ -159,16 +163,11 @@ class ListedPairs(NamedTuple):
     def price(self, scores: Floats, width: float) -> Priced:
         """The cost of these scores, hinges being smooth over ``width``."""
         z = 1.0 - scores[self.winners] + scores[self.losers]
-        slopes = np.clip(z / width, 0.0, 1.0)
-        pulls = self.counts * slopes
-        return Priced(
-            float(self.counts @ np.maximum(z, 0.0)),
-            float(pulls @ (z - 0.5 * width * slopes)),
-            float(pulls.sum()),
-            self._spread(pulls, len(scores)),
-        )
+        hinge = float(self.counts @ np.maximum(z, 0.0))
+        pulls = self.counts * np.clip(z / width, 0.0, 1.0)
+        return Priced(hinge, float(pulls.sum()), self._spread(pulls, len(scores)))
 
-    def bend(self, scores: Floats, width: float) -> Callable[[Floats], Floats]:
+    def bend(self, scores: Floats, width: float) -> Product:
         """The second derivative by the scores, as a product."""
         z = 1.0 - scores[self.winners] + scores[self.losers]
         bent = np.flatnonzero((z > 0.0) & (z <= width))
@@ -184,43 +183,16 @@ class ListedPairs(NamedTuple):
         return np.asarray(won - lost, np.float64)
 
 
-Product = Callable[[Floats], Floats]
+Pairs = GradedPairs | ListedPairs
 WIDEST, NARROWER, NARROWEST = 1.5, 0.1, 1e-6  # ε: at first, each time, at last
 PART = 0.3  # of the gap: what is left of the smoother problem's own
 LOOSE, MOST = 0.1, 60  # a direction's residual, and the products it may take
 FLAT, TRIES = 0.3, 20  # of the slope at the start: what a step may leave
 SAMPLE, WIDE = 3000, 400  # pairs that tell the shape of the curvature; features, most
-TINY = 1e-12  # an objective below counts as this much
-
-
-class Pairs(Protocol):
-    """Pairs of rows, priced by their scores."""
-
-    def sample(self, size: int, random: np.random.Generator) -> Sample:
-        """So many pairs at random, each as probable as its price, and Σ price."""
-
-    def price(self, scores: Floats, width: float) -> Priced:
-        """The cost of these scores, hinges being smooth over ``width``."""
-
-    def bend(self, scores: Floats, width: float) -> Product:
-        """The second derivative by the scores, as a product."""
-
-
-class Solution(NamedTuple):
-    """Weights, and how near they are to the optimum.
-
-    weights : (features,);  objective : ½‖w‖² + C Σ hinge;  gap : objective − dual
-    value, at least 0;  steps : how many were made.
-    """
-
-    weights: Floats
-    objective: float
-    gap: float
-    steps: int
 
 
 def hinges_of_pairs(
-    rows: Rows, pairs: Pairs, C: float, *, tol: float = 1e-3, steps: int = 500
+    rows: Rows, pairs: Pairs, C: float, *, tol: float = 1e-3, max_iter: int = 500
 ) -> Solution:
     """Minimise ½‖w‖² + C Σ count · max(0, 1 − ⟨w, x_i − x_j⟩) over pairs.
 
@@ -230,42 +202,34 @@ def hinges_of_pairs(
     exact, says when ε is small enough. Where ε, not the steps, makes up most of the
     gap, ε becomes smaller.
 
-    tol : of the gap, relative to the
-    objective;  steps : the most to be made; where they do not suffice, ``gap`` says so.
+    tol : of the gap, relative to the objective;  max_iter : the most steps to be made;
+    where they do not suffice, ``gap`` says so.
     """
     if not 0.0 < C < np.inf:
         raise Mistake(f"C is {C}: give a number over 0")
-    search = _Search(rows, pairs, C)
-    for _ in track(range(steps), "steps of Newton"):
-        if search.gap <= tol * max(TINY, search.value) or search.stuck:
-            break
-        search.step()
-    return Solution(search.best, search.value, max(0.0, search.gap), search.steps)
+    return _PairAscent(rows, pairs, C).solve(tol, max_iter)
 
 
-class _Search:
+class _PairAscent(Ascent):
     """The state of the search: weights, scores, prices, the best value and bound."""
 
+    title = "steps of Newton"
+
     def __init__(self, rows: Rows, pairs: Pairs, C: float) -> None:
+        super().__init__()
         self.X, self.pairs, self.C, self.width = linear([rows]), pairs, C, WIDEST
-        self.w = self.best = np.zeros(rows.width)
-        self.value, self.bound, self.stuck = np.inf, 0.0, False
-        self.steps = 0
+        self.w = self.weights = np.zeros(rows.width)
+        self.objective, self.bound = np.inf, 0.0
         self.scores = self.X.product(self.w)
         self.shape = _Shape(rows, pairs) if rows.width <= WIDE else None
         self._look()
 
-    @property
-    def gap(self) -> float:
-        """How far the best value may be above the optimum."""
-        return self.value - self.bound
-
-    def step(self) -> None:
+    def step(self, tol: float) -> None:  # noqa: ARG002 (ε follows the gap)
         """One step of Newton, then a narrower ε where that is what is missing.
 
         The smoother problem's own gap is ½‖w − C Xᵀc‖².
         """
-        self.steps += 1
+        self.n_iter += 1
         self.stuck = not self._move()
         self._look()
         smooth_gap = 0.5 * dot(self.slope, self.slope)
@@ -279,9 +243,11 @@ class _Search:
         pull = self.C * self.X.back(priced.coefficients)
         self.slope = self.w - pull
         value = 0.5 * dot(self.w, self.w) + self.C * priced.hinge
-        if value < self.value:
-            self.value, self.best = value, self.w
+        if value < self.objective:
+            self.objective, self.weights = value, self.w
         self.bound = max(self.bound, self.C * priced.slopes - 0.5 * dot(pull, pull))
+        gap = max(0.0, self.objective - self.bound)
+        self.record(self.objective, self.bound, gap)
 
     def _move(self) -> bool:
         """Go along Newton's direction to where it is flat; False where it rises."""

@@ -20,15 +20,10 @@ example = other = 1/n. It is
 With u ≫ l the many of U drown P at every C; ``balanced_scale`` weighs the scores of P
 and U as SVM_ba with weighted slacks does, and its C is that C_P: boxes C and C · l/u.
 
-For every labelling Δ = 1 − a² / ((a + b) l), and a² / (a + b) = max over p of 2pa −
-p²(a + b), reached by p = a / (a + b), the precision. So the slack of SVM_pr, its tables
-(a, b) taken as real numbers, is
-
-    min over p of  1 − (2p − p²) + Σ_P max(0, (2p − p²)/l − 2⟨w, x⟩)
-                                 + Σ_U max(0, p²/l + 2⟨w, x⟩),
-
-convex in (w, p): a weighted hinge problem for each p, and in the dual one problem with
-boxes whose linear term is concave. A pass costs what one of SVM_ba costs.
+The slack of SVM_pr, its tables (a, b) taken as real numbers, is a minimum over the
+precision p of sums of hinges, convex in (w, p): docs/mathematics.md, section 11. In the
+dual it is one problem with boxes whose linear term is concave; a pass costs what one of
+SVM_ba costs.
 
 Whole tables differ from real ones by little, and the gap that is reported is that of
 whole ones: the objective is the oracle's, and a fractional table is an average of the
@@ -39,6 +34,7 @@ which matters for a handful of examples, cutting planes do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,15 +42,9 @@ from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats
 from classmark.problems import Mistake
-from classmark.solvers.cutting_planes import (
-    TINY,
-    Oracle,
-    Plane,
-    cutting_planes,
-    dot,
-    linear,
-)
-from classmark.solvers.hinge import Solution, started
+from classmark.solvers.ascent import Solution
+from classmark.solvers.cutting_planes import Oracle, Plane, cutting_planes, dot, linear
+from classmark.solvers.hinge import HingeAscent, Hinges, Table
 from classmark.sparse import Rows
 from classmark.validation import Seed, generator
 
@@ -105,15 +95,27 @@ def oracle_of(
         raise Mistake(f"{kind}: {examples} examples, {others} others: give at least 1")
     if kind == "one-class":
         return _separate(np.ones(examples), np.full(examples, 1.0 / examples))
-    counted = scale or literal_scale(examples, others)
+    s = scale or literal_scale(examples, others)
     if kind in {"precision@k", "recall@k"}:
         if k is None or not 1 <= k <= examples + others:
             raise Mistake(f"k: {k} given: give a number from 1 to {examples + others}")
-        return _at(k, kind == "precision@k", examples, counted)
-    if kind not in ORACLES:
-        kinds = ["one-class", "precision@k", "recall@k", *ORACLES]
+        return _at(k, kind == "precision@k", examples, s)
+    if kind == "precision-recall":
+        return _precision_recall(examples, s)
+    if kind not in DELTAS:
+        kinds = ["one-class", "precision@k", "recall@k", "precision-recall", *DELTAS]
         raise Mistake(f"kind {kind!r} is not known: use {', '.join(kinds)}")
-    return ORACLES[kind](examples, others, counted)
+    missed, retrieved = DELTAS[kind](examples, others)
+    losses = [s.loss * missed / s.example, s.loss * retrieved / s.other]
+    sizes = examples, others
+    return _separate(np.repeat(losses, sizes), np.repeat([s.example, -s.other], sizes))
+
+
+# Δ as a sum: what each missed example and each retrieved other adds to it
+DELTAS: dict[str, Callable[[int, int], tuple[float, float]]] = {
+    "balanced": lambda examples, others: (0.5 / examples, 0.5 / others),
+    "error": lambda *_: (2.0, 2.0),
+}
 
 
 def _separate(losses: Floats, counts: Floats) -> Oracle:
@@ -125,23 +127,6 @@ def _separate(losses: Floats, counts: Floats) -> Oracle:
         return Plane(np.where(wrong, counts, 0.0), float(priced[wrong].sum()))
 
     return worst
-
-
-def _apart(examples: int, others: int, losses: tuple[float, float], s: Scale) -> Oracle:
-    """Δ = the sum of what each missed example and each retrieved other adds to it."""
-    both = np.repeat(
-        [s.loss * losses[0] / s.example, s.loss * losses[1] / s.other],
-        [examples, others],
-    )
-    return _separate(both, np.repeat([s.example, -s.other], [examples, others]))
-
-
-def _balanced(examples: int, others: int, scale: Scale) -> Oracle:
-    return _apart(examples, others, (0.5 / examples, 0.5 / others), scale)
-
-
-def _error(examples: int, others: int, scale: Scale) -> Oracle:
-    return _apart(examples, others, (2.0, 2.0), scale)
 
 
 def _at(k: int, precision: bool, examples: int, scale: Scale) -> Oracle:
@@ -172,13 +157,13 @@ def _coefficients(missed: Any, retrieved: Any, scale: Scale) -> Floats:
     )
 
 
-def _precision_recall(examples: int, _: int, scale: Scale) -> Oracle:
+def _precision_recall(examples: int, scale: Scale) -> Oracle:
     """Linear, and a sort of the few whose label depends on the table.
 
     An example under 0 is always missed, one over 1/l never; an other over 0 is always
     retrieved, one under what a first more would lower Δ by never (in units of Δ).
     """
-    from classmark.solvers.kernels_cutting import product_loss, worst_table
+    from classmark.solvers.kernels_hinge import product_loss, worst_table
 
     def worst(scores: Floats) -> Plane:
         p = scores[:examples] * (scale.example / scale.loss)
@@ -199,13 +184,6 @@ def _precision_recall(examples: int, _: int, scale: Scale) -> Oracle:
         return Plane(_coefficients(missed, retrieved, scale), loss)
 
     return worst
-
-
-ORACLES: dict[str, Callable[[int, int, Scale], Oracle]] = {
-    "precision-recall": _precision_recall,
-    "balanced": _balanced,
-    "error": _error,
-}
 
 
 PASSES = 2000  # after so many the rest is left to cutting planes
@@ -238,116 +216,65 @@ def ascend_precision(
     if not C > 0.0:
         raise Mistake(f"C is {C}: give a number over 0")
     counted = scale or literal_scale(*map(len, parts))
-    ascent = _Ascent(parts, float(C), counted, duals, generator(random_state))
-    target = tol
-    while not ascent.near(tol) and ascent.goes_on():
-        before = ascent.gap
-        gained = ascent.climb(target)
-        ascent.look()
-        if gained <= 0.0 and ascent.gap >= before:
-            break  # rounding allows no more
-        target *= 0.5
-    return ascent.solution() if ascent.near(tol) else ascent.finished(tol)
+    ascent = _TableAscent(parts, float(C), counted, duals, generator(random_state))
+    solution = ascent.solve(tol, PASSES)
+    return solution if ascent.is_near(tol) else ascent.finished(tol)
 
 
-class _Ascent:
-    """The state of an ascent; ``fraction`` is the gap of fractional tables."""
+class _TableAscent(HingeAscent):
+    """Hinges whose margins follow the table of examples and others retrieved."""
+
+    title = "passes"
+    longest = max_iter = PASSES
 
     def __init__(
         self, parts: Sequence[Rows], C: float, scale: Scale, duals: Any, random: Any
     ) -> None:
-        self.sizes = len(parts[0]), len(parts[1])
-        kind = max(parts, key=lambda part: part.nnz).values.dtype
-        self.parts = [
-            (part.starts, part.columns, part.values.astype(kind, copy=False))
-            for part in parts
-        ]
-        self.X, self.C, self.scale = linear(parts), C, tuple(scale)
-        self.oracle = oracle_of("precision-recall", *self.sizes, scale=scale)
-        self.boxes = C * np.repeat([scale.example, scale.other], self.sizes)
-        self.signs = np.repeat([1.0, -1.0], self.sizes)
-        begin = self._rocchio() if duals is None else duals
-        self.duals = started(begin, self.boxes)
-        self.weights = self.X.back(self.signs * self.duals)
-        self.squares = np.full(len(self.duals), -1.0)
-        self.limits, self.table = np.array([-np.inf, np.inf]), np.zeros(2)
-        self.seed, self.passes = int(random.integers(1, 2**31 - 1)), 0
+        self.sizes = sizes = len(parts[0]), len(parts[1])
+        self.X, self.C, self.scale = linear(parts), C, scale
+        self.oracle = oracle_of("precision-recall", *sizes, scale=scale)
+        self.table = Table(np.zeros(2), sizes[0], *scale, C)
+        n, boxes = sum(sizes), C * np.repeat([scale.example, scale.other], sizes)
+        signs = np.repeat([1.0, -1.0], sizes)
+        hinges = Hinges(np.arange(n, dtype=np.uint32), signs, boxes, np.zeros(n))
+        if duals is None:  # Rocchio's: examples at their bound, others sharing as much
+            duals = np.repeat([boxes[0], sizes[0] * boxes[0] / sizes[1]], sizes)
+        super().__init__(parts, hinges, None, duals, None, random)
         self.look()
 
-    def _rocchio(self) -> Floats:
-        """All examples at their bound, the others sharing as much."""
-        total = self.sizes[0] * self.boxes[0]
-        return np.repeat([self.boxes[0], total / self.sizes[1]], self.sizes)
-
-    def near(self, tol: float) -> bool:
-        """Is the gap small enough?"""
-        return bool(self.gap <= tol * max(TINY, self.objective))
-
-    def goes_on(self) -> bool:
-        """Is there more to gain by moving duals than by whole tables?"""
-        return self.fraction > SHARE * self.gap and self.passes < PASSES
-
     def look(self) -> None:
-        """The exact objective and gap; which duals may have to move."""
-        from classmark.solvers.kernels_cutting import margins_of, product_loss
+        """The exact objective and gap of whole tables; which duals may have to move.
 
-        n, shares = self.sizes[0], self.duals / self.boxes
-        self.table[:] = n - shares[:n].sum(), shares[n:].sum()
+        Where most of the gap is not that of fractional tables, duals are stuck.
+        """
+        from classmark.solvers.kernels_hinge import margins_of, product_loss
+
+        n, (_, signs, boxes, _) = self.sizes[0], self.hinges
+        shares = self.duals / boxes
+        self.table.counts[:] = n - shares[:n].sum(), shares[n:].sum()
         scores = self.X.product(self.weights)
         half = 0.5 * dot(self.weights, self.weights)
         plane = self.oracle(scores)
         slack = max(0.0, plane.loss - dot(plane.coefficients, scores))
-        self.objective = float(half + self.C * slack)
-        a, b = map(float, self.table)
-        self.loss = self.scale[0] * _interpolated(a, b, *self.sizes)
-        self.gap = max(0.0, self.objective - float(self.C * self.loss - half))
-        self.value = self.C * self.scale[0] * product_loss(a, b, n) - half
-        margins = np.repeat(margins_of(self.table, n, self.scale), self.sizes)
-        slopes = self.signs * scores - margins
-        self.fraction = float(
-            (self.boxes * np.maximum(0.0, -slopes) + self.duals * slopes).sum()
-        )
-        self._choose(slopes)
-
-    def _choose(self, slopes: Floats) -> None:
-        """The order: all but those that are sure of their bound."""
-        zero, full = self.duals == 0.0, self.duals == self.boxes
-        may = ~((zero & (slopes >= 0.0)) | (full & (slopes <= 0.0)))
-        reach = np.abs(slopes[may]).max(initial=0.0)
-        self.order = np.flatnonzero(
-            ~((zero & (slopes > reach)) | (full & (slopes < -reach)))
-        )
-        self.limits[:] = -reach, reach
-
-    def climb(self, tol: float) -> float:
-        """Passes until it is time to look at all; return the dual value's growth."""
-        from classmark.solvers.kernels_cutting import climb_product
-
-        problem = (*self.parts, self.scale, self.C)
-        state = (self.duals, self.weights, self.squares, self.table)
-        n_passes, value, self.seed = climb_product(
-            problem, state, self.order, self.limits, tol, self.value, self.seed,
-            PASSES - self.passes,
-        )  # fmt: skip
-        self.passes += n_passes
-        return float(value - self.value)
-
-    def solution(self) -> Solution:
-        """The present weights and duals, with objective and gap."""
-        return Solution(self.weights, self.duals, self.objective, self.gap, self.passes)
+        objective = float(half + self.C * slack)
+        a, b = map(float, self.table.counts)
+        self.loss = self.scale.loss * _interpolated(a, b, *self.sizes)
+        dual = float(self.C * self.loss - half)
+        self.record(objective, dual, max(0.0, objective - dual))
+        self.value = self.C * self.scale.loss * product_loss(a, b, n) - half
+        self.slopes = signs * scores - np.repeat(margins_of(self.table), self.sizes)
+        costs = boxes * np.maximum(0.0, -self.slopes) + self.duals * self.slopes
+        self.stuck = float(costs.sum()) <= SHARE * self.gap
+        self.choose(np.max, 1.0)
 
     def finished(self, tol: float) -> Solution:
         """The rest by cutting planes, from the average plane that the duals are."""
-        start = Plane(self.signs * self.duals / self.C, self.loss)
+        _, signs, boxes, _ = self.hinges
+        start = Plane(signs * self.duals / self.C, self.loss)
         solution = cutting_planes(self.X, self.oracle, self.C, tol=tol, start=start)
-        duals = np.clip(self.signs * solution.coefficients, 0.0, self.boxes)
-        return Solution(
-            solution.weights,
-            duals,
-            solution.objective,
-            solution.gap,
-            self.passes + solution.planes,
-        )
+        duals = np.clip(signs * solution.coefficients, 0.0, boxes)
+        n_iter = self.n_iter + solution.n_iter
+        return replace(solution, duals=duals, n_iter=n_iter)
 
 
 def _interpolated(a: float, b: float, examples: int, others: int) -> float:
@@ -356,7 +283,7 @@ def _interpolated(a: float, b: float, examples: int, others: int) -> float:
     >>> _interpolated(0.5, 0.5, 1, 1)
     0.75
     """
-    from classmark.solvers.kernels_cutting import product_loss
+    from classmark.solvers.kernels_hinge import product_loss
 
     low = min(int(a), examples - 1), min(int(b), others - 1)
     x, y = min(max(a - low[0], 0.0), 1.0), min(max(b - low[1], 0.0), 1.0)

@@ -1,18 +1,23 @@
-"""The preference learning problem by its dual: layered, listed, or both."""
+"""The preference learning problem by its dual: layered, listed, or both.
+
+docs/mathematics.md, sections 4 to 6, derives dual and steps from the preferences.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.arrays import Array, Bools, Floats, Ints, ranges
 from classmark.preferences.graph import Groups
 from classmark.problems import Mistake
+from classmark.solvers.ascent import Dual
 from classmark.sparse import Rows
 
 if TYPE_CHECKING:
@@ -57,12 +62,52 @@ SPARE = 4  # duals per document there is room for at first
 LARGEST = 2**32  # places in a pool
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
+class Caps(NamedTuple):
     """C per label for the documents that list it, and for the others (svm)."""
 
     listed: Floats
     rest: Floats
+
+
+class Layers(NamedTuple):
+    """Labels by level, as the kernels take them.
+
+    codes : kinds of groups;  starts, labels, levels : of each document those listed;
+    caps, rest_caps : what a slack costs, by label;  absent : columns of W that no label
+    has, which are in no group;  widest : the most labels listed of a document.
+    """
+
+    codes: Ints
+    starts: Ints
+    labels: Array
+    levels: Array
+    caps: Floats
+    rest_caps: Floats
+    absent: Ints
+    widest: int
+
+
+class Duals(NamedTuple):
+    """Duals as the kernels take them: pairs (label, alpha), found by slots.
+
+    slots : (kinds, slots, 3), where a slot's pairs begin, how many there are, and how
+    many there is room for;  used : (1,), the end of all pairs.
+    """
+
+    slots: Array
+    label: Array
+    alpha: Array
+    used: Ints
+
+
+class Edges(NamedTuple):
+    """Listed groups as the kernels take them: document → groups → edges, and caps."""
+
+    group_starts: Ints
+    edge_starts: Ints
+    winners: Array
+    losers: Array
+    caps: Floats
 
 
 @dataclass(slots=True)
@@ -74,16 +119,8 @@ class Pool:
     alpha: Array
     used: Ints
 
-    def grow(self, need: int, share: int) -> None:
-        """Make it a ``share``-th larger than what is in use, and ``need`` more."""
-        size = int(self.used[0]) + int(self.used[0]) // share + need
-        if size > LARGEST:
-            raise Mistake("the duals need too many places: use a smaller C, or center")
-        self.label.resize(size, refcheck=False)
-        self.alpha.resize(size, refcheck=False)
 
-
-class ImplicitDual:
+class ImplicitDual(Dual):
     """min ½‖w − w₀‖² + Σ_g cap_g ξ_g over the groups of a cost mapping, by its dual.
 
     rows : documents (n, features);  levels : Rows (n, labels) of levels 1, 2, …, and −1
@@ -123,17 +160,19 @@ class ImplicitDual:
         self.without_words = np.flatnonzero(np.diff(rows.starts) == 0)
         self.pools = [self._pool(part, threads) for part in range(threads)]
 
-    def learn(self, order: Ints) -> float:
-        """One pass; return the cost as it was seen on the way."""
-        return self._together(order, learn=True)
-
-    def cost(self) -> float:
-        """Σ cap · slack at the present weights; what is violated is woken up."""
-        return self._together(np.arange(self.n_documents), learn=False)
-
     def visit(self, order: Array) -> None:
         """Learn from some documents, by the first pool's thread."""
-        self._visit(self.pools[0], order, learn=True)
+        self._visit_pool(self.pools[0], order, learn=True)
+
+    def arrays(self, pool: Pool) -> tuple[tuple[Array, ...], Layers, Duals]:
+        """Rows, layers and the duals of a pool, as the kernels take them."""
+        rows, levels = self.rows, self.levels
+        layers = Layers(
+            self.codes, levels.starts, levels.columns, levels.values, self.caps,
+            self.rest_caps, self.absent, max(1, self.widest),
+        )  # fmt: skip
+        duals = Duals(self.slots, pool.label, pool.alpha, pool.used)
+        return (rows.starts, rows.columns, rows.values), layers, duals
 
     def share_one_pool(self) -> None:
         """Let one thread own all documents from now on; W is to be settled."""
@@ -170,37 +209,28 @@ class ImplicitDual:
 
         out = np.zeros((self.n_documents, self.levels.width))
         for pool in self.pools:
+            _, layers, duals = self.arrays(pool)
             for document in pool.documents:
-                coefficients(
-                    document, self.codes, self.levels.starts, self.levels.columns,
-                    self.slots, pool.label, pool.alpha, out[document],
-                )  # fmt: skip
+                coefficients(document, layers, duals, out[document])
         return out
 
     def settle(self) -> None:
         """Compute W anew from the duals, if several threads have been at it."""
+        from classmark.solvers.kernels_dual import rebuild
+
         if len(self.pools) == 1:
             return
         self.W[:] = 0.0
         self.center.add_to(self.W)
         parts, k = len(self.pools), self.W.shape[1]
         ends = [part * k // parts for part in range(parts + 1)]
+
+        def rebuild_labels(span: tuple[int, int]) -> None:
+            for pool in self.pools:
+                rebuild(pool.documents, *self.arrays(pool), self.W, *span)
+
         with ThreadPoolExecutor(parts) as threads:
-            for done in [
-                threads.submit(self._rebuild, *span) for span in pairwise(ends)
-            ]:
-                done.result()
-
-    def _rebuild(self, low: int, high: int) -> None:
-        """Add to the weights of some labels what the duals stand for."""
-        from classmark.solvers.kernels_dual import rebuild
-
-        for pool in self.pools:
-            rebuild(
-                pool.documents, self.codes, self.rows.starts, self.rows.columns,
-                self.rows.values, self.levels.starts, self.levels.columns, self.slots,
-                pool.label, pool.alpha, self.W, low, high,
-            )  # fmt: skip
+            list(threads.map(rebuild_labels, pairwise(ends)))
 
     def _pool(self, part: int, threads: int) -> Pool:
         documents = np.arange(part, self.n_documents, threads)
@@ -219,7 +249,7 @@ class ImplicitDual:
         return 2 * len(self.codes) * (1 + self.widest) * (k + k // 4)
 
     def _make_room(self, pool: Pool) -> None:
-        """Close the gaps; where that gains too little, take more memory."""
+        """Close the gaps; where that gains too little, take some more memory."""
         from classmark.solvers.kernels_groups import compact
 
         slots = self.slots.reshape(-1, 3)
@@ -229,7 +259,13 @@ class ImplicitDual:
         pool.used[0] = compact(order, slots, pool.label, pool.alpha)
         spare = pool.used[0] // (2 * self.share) + self._most()
         if pool.used[0] + spare > len(pool.label):
-            pool.grow(self._most(), self.share)
+            size = int(pool.used[0]) + int(pool.used[0]) // self.share + self._most()
+            if size > LARGEST:
+                raise Mistake(
+                    "the duals need too many places: use a smaller C, or center"
+                )
+            pool.label.resize(size, refcheck=False)
+            pool.alpha.resize(size, refcheck=False)
 
     def _slots_of(self, pool: Pool) -> Ints | None:
         """Which of all the slots are the pool's; None: all of them."""
@@ -238,42 +274,30 @@ class ImplicitDual:
         mine, n_slots = pool.documents, self.slots.shape[1]
         if CODES["svm"][0] not in self.codes:
             starts = self.levels.starts
-            lengths = starts[mine + 1] - starts[mine]
-            ends = np.cumsum(lengths)
-            shift = np.repeat(starts[mine] - ends + lengths, lengths)
-            mine = shift + np.arange(int(lengths.sum()))
+            mine = ranges(starts[mine], starts[mine + 1] - starts[mine])
         parts = len(self.codes)
         return np.concatenate([mine + part * n_slots for part in range(parts)])
 
-    def _together(self, order: Ints, *, learn: bool) -> float:
-        """Let every pool's thread visit its own documents; return the cost seen."""
+    def _visit(self, order: Array, *, learn: bool) -> float:
+        """Let every pool's thread visit its own documents; what pays is woken up."""
         if len(self.pools) == 1:
-            self._visit(self.pools[0], order, learn=learn)
+            self._visit_pool(self.pools[0], order, learn=learn)
         else:
-            shares = [
-                order[order % len(self.pools) == p] for p in range(len(self.pools))
-            ]
-            with ThreadPoolExecutor(len(self.pools)) as threads:
-                visits = [
-                    threads.submit(self._visit, pool, share, learn=learn)
-                    for pool, share in zip(self.pools, shares, strict=True)
-                ]
-                for visit in visits:
-                    visit.result()
+            visit = partial(self._visit_pool, learn=learn)
+            parts = len(self.pools)
+            shares = [order[order % parts == part] for part in range(parts)]
+            with ThreadPoolExecutor(parts) as threads:
+                list(threads.map(visit, self.pools, shares))
         return float(self.costs.sum(dtype=np.float64))
 
-    def _visit(self, pool: Pool, order: Sequence[int] | Any, *, learn: bool) -> None:
+    def _visit_pool(self, pool: Pool, order: Array, *, learn: bool) -> None:
         from classmark.solvers.kernels_dual import implicit_pass
 
         begin = 0
         while begin < len(order):
             begin = implicit_pass(
-                order, begin, self.codes, self.rows.starts, self.rows.columns,
-                self.rows.values, self.levels.starts, self.levels.columns,
-                self.levels.values, self.caps, self.rest_caps, self.W, self.slots,
-                pool.label, pool.alpha, pool.used, self.naps, self.costs, self.widest,
-                self.absent, learn,
-            )  # fmt: skip
+                order, begin, *self.arrays(pool), self.W, self.naps, self.costs, learn
+            )
             if begin < len(order):
                 self._make_room(pool)
 
@@ -285,7 +309,7 @@ def squares(rows: Rows) -> Floats:
     return np.bincount(owner, weights, len(rows)).astype(np.float64)
 
 
-class ExplicitDual:
+class ExplicitDual(Dual):
     """min ½‖w − w₀‖² + Σ_g cap_g ξ_g, the groups of each document given as edges.
 
     rows : documents (n, features);  groups : per document, groups of (init, term);
@@ -305,8 +329,7 @@ class ExplicitDual:
         center: Center | None = None,
         W: Floats | None = None,
     ) -> None:
-        self.rows, self.caps = rows, caps
-        self.n_documents = len(rows)
+        self.rows, self.n_documents = rows, len(rows)
         self.center = center or Center()
         if W is None:
             W = np.zeros((rows.width, n_labels), rows.values.dtype)
@@ -315,28 +338,16 @@ class ExplicitDual:
         self.squares = squares(rows)
         self.costs = np.zeros(len(rows))
         flat = [group for document in groups for group in document]
-        self.group_starts = _starts([len(document) for document in groups])
-        self.edge_starts = _starts([len(group) for group in flat])
-        edges = np.array([e for group in flat for e in group], np.uint32).reshape(-1, 2)
-        self.winners = np.ascontiguousarray(edges[:, 0])
-        self.losers = np.ascontiguousarray(edges[:, 1])
-        self.alpha = np.zeros(len(edges))
-        self.has_threshold = bool((edges == n_labels).any())
-
-    def learn(self, order: Ints) -> float:
-        """One pass; return the cost as it was seen on the way."""
-        return self._visit(order, learn=True)
-
-    def cost(self) -> float:
-        """Σ cap · slack at the present weights."""
-        return self._visit(np.arange(self.n_documents), learn=False)
+        pairs = np.array([e for group in flat for e in group], np.uint32).reshape(-1, 2)
+        documents, lists = (np.cumsum([0, *map(len, part)]) for part in (groups, flat))
+        winners, losers = np.ascontiguousarray(pairs.T)
+        self.edges = Edges(documents, lists, winners, losers, caps)
+        self.alpha = np.zeros(len(pairs))
+        self.has_threshold = bool((pairs == n_labels).any())
 
     def raise_caps(self, factor: float) -> None:
         """Multiply every C, by 1 or more once there are duals: they stay feasible."""
-        self.caps = self.caps * factor
-
-    def settle(self) -> None:
-        """Leave W as it is: one thread loses nothing."""
+        self.edges = self.edges._replace(caps=self.edges.caps * factor)
 
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
@@ -348,42 +359,35 @@ class ExplicitDual:
         """Σα."""
         return float(self.alpha.sum())
 
-    def add_duals(self) -> None:
-        """W += what the duals stand for."""
-        self.W += self.rows.to_scipy().T @ self.coefficients()
-
     def rebase(self, W: Floats) -> None:
         """Go on with larger weights, which hold the present ones."""
         before, after = self.W.shape[1], W.shape[1]
-        for items in (self.winners, self.losers):
+        for items in (self.edges.winners, self.edges.losers):
             items[items == before] = after
         self.W = W
 
     def coefficients(self) -> Floats:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
         out = np.zeros((self.n_documents, self.W.shape[1] + 1))
-        group = np.repeat(np.arange(len(self.caps)), np.diff(self.edge_starts))
-        document = np.searchsorted(self.group_starts, group, side="right") - 1
-        np.add.at(out, (document, self.winners), self.alpha)
-        np.add.at(out, (document, self.losers), -self.alpha)
+        edges = self.edges
+        group = np.repeat(np.arange(len(edges.caps)), np.diff(edges.edge_starts))
+        document = np.searchsorted(edges.group_starts, group, side="right") - 1
+        np.add.at(out, (document, edges.winners), self.alpha)
+        np.add.at(out, (document, edges.losers), -self.alpha)
         return out[:, :-1]
 
-    def _visit(self, order: Ints, *, learn: bool) -> float:
+    def _visit(self, order: Array, *, learn: bool) -> float:
         from classmark.solvers.kernels_dual import explicit_pass
 
+        rows = self.rows.starts, self.rows.columns, self.rows.values
         explicit_pass(
-            order, self.rows.starts, self.rows.columns, self.rows.values, self.squares,
-            self.group_starts, self.edge_starts, self.winners, self.losers, self.caps,
-            self.alpha, self.W, self.tau, self.costs, learn,
+            order, rows, self.squares, self.edges, self.alpha, self.W, self.tau,
+            self.costs, learn,
         )  # fmt: skip
         return float(self.costs.sum())
 
 
-def _starts(lengths: Sequence[int]) -> Ints:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-
-class CompositeDual:
+class CompositeDual(Dual):
     """The sum of an implicit and an explicit problem over the same weights.
 
     min ½‖w − w₀‖² + Σ_g cap_g ξ_g, where the groups g of some documents follow from
@@ -419,7 +423,8 @@ class CompositeDual:
         """Make W exactly what the duals of both parts stand for."""
         if len(self.implicit.pools) > 1:
             self.implicit.settle()
-            self.explicit.add_duals()
+            listed = self.explicit
+            self.W += listed.rows.to_scipy().T @ listed.coefficients()
 
     def cost(self) -> float:
         """Σ cap · slack at the present weights."""
@@ -443,3 +448,46 @@ class CompositeDual:
         out[~self.is_listed] = self.implicit.coefficients()
         out[self.is_listed] = self.explicit.coefficients()
         return out
+
+
+class OddsDual(Dual):
+    """min ½‖W‖² + C Σ_i (1/s_i) Σ_u −ln p(u | x_i, u or no label of i), by its dual.
+
+    u runs over the s_i labels of document i: each against all that the document has
+    not, as in the log-linear loss of domination; with one label a document it is
+    multinomial logistic regression. The dual, Σ cap · entropy(p) − ½‖W‖² with W = Σ cap
+    · x ⊗ (e_u − p), is climbed document by document [ShalevZhang13]. It needs a number
+    for each label of each document and each label, and no gradient of all weights.
+
+    rows : documents (n, features);  labels : Rows (n, labels), values not read.
+    """
+
+    def __init__(self, rows: Rows, labels: Rows, C: float) -> None:
+        self.rows, self.labels, self.n_documents = rows, labels, len(rows)
+        sizes = np.diff(labels.starts)
+        self.caps = C / np.repeat(sizes, sizes)
+        self.W: Floats = np.zeros((rows.width, labels.width), rows.values.dtype)
+        self.P = np.zeros((labels.nnz, labels.width), rows.values.dtype)
+        self.P[np.arange(labels.nnz), labels.columns] = 1.0
+        self.entropy = np.zeros(labels.nnz)
+        self.costs = np.zeros(len(rows))
+        # a document without words has even odds, whatever the weights
+        silent = np.repeat(np.diff(rows.starts) == 0, sizes)
+        others = 1.0 + labels.width - np.repeat(sizes, sizes)
+        self.entropy[silent] = np.log(others[silent])
+
+    def values(self) -> tuple[float, float]:
+        """½‖W‖², and the dual value."""
+        flat = self.W.reshape(-1)
+        half = 0.5 * float(flat @ flat)
+        return half, float(self.caps @ self.entropy) - half
+
+    def _visit(self, order: Array, *, learn: bool) -> float:
+        from classmark.solvers.kernels_dual import odds_pass
+
+        rows = self.rows.starts, self.rows.columns, self.rows.values
+        odds_pass(
+            order, rows, (self.labels.starts, self.labels.columns), self.caps, self.W,
+            self.P, self.entropy, self.costs, learn,
+        )  # fmt: skip
+        return float(self.costs.sum())

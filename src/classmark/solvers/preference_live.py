@@ -1,25 +1,29 @@
-"""The preference learning problem while documents and labels come and go."""
+"""The preference learning problem while documents and labels come and go.
+
+Why an exact step and visits again reach the optimum of all documents, and how one is
+taken back: docs/mathematics.md, section 8.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.arrays import Array, Bools, Floats, Growing, Ints, with_room
 from classmark.problems import Mistake
-from classmark.solvers.ascent import with_room
-from classmark.solvers.live_documents import Growing, Lesson, Listed, Shelf, lessons_of
+from classmark.solvers.live_documents import Lesson, Listed, Shelf, lessons_of
 from classmark.solvers.preference import (
     CODES,
     Caps,
     CompositeDual,
     ExplicitDual,
     ImplicitDual,
+    Pool,
 )
 from classmark.sparse import Rows
 
@@ -75,126 +79,6 @@ def least_needed(
     return int(owner[sample[least]]), int(sample[least])
 
 
-DIS, DME = CODES["dis"][0], CODES["dme"][0]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """All duals of a shelf: of each its document, kind, slot and place in the pool."""
-
-    place: Ints
-    part: Ints
-    slot: Ints
-    at: Ints
-
-
-def table_of(shelf: Shelf) -> Table:
-    """List the duals, slot after slot."""
-    levels = shelf.problem.levels
-    slots = shelf.problem.slots[:, : levels.nnz].reshape(-1, 3).astype(np.int64)
-    which = np.repeat(np.arange(len(slots)), slots[:, 1])
-    before = np.cumsum(slots[:, 1]) - slots[:, 1]
-    at = np.arange(len(which)) - before[which] + slots[which, 0]
-    part, slot = np.divmod(which, max(levels.nnz, 1))
-    place = np.searchsorted(levels.starts, slot, side="right") - 1
-    return Table(place, part, slot, at)
-
-
-def torn_by(shelf: Shelf, label: int, into: int) -> Ints:
-    """Documents whose duals, the label read as ``into``, would not be feasible.
-
-    They list both, or do not compare the label, or hold ``into`` below a label that it
-    is not below any more, or more of it together than one group may have.
-    """
-    problem, starts = shelf.problem, shelf.problem.levels.starts
-    mine, other = shelf.with_label(label), shelf.with_label(into)
-    unsure = problem.levels.columns == label
-    unsure &= problem.levels.values < 0
-    free = np.searchsorted(starts, np.flatnonzero(unsure), side="right") - 1
-    parts: list[Any] = [
-        np.intersect1d(mine, other),
-        free,
-        _overfull(shelf, label, into),
-    ]
-    parts.append(_displaced(shelf, label, into))
-    if problem.caps[label] != problem.caps[into]:
-        parts.append(mine)
-    places = np.unique(np.concatenate(parts).astype(np.int64))
-    return places[shelf.alive[places]]
-
-
-def _displaced(shelf: Shelf, label: int, into: int) -> Ints:
-    """Documents where one of the two is below a label that the other is not below."""
-    table, levels = table_of(shelf), shelf.problem.levels
-    losers = shelf.problem.pools[0].label[table.at]
-    winners, height = levels.columns[table.slot], levels.values[table.slot]
-    wrong = np.zeros(len(losers), bool)
-    for first, second in ((label, into), (into, label)):
-        now = _levels_of(shelf, first)[table.place]
-        wrong |= (losers == second) & (winners != first) & ((now < 0) | (now >= height))
-    return table.place[wrong]
-
-
-def _levels_of(shelf: Shelf, label: int) -> Floats:
-    """The label's level in each document."""
-    levels, by_document = shelf.problem.levels, np.zeros(len(shelf))
-    at = np.flatnonzero(levels.columns == label)
-    by_document[np.searchsorted(levels.starts, at, side="right") - 1] = levels.values[
-        at
-    ]
-    return by_document
-
-
-def _overfull(shelf: Shelf, label: int, into: int) -> Ints:
-    """Documents with more on both than a group may have (dis, dme)."""
-    table, problem = table_of(shelf), shelf.problem
-    pool, starts = problem.pools[0], problem.levels.starts
-    losers, winners = pool.label[table.at], problem.levels.columns[table.slot]
-    apart = ~np.isin(winners, (label, into))
-    places = [np.empty(0, np.int64)]
-    for part, code in enumerate(problem.codes):
-        if code not in (DIS, DME):
-            continue
-        group = table.slot if code == DIS else table.place
-        most = int(group.max(initial=-1)) + 1
-        sums = []
-        for loser in (label, into):
-            mask = apart & (table.part == part) & (losers == loser)
-            duals = pool.alpha[table.at[mask]].astype(float)
-            sums.append(np.bincount(group[mask], duals, most))
-        both = (sums[0] > 0) & (sums[1] > 0)
-        full = np.flatnonzero(both & (sums[0] + sums[1] > problem.caps.min()))
-        alone = code == DIS
-        places.append(np.searchsorted(starts, full, "right") - 1 if alone else full)
-    return np.concatenate(places)
-
-
-def join(shelf: Shelf, label: int, into: int) -> None:
-    """Read the label as ``into`` in all duals and lists; those torn are away."""
-    problem, pool, table = shelf.problem, shelf.problem.pools[0], table_of(shelf)
-    winners, losers = problem.levels.columns[table.slot], pool.label[table.at]
-    first: dict[tuple[int, int], int] = {}
-    rows = np.flatnonzero(np.isin(losers, (label, into)))
-    emptied = []
-    for row in rows.tolist():
-        key = int(table.part[row]), int(table.slot[row])
-        if winners[row] in (label, into):
-            emptied.append((key, int(table.at[row])))
-        elif key in first:
-            pool.alpha[first[key]] += pool.alpha[table.at[row]]
-            emptied.append((key, int(table.at[row])))
-        else:
-            first[key] = int(table.at[row])
-    for key, at in reversed(emptied):
-        slot = problem.slots[key]
-        last = int(slot[0]) + int(slot[1]) - 1
-        pool.label[at], pool.alpha[at] = pool.label[last], pool.alpha[last]
-        pool.alpha[last] = 0.0
-        slot[1] -= 1
-    pool.label[pool.label == label] = into
-    problem.levels.columns[problem.levels.columns == label] = into
-
-
 AT_ONCE = 16  # re-visits between two looks at the clock
 ALIGNED = 16  # columns of W that are made at once
 
@@ -207,7 +91,7 @@ class LiveDual:
     visits, the nearer to the optimum of all documents together. What a document has
     added to w is known by its duals, so it can be taken back.
 
-    layered, listed : problems over one W to begin with (see ``begin``); is_listed :
+    layered, listed : problems over one W to begin with;  is_listed :
     which of all their documents the second has: its handle is a document's number;
     keep : documents kept at most; beyond it, of a few the one with the least Σα is let
     go: what it taught stays in w, but it is not visited again and not forgotten.
@@ -232,11 +116,9 @@ class LiveDual:
         self.place = Growing(np.where(is_listed, -1, np.cumsum(~is_listed) - 1))
         if listed is not None:
             self.tau[0] = listed.tau[0]
-            documents = zip(
-                np.flatnonzero(is_listed), lessons_of(listed, C), strict=True
-            )
-            for handle, (lesson, duals) in documents:
-                self.listed.put(int(handle), lesson, layered.W, duals)
+            handles = np.flatnonzero(is_listed).tolist()
+            for handle, taught in zip(handles, lessons_of(listed, C), strict=True):
+                self.listed.put(handle, taught[0], layered.W, taught[1])
         self._resize(self.n_features, self.n_labels)
 
     @property
@@ -268,10 +150,16 @@ class LiveDual:
 
     def learn(self, lesson: Lesson) -> int:
         """One exact step on a new document, which is kept; return its handle."""
-        handle = self._new_handle()
+        handle = len(self.place)
+        self.place.append([-1])
         self._put(handle, lesson)
         if self.keep is not None and len(self) > self.keep:
-            self._let_go()
+            owner = self.owner.array
+            spare, place = least_needed(self.shelf, self.listed, owner, handle)
+            if place < 0:
+                self.listed.let_go(spare)
+            else:
+                self._remove(spare, place)
         return handle
 
     def replace(self, handle: int, lesson: Lesson) -> None:
@@ -320,9 +208,7 @@ class LiveDual:
     def grow(self, features: int, labels: int) -> None:
         """Have at least so many features and labels; new ones have no weight."""
         if features > self.n_features or labels > self.n_labels:
-            features = max(features, self.n_features)
-            labels = max(labels, self.n_labels)
-            self._resize(features, labels)
+            self._resize(max(features, self.n_features), max(labels, self.n_labels))
 
     def retire(self, label: int, *, back: bool = False) -> None:
         """Compare the label with no other from now on; or, ``back``, again.
@@ -349,7 +235,7 @@ class LiveDual:
         if label == into:
             raise Mistake(f"label {label} cannot be merged with itself: name another")
         again = [
-            *self.owner.array[torn_by(self.shelf, label, into)].tolist(),
+            *self.owner.array[self.shelf.torn_by(label, into)].tolist(),
             *self.listed.naming(label, into),
         ]
         lessons = [self.lesson(handle).reading(label, into) for handle in again]
@@ -360,7 +246,7 @@ class LiveDual:
         weights = self.shelf.problem.W
         weights[:, into] += weights[:, label]
         weights[:, label] = 0.0
-        join(self.shelf, label, into)
+        self.shelf.join(label, into)
         self.retire(label)
         for handle, lesson in zip(again, lessons, strict=True):
             self._put(handle, lesson)
@@ -415,25 +301,12 @@ class LiveDual:
         self.owner.append([handle])
         self.shelf.problem.visit(np.array([place]))
 
-    def _new_handle(self) -> int:
-        self.place.append([-1])
-        return len(self.place) - 1
-
     def _add(self, lesson: Lesson, parts: Floats) -> None:
         """W += x ⊗ parts."""
         changed = np.flatnonzero(parts)
         weights = self.shelf.problem.W
         where = np.ix_(lesson.columns.astype(np.int64), changed)
         weights[where] += np.outer(lesson.values, parts[changed])
-
-    def _let_go(self) -> None:
-        """Stop keeping a document that is little needed."""
-        owner, newest = self.owner.array, len(self.place) - 1
-        handle, place = least_needed(self.shelf, self.listed, owner, newest)
-        if place < 0:
-            self.listed.let_go(handle)
-        else:
-            self._remove(handle, place)
 
     def _remove(self, handle: int, place: int) -> None:
         self.shelf.drop(place)
@@ -526,3 +399,124 @@ def _empty(mapping: str, C: float, dtype: Any, n_labels: int) -> ImplicitDual:
     levels = Rows(*none, np.empty(0, np.float32), n_labels)
     caps = np.full(n_labels, C)
     return ImplicitDual(rows, levels, mapping, Caps(caps, caps))
+
+
+Arrays = dict[str, Array]
+
+
+def to_arrays(live: LiveDual) -> Arrays:
+    """Everything that decides what the problem does next.
+
+    Opened again and gone on with, it is the same, bit by bit, as if never closed.
+    """
+    shelf, problem = live.shelf, live.shelf.problem
+    pool, width = problem.pools[0], live.n_labels
+    used = int(pool.used[0])
+    arrays: Arrays = {
+        "weights": np.ascontiguousarray(live.W),
+        "caps": problem.caps[:width],
+        "codes": problem.codes,
+        "words_starts": problem.rows.starts,
+        "words_columns": problem.rows.columns,
+        "words_values": problem.rows.values,
+        "levels_starts": problem.levels.starts,
+        "levels_columns": problem.levels.columns,
+        "levels_values": problem.levels.values,
+        "slots": problem.slots[:, : problem.levels.nnz],
+        "pool_label": pool.label[:used],
+        "pool_alpha": pool.alpha[:used],
+        "naps": problem.naps,
+        "costs": problem.costs,
+        "alive": shelf.alive,
+        "place": live.place.array,
+        "owner": live.owner.array,
+        "retired": np.array(sorted(live.retired), np.int64),
+        "numbers": np.array([live.visits, -1 if live.keep is None else live.keep]),
+        "prices": np.array([live.C, live.tau[0]]),
+    }
+    return arrays | _listed_arrays(live)
+
+
+def from_arrays(arrays: Mapping[str, Array], mapping: str) -> LiveDual:
+    """The live problem that ``to_arrays`` described."""
+    visits, keep = (int(n) for n in arrays["numbers"])
+    C, tau = (float(n) for n in arrays["prices"])
+    weights = np.array(arrays["weights"])
+    parts = ("starts", "columns", "values")
+    rows = Rows(*(arrays[f"words_{p}"] for p in parts), weights.shape[0])  # type: ignore[call-arg, arg-type]
+    levels = Rows(*(arrays[f"levels_{p}"] for p in parts), weights.shape[1])  # type: ignore[call-arg, arg-type]
+    problem = ImplicitDual(rows, levels, mapping, Caps(*[np.array(arrays["caps"])] * 2))
+    problem.W = weights
+    problem.slots = np.array(arrays["slots"])
+    problem.naps, problem.costs = np.array(arrays["naps"]), np.array(arrays["costs"])
+    label, alpha = np.array(arrays["pool_label"]), np.array(arrays["pool_alpha"])
+    problem.pools = [Pool(np.arange(len(rows)), label, alpha, np.array([len(label)]))]
+    live = LiveDual(problem, C, None if keep < 0 else keep)
+    live.shelf.alive[:] = arrays["alive"]
+    live.place, live.owner = Growing(arrays["place"]), Growing(arrays["owner"])
+    live.visits = visits
+    live.tau[0] = tau
+    for label in arrays["retired"]:
+        live.retire(int(label))
+    for handle, lesson, duals in _listed_lessons(arrays):
+        live.listed.put(handle, lesson, live.shelf.problem.W, duals)
+    return live
+
+
+def _listed_arrays(live: LiveDual) -> Arrays:
+    handles = live.listed.handles
+    lessons = [live.listed.lesson(handle) for handle in handles]
+    groups = [group for lesson in lessons for group in lesson.groups or []]
+    lists: dict[str, tuple[list[Any], Any]] = {
+        "columns": ([lesson.columns for lesson in lessons], np.uint32),
+        "values": ([lesson.values for lesson in lessons], live.W.dtype),
+        "labels": ([lesson.labels for lesson in lessons], np.uint32),
+        "weights": ([lesson.weights for lesson in lessons], np.float64),
+        "duals": ([live.listed.duals(handle) for handle in handles], np.float64),
+    }
+    lengths = {
+        "words": [len(lesson.columns) for lesson in lessons],
+        "named": [len(lesson.labels) for lesson in lessons],
+        "groups": [len(lesson.groups or []) for lesson in lessons],
+        "edges": [len(group) for group in groups],
+    }
+    arrays: Arrays = {
+        "handles": np.array(handles, np.int64),
+        "pairs": np.array([e for group in groups for e in group], np.int64).reshape(
+            -1, 2
+        ),
+    }
+    for name, (parts, kind) in lists.items():
+        arrays[name] = np.concatenate([np.empty(0, kind), *parts]).astype(kind)
+    for name, counts in lengths.items():
+        arrays[name] = np.array([0, *accumulate(counts)], np.int64)
+    return {f"listed_{name}": array for name, array in arrays.items()}
+
+
+def _listed_lessons(
+    arrays: Mapping[str, Array],
+) -> Iterator[tuple[int, Lesson, Floats]]:
+    listed = {
+        name.removeprefix("listed_"): array
+        for name, array in arrays.items()
+        if name.startswith("listed_")
+    }
+    words, named, groups, edges = (
+        listed[name] for name in ("words", "named", "groups", "edges")
+    )
+    for i, handle in enumerate(listed["handles"]):
+        row, mine = slice(*words[i : i + 2]), slice(*named[i : i + 2])
+        first, last = groups[i : i + 2]
+        labels = np.array(listed["labels"][mine])
+        lesson = Lesson(
+            np.array(listed["columns"][row]),
+            np.array(listed["values"][row]),
+            labels,
+            np.zeros(len(labels), np.float32),
+            [
+                [(u, v) for u, v in listed["pairs"][slice(*edges[g : g + 2])].tolist()]
+                for g in range(first, last)
+            ],
+            tuple(listed["weights"][first:last].tolist()),
+        )
+        yield int(handle), lesson, listed["duals"][edges[first] : edges[last]]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Array, Floats, Ints
+from classmark.arrays import Array, Floats, Ints, ranges
 from classmark.problems import Mistake
-from classmark.solvers.preference import squares
+from classmark.solvers.ascent import Dual
+from classmark.solvers.preference import Duals, squares
 from classmark.sparse import Rows
 from classmark.validation import Seed, byte_size, generator
 
@@ -20,35 +21,56 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 
-class Store:
-    """Entries (label, value) of each feature, with room for more behind them.
+class Documents(NamedTuple):
+    """Documents as the kernels take them: rows, ‖x‖², naps, costs, labels drawn."""
+
+    starts: Ints
+    columns: Array
+    values: Array
+    squares: Floats
+    naps: Ints
+    costs: Floats
+    draws: Array
+
+
+class Store(NamedTuple):
+    """Sparse weights: entries (label, value) of each feature, with room behind them.
 
     A row without room moves to the end of the entries and takes twice its size; when
-    the end is reached, a new store is made (``Store(matrix, ...)``), without gaps.
+    the end is reached, a new store is made (``store_of``), without gaps.
+
+    first, length, room : of each feature where its entries begin, how many there are,
+    and how many there is room for;  label, value : the entries;  used : (1,), where
+    free room begins;  shared : of each feature, the part that all labels share.
     """
 
-    def __init__(self, matrix: csr_matrix, kind: Any, spare: int) -> None:
-        from classmark.solvers.kernels_sparse import lay_out
+    first: Ints
+    length: Ints
+    room: Ints
+    label: Array
+    value: Array
+    used: Ints
+    shared: Floats
 
-        lengths = np.diff(matrix.indptr).astype(np.int64)
-        self.length, self.room = lengths, lengths + lengths // 2
-        ends = np.cumsum(self.room)
-        self.first = ends - self.room
-        total = int(self.room.sum())
-        self.label = np.zeros(2 * total + spare, np.uint32)
-        self.value = np.zeros(2 * total + spare, kind)
-        self.used = np.array([total], np.int64)
-        lay_out(matrix.indptr, matrix.indices, matrix.data, self.arrays)
 
-    @property
-    def entries(self) -> int:
-        """How many weights are kept."""
-        return int(self.length.sum())
+def store_of(matrix: csr_matrix, kind: Any, spare: int, shared: Floats) -> Store:
+    """The entries of a matrix (features, labels), half as much room behind each row."""
+    from classmark.solvers.kernels_sparse import lay_out
 
-    @property
-    def arrays(self) -> tuple[Array, ...]:
-        """The arrays, in the order the kernels take them."""
-        return self.first, self.length, self.room, self.label, self.value, self.used
+    lengths = np.diff(matrix.indptr).astype(np.int64)
+    room = lengths + lengths // 2
+    total = int(room.sum())
+    store = Store(
+        np.cumsum(room) - room,
+        lengths,
+        room,
+        np.zeros(2 * total + spare, np.uint32),
+        np.zeros(2 * total + spare, kind),
+        np.array([total], np.int64),
+        shared,
+    )
+    lay_out(matrix.indptr, matrix.indices, matrix.data, store)
+    return store
 
 
 def fits(rows: Rows, n_labels: int, memory: str | float, *, sparse: bool) -> bool:
@@ -72,7 +94,7 @@ def fits(rows: Rows, n_labels: int, memory: str | float, *, sparse: bool) -> boo
 SPARE = 1 << 16
 
 
-class SparseDual:
+class SparseDual(Dual):
     """min ½‖w − w₀‖² + Σ_g cap_g ξ_g, a label of a document over all below it ("dom").
 
     The problem of ``ImplicitDual`` with sparse weights. A visit takes the labels into a
@@ -113,18 +135,13 @@ class SparseDual:
         self.used = np.zeros(1, np.int64)
         self.naps = np.zeros((len(rows), 2), np.int64)
         self.costs = np.zeros(len(rows))
-        self.shared = np.zeros(rows.width)
         self.spare = SPARE + 8 * rows.nnz
-        self.store = Store(nothing, kind, self.spare)
+        self.store = store_of(nothing, kind, self.spare, np.zeros(rows.width))
         self.random = generator(seed)
-
-    def learn(self, order: Ints) -> float:
-        """One pass; return the cost as it was seen on the way."""
-        return self._visit(order, learn=True)
 
     def cost(self) -> float:
         """Σ cap · slack at the present weights; what is violated is woken up."""
-        total = self._visit(np.arange(self.n_documents), learn=False)
+        total = super().cost()
         self.naps[self.costs > 0, 0] = 0
         return total
 
@@ -133,16 +150,11 @@ class SparseDual:
         self.caps = self.caps * factor
         self.naps[:] = 0
 
-    def settle(self) -> None:
-        """Leave W as it is: one thread loses nothing."""
-
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
         from classmark.solvers.kernels_sparse import change_size
 
-        square, dot = change_size(
-            self.store.arrays, self.shared, self.center_arrays, self.levels.width
-        )
+        square, dot = change_size(self.store, self.center_arrays, self.levels.width)
         total = float(self.alpha[: self.used[0]].sum())
         return 0.5 * square, total - dot - 0.5 * square
 
@@ -157,18 +169,18 @@ class SparseDual:
         """Document i adds parts[i, r] · x_i to v_r; and the same for u."""
         from scipy.sparse import csr_matrix
 
-        starts, k = self.levels.starts, self.levels.width
+        starts, levels, k = self.levels.starts, self.levels.values, self.levels.width
         lengths = np.diff(starts)
         owner = np.repeat(np.arange(self.n_documents), lengths)
         counts = self.slots[:, 1]
-        ends = np.cumsum(counts)
         group = np.repeat(np.arange(len(counts)), counts)
-        entries = np.repeat(self.slots[:, 0] - ends + counts, counts) + np.arange(
-            len(group)
-        )
+        entries = ranges(self.slots[:, 0], counts)
         loser, dual = self.label[entries].astype(np.int64), self.alpha[entries]
         single = loser < k
-        ahead, fellow = _pairs(starts, owner, lengths, self.levels.values)
+        first = np.repeat(np.arange(len(owner)), lengths[owner])
+        second = ranges(starts[owner], lengths[owner])
+        beside = (levels[second] >= levels[first]) | (levels[second] < 0)
+        ahead, fellow = first[beside], second[beside]  # the first cannot be above
         others = k - np.bincount(ahead, minlength=len(counts))
         whole = np.bincount(group[~single], dual[~single], len(counts))
         rest: Floats = whole / np.maximum(others, 1.0)
@@ -197,42 +209,31 @@ class SparseDual:
             self.alpha = np.concatenate([self.alpha, np.zeros_like(self.alpha)])
         self.spare *= 2 if stuck else 1
         del self.store  # before more memory is taken
-        learned, self.shared = self.learned()
-        self.store = Store(learned, self.rows.values.dtype, self.spare)
+        learned, shared = self.learned()
+        self.store = store_of(learned, self.rows.values.dtype, self.spare, shared)
 
-    def _visit(self, order: Ints, *, learn: bool) -> float:
+    def _visit(self, order: Array, *, learn: bool) -> float:
         from classmark.solvers.kernels_sparse import FEW, active_pass
 
         rows, levels = self.rows, self.levels
         draws = self.random.integers(
             0, levels.width, (self.n_documents, FEW), dtype=np.uint32
         )
+        documents = Documents(
+            rows.starts, rows.columns, rows.values, self.squares, self.naps, self.costs,
+            draws,
+        )  # fmt: skip
+        graph = (
+            levels.starts, levels.columns, levels.values, self.caps, levels.width,
+        )  # fmt: skip
         begin, before = 0, -1
         while begin < len(order):
+            duals = Duals(self.slots, self.label, self.alpha, self.used)
             begin = active_pass(
-                order, begin,
-                (rows.starts, rows.columns, rows.values, self.squares, levels.width),
-                (levels.starts, levels.columns, levels.values, self.caps),
-                self.center_arrays, self.store.arrays, self.shared,
-                (self.slots, self.label, self.alpha, self.used), self.naps, self.costs,
-                draws, self.least, learn,
+                order, begin, documents, graph, self.center_arrays, self.store,
+                duals, self.least, learn,
             )  # fmt: skip
             if begin < len(order):
                 self._grow(stuck=begin == before)
             before = begin
         return float(self.costs.sum())
-
-
-def _pairs(
-    starts: Ints,
-    owner: Ints,
-    lengths: Ints,
-    levels: Floats,
-) -> tuple[Ints, Ints]:
-    """Pairs (p, h) of listed labels of a document where p cannot be above h."""
-    many = lengths[owner]
-    first = np.repeat(np.arange(len(owner)), many)
-    ends = np.cumsum(many)
-    second = np.arange(len(first)) - np.repeat(ends - many - starts[owner], many)
-    mask = (levels[second] >= levels[first]) | (levels[second] < 0)
-    return first[mask], second[mask]

@@ -17,6 +17,7 @@ from classmark.arrays import Floats
 from classmark.preferences.losses import LogLinearLoss, Prices
 from classmark.problems import Mistake
 from classmark.progress import track
+from classmark.solvers.ascent import Solution
 from classmark.sparse import Rows
 
 BLOCK = 1 << 22  # scores held at a time
@@ -25,18 +26,6 @@ FALL, TURN = 1e-4, 0.9  # of the slope: what a step must gain, and leave
 TRIES = 40  # halvings or doublings of a step before rounding is to blame
 FLATTEST = 0.5  # of the mean curvature: the least that is assumed, without penalty
 PENALTIES = ("l2", "natural")
-
-
-@dataclass(frozen=True, slots=True)
-class Solution:
-    """The weights found, shape (features, labels), and the loss after each iteration.
-
-    losses : of the problem without its penalty;  objective : of what was minimised.
-    """
-
-    weights: Floats
-    losses: list[float]
-    objective: float
 
 
 class Sloped(Protocol):
@@ -221,7 +210,7 @@ def minimise(
         memory.add(there.W - here.W, there.gradient - here.gradient)
         here = there
         losses.append(here.loss)
-    return Solution(here.W, losses, here.objective)
+    return Solution(here.W, here.objective, np.inf, len(losses), losses=losses)
 
 
 LARGEST_STEP = -float(np.log(np.finfo(np.float64).eps))  # 36.04
@@ -244,6 +233,11 @@ class State:
     def least_fall(self) -> float:
         """Theorem 1, times ρ: Σ_j (√W+_j − √W−_j)²."""
         return float(np.square(np.sqrt(self.down) - np.sqrt(self.up)).sum())
+
+    @property
+    def steepest(self) -> float:
+        """The largest slope |W+ − W−|."""
+        return float(np.abs(self.down - self.up).max(initial=0.0))
 
     @property
     def step(self) -> Floats:
@@ -286,15 +280,13 @@ def survey(documents: Documents, W: Floats, C: float | None = None) -> State:
             negative = (-block).maximum(0.0)
             down += negative.T @ prices.out_of
             up += negative.T @ prices.into
-    if C is None:
-        return State(loss, loss, down, up)
-    size, slope = penalty(W, "natural")
-    return State(
-        loss,
-        loss + size / C,
-        down + (0.5 + 0.5 * slope) / C,
-        up + (0.5 - 0.5 * slope) / C,
-    )
+    objective = loss
+    if C is not None:
+        size, slope = penalty(W, "natural")
+        objective += size / C
+        down += (0.5 + 0.5 * slope) / C
+        up += (0.5 - 0.5 * slope) / C
+    return State(loss, objective, down, up)
 
 
 def boost(
@@ -316,16 +308,13 @@ def boost(
     W = np.zeros(documents.shape)
     rho = widest(documents, C)
     state = survey(documents, W, C)
-    enough = tol * _steepest(state)
+    enough = tol * state.steepest
     losses: list[float] = []
     for _ in track(range(max_iter), "boosting", max_iter):
-        if _steepest(state) <= enough:
+        if state.steepest <= enough:
             break
         W -= state.step / rho
         state = survey(documents, W, C)
         losses.append(state.loss)
-    return Solution(W, losses, state.objective * (1.0 if C is None else C))
-
-
-def _steepest(state: State) -> float:
-    return float(np.abs(state.down - state.up).max(initial=0.0))
+    objective = state.objective * (1.0 if C is None else C)
+    return Solution(W, objective, np.inf, len(losses), losses=losses)

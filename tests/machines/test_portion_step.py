@@ -3,17 +3,27 @@
 import numpy as np
 import pytest
 
-from classmark.solvers.hinge import (
+from classmark.machines.portion import (
     Aim,
     Alike,
     Few,
-    Hinges,
-    ascend,
-    improve,
-    joined,
-    picked,
+    Portion,
+    packed,
+    step,
+    unpacked,
 )
+from classmark.solvers.hinge import Hinges, ascend, joined, picked
 from classmark.sparse import rows_from
+
+
+def improve(rows, alike, duals, few, weights, aim):
+    """A step, with what travels unpacked."""
+    state = packed(duals, alike.box), alike
+    moved = step(Portion(rows), state, few, weights, aim)
+    if moved.duals is None:
+        return moved
+    change = moved.change.to_scipy().toarray()[0]
+    return moved._replace(duals=unpacked(moved.duals, alike.box), change=change)
 
 
 @pytest.fixture
@@ -73,8 +83,8 @@ def test_the_change_is_of_these_rows_alone_and_raises_the_dual_value(case):
     pull = weights_of(rows, alike, duals, few._replace(duals=np.zeros(5)))
     both = [few.rows, rows_from(found.change[np.newaxis])]
     best = ascend(both, hinges, center=pull, tol=1e-9)
-    step = best.duals[-1]
-    after = duals + step * (found.duals - duals)
+    length = best.duals[-1]
+    after = duals + length * (found.duals - duals)
     better = few._replace(duals=best.duals[:5])
     np.testing.assert_allclose(
         best.weights, weights_of(rows, alike, after, better), atol=1e-9

@@ -9,9 +9,8 @@ from sklearn.svm import SVC, LinearSVC
 
 from classmark.problems import Mistake
 from classmark.solvers import kernels_hinge
+from classmark.solvers.gram import Kernel, ascend_gram, features_of
 from classmark.solvers.hinge import Hinges, ascend
-from classmark.solvers.hinge_kernel import ascend_gram
-from classmark.solvers.similarity import Kernel, features_of
 from classmark.sparse import rows_from
 from oracles import hinge as slow
 
@@ -54,7 +53,7 @@ def test_the_linear_kernel_gives_what_weights_give(start):
     duals = None if start is None else hinges.boxes
     parts = [rows_from(X[:20]), rows_from(X[20:])]
     found = ascend_gram(parts, hinges, Kernel("linear"), duals=duals, tol=1e-6)
-    expected = ascend(parts, hinges, tol=1e-6, passes=10_000)
+    expected = ascend(parts, hinges, tol=1e-6, max_iter=10_000)
     assert found.objective == pytest.approx(expected.objective, rel=1e-5)
     assert np.allclose(found.coefficients @ X, expected.weights, atol=1e-2)
     assert np.allclose(found.scores, X @ expected.weights, atol=1e-2)
@@ -101,7 +100,7 @@ def test_objective_and_gap_are_true_and_scores_are_the_sums(kernel):
     X, hinges = problem(4)
     K = kernel(X, X)
     for passes in (0, 1, 1000):
-        found = ascend_gram([X], hinges, kernel, tol=1e-5, passes=passes)
+        found = ascend_gram([X], hinges, kernel, tol=1e-5, max_iter=passes)
         c = np.bincount(hinges.rows, hinges.signs * found.duals, len(X))
         assert np.allclose(found.coefficients, c)
         assert np.allclose(found.scores, K @ c, atol=1e-4)
@@ -110,7 +109,7 @@ def test_objective_and_gap_are_true_and_scores_are_the_sums(kernel):
         assert found.objective == pytest.approx(objective, rel=1e-5)
         dual = hinges.margins @ found.duals - 0.5 * c @ K @ c
         assert found.gap == pytest.approx(objective - dual, abs=1e-4)
-        assert found.passes == passes or found.gap <= 1e-5 * found.objective
+        assert found.n_iter == passes or found.gap <= 1e-5 * found.objective
 
 
 def test_little_memory_takes_longer_to_the_same_end(monkeypatch):

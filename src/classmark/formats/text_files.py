@@ -205,9 +205,16 @@ def _decoder(encoding: str) -> codecs.IncrementalDecoder:
 
 
 def lines_of(
-    stream: Readable, name: str, encoding: str = "utf-8", limits: Limits = LIMITS
+    stream: Readable,
+    name: str,
+    encoding: str = "utf-8",
+    limits: Limits = LIMITS,
+    end: str = "\n",
 ) -> Iterator[tuple[int, str]]:
-    r"""Yield (line number, line with its end) of a stream; ``\n`` ends a line."""
+    r"""Yield (line number, line) of a stream, where ``\n`` ends a line.
+
+    end : what is put in the place of the ``\n``.
+    """
     number, pending, length = 1, [], 0
     for text in texts(stream, name, encoding):
         first, *others = text.split("\n")
@@ -215,10 +222,10 @@ def lines_of(
         length += len(first)
         if others:
             *whole, last = others
-            yield number, "".join(pending) + "\n"
+            yield number, "".join(pending) + end
             for line in whole:
                 number += 1
-                yield number, line + "\n"
+                yield number, line + end
             number, pending, length = number + 1, [last], len(last)
         if length > limits.line:
             Place(name, number).refuse(
@@ -230,11 +237,14 @@ def lines_of(
 
 
 def raw_lines(
-    path: Path | str, encoding: str = "utf-8", limits: Limits = LIMITS
+    path: Path | str,
+    encoding: str = "utf-8",
+    limits: Limits = LIMITS,
+    end: str = "\n",
 ) -> Iterator[tuple[int, str]]:
-    """Yield (line number, line with its end) of a file."""
+    """Yield (line number, line) of a file; see :func:`lines_of`."""
     with open_bytes(path, limits) as stream:
-        yield from lines_of(stream, stream.path, encoding, limits)
+        yield from lines_of(stream, stream.path, encoding, limits, end)
 
 
 class Numbered(Place, Generic[T]):
@@ -271,9 +281,9 @@ def lines(
     Without ``blank``, lines of white space are passed over.
     """
     numbered = (
-        (number, line.removesuffix("\n").removesuffix("\r"))
-        for number, line in raw_lines(path, encoding, limits)
-        if blank or not line.isspace()
+        (number, line.removesuffix("\r"))
+        for number, line in raw_lines(path, encoding, limits, end="")
+        if blank or (line and not line.isspace())
     )
     return Numbered(path, numbered)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -46,18 +46,40 @@ class Parameter(NamedTuple):
         return f"{least} and {'below' if self.open_high else 'at most'} {self.high:g}"
 
 
+class TermStatistics(NamedTuple):
+    """How many items have a term, and how often it occurs in all of them."""
+
+    df: float
+    cf: float
+
+
+class FieldStatistics(NamedTuple):
+    """How many items a field has, their tokens, and the mean length."""
+
+    n: float
+    tokens: float
+    mean: float
+
+
+FUNCTION = -1  # the code of models that are functions
+
+
 class Model(NamedTuple):
     """A model: its number in the kernels, its parameters in order, its nature.
 
     grows : a part never falls when tf grows or the document gets shorter, so that
     bounds of blocks hold.  has_document_part : documents score something of their own.
+    function : what a term adds, computed with NumPy, for models without kernels:
+    function(tf, length, term, field, **parameters) → (postings,), with tf and length of
+    the same shape, ``TermStatistics`` and ``FieldStatistics`` (docs/extending.md).
     """
 
     name: str
-    code: int
-    parameters: Mapping[str, Parameter]
+    code: int = FUNCTION
+    parameters: Mapping[str, Parameter] = {}
     grows: bool = True
     has_document_part: bool = False
+    function: Callable[..., Any] | None = None
 
 
 _BM25 = {"k1": Parameter(1.2, 0.0), "b": Parameter(0.75, 0.0, 1.0)}
@@ -66,6 +88,7 @@ _C = {"c": Parameter(1.0, 0.0, open_low=True)}
 _LAMBDA = {"lambda": Parameter(0.1, 0.0, 1.0, open_low=True)}
 _P = {"p": Parameter(0.5, 0.0, 1.0, open_low=True, open_high=True)}
 
+#: All models by name. A new one is a new entry (docs/extending.md).
 MODELS: dict[str, Model] = {
     model.name: model
     for model in (
@@ -355,11 +378,35 @@ class Prepared:
         if model.has_document_part:
             extra = np.empty(self.field.n_items)
             document_parts(model.code, self.lengths, world, extra)
-        strategy = 2 if model.grows and self.whole is not None else 0
+        grows = model.grows and model.function is None
+        strategy = 2 if grows and self.whole is not None else 0
         largest = float(extra.max()) if len(extra) else 0.0
         peaks = np.full(self.field.n_terms if strategy else 0, np.nan)
         ready = Ready(model.code, world, x, extra, largest, peaks, strategy)
         return Plan(model, ready)
+
+    def parts(self, query: FieldQuery) -> Iterator[tuple[Array, Floats]]:
+        """Yield, term by term, the items of a model's function and what it adds."""
+        model, world = query.plan.model, query.plan.ready.world.tolist()
+        function = model.function
+        assert function is not None  # noqa: S101 (for those that look)
+        params = dict(zip(model.parameters, world[3:], strict=False))
+        scoring, field = query.scoring, FieldStatistics(*world[:3])
+        for at, number in enumerate(query.query.numbers.tolist()):
+            begin, end = scoring.spans[at]
+            items = scoring.items[begin:end]
+            tf, lengths = (
+                counts.astype(np.float64)
+                for counts in (scoring.counts[begin:end], self.lengths[items])
+            )
+            term = TermStatistics(float(self.df[number]), float(self.cf[number]))
+            values = np.asarray(function(tf, lengths, term, field, **params))
+            if values.shape != tf.shape or not np.isfinite(values).all():
+                raise Mistake(
+                    f"the function of model {model.name!r} is to return a finite "
+                    f"number for each of {len(tf)} postings: it returned {values!r:.80}"
+                )
+            yield items, values * scoring.a[at]
 
     @cached_property
     def idf(self) -> Floats:

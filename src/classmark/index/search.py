@@ -353,6 +353,9 @@ class Searcher(BaseSearcher):
             same_terms = dict.fromkeys(self.fields, terms)
             return self._add_fields(same_terms, k, choice, weights, prior)
         plan, k = field.plan(*choice), min(k, self.n_items)
+        if plan.model.function is not None:
+            same_terms = dict.fromkeys(self.fields, terms)
+            return self._add_fields(same_terms, k, choice, weights, prior)
         model = plan.ready
         if prior is not None:
             model = with_prior(plan, prior, field.query(terms))
@@ -367,7 +370,7 @@ class Searcher(BaseSearcher):
         """Return the best ``k`` items of each query of a one-field index."""
         field = self.one_field("rank")
         plan, k, n = field.plan(*choice), min(k, self.n_items), len(queries)
-        if field.whole is None:
+        if field.whole is None or plan.model.function is not None:
             answers = [self.find(terms, k, choice, None, None) for terms in queries]
             sizes = np.array([len(items) for items, _ in answers], np.int64)
             best = np.concatenate([np.empty(0, np.int64), *(i for i, _ in answers)])
@@ -424,7 +427,13 @@ class Searcher(BaseSearcher):
                 question.term_weights[name], question.choice, weight
             )
             out = np.empty(len(field_query.query.numbers))
-            matched |= parts_of(field_query.scoring, item, out)
+            if field_query.plan.model.function is None:
+                matched |= parts_of(field_query.scoring, item, out)
+            else:
+                for at, (items, values) in enumerate(field.parts(field_query)):
+                    here = values[items == item]
+                    out[at] = here.sum()
+                    matched |= len(here) > 0
             rows = zip(*(a.tolist() for a in (*field_query.query, out)), strict=True)
             parts += [Part(name, field.field.term(t), w, value) for t, w, value in rows]
             score += float(sum(out.tolist()))
@@ -508,7 +517,11 @@ class Searcher(BaseSearcher):
         scratch = self._accumulators()
         for name, field, weight in fields:
             field_query = field.ask(terms[name], choice, weight)
-            accumulate(field_query.scoring, scratch.acc)
+            if field_query.plan.model.function is None:
+                accumulate(field_query.scoring, scratch.acc)
+            else:
+                for items, values in field.parts(field_query):
+                    scratch.acc[items] += values + 0.0  # a zero is not −0.0
             offset += field_query.offset
             if field_query.plan.model.has_document_part:
                 document_parts += field_query.scale * field_query.plan.ready.extra

@@ -48,7 +48,7 @@ def click_preferences(
         twice = next(item for at, item in enumerate(shown) if place[item] != at)
         raise Mistake(f"shown has {twice!r} twice: give each document once")
     require_shown(place, clicked)
-    flags = np.isin(np.arange(len(shown)), [place[item] for item in clicked])
+    flags = [item in clicked for item in shown]
     return [
         (shown[winner], shown[loser])
         for _, winner, loser in np.argwhere(preferred_places(flags, strategy)).tolist()

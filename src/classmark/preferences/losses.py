@@ -104,7 +104,7 @@ class Layers:
 def price_layers(kind: int, levels: Rows, scores: Floats, first: int = 0) -> Prices:
     """Price the documents from number ``first`` on, one for each row of scores.
 
-    kind : the decomposition, by its place in ``preferences.decompose.NAMES``;  levels :
+    kind : the decomposition, by its place in ``preferences.graph.NAMES``;  levels :
     labels that are not at level 0, −1 for those compared with none;  scores : (n, k).
 
     >>> levels = Rows(np.array([0, 1]), np.array([1], np.uint32), np.array([1]), 3)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Floats
 from classmark.estimator import Estimator
-from classmark.examples.problem import empty
 from classmark.examples.query import ExampleQuery
 from classmark.index.vectors import Products, mean_vector, vectors_of
 from classmark.problems import Mistake
@@ -19,6 +18,7 @@ from classmark.sparse import Rows, rows_from, stack
 
 if TYPE_CHECKING:
     from classmark.index.index import Index
+    from classmark.index.search import Hit
 
 
 class RelevanceQuery(Estimator):
@@ -57,7 +57,7 @@ class RelevanceQuery(Estimator):
         yes = rows_from(P, name="P")
         if not len(yes):
             raise Mistake("P is empty: give at least one relevant document")
-        self._yes, self._no = yes, empty(yes) if N is None else rows_from(N, name="N")
+        self._yes, self._no = yes, _none(yes) if N is None else rows_from(N, name="N")
         return self._learn(None)
 
     def partial_fit(self, yes: Any = None, no: Any = None) -> Self:
@@ -83,6 +83,12 @@ class RelevanceQuery(Estimator):
         self.coef_, self.intercept_ = solution.weights, solution.bias
         self.objective_ = solution.objective
         return self
+
+
+def _none(like: Rows) -> Rows:
+    kind = like.values.dtype
+    none = np.empty(0, np.uint32)
+    return Rows(np.zeros(1, np.int64), none, np.empty(0, kind), like.width)
 
 
 ONLINE = ("auto", "centroid", "one-class", "rocchio")
@@ -124,9 +130,8 @@ class Online:
             raise Mistake(f"{method} reads the whole collection: online use {methods}")
         if self.mean is None:
             self.mean = mean_vector(self.field)
-        yes, no = (document_numbers(self.index, ids) for ids in (examples, rejected))
-        P = vectors_of(self.field, yes)
-        N = vectors_of(self.field, no) if len(no) else None
+        P = vectors_of(self.field, self._numbers(examples))
+        N = vectors_of(self.field, self._numbers(rejected)) if rejected else None
         return ExampleQuery(method, C=C).fit(P, N=N, mean=self.mean)
 
     def find(
@@ -147,17 +152,41 @@ class Online:
             self.field.field.term(int(at)): float(query.coef_[at])
             for at in np.flatnonzero(query.coef_)
         }
-        judged, searcher = {*examples, *rejected}, self.index.searcher
-        asked, scratch = self.products.weigh(weights), searcher.scratch()
-        best = self.products.find(asked, k + len(judged), False, scratch.acc)
-        searcher.release(scratch)
-        hits = [hit for hit in searcher.hits(*best) if hit.id not in judged][:k]
-        return OnlineResult([h.id for h in hits], [h.score for h in hits], weights)
+        judged = {*examples, *rejected}
+        hits = [
+            hit for hit in self._hits(weights, k + len(judged)) if hit.id not in judged
+        ]
+        return OnlineResult(
+            [h.id for h in hits[:k]], [h.score for h in hits[:k]], weights
+        )
 
     def reasons(self, result: OnlineResult, n: int) -> list[dict[str, float]]:
         """The ``n`` greatest parts of each document's score: term → weight · value."""
-        rows = vectors_of(self.field, document_numbers(self.index, result.ids))
-        return result.reasons(rows, self.field.field.term, n)
+        rows = vectors_of(self.field, self._numbers(result.ids))
+        reasons = []
+        for i in range(len(rows)):
+            columns, values = rows.row(i)
+            terms = [self.field.field.term(int(column)) for column in columns]
+            parts = [result.weights.get(term, 0.0) for term in terms] * values
+            best = [at for at in top(parts, n) if parts[at] > 0.0]
+            reasons.append({terms[at]: float(parts[at]) for at in best})
+        return reasons
+
+    def _numbers(self, ids: Sequence[str]) -> list[int]:
+        numbers = [self.index.number(name) for name in ids]
+        for name, number in zip(ids, numbers, strict=True):
+            if number is None:
+                raise Mistake(
+                    f"document {name!r} is not in the index: give an id it has"
+                )
+        return [number for number in numbers if number is not None]
+
+    def _hits(self, weights: dict[str, float], k: int) -> list[Hit]:
+        searcher = self.index.searcher
+        scratch = searcher.scratch()
+        best = self.products.find(self.products.weigh(weights), k, False, scratch.acc)
+        searcher.release(scratch)
+        return searcher.hits(*best)
 
 
 class OnlineResult(NamedTuple):
@@ -166,28 +195,3 @@ class OnlineResult(NamedTuple):
     ids: list[str]
     scores: list[float]
     weights: dict[str, float]
-
-    def reasons(
-        self, rows: Rows, term: Callable[[int], str], n: int
-    ) -> list[dict[str, float]]:
-        """The ``n`` greatest parts of each document's score: term → weight · value.
-
-        rows : of the documents;  term : the term of a column.
-        """
-        reasons = []
-        for i in range(len(rows)):
-            columns, values = rows.row(i)
-            terms = [term(int(column)) for column in columns]
-            parts = [self.weights.get(name, 0.0) for name in terms] * values
-            best = [at for at in top(parts, n) if parts[at] > 0.0]
-            reasons.append({terms[at]: float(parts[at]) for at in best})
-        return reasons
-
-
-def document_numbers(index: Index, ids: Sequence[str]) -> Ints:
-    """The numbers of documents by their ids, all of which the index must have."""
-    numbers = [index.number(name) for name in ids]
-    if None in numbers:
-        missing = ids[numbers.index(None)]
-        raise Mistake(f"document {missing!r} is not in the index: give an id it has")
-    return np.array(numbers, np.int64)

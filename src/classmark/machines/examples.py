@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classmark.arrays import Ints
-from classmark.examples.online import OnlineResult, document_numbers
+from classmark.examples.online import OnlineResult
 from classmark.examples.query import ExampleQuery
 from classmark.machines.portion import of_index
 from classmark.machines.rows import SpreadRows
 from classmark.problems import Mistake
+from classmark.ranking import top
 
 if TYPE_CHECKING:
     from classmark.index.index import Index
@@ -74,8 +75,21 @@ class Offline:
     def reasons(self, answer: OnlineResult, n: int) -> list[dict[str, float]]:
         """The ``n`` greatest parts of each document's score: term → weight · value."""
         rows = self.rows.take(self._numbers(answer.ids))
-        return answer.reasons(rows, self.field.term, n)
+        reasons = []
+        for i in range(len(rows)):
+            columns, values = rows.row(i)
+            terms = [self.field.term(int(column)) for column in columns]
+            parts = [answer.weights.get(term, 0.0) for term in terms] * values
+            best = [at for at in top(parts, n) if parts[at] > 0.0]
+            reasons.append({terms[at]: float(parts[at]) for at in best})
+        return reasons
 
     def _numbers(self, ids: Sequence[str]) -> Ints:
-        """The rows of documents, deleted ones not being counted."""
-        return np.searchsorted(self._living, document_numbers(self.index, ids))
+        """The rows of documents."""
+        numbers = [self.index.number(name) for name in ids]
+        for name, number in zip(ids, numbers, strict=True):
+            if number is None:
+                raise Mistake(
+                    f"document {name!r} is not in the index: give an id it has"
+                )
+        return np.searchsorted(self._living, np.array(numbers, np.int64))

@@ -41,7 +41,6 @@ from classmark.examples.problem import (
     Hopeful,
     Prices,
     TrainingSet,
-    climb,
     hinges_of,
     mean_of,
     products,
@@ -190,7 +189,7 @@ def _fit(
         return few.back(np.delete(hinges.signs * duals, others))
 
     weights = sum_of_few(start) - prices.others * state.pull
-    solution = climb(judged, training.U, hinges, duals=start, weights=weights, tol=tol)
+    solution = training.ascend(hinges, tol, start, weights)
     full = np.ones_like(start)
     np.divide(solution.duals, hinges.boxes, out=full, where=hinges.boxes > 0.0)
     pull = (sum_of_few(solution.duals) - solution.weights) / prices.others
@@ -272,16 +271,10 @@ def biased(
         grid = [(C, C / times) for times in TIMES]
     best, costs = -1.0, (1.0, 1.0)
     for example, other in grid:
-        scores = judge.product(_fit_biased(learn, example, other, tol).weights)
+        hinges = hinges_of(learn, Prices(example, other))
+        scores = judge.product(learn.ascend(hinges, tol).weights)
         recall = float((scores[: len(test)] > 0).mean())
         criterion = recall**2 / max(float((scores > 0).mean()), 1e-12)
         if criterion > best:
             best, costs = criterion, (example, other)
-    return _fit_biased(training, *costs, tol), costs[0]
-
-
-def _fit_biased(
-    training: TrainingSet, example: float, other: float, tol: float
-) -> Solution:
-    hinges = hinges_of(training, Prices(example, other))
-    return climb(training.judged(), training.U, hinges, duals=hinges.boxes, tol=tol)
+    return training.ascend(hinges_of(training, Prices(*costs)), tol), costs[0]

@@ -108,22 +108,6 @@ def products(parts: Sequence[Rows | Collection]) -> Linear:
     return Linear(product, back, max(part.width for part in parts))
 
 
-def climb(
-    few: Rows,
-    U: Rows | Collection,
-    hinges: Hinges,
-    *,
-    duals: Floats,
-    weights: Floats | None = None,
-    tol: float = 1e-3,
-) -> Solution:
-    """The ascent over a few rows and the collection below them."""
-    if isinstance(U, Rows):
-        parts = [few, U] if len(U) else [few]
-        return ascend(parts, hinges, duals=duals, weights=weights, tol=tol)
-    return U.ascend(few, hinges, duals=duals, weights=weights, tol=tol)
-
-
 @dataclass(frozen=True, slots=True)
 class TrainingSet:
     """Documents as rows of one width.
@@ -148,6 +132,20 @@ class TrainingSet:
     def judged(self) -> Rows:
         """Examples and rejections, one below the other."""
         return stack([self.P, self.N]) if len(self.N) else self.P
+
+    def ascend(
+        self,
+        hinges: Hinges,
+        tol: float,
+        duals: Floats | None = None,
+        weights: Floats | None = None,
+    ) -> Solution:
+        """The ascent over P, N and U; from full boxes where no duals are given."""
+        duals, few = hinges.boxes if duals is None else duals, self.judged()
+        if isinstance(self.U, Collection):
+            return self.U.ascend(few, hinges, duals=duals, weights=weights, tol=tol)
+        parts = [few, self.U] if len(self.U) else [few]
+        return ascend(parts, hinges, duals=duals, weights=weights, tol=tol)
 
     def with_more(self, yes: Rows, no: Rows, labelled: ArrayLike) -> TrainingSet:
         """The same with more examples and rejections."""

@@ -16,7 +16,6 @@ from classmark.examples.problem import (
     PRICES,
     Collection,
     TrainingSet,
-    climb,
     empty,
     hinges_of,
     mean_of,
@@ -93,8 +92,7 @@ def learned(
         solution = answer.solution
     elif method in PRICES:
         hinges = hinges_of(training, PRICES[method](training, C))
-        duals = hinges.boxes
-        solution = climb(training.judged(), training.U, hinges, duals=duals, tol=tol)
+        solution = training.ascend(hinges, tol)
     elif method == "biased":
         solution, C = biased(training, settings.C, tol, settings.random_state)
     else:

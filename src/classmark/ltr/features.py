@@ -10,7 +10,7 @@ the length, and how many terms match. Feedback scores are those of longer querie
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -172,13 +172,15 @@ def features_of(
 
     documents : ids, or numbers in the index.
     """
-    from classmark.examples.online import document_numbers
-
     features = PairFeatures(index, recipe)
-    if not isinstance(documents, np.ndarray):
-        documents = document_numbers(index, documents)
-    terms = tally(index.terms(query))
-    return features.names, features.of(terms, documents.astype(np.int64))
+    numbers: list[Any] = [
+        index.number(name) if isinstance(name, str) else name for name in documents
+    ]
+    if None in numbers:
+        missing = documents[numbers.index(None)]
+        raise Mistake(f"document {missing!r} is not in the index: give an id it has")
+    items = np.array(numbers, np.int64)
+    return features.names, features.of(tally(index.terms(query)), items)
 
 
 def minmax(X: Floats) -> Floats:

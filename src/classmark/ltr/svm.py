@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -37,7 +38,8 @@ def drops(training: Judged, cutoff: int = CUTOFF) -> Floats:
     total, seen = np.zeros((size, size)), np.zeros((size, size))
     gains = np.exp2(np.maximum(training.distinct, 0.0)) - 1.0
     bounds, levels = training.runs.bounds, training.runs.levels
-    for first, last in _runs_of_queries(training):
+    runs = np.searchsorted(training.runs.queries, np.arange(len(training.starts)))
+    for first, last in pairwise(runs.tolist()):
         lengths = np.diff(bounds[first : last + 1])[::-1]
         ends = np.concatenate([[0], np.cumsum(lengths)])
         ranks = np.arange(1, ends[-1] + 1)
@@ -58,20 +60,12 @@ def query_shares(training: Judged) -> Floats:
 
     A query without pairs has 0.
     """
-    pairs = np.zeros(len(training.starts) - 1)
-    lengths = np.diff(training.runs.bounds).astype(np.float64)
-    for first, last in _runs_of_queries(training):
-        sizes = lengths[first:last]
-        query = training.runs.queries[first]
-        pairs[query] = 0.5 * (sizes.sum() ** 2 - (sizes**2).sum())
+    sizes, lengths = np.diff(training.starts), np.diff(training.runs.bounds)
+    alike = np.bincount(training.runs.queries, lengths**2, minlength=len(sizes))
+    pairs = 0.5 * (sizes**2 - alike)
     shares = np.zeros_like(pairs)
     np.divide(pairs.max(initial=0.0), pairs, out=shares, where=pairs > 0.0)
     return shares
-
-
-def _runs_of_queries(training: Judged) -> list[tuple[int, int]]:
-    first = np.searchsorted(training.runs.queries, np.arange(len(training.starts)))
-    return list(zip(first[:-1].tolist(), first[1:].tolist(), strict=True))
 
 
 WEIGHTINGS = (None, "ir")

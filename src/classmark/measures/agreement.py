@@ -52,25 +52,26 @@ def _similarities(
 
     Dense for a function; else sparse: only sets that share something are compared.
     """
-    from scipy.sparse import csr_matrix
+    from scipy.sparse import csr_matrix, eye
 
     if callable(distance):
         return 1 - np.array([[distance(a, b) for b in kinds] for a in kinds], float)
-    if distance not in (NOMINAL, *SETS):
+    if distance == NOMINAL:
+        return eye(len(kinds), format="csr")
+    if distance not in SETS:
         names = ", ".join((NOMINAL, *SETS))
         raise Mistake(f"distance is {distance!r}: use {names}, or a function")
-    for decision in kinds if distance in SETS else ():
+    for decision in kinds:
         if not isinstance(decision, AbstractSet):
             raise Mistake(
                 f"decisions: {decision!r} is no set: give sets of labels, or use "
                 "the distance nominal"
             )
-    sets = kinds if distance in SETS else [(at,) for at in range(len(kinds))]
     number: dict[Any, int] = {}
-    columns = [number.setdefault(x, len(number)) for labels in sets for x in labels]
-    sizes = np.array([len(labels) for labels in sets])
+    columns = [number.setdefault(x, len(number)) for labels in kinds for x in labels]
+    sizes = np.array([len(labels) for labels in kinds])
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    shape = (len(sets), max(1, len(number)))
+    shape = (len(kinds), max(1, len(number)))
     holds = csr_matrix((np.ones(len(columns)), columns, starts), shape=shape)
     shared = (holds @ holds.T).tocoo()
     first, second = shared.row, shared.col
@@ -83,7 +84,7 @@ def _similarities(
     empty = np.flatnonzero(sizes == 0)  # shares nothing with itself, and is alike
     cells: Any = (np.append(first, empty), np.append(second, empty))
     values = np.append(alike, np.ones(len(empty)))
-    return csr_matrix((values, cells), shape=(len(sets), len(sets)))
+    return csr_matrix((values, cells), shape=(len(kinds), len(kinds)))
 
 
 Decisions = Sequence[Hashable | None]

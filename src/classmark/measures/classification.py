@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.arrays import Bools, Floats, Ints
 from classmark.measures.categories import relevant
-from classmark.measures.retrieval import Measure, parse_for
+from classmark.measures.retrieval import Measure, parse_for, share
 from classmark.problems import Mistake
 from classmark.sparse import Rows, take
 
@@ -152,13 +152,6 @@ def label_pairs(Y: Any) -> LabelPairs:
     labels = relevant(Y)
     document = np.repeat(np.arange(len(labels)), np.diff(labels.starts))
     return LabelPairs(document, labels.columns.astype(np.int64), *labels.shape)
-
-
-def share(part: Array, whole: Array) -> Floats:
-    """Divide, 0 where the whole is 0."""
-    shares: Floats = np.zeros(np.shape(part))
-    np.divide(part, whole, out=shares, where=np.asarray(whole) > 0)
-    return shares
 
 
 def _value(counts: Contingency, measure: Measure) -> float:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from classmark.arrays import Floats
 from classmark.measures.significance import sign_test
 from classmark.measures.stopping import require_share
+from classmark.preferences.clicks import require_shown
 from classmark.problems import Mistake
 from classmark.validation import Seed, generator
 
@@ -150,7 +151,7 @@ class Interleaved(Generic[Item]):
 
     def credit(self, clicked: Collection[Item]) -> int:
         """Return +1 if a has more clicks than b, −1 if fewer, else 0."""
-        _require_shown(self.shown, clicked)
+        require_shown(self.shown, clicked)
         mine = [
             team
             for item, team in zip(self.shown, self.teams, strict=True)
@@ -221,7 +222,7 @@ def balanced_credit(
     >>> balanced_credit("abc", "bca", "abc", {"a"})
     1
     """
-    _require_shown(shown, clicked)
+    require_shown(shown, clicked)
     hits = [item for item in shown if item in clicked]
     if not hits:
         return 0
@@ -274,11 +275,3 @@ def _require_lists(a: Sequence[Item], b: Sequence[Item], k: int) -> None:
     for name, ranker in (("a", a), ("b", b)):
         if len(set(ranker)) < len(ranker):
             raise Mistake(f"{name} has a document twice: give each once, best first")
-
-
-def _require_shown(shown: Sequence[Item], clicked: Collection[Item]) -> None:
-    for item in clicked:
-        if item not in shown:
-            raise Mistake(
-                f"clicked has {item!r}, which is not in shown: give what was there"
-            )

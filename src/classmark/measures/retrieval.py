@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from classmark.arrays import Bools, Floats, Ints
+from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.problems import Mistake
 from classmark.ranking import Ranking, rank
 
@@ -142,7 +142,8 @@ class JudgedRun:
 
     def total(self, values: Floats) -> Floats:
         """Sum per query of values that go along with ``retrieved``."""
-        return _summed(self.retrieved.queries, values, len(self.queries))
+        queries = self.retrieved.queries
+        return np.bincount(queries, values, minlength=len(self.queries)).astype(float)
 
     @property
     def relevant(self) -> Ints:
@@ -229,7 +230,7 @@ def average_precision(judged: JudgedRun, cutoff: int | None = None) -> Floats:
     counted = np.cumsum(hits)
     before = np.concatenate([[0], counted])[np.arange(len(ranks)) - ranks + 1]
     precision = np.where(judged.hits(cutoff), (counted - before) / ranks, 0.0)
-    return _share(judged.total(precision), judged.relevant)
+    return share(judged.total(precision), judged.relevant)
 
 
 def reciprocal_rank(judged: JudgedRun, cutoff: int | None = None) -> Floats:
@@ -247,13 +248,13 @@ def precision(judged: JudgedRun, cutoff: int | None) -> Floats:
 
 def recall(judged: JudgedRun, cutoff: int | None) -> Floats:
     """Share of the relevant found among the first k [ManningRaghavanSchutze08]."""
-    return _share(judged.total(judged.hits(cutoff).astype(np.float64)), judged.relevant)
+    return share(judged.total(judged.hits(cutoff).astype(np.float64)), judged.relevant)
 
 
 def break_even(judged: JudgedRun, _: int | None = None) -> Floats:
     """Precision where it equals recall, at rank R = number relevant [Joachims05]."""
     within = judged.retrieved.ranks() <= judged.relevant[judged.retrieved.queries]
-    return _share(
+    return share(
         judged.total((judged.hits() & within).astype(np.float64)), judged.relevant
     )
 
@@ -265,7 +266,7 @@ def ndcg(judged: JudgedRun, cutoff: int | None = None) -> Floats:
     """
     size = len(judged.queries)
     dcg = _dcg(judged.retrieved, judged.retrieved_grades, cutoff, size)
-    return _share(dcg, _dcg(judged.ideal, judged.ideal_grades, cutoff, size))
+    return share(dcg, _dcg(judged.ideal, judged.ideal_grades, cutoff, size))
 
 
 _DECLARED = (
@@ -342,15 +343,14 @@ def _dcg(ranking: Ranking, grades: Floats, cutoff: int | None, size: int) -> Flo
     gains = (np.exp2(grades) - 1) / np.log2(1.0 + ranks)
     if cutoff is not None:
         gains = np.where(ranks <= cutoff, gains, 0.0)
-    return _summed(ranking.queries, gains, size)
+    return np.bincount(ranking.queries, gains, minlength=size).astype(np.float64)
 
 
-def _summed(queries: Ints, values: Floats, size: int) -> Floats:
-    return np.bincount(queries, values, minlength=size).astype(np.float64)
-
-
-def _share(part: Floats, whole: Ints | Floats) -> Floats:
-    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+def share(part: Array, whole: Array) -> Floats:
+    """Divide, 0 where the whole is 0."""
+    shares: Floats = np.zeros(np.shape(part))
+    np.divide(part, whole, out=shares, where=np.asarray(whole) > 0)
+    return shares
 
 
 def _numbered(tables: Sequence[Mapping[str, float]]) -> Ints:

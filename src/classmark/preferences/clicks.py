@@ -47,17 +47,21 @@ def click_preferences(
     if len(place) < len(shown):
         twice = next(item for at, item in enumerate(shown) if place[item] != at)
         raise Mistake(f"shown has {twice!r} twice: give each document once")
-    flags = np.zeros(len(shown), np.bool_)
-    for item in clicked:
-        if item not in place:
-            raise Mistake(
-                f"clicked has {item!r}, which is not in shown: give what was there"
-            )
-        flags[place[item]] = True
+    require_shown(place, clicked)
+    flags = [item in clicked for item in shown]
     return [
         (shown[winner], shown[loser])
         for _, winner, loser in np.argwhere(preferred_places(flags, strategy)).tolist()
     ]
+
+
+def require_shown(shown: Collection[Item], clicked: Collection[Item]) -> None:
+    """Refuse clicks on what was not shown."""
+    for item in clicked:
+        if item not in shown:
+            raise Mistake(
+                f"clicked has {item!r}, which is not in shown: give what was there"
+            )
 
 
 def preferred_places(clicked: ArrayLike, strategy: str) -> Bools:

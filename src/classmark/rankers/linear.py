@@ -95,11 +95,14 @@ class LinearRanker(Estimator, ABC):
 
     def decision_function(self, X: Any) -> Floats:
         """Scores of all categories, shape (documents, categories)."""
-        rows = self._documents(X)
-        scores = rows.to_scipy() @ self.weights_
+        scores = self._scores(X)
+        return scores if self.thresholds_ is None else scores - self.thresholds_
+
+    def _scores(self, X: Any) -> Floats:
+        """Scores before the thresholds are taken off."""
+        scores = self._documents(X).to_scipy() @ self.weights_
         dense = scores.toarray() if hasattr(scores, "toarray") else scores
-        values = np.asarray(dense, dtype=np.float64)
-        return values if self.thresholds_ is None else values - self.thresholds_
+        return np.asarray(dense, dtype=np.float64)
 
     @renamed(top="k")
     def rank(self, X: Any, k: int | None = None) -> Ints:

@@ -111,32 +111,24 @@ class LiveTextRanker:
         Return whether anything was learned: labels as before are not learned again. A
         document that is no longer stored (``max_documents``) is learned once more.
         """
-        handle = self.handles.get(id_)
-        if handle is not None and self.dual.knows(handle):
-            changed = self._teach_anew(id_, handle, text, labels)
-        elif labels is not None:
-            weigh = self.vectorizer
+        handle, weigh = self.handles.get(id_), self.vectorizer
+        if handle is None or not self.dual.knows(handle):
+            if labels is None:
+                return False
             words = weigh.learn(text) if handle is None else weigh.rows([text]).row(0)
             self.handles[id_] = self.dual.learn(self._lesson(words, labels))
-            changed = True
         else:
-            changed = False
+            before = self.dual.lesson(handle)
+            if labels is None:
+                self.dual.forget(handle)
+                weigh.forget(text, before.columns)
+                del self.handles[id_]
+            else:
+                lesson = self._lesson((before.columns, before.values), labels)
+                if lesson.prefers_as(before):
+                    return False
+                self.dual.replace(handle, lesson)
         self.ranker.show_stream()
-        return changed
-
-    def _teach_anew(
-        self, id_: str, handle: int, text: str, labels: Labelling | None
-    ) -> bool:
-        before = self.dual.lesson(handle)
-        if labels is None:
-            self.dual.forget(handle)
-            self.vectorizer.forget(text, before.columns)
-            del self.handles[id_]
-            return True
-        lesson = self._lesson((before.columns, before.values), labels)
-        if lesson.prefers_as(before):
-            return False
-        self.dual.replace(handle, lesson)
         return True
 
     def _lesson(self, words: Words, labels: Labelling) -> Lesson:

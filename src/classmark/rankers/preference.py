@@ -413,21 +413,19 @@ class PreferenceRanker(LinearRanker):
     def _similarity(self) -> Kernel:
         return Kernel(self.kernel or "linear", self.gamma, self.degree, self.coef0)
 
-    def decision_function(self, X: Any) -> Floats:
-        """Scores of all categories, shape (documents, categories)."""
+    def _scores(self, X: Any) -> Floats:
         if (live := self.live_) is not None:
             rows = rows_from(X)
             scores = np.zeros((len(rows), live.n_labels))
             for i in range(len(rows)):
                 scores[i] = live.scores(*rows.row(i))
             scores[:, list(live.retired)] = -np.inf
-            return scores if self.thresholds_ is None else scores - self.thresholds_
+            return scores
         if self.kernel is None:
-            return super().decision_function(X)
+            return super()._scores(X)
         self._require_fitted()
         similar = self._similarity()(rows_from(X).to_scipy(), self.documents_)
-        scores = similar @ self.dual_coef_
-        return scores if self.thresholds_ is None else scores - self.thresholds_
+        return np.asarray(similar @ self.dual_coef_)
 
     def evidence(self, X: Any, category: int) -> Evidence:
         """Each feature's part in a score; with a kernel there is no such part."""

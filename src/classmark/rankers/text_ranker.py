@@ -56,15 +56,11 @@ class Suggestion:
     probability: float | None = None
 
 
-def learner(name: str, **parameters: Any) -> LinearRanker:
+def learner(name: str, kinds: Kinds = LEARNERS, /, **parameters: Any) -> LinearRanker:
     """An unfitted ranker by its name."""
-    return _learner(LEARNERS, name)(**parameters)
-
-
-def _learner(kinds: Kinds, name: str) -> type[LinearRanker]:
     if name not in kinds:
         raise Mistake(f"learner {name!r} is not known: use {', '.join(kinds)}")
-    return kinds[name]
+    return kinds[name].from_params(parameters)
 
 
 class TextRanker:
@@ -217,8 +213,8 @@ class TextRanker:
         from classmark.weighting.vectorizer import Vectorizer
 
         saved = open_folder(folder, FORMAT, VERSION)
-        kind = _learner(learners, saved.settings["learner"])
-        ranker = kind.from_params(saved.settings["parameters"])
+        parameters = saved.settings["parameters"]
+        ranker = learner(saved.settings["learner"], learners, **parameters)
         if "weights" in saved.arrays:
             ranker.weights_ = saved.arrays["weights"]
         else:

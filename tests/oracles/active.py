@@ -7,13 +7,13 @@ from oracles import groups
 MOST, FEW = 20, 2
 
 
-def visit_active(r, hidden, q, cap, m, work, n, draws, least, learn):
+def visit_active(r, hidden, q, cap, m, work, n, draws, least):
     """Label r over the others: choose some, solve for them, spread the rest's dual."""
     f, delta, _, touched, place, a, _ = work
     k = len(f) - 1
     losers = [s for s in range(k) if s not in set(hidden.tolist())]
     slack = max([0.0, *(1 - f[r] + f[s] for s in losers)])
-    if not learn or not losers or (slack == 0 and m == 0):
+    if not losers or (slack == 0 and m == 0):
         return slack, m, n, 0.0
     f[k] = f[losers].mean()
     rest = len(losers) > MOST

@@ -33,7 +33,7 @@ def _visit(name, i, f, delta, level, q, caps, rest_caps, alpha):
         for s in range(k):
             duals = a[above]
             cost += cap * groups.visit_dme(
-                duals, f, delta, level, above, s, q, cap, None, None
+                duals, f, delta, level, above, s, q, cap, None
             )
             a[above] = duals
     else:

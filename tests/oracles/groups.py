@@ -81,7 +81,7 @@ def visit_dom(f, delta, hidden, r, q, cap, a, place, m, z):
     return slack, len(kept)
 
 
-def visit_dme(a, f, delta, level, above, s, q, cap, z, duals):
+def visit_dme(a, f, delta, level, above, s, q, cap, buffers):
     chosen = [j for j in range(len(above)) if level[above[j]] > level[s]]
     held = a[chosen, s]
     winners = np.array([above[j] for j in chosen], int)

@@ -24,7 +24,7 @@ def active_pass(order, X, levels, caps, known, alpha, V, u, draws, least):
             place[: len(held)], a[: len(held)] = list(held), list(held.values())
             slack, m, n, shift = active.visit_active(
                 r, np.flatnonzero(level >= level[r]), q, caps[i, r], len(held),
-                (f, delta, None, touched, place, a, None), n, draws[i], least, True,
+                (f, delta, None, touched, place, a, None), n, draws[i], least,
             )  # fmt: skip
             alpha[i, r] = dict(zip(place[:m].tolist(), a[:m].tolist(), strict=True))
             costs[i] += caps[i, r] * slack

@@ -79,7 +79,7 @@ def test_all_labels_over_one(seed, learn):
     for j, label in enumerate(above):
         a[j, level >= level[label]] = 0
     s = int(np.argmin(level))
-    rest = (level, above, s, q * learn, cap, np.empty(6), np.empty(6))
+    rest = (level, above, s, q * learn, cap, np.empty((2, 6)))
     compare("visit_dme", f, a, rest)
 
 

@@ -73,7 +73,7 @@ def three_steps(step, k, seed):
     work, seen = active.Work(f, delta, mark, touched, place, a, np.zeros(room)), []
     for _ in range(3):
         draws = rng.integers(1, k, 2).astype(np.uint32)
-        slack, m, n, shift = step(0, hidden, 1.3, 0.6, m, work, n, draws, 1e-9, True)
+        slack, m, n, shift = step(0, hidden, 1.3, 0.6, m, work, n, draws, 1e-9)
         held = dict(zip(place[:m].tolist(), a[:m].tolist(), strict=True))
         seen += [slack, shift, n, *(held.get(s, 0.0) for s in range(k + 1))]
     return np.array(seen), f[:k], delta[:k]

@@ -78,7 +78,7 @@ def _visit_document(
     rest_caps: Any, buffers: Any,
 ) -> Any:  # fmt: skip
     """One step on each group of a document; return Σ cap · slack before the steps."""
-    cost, z, duals = 0.0, buffers[0], buffers[1]
+    cost, z = 0.0, buffers[0]
     if code == SVM:
         for s in range(len(f)):
             z[s] = rest_caps[s]
@@ -98,7 +98,7 @@ def _visit_document(
     cap = total / max(1, count)  # the mean of those that are compared
     for s in range(len(f)):
         if level[s] >= 0.0 and (1.0 - lowest + f[s] > 0.0 or _has_dual(a, s)):
-            cost += cap * visit_dme(a, f, delta, level, above, s, q, cap, z, duals)
+            cost += cap * visit_dme(a, f, delta, level, above, s, q, cap, buffers)
             lowest = _lowest(f, above)
     return cost
 

@@ -219,10 +219,10 @@ def _keep_largest(f: Any, place: Any, held: int, m: int) -> int:
 @compiled
 def visit_dme(
     a: Any, f: Any, delta: Any, level: Any, above: Any, s: int, q: float, cap: float,
-    z: Any, duals: Any,
+    buffers: Any,
 ) -> Any:  # fmt: skip
     """All labels above s over s: one group; ``a`` holds the duals, a row per label."""
-    held, worst = 0.0, np.inf
+    held, worst, z, duals = 0.0, np.inf, buffers[0], buffers[1]
     for j in range(len(above)):
         if level[above[j]] > level[s]:
             held += a[j, s]

@@ -126,23 +126,17 @@ def _move(r: int, hidden: Any, q: float, m: int, total: float, work: Any) -> Any
 
 
 @compiled
-def _restore(f: Any, hidden: Any, scores: Any) -> None:
-    """Give the hidden labels their scores again."""
-    for j in range(len(hidden)):
-        f[hidden[j]] = scores[j]
-
-
-@compiled
 def visit_active(
     r: int, hidden: Any, q: float, cap: float, m: int, work: Any, n: int, draws: Any,
-    least: float, learn: bool,
+    least: float,
 ) -> Any:  # fmt: skip
     """Label r over all labels not hidden: a step on the duals held and a few more.
 
     The rest's part in the Hessian is not the identity's; with q larger by √m/N it is
     below that of ``step_group``, so that the dual value rises. Return the slack, how
     many duals are held and labels active, and the shared part's change. A document
-    without words can only pay: its dual is at the cap.
+    without words can only pay: its dual is at the cap. Where ``least`` is ∞, the group
+    is only looked at.
     """
     f, place, a = work.f, work.place, work.a
     k = len(f) - 1
@@ -159,16 +153,18 @@ def visit_active(
             total += score
     f[k] = total / max(1, others)  # the mean of all that may lose
     slack = max(0.0, 1.0 - mine + worst)
-    if not learn or others == 0 or q == 0.0 or (slack == 0.0 and m == 0):
-        _restore(f, hidden, scores)
-        if learn and others > 0 and q == 0.0:
+    learn, moves = least < np.inf and others > 0, slack > 0.0 or m > 0
+    if learn and moves and q > 0.0:
+        rest = others > MOST
+        wide = q * (1.0 + np.sqrt(m + MOST + FEW + 1) / others) if rest else q
+        end, n = _choose(m, mine, wide, cap, rest, work, n, draws, least)
+        total = step_group(a, work.z, end, cap)
+    for j in range(len(hidden)):
+        f[hidden[j]] = scores[j]
+    if not (learn and moves and q > 0.0):
+        if learn and q == 0.0:
             place[0], a[0], m = k, cap, 1
         return slack, m, n, 0.0
-    rest = others > MOST
-    wide = q * (1.0 + np.sqrt(m + MOST + FEW + 1) / others) if rest else q
-    end, n = _choose(m, mine, wide, cap, rest, work, n, draws, least)
-    total = step_group(a, work.z, end, cap)
-    _restore(f, hidden, scores)
     shift = _move(r, hidden, q, end, total, work)
     m = 0
     for j in range(end):
@@ -215,9 +211,15 @@ def _score(
 
 @compiled
 def _visit_document(
-    i: int, q: float, graph: Any, duals: Any, work: Any, n: int, draws: Any,
-    least: float, learn: bool,
-) -> Any:  # fmt: skip
+    i: int,
+    q: float,
+    graph: Any,
+    duals: Any,
+    work: Any,
+    n: int,
+    draws: Any,
+    least: float,
+) -> Any:
     """One step on each group of a document; duals come as lists and go as lists."""
     level_starts, labels, levels, caps, _ = graph
     slots, label, alpha, used = duals
@@ -232,7 +234,7 @@ def _visit_document(
             place[t], a[t] = label[first + t], alpha[first + t]
         hidden = labels[mine][(levels[mine] >= levels[p]) | (levels[mine] < 0)]
         slack, m, n, change = visit_active(
-            labels[p], hidden, q, caps[p], m, work, n, draws, least, learn
+            labels[p], hidden, q, caps[p], m, work, n, draws, least
         )
         cost += caps[p] * slack
         shift += change
@@ -333,9 +335,10 @@ def active_pass(
             return o
         n = _gather(0.0, labels[mine], work.a, f, touched, mark, 0)
         n = _score(words, x, store, center, work, n)
+        taken = least if learn else np.inf
         costs[i], shift, n = _visit_document(
-            i, squares[i], graph, duals, work, n, draws[i], least, learn,
-        )  # fmt: skip
+            i, squares[i], graph, duals, work, n, draws[i], taken
+        )
         if learn:
             moved = _apply(words, x, store, shift, work, n)
             naps[i, 1] = 0 if moved else min(LONGEST_NAP, 2 * naps[i, 1] + 1)

@@ -511,23 +511,19 @@ def pruning_report(
         )
     parts = train_test(len(placed), HELD_OUT, wish.seed)
     learn, ask = (placed[part] for part in parts)
-    train_labels = [labels[i] for i in learn]
-    result = pruned(taxonomy, take(rows, learn), train_labels, wish, learner)
+    taught, train_labels = take(rows, learn), [labels[i] for i in learn]
+    result = pruned(taxonomy, taught, train_labels, wish, learner)
     number = {node: at for at, node in enumerate(taxonomy)}
-    truth = [
-        [number[places.named[leaf]] for leaf in places.documents.row(i)[0]] for i in ask
-    ]
+    named = [number[name] for name in places.named]
+    truth = [[named[leaf] for leaf in places.documents.row(i)[0]] for i in ask]
     predicted, standings = [], []
     for each in (taxonomy, result.taxonomy):
         tree = places_of(each, train_labels)
-        trial = TrialTree(Nodes(take(rows, learn), tree, shape_of(tree)), learner)
+        trial = TrialTree(Nodes(taught, tree, shape_of(tree)), learner)
         leaves = trial.leaves(take(rows, ask)).tolist()
         answers = [number[tree.named[leaf]] for leaf in leaves]
         wrong = [answer not in own for answer, own in zip(answers, truth, strict=True)]
-        branching, limit = branching_of(tree), trial.bound(trial.margins())
-        ratio = complexity_ratio(branching, len(tree.leaves))
-        error, terms = float(np.mean(wrong)), complexity(branching)
-        standings.append(Standing(error, terms, ratio, limit))
+        standings.append(_standing(trial, float(np.mean(wrong))))
         predicted.append([[answer] for answer in answers])
     return PruningReport(
         result.taxonomy,
@@ -540,3 +536,11 @@ def pruning_report(
         len(ask),
         wish.policy,
     )
+
+
+def _standing(trial: TrialTree, error: float) -> Standing:
+    places = trial.nodes.places
+    branching = branching_of(places)
+    ratio = complexity_ratio(branching, len(places.leaves))
+    limit = trial.bound(trial.margins())
+    return Standing(error, complexity(branching), ratio, limit)

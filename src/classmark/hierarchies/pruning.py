@@ -509,8 +509,8 @@ def pruning_report(
             f"y: {len(placed)} documents have a category: to hold some out, give at "
             f"least {FEWEST}"
         )
-    parts = train_test(len(placed), HELD_OUT, wish.seed)
-    learn, ask = (placed[part] for part in parts)
+    learn, ask = train_test(len(placed), HELD_OUT, wish.seed)
+    learn, ask = placed[learn], placed[ask]
     taught, train_labels = take(rows, learn), [labels[i] for i in learn]
     result = pruned(taxonomy, taught, train_labels, wish, learner)
     number = {node: at for at, node in enumerate(taxonomy)}
@@ -520,11 +520,10 @@ def pruning_report(
     for each in (taxonomy, result.taxonomy):
         tree = places_of(each, train_labels)
         trial = TrialTree(Nodes(taught, tree, shape_of(tree)), learner)
-        leaves = trial.leaves(take(rows, ask)).tolist()
+        leaves = trial.leaves(take(rows, ask))
         answers = [number[tree.named[leaf]] for leaf in leaves]
-        wrong = [answer not in own for answer, own in zip(answers, truth, strict=True)]
-        standings.append(_standing(trial, float(np.mean(wrong))))
         predicted.append([[answer] for answer in answers])
+        standings.append(_standing(trial, predicted[-1], truth))
     return PruningReport(
         result.taxonomy,
         result.removed,
@@ -538,8 +537,11 @@ def pruning_report(
     )
 
 
-def _standing(trial: TrialTree, error: float) -> Standing:
-    places = trial.nodes.places
+def _standing(
+    trial: TrialTree, predicted: list[list[int]], truth: list[list[int]]
+) -> Standing:
+    pairs, places = zip(predicted, truth, strict=True), trial.nodes.places
+    error = float(np.mean([answers[0] not in labels for answers, labels in pairs]))
     branching = branching_of(places)
     ratio = complexity_ratio(branching, len(places.leaves))
     limit = trial.bound(trial.margins())

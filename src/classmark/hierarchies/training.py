@@ -17,9 +17,7 @@ from threading import Condition
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from classmark.arrays import Array
 from classmark.hierarchies.descent import Piece, Trained, gather, piece_of
 from classmark.hierarchies.model_files import (
     PIECES,
@@ -38,8 +36,6 @@ from classmark.progress import track
 from classmark.sparse import Rows, keep_columns, with_constant
 from classmark.spreading import Spreader, spreader
 from classmark.validation import byte_size
-
-Weights = tuple[NDArray[np.uint32], Any, Array]  # features, weights, bias
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +152,7 @@ def learn_node(nodes: Lessons, at: int, settings: Settings, *, sparse: bool) -> 
     return piece_of(*fit_node(rows, owners, base, C, tol), base, drop)
 
 
-def _sparsely(rows: Rows, owners: Rows, C: float, tol: float) -> Weights:
+def _sparsely(rows: Rows, owners: Rows, C: float, tol: float) -> tuple[Any, Any, Any]:
     """Learn the same as ``fit_node`` for "svm", less a part all daughters share."""
     from scipy.sparse import csr_matrix
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -179,6 +180,13 @@ LEAST, MOST = 0.3, 30.0  # seconds of a task
 FEW, MANY = 8, 64  # tasks of a worker: at least, and where all are long
 
 
+class LearnedBatch(NamedTuple):
+    """Inner nodes that have learned, and the seconds they took together."""
+
+    nodes: list[int]
+    seconds: float
+
+
 class NodeWorker:
     """What a worker has while nodes learn: their documents, mapped, and its memory.
 
@@ -240,16 +248,17 @@ def learn_spread(
     (folder / PIECES).mkdir(exist_ok=True)
     tasks = batches(nodes, order, settings.base, max(1, machines.workers))
     shared = [NodeWorker(folder, settings, room)]
-    batch_nodes = machines.spread(learn_batch, tasks, shared)
-    every = (at for _, batch in batch_nodes for at in batch)
+    batches_done = machines.spread(learn_batch, tasks, shared)
+    every = (at for _, batch in batches_done for at in batch.nodes)
     for _ in track(every, "nodes", len(left)):
         pass
     done.look()
 
 
-def learn_batch(batch: Sequence[Lesson], worker: NodeWorker) -> list[int]:
+def learn_batch(batch: Sequence[Lesson], worker: NodeWorker) -> LearnedBatch:
     """Learn some nodes on a worker, and write what they have learned."""
-    nodes, lessons = [lesson.at for lesson in batch], worker.lessons()
+    started, lessons = time.monotonic(), worker.lessons()
+    nodes = [lesson.at for lesson in batch]
 
     def pieces() -> Iterator[tuple[int, Piece]]:
         for at, need, sparse in batch:
@@ -265,7 +274,7 @@ def learn_batch(batch: Sequence[Lesson], worker: NodeWorker) -> list[int]:
             "command; what is finished is kept",
             str(worker.folder),
         ) from problem
-    return nodes
+    return LearnedBatch(nodes, time.monotonic() - started)
 
 
 def batches(

@@ -1,5 +1,7 @@
 """A ranker that starts from the tree: what it solves, chooses, keeps and learns."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -178,6 +180,20 @@ def test_the_path_of_costs():
         alone = TaxonomyRanker(TREE, NAMES, C=found.C, center=5.0, tol=1e-6).fit(X, Y)
         assert found.objective_ == pytest.approx(alone.objective_, rel=1e-4)
         assert found.setting_ == Setting(found.C, 5.0)
+
+
+def test_it_learns_on_document_by_document_with_the_parameters_of_now():
+    X, label = made_up(40)
+    Y = indicator(label)
+    ranker = TaxonomyRanker(TREE, NAMES, C=0.1, center=2.0, revisits=3)
+    with pytest.raises(Mistake, match="need all documents at once"):
+        ranker.partial_fit(X, Y)
+    ranker.fit(X[:30], Y[:30]).set_params(revisits=7).partial_fit(X[30:], Y[30:])
+    assert ranker.revisits_ == 7 * 10
+    assert ranker.ranker_ is ranker.simple
+    assert ranker.weights_ is ranker.ranker_.weights_
+    again = deepcopy(ranker)
+    assert np.array_equal(again.decision_function(X), ranker.decision_function(X))
 
 
 def test_preferences_can_be_learned():

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from classmark.arrays import Array, Bools, Floats, Ints
-from classmark.corpus.splits import cross_validate
 from classmark.estimator import Estimator
 from classmark.hierarchies.held_out import numbered
 from classmark.hierarchies.nodes import fitted_scale, posterior
@@ -308,19 +307,13 @@ def crossed(
     """
     n = len(features)
     fold = generator(0).permutation(n) % min(n_folds, n)
-    numbers = [np.flatnonzero(fold == at) for at in range(min(n_folds, n))]
-    every = np.arange(n)
-    tasks = [(np.setdiff1d(every, out) if n > 1 else every, out) for out in numbers]
-    shared = (features, right, informative)
-    return cross_validate(_fold_chances, tasks, shared, "judging ways")[1]
-
-
-def _fold_chances(
-    part: tuple[Ints, Ints], features: Floats, right: Bools, informative: Bools
-) -> Floats:
-    learn, out = part
-    model = learned_from(features[learn], right[learn], informative[learn])
-    return spread(model, features[out], informative[out])
+    chances = np.zeros(right.shape)
+    for at in range(min(n_folds, n)):
+        out = fold == at
+        learn = ~out if n > 1 else out
+        model = learned_from(features[learn], right[learn], informative[learn])
+        chances[out] = spread(model, features[out], informative[out])
+    return chances
 
 
 def learned_from(features: Floats, right: Bools, informative: Bools) -> Assurance:

@@ -122,16 +122,6 @@ class Trained:
     dropped: float
 
     @property
-    def size_bytes(self) -> int:
-        """What the arrays take."""
-        return sum(array.nbytes for array in self.arrays)
-
-    @property
-    def named(self) -> dict[str, Array]:
-        """The arrays by name."""
-        return dict(zip(NAMES, self.arrays, strict=True))
-
-    @property
     def widest(self) -> int:
         """The most daughters a node has."""
         return int(np.diff(self.arrays[0]).max())

@@ -170,31 +170,27 @@ class FlatClassifier(LinearClassifier):
         rows = rows_from(X)
         classes, owners = owners_of(y, len(rows))
         if self.base == "svm":
-            self._settle(rows, owners)
+            self._fit_margins(rows, owners)
         else:
             self._require_room(rows, owners)
-            model = fit_node(
+            self.features_, self.weights_, self.bias_ = fit_node(
                 rows, owners, self.base, self.C, self.tol, self.random_state
             )
-            self.features_, self.weights_, self.bias_ = model
         self.classes_, self.n_features_in_ = classes, rows.width
         return self
 
-    def _settle(self, rows: Rows, owners: Rows) -> None:
-        """By margins, dense or sparse as the memory allows."""
+    def _fit_margins(self, rows: Rows, owners: Rows) -> None:
+        """Dense or sparse, as the memory allows."""
         from classmark.rankers.preference import PreferenceRanker
 
-        self.features_, compact = in_use(rows)
+        features, compact = in_use(rows)
         ranker = PreferenceRanker(
-            "dom",
-            self.C,
-            self.tol,
-            memory=self.memory,
-            n_jobs=self.n_jobs,
+            "dom", self.C, self.tol, memory=self.memory, n_jobs=self.n_jobs,
             random_state=self.random_state,
-        ).fit(with_constant(compact, 1.0), owners)
+        ).fit(with_constant(compact, 1.0), owners)  # fmt: skip
         learned: Any = ranker.weights_
-        self.weights_, last = learned[:-1], learned[-1]
+        last = learned[-1]
+        self.features_, self.weights_ = features, learned[:-1]
         self.bias_ = np.ravel(last.toarray() if _sparse(last) else last)
         self.objective_ = ranker.objective_
         self.duality_gap_ = ranker.duality_gap_

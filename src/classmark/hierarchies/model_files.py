@@ -54,7 +54,8 @@ def keep(folder: Path, model: SavedModel) -> None:
     """Write a new folder; it appears whole or not at all."""
     arrays, facts = _about(model)
     facts["dropped"] = model.trained.dropped
-    save(folder, FORMAT, VERSION, model.trained.named | arrays, facts)
+    weights = dict(zip(NAMES, model.trained.arrays, strict=True))
+    save(folder, FORMAT, VERSION, weights | arrays, facts)
 
 
 def keep_pieces(

@@ -509,26 +509,21 @@ def pruning_report(
             f"y: {len(placed)} documents have a category: to hold some out, give at "
             f"least {FEWEST}"
         )
-    parts = train_test(len(placed), HELD_OUT, wish.seed)
-    learn, ask = (placed[part] for part in parts)
-    train_labels = [labels[i] for i in learn]
-    result = pruned(taxonomy, take(rows, learn), train_labels, wish, learner)
+    learn, ask = train_test(len(placed), HELD_OUT, wish.seed)
+    learn, ask = placed[learn], placed[ask]
+    taught, train_labels = take(rows, learn), [labels[i] for i in learn]
+    result = pruned(taxonomy, taught, train_labels, wish, learner)
     number = {node: at for at, node in enumerate(taxonomy)}
-    truth = [
-        [number[places.named[leaf]] for leaf in places.documents.row(i)[0]] for i in ask
-    ]
+    named = [number[name] for name in places.named]
+    truth = [[named[leaf] for leaf in places.documents.row(i)[0]] for i in ask]
     predicted, standings = [], []
     for each in (taxonomy, result.taxonomy):
         tree = places_of(each, train_labels)
-        trial = TrialTree(Nodes(take(rows, learn), tree, shape_of(tree)), learner)
-        leaves = trial.leaves(take(rows, ask)).tolist()
+        trial = TrialTree(Nodes(taught, tree, shape_of(tree)), learner)
+        leaves = trial.leaves(take(rows, ask))
         answers = [number[tree.named[leaf]] for leaf in leaves]
-        wrong = [answer not in own for answer, own in zip(answers, truth, strict=True)]
-        branching, limit = branching_of(tree), trial.bound(trial.margins())
-        ratio = complexity_ratio(branching, len(tree.leaves))
-        error, terms = float(np.mean(wrong)), complexity(branching)
-        standings.append(Standing(error, terms, ratio, limit))
         predicted.append([[answer] for answer in answers])
+        standings.append(_standing(trial, predicted[-1], truth))
     return PruningReport(
         result.taxonomy,
         result.removed,
@@ -540,3 +535,14 @@ def pruning_report(
         len(ask),
         wish.policy,
     )
+
+
+def _standing(
+    trial: TrialTree, predicted: list[list[int]], truth: list[list[int]]
+) -> Standing:
+    pairs, places = zip(predicted, truth, strict=True), trial.nodes.places
+    error = float(np.mean([answers[0] not in labels for answers, labels in pairs]))
+    branching = branching_of(places)
+    ratio = complexity_ratio(branching, len(places.leaves))
+    limit = trial.bound(trial.margins())
+    return Standing(error, complexity(branching), ratio, limit)

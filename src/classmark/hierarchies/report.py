@@ -377,14 +377,10 @@ def taxonomy_report(
     rows = rows_from(X)
     require_one_each(len(rows), len(places.documents))
     figures |= _of_documents(places, rows)
-    alike = "nothing to choose between: "
-    if len(places.leaves) < 2:
-        alike += "the taxonomy has fewer than two leaves"
-        return TaxonomyReport(**figures, why=alike)
-    if len(places.inner) < 2:
-        return TaxonomyReport(
-            **figures, why=alike + "all leaves are right below the top"
-        )
+    if len(places.leaves) < 2 or len(places.inner) < 2:
+        few = "the taxonomy has fewer than two leaves"
+        same = few if len(places.leaves) < 2 else "all leaves are right below the top"
+        return TaxonomyReport(**figures, why=f"nothing to choose between: {same}")
     if np.diff(places.documents.starts).astype(np.bool_).sum() < FEWEST:
         few = f"fewer than {FEWEST} documents have a category: too few to hold some out"
         return TaxonomyReport(**figures, why=few)

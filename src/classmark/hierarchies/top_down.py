@@ -198,7 +198,7 @@ class TopDownClassifier(Estimator):
     @property
     def size_bytes_(self) -> int:
         """What the weights take, in memory and on disk."""
-        return self.trained_.size_bytes
+        return sum(array.nbytes for array in self.trained_.arrays)
 
     @property
     def dropped_(self) -> float:

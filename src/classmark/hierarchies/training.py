@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -17,9 +18,7 @@ from threading import Condition
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from classmark.arrays import Array
 from classmark.hierarchies.descent import Piece, Trained, gather, piece_of
 from classmark.hierarchies.model_files import (
     PIECES,
@@ -38,8 +37,6 @@ from classmark.progress import track
 from classmark.sparse import Rows, keep_columns, with_constant
 from classmark.spreading import Spreader, spreader
 from classmark.validation import byte_size
-
-Weights = tuple[NDArray[np.uint32], Any, Array]  # features, weights, bias
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +153,7 @@ def learn_node(nodes: Lessons, at: int, settings: Settings, *, sparse: bool) -> 
     return piece_of(*fit_node(rows, owners, base, C, tol), base, drop)
 
 
-def _sparsely(rows: Rows, owners: Rows, C: float, tol: float) -> Weights:
+def _sparsely(rows: Rows, owners: Rows, C: float, tol: float) -> tuple[Any, Any, Any]:
     """Learn the same as ``fit_node`` for "svm", less a part all daughters share."""
     from scipy.sparse import csr_matrix
 
@@ -181,6 +178,13 @@ FOOTPRINT = 250e6  # bytes of a worker that has read the library and does nothin
 EACH, PER_CELL = 1e-3, {"svm": 3e-8, "logistic": 1e-7, "naive-bayes": 1e-8}
 LEAST, MOST = 0.3, 30.0  # seconds of a task
 FEW, MANY = 8, 64  # tasks of a worker: at least, and where all are long
+
+
+class LearnedBatch(NamedTuple):
+    """Inner nodes that have learned, and the seconds they took together."""
+
+    nodes: list[int]
+    seconds: float
 
 
 class NodeWorker:
@@ -244,16 +248,17 @@ def learn_spread(
     (folder / PIECES).mkdir(exist_ok=True)
     tasks = batches(nodes, order, settings.base, max(1, machines.workers))
     shared = [NodeWorker(folder, settings, room)]
-    batch_nodes = machines.spread(learn_batch, tasks, shared)
-    every = (at for _, batch in batch_nodes for at in batch)
+    batches_done = machines.spread(learn_batch, tasks, shared)
+    every = (at for _, batch in batches_done for at in batch.nodes)
     for _ in track(every, "nodes", len(left)):
         pass
     done.look()
 
 
-def learn_batch(batch: Sequence[Lesson], worker: NodeWorker) -> list[int]:
+def learn_batch(batch: Sequence[Lesson], worker: NodeWorker) -> LearnedBatch:
     """Learn some nodes on a worker, and write what they have learned."""
-    nodes, lessons = [lesson.at for lesson in batch], worker.lessons()
+    started, lessons = time.monotonic(), worker.lessons()
+    nodes = [lesson.at for lesson in batch]
 
     def pieces() -> Iterator[tuple[int, Piece]]:
         for at, need, sparse in batch:
@@ -269,7 +274,7 @@ def learn_batch(batch: Sequence[Lesson], worker: NodeWorker) -> list[int]:
             "command; what is finished is kept",
             str(worker.folder),
         ) from problem
-    return nodes
+    return LearnedBatch(nodes, time.monotonic() - started)
 
 
 def batches(

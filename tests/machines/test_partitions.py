@@ -281,5 +281,5 @@ def test_the_fingerprint_of_a_folder_follows_its_files(tmp_path):
 
 def test_partitions_are_named_absolutely(shelf, monkeypatch):
     monkeypatch.chdir(shelf.parent)
-    (found,) = files.partitions_of("shelf.jsonl", 1 << 30)
+    (found,) = partitions_of("shelf.jsonl", 1 << 30)
     assert Path(found.address) == shelf

@@ -15,7 +15,6 @@ from classmark.formats import read_records
 from classmark.formats.jsonl import write_jsonl
 from classmark.formats.records import Record
 from classmark.formats.tables import write_parquet
-from classmark.machines import files
 from classmark.machines.files import (
     Partition,
     files_of,

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from synthetic_rows import SyntheticRows, synthetic_rows
 
 from classmark.examples.query import ExampleQuery
 from classmark.machines.cluster import Machines
 from classmark.machines.rows import SpreadRows
-from classmark.machines.synthetic import SyntheticRows, synthetic_rows
 from classmark.sparse import Rows, stack
 
 WIDTH, LENGTH, EXAMPLES, HIDDEN = 100_000, 50, 100, 300

@@ -36,10 +36,10 @@ from classmark.weighting.vectorizer import Vectorizer
 
 ANALYZER = "words|lower|digits(drop)|stop(english)"
 CHOSEN: dict[str, dict[str, Any]] = {
-    "modapte, fast": {"mapping": "dom", "C": 0.3, "center": 3.0, "tol": 0.3},
-    "modapte, best": {"mapping": "dme", "C": 0.3, "center": None, "tol": 0.1},
-    "modapte, deep": {"mapping": "dme", "C": 0.3, "center": 6.0, "tol": 0.1},
-    "bibtex": {"idf": True, "mapping": "dom", "C": 0.1, "center": 6.0, "tol": 0.1},
+    "modapte, fast": {"loss": "dom", "C": 0.3, "center": 3.0, "tol": 0.3},
+    "modapte, best": {"loss": "dme", "C": 0.3, "center": None, "tol": 0.1},
+    "modapte, deep": {"loss": "dme", "C": 0.3, "center": 6.0, "tol": 0.1},
+    "bibtex": {"idf": True, "loss": "dom", "C": 0.1, "center": 6.0, "tol": 0.1},
 }
 CS, CENTERS, TOLS = (0.1, 0.3, 1.0), (None, 1.0, 3.0, 6.0), (0.3, 0.1, 0.01)
 
@@ -117,10 +117,10 @@ def cross_validate(problem: Problem, setting: dict[str, Any]) -> Tried:
     return Tried(setting, precision, float(np.nanmean(coverage)), passes)
 
 
-def settings(mappings: tuple[str, ...], tols: tuple[float, ...]) -> Iterator[Any]:
+def settings(losses: tuple[str, ...], tols: tuple[float, ...]) -> Iterator[Any]:
     """Every setting of the grid."""
-    for mapping, C, center, tol in product(mappings, CS, CENTERS, tols):
-        yield {"mapping": mapping, "C": C, "center": center, "tol": tol}
+    for loss, C, center, tol in product(losses, CS, CENTERS, tols):
+        yield {"loss": loss, "C": C, "center": center, "tol": tol}
 
 
 def best(tried: list[Tried]) -> Tried:
@@ -274,7 +274,7 @@ def run_bibtex(data: Path | None, chosen: Any, repeats: int) -> list[dict[str, A
     problem = bibtex(data, idf=setting.pop("idf"))
     print(f"bibtex: {problem.X.shape}, {problem.X.nnz} non-zeros, {problem.Y.shape}")
     contestants = {
-        f"PLM {setting['mapping']}": ours(problem, setting),
+        f"PLM {setting['loss']}": ours(problem, setting),
         "LinearSVC, one-vs-rest": sklearn_contestant(problem),
     }
     return race(problem, contestants, repeats)

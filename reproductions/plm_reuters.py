@@ -1,8 +1,8 @@
 """Do preferences rank categories better than binary classifiers? Reuters, by rank.
 
 ModApté as in the paper: the 115 categories with a training document, 7,775 training and
-3,019 test documents, no stop words, no numbers, Porter stems; C of each cost mapping by
-five-fold cross-validation on the mapping's own cost [AiolliSebastianiSperduti08]. The
+3,019 test documents, no stop words, no numbers, Porter stems; C of each cost loss by
+five-fold cross-validation on the loss's own cost [AiolliSebastianiSperduti08]. The
 weights are tf·idf, of unit length.
 """
 
@@ -58,7 +58,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One cost mapping: its C, measures, precision by rank, and how sure it is.
+    """One cost loss: its C, measures, precision by rank, and how sure it is.
 
     precision : normalised, shape (categories,);  chance : p of a paired t-test over
     documents, at each of some ranks, between this row and the baseline.
@@ -112,7 +112,7 @@ def _labelled(part: Part, number: dict[str, int]) -> tuple[list[str], Labels]:
 def plm_reuters(
     data: Path | None = None, *, Cs: Sequence[float] = CS, n_folds: int = 5
 ) -> Curves:
-    """Choose C, train, and measure along the ranks, for each cost mapping.
+    """Choose C, train, and measure along the ranks, for each cost loss.
 
     data : the folder of the data sets, or None for that of ``CLASSMARK_DATA``.
     """
@@ -126,8 +126,8 @@ def compare(split: Split, Cs: Sequence[float] = CS, n_folds: int = 5) -> Curves:
     ]
     jobs.append((CENTERED, "dom", CENTERS))
     rankers = {
-        name: trained(split, mapping, centers, (Cs, n_folds))
-        for name, mapping, centers in track(jobs, "mappings", len(jobs))
+        name: trained(split, loss, centers, (Cs, n_folds))
+        for name, loss, centers in track(jobs, "mappings", len(jobs))
     }
     scores = {
         name: ranker.decision_function(split.X_test) for name, ranker in rankers.items()
@@ -150,21 +150,19 @@ def compare(split: Split, Cs: Sequence[float] = CS, n_folds: int = 5) -> Curves:
 
 def trained(
     split: Split,
-    mapping: str,
+    loss: str,
     centers: Sequence[float | None],
     selection: tuple[Sequence[float], int],
 ) -> PreferenceRanker:
-    """Choose C, and the center where there are several, by the mapping's own cost."""
+    """Choose C, and the center where there are several, by the loss's own cost."""
     X = rows_from(split.X)
     tried: list[tuple[float, float | None, Selected]] = []
     for center in centers:
-        ranker = PreferenceRanker(mapping, tol=TOL, center=center)
+        ranker = PreferenceRanker(loss, tol=TOL, center=center)
         selected = select_cost(ranker, X, split.labels, *selection)
         tried.append((float(selected.costs.min()), center, selected))
     _, center, best = min(tried, key=lambda entry: entry[0])
-    return PreferenceRanker(mapping, C=best.C, tol=TOL, center=center).fit(
-        X, split.labels
-    )
+    return PreferenceRanker(loss, C=best.C, tol=TOL, center=center).fit(X, split.labels)
 
 
 def hits(scores: Floats, labels: Labels, ranks: Sequence[int] = RANKS) -> Floats:
@@ -193,7 +191,7 @@ def claims(rows: Sequence[Row]) -> list[str]:
     curve = {row.method: np.array(row.precision) for row in rows}
     missing = [name for name in MAPPINGS if name not in curve]
     if missing:
-        raise Mistake(f"rows lack {', '.join(missing)}: claims need every mapping")
+        raise Mistake(f"rows lack {', '.join(missing)}: claims need every loss")
     said = [_above_baseline(row, curve[BASELINE]) for row in rows]
     apart = float(np.abs(curve["dis"] - curve["dom-dme"]).max())
     said.append(
@@ -229,11 +227,9 @@ def _best_at(
     first, last = ranks
     if len(curve[name]) < first:
         raise Mistake(f"{len(curve[name])} categories: {where} start at {first}")
-    mean = {
-        mapping: float(curve[mapping][first - 1 : last].mean()) for mapping in MAPPINGS
-    }
+    mean = {loss: float(curve[loss][first - 1 : last].mean()) for loss in MAPPINGS}
     best = max(MAPPINGS, key=mean.__getitem__)
-    others = ", ".join(f"{mapping} {mean[mapping]:.4f}" for mapping in MAPPINGS)
+    others = ", ".join(f"{loss} {mean[loss]:.4f}" for loss in MAPPINGS)
     verdict = _holds(best == name) + ("" if best == name else f", {best} is best")
     return (
         f"{name} is best at {where} ({first} to {last}): {verdict}; mean precision: "

@@ -294,7 +294,7 @@ def written_beside(place: Path) -> Iterator[Path]:
         try:
             beside.rename(place)
         except OSError:
-            if not place.is_dir():
+            if not place.exists():
                 raise
         sync_folder(place.parent)
     finally:

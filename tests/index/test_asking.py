@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from classmark.index import kernels_topk as fast
-from classmark.index.asking import ask, context_of, question
-from classmark.index.boolean import documents_of
+from classmark.index.asking import ask, context_of, documents_of, question
 from classmark.index.index import Index
 from classmark.index.models import MODELS
 from classmark.index.query_language import (

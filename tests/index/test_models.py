@@ -88,7 +88,6 @@ def test_kernels_choose_the_model(model):
         )
     for name, arguments in {
         "feature": (25.0,),
-        "document_part": (25.0,),
         "rarity": (7.0,),
         "second_constant": (7.0, 11.0),
     }.items():

@@ -46,16 +46,16 @@ def words_of(rng, d=D):
     return columns, rng.standard_normal(len(columns))
 
 
-def draw(rng, mapping, kinds, k=K, d=D):
-    return lesson_of(words_of(rng, d), graph_of(rng, rng.choice(kinds), k), mapping)
+def draw(rng, loss, kinds, k=K, d=D):
+    return lesson_of(words_of(rng, d), graph_of(rng, rng.choice(kinds), k), loss)
 
 
 class Acts:
     """Random acts on a live problem; what is kept is known by handle."""
 
-    def __init__(self, rng, mapping, kinds, dtype=np.float64):
-        self.rng, self.mapping, self.kinds = rng, mapping, kinds
-        self.live = from_nothing(mapping, 0.7, dtype)
+    def __init__(self, rng, loss, kinds, dtype=np.float64):
+        self.rng, self.loss, self.kinds = rng, loss, kinds
+        self.live = from_nothing(loss, 0.7, dtype)
         self.kept, self.k, self.d = [], K, D
 
     def act(self):
@@ -65,7 +65,7 @@ class Acts:
         getattr(self, self.rng.choice(names))()
 
     def lesson(self):
-        return draw(self.rng, self.mapping, self.kinds, self.k, self.d)
+        return draw(self.rng, self.loss, self.kinds, self.k, self.d)
 
     def learn(self):
         self.kept.append(self.live.learn(self.lesson()))
@@ -107,8 +107,8 @@ class Acts:
 
 
 @given(SEEDS, MAPPINGS, st.lists(st.sampled_from(KINDS), min_size=1, unique=True))
-def test_weights_are_what_the_duals_say_and_these_stay_feasible(seed, mapping, kinds):
-    acts = Acts(np.random.default_rng(seed), mapping, kinds)
+def test_weights_are_what_the_duals_say_and_these_stay_feasible(seed, loss, kinds):
+    acts = Acts(np.random.default_rng(seed), loss, kinds)
     with mock.patch.object(live_documents, "WASTE", 2):
         for _ in range(40):
             acts.act()
@@ -123,10 +123,10 @@ def test_weights_are_what_the_duals_say_and_these_stay_feasible(seed, mapping, k
 
 
 @given(SEEDS, MAPPINGS, st.lists(st.sampled_from(KINDS), min_size=1, unique=True))
-def test_visits_and_acts_are_the_same_every_time(seed, mapping, kinds):
+def test_visits_and_acts_are_the_same_every_time(seed, loss, kinds):
     runs = []
     for _ in range(2):
-        acts = Acts(np.random.default_rng(seed), mapping, kinds)
+        acts = Acts(np.random.default_rng(seed), loss, kinds)
         for _ in range(25):
             acts.act()
         runs.append(acts.live)
@@ -150,11 +150,11 @@ def stream(seed, kinds, n=14):
     return X, graphs, words
 
 
-def meets(live, best, rest, mapping):
+def meets(live, best, rest, loss):
     """Whether enough visits come within a thousandth of the best objective."""
     for _ in range(30):
         live.revisit(2000)
-        value = slow.objective(live.W, float(live.tau[0]), *rest, mapping, live.C)
+        value = slow.objective(live.W, float(live.tau[0]), *rest, loss, live.C)
         assert value >= best * (1 - 1e-4)
         if value <= best * (1 + 1e-3) + 1e-6:
             return True
@@ -162,11 +162,11 @@ def meets(live, best, rest, mapping):
 
 
 @given(SEEDS, MAPPINGS, st.sampled_from([np.float32, np.float64]))
-def test_closed_and_opened_again_it_goes_on_bit_by_bit(seed, mapping, dtype):
-    acts = Acts(np.random.default_rng(seed), mapping, KINDS, dtype)
+def test_closed_and_opened_again_it_goes_on_bit_by_bit(seed, loss, dtype):
+    acts = Acts(np.random.default_rng(seed), loss, KINDS, dtype)
     for _ in range(25):
         acts.act()
-    opened = from_arrays(to_arrays(acts.live), mapping)
+    opened = from_arrays(to_arrays(acts.live), loss)
     random = acts.rng.bit_generator.state
     before, runs = (list(acts.kept), acts.k, acts.d), []
     for live in (acts.live, opened):
@@ -181,31 +181,31 @@ def test_closed_and_opened_again_it_goes_on_bit_by_bit(seed, mapping, dtype):
 
 
 @given(SEEDS, MAPPINGS, st.lists(st.sampled_from(KINDS), min_size=1, unique=True))
-def test_many_visits_meet_the_batch_and_forget_as_if_never_seen(seed, mapping, kinds):
+def test_many_visits_meet_the_batch_and_forget_as_if_never_seen(seed, loss, kinds):
     X, graphs, words = stream(seed, kinds)
     C = 0.7
-    live = from_nothing(mapping, C, np.float64)
+    live = from_nothing(loss, C, np.float64)
     live.grow(D, K)
     handles = [
-        live.learn(lesson_of(w, g, mapping)) for w, g in zip(words, graphs, strict=True)
+        live.learn(lesson_of(w, g, loss)) for w, g in zip(words, graphs, strict=True)
     ]
     for gone in (0, 3):
         for handle in handles[:gone]:
             live.forget(handle)
         rest = X[gone:], graphs[gone:]
-        best = PreferenceRanker(mapping, C, 1e-5).fit(*rest)
-        assert meets(live, best.objective_, rest, mapping)
+        best = PreferenceRanker(loss, C, 1e-5).fit(*rest)
+        assert meets(live, best.objective_, rest, loss)
 
 
 @given(SEEDS, MAPPINGS, st.sampled_from(KINDS))
-def test_what_was_learned_last_can_be_taken_back(seed, mapping, kind):
+def test_what_was_learned_last_can_be_taken_back(seed, loss, kind):
     rng = np.random.default_rng(seed)
-    live = from_nothing(mapping, 0.7, np.float64)
+    live = from_nothing(loss, 0.7, np.float64)
     live.grow(D, K)
     for _ in range(6):
-        live.learn(draw(rng, mapping, KINDS))
+        live.learn(draw(rng, loss, KINDS))
     before, tau = live.W.copy(), live.tau[0]
-    lesson, other = (draw(rng, mapping, [kind]) for _ in range(2))
+    lesson, other = (draw(rng, loss, [kind]) for _ in range(2))
     handle = live.learn(lesson)
     live.replace(handle, other)
     replaced = live.W.copy()
@@ -217,11 +217,11 @@ def test_what_was_learned_last_can_be_taken_back(seed, mapping, kind):
 
 
 @given(SEEDS, MAPPINGS, st.sampled_from([1, 2]), st.sampled_from([KINDS, *PURE]))
-def test_a_batch_goes_on_as_it_was(seed, mapping, threads, kinds):
+def test_a_batch_goes_on_as_it_was(seed, loss, threads, kinds):
     X, graphs, words = stream(seed, kinds)
-    ranker = PreferenceRanker(mapping, 0.7, 1e-4, n_jobs=threads).fit(X, graphs)
+    ranker = PreferenceRanker(loss, 0.7, 1e-4, n_jobs=threads).fit(X, graphs)
     before = ranker.weights_.copy()
-    live = from_batch(ranker.problem_, 0.7, mapping=mapping)
+    live = from_batch(ranker.problem_, 0.7, loss=loss)
     assert np.allclose(live.W, before, atol=1e-12)
     assert np.allclose(live.W, slow.weights(live), atol=1e-9)
     assert slow.fullest(live) <= 1.0 + 1e-9
@@ -229,20 +229,20 @@ def test_a_batch_goes_on_as_it_was(seed, mapping, threads, kinds):
         assert np.array_equal(live.lesson(handle).columns, columns)
     live.forget(4)
     rest = np.delete(X, 4, 0), graphs[:4] + graphs[5:]
-    best = PreferenceRanker(mapping, 0.7, 1e-5).fit(*rest)
-    assert meets(live, best.objective_, rest, mapping)
+    best = PreferenceRanker(loss, 0.7, 1e-5).fit(*rest)
+    assert meets(live, best.objective_, rest, loss)
 
 
 @given(SEEDS, MAPPINGS)
-def test_a_merged_label_has_the_scores_of_both(seed, mapping):
+def test_a_merged_label_has_the_scores_of_both(seed, loss):
     """Exactly so where every document has one label and no group is full of both."""
     rng = np.random.default_rng(seed)
-    live = from_nothing(mapping, 5.0, np.float64)
+    live = from_nothing(loss, 5.0, np.float64)
     live.grow(D, K)
     for _ in range(8):
         graph = PreferenceGraph.multilabel(K, [int(rng.integers(K))])
         columns = np.flatnonzero(rng.random(D) < 0.6).astype(np.uint32)
-        live.learn(lesson_of((columns, 2 + rng.random(len(columns))), graph, mapping))
+        live.learn(lesson_of((columns, 2 + rng.random(len(columns))), graph, loss))
     before = live.W.copy()
     live.merge(3, 1)
     assert np.array_equal(live.W[:, [0, 2]], before[:, [0, 2]])
@@ -255,13 +255,11 @@ def test_a_merged_label_has_the_scores_of_both(seed, mapping):
 
 
 @given(SEEDS, MAPPINGS, st.lists(st.sampled_from(KINDS[:3]), min_size=1, unique=True))
-def test_documents_moved_to_a_new_label_take_what_they_taught_along(
-    seed, mapping, kinds
-):
+def test_documents_moved_to_a_new_label_take_what_they_taught_along(seed, loss, kinds):
     rng = np.random.default_rng(seed)
-    live = from_nothing(mapping, 0.7, np.float64)
+    live = from_nothing(loss, 0.7, np.float64)
     live.grow(D, K)
-    handles = [live.learn(draw(rng, mapping, kinds)) for _ in range(8)]
+    handles = [live.learn(draw(rng, loss, kinds)) for _ in range(8)]
     live.revisit(50)
     before, won = live.W.copy(), np.zeros(D)
     for _, place, winner, _, alpha in slow.layered_duals(live):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks.synthetic_rows import SyntheticRows, synthetic_rows
 from classmark.examples.problem import (
     PRICES,
     Collection,
@@ -15,7 +16,6 @@ from classmark.examples.problem import (
 from classmark.machines import rows as ascending
 from classmark.machines.portion import step
 from classmark.machines.rows import SpreadRows
-from classmark.machines.synthetic import SyntheticRows, synthetic_rows
 from classmark.problems import Mistake
 from classmark.solvers.cutting_planes import linear
 from classmark.solvers.hinge import Hinges, ascend

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from benchmarks.synthetic_rows import SyntheticRows, synthetic_rows
 from classmark.corpus.documents import Document
 from classmark.examples.query import METHODS, ExampleQuery
 from classmark.formats.records import Record
 from classmark.index.index import Index
 from classmark.machines.examples import Offline
 from classmark.machines.rows import SpreadRows
-from classmark.machines.synthetic import SyntheticRows, synthetic_rows
 from classmark.problems import Mistake
 from classmark.sparse import stack, take
 from classmark.workbench.importing import import_records

@@ -234,7 +234,7 @@ def test_layered_graphs_are_labels_too(tmp_path):
         (PreferenceRanker("dis"), "'dis' ties labels together"),
         (PreferenceRanker("dme"), "'dme' ties labels together"),
         (PreferenceRanker("svm", kernel="rbf"), "kernel=None"),
-        (TaxonomyRanker(Taxonomy([("r", "a")]), mapping="svm"), "TaxonomyRanker"),
+        (TaxonomyRanker(Taxonomy([("r", "a")]), loss="svm"), "TaxonomyRanker"),
     ],
     ids=["dom", "dis", "dme", "kernel", "tree"],
 )

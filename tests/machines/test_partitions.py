@@ -15,11 +15,9 @@ from classmark.formats import read_records
 from classmark.formats.jsonl import write_jsonl
 from classmark.formats.records import Record
 from classmark.formats.tables import write_parquet
-from classmark.machines import files
 from classmark.machines.files import (
     Partition,
     files_of,
-    partitions_of,
     read_files,
     read_partition,
 )
@@ -27,6 +25,12 @@ from classmark.problems import Mistake, UnreadableFile
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 ENDS = st.sampled_from(["\n", "\r\n", "\n\n", "\n \r\n"])
+
+
+def partitions_of(paths, size, format_=None):
+    """Cut files into partitions of about ``size`` bytes, in the documents' order."""
+    cut = files_of(paths, format_).cut(size)
+    return [partition for piece in cut for partition in piece]
 
 
 def all_of(found):
@@ -276,5 +280,5 @@ def test_the_fingerprint_of_a_folder_follows_its_files(tmp_path):
 
 def test_partitions_are_named_absolutely(shelf, monkeypatch):
     monkeypatch.chdir(shelf.parent)
-    (found,) = files.partitions_of("shelf.jsonl", 1 << 30)
+    (found,) = partitions_of("shelf.jsonl", 1 << 30)
     assert Path(found.address) == shelf

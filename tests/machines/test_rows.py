@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks.synthetic_rows import SyntheticRows, synthetic_rows
 from classmark.examples.problem import mean_of
 from classmark.machines.portion import (
     Indexed,
@@ -13,7 +14,6 @@ from classmark.machines.portion import (
     unpacked,
 )
 from classmark.machines.rows import SpreadRows
-from classmark.machines.synthetic import SyntheticRows, synthetic_rows
 from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.solvers.cutting_planes import linear

@@ -5,13 +5,13 @@ import numpy as np
 from oracles import groups
 
 
-def implicit_pass(order, X, levels, mapping, caps, rest_caps, alpha, W):
-    """One pass; ``alpha`` maps (mapping, document, winner, loser) to duals."""
+def implicit_pass(order, X, levels, loss, caps, rest_caps, alpha, W):
+    """One pass; ``alpha`` maps (loss, document, winner, loser) to duals."""
     k, costs = levels.shape[1], np.zeros(len(X))
     for i in order:
         f, q = X[i] @ W, X[i] @ X[i]
         delta, level = np.zeros(k), levels[i]
-        for name in mapping.split("-"):
+        for name in loss.split("-"):
             costs[i] += _visit(name, i, f, delta, level, q, caps[i], rest_caps, alpha)
         W += np.outer(X[i], delta)
     return costs

@@ -82,12 +82,12 @@ def wrong_duals(live):
     return wrong
 
 
-def objective(W, tau, X, graphs, mapping, C):
+def objective(W, tau, X, graphs, loss, C):
     """½‖w‖² + C Σ weight · slack, every edge of every group looked at."""
     total = 0.5 * float((W.astype(float) ** 2).sum()) + 0.5 * tau**2
     for x, graph in zip(X, graphs, strict=True):
         scores = np.append(x @ W, tau)
-        names = DECOMPOSITIONS[mapping]
+        names = DECOMPOSITIONS[loss]
         found, worth = weighted_groups(graph, names, np.ones(graph.n_labels))
         for group, weight in zip(found, worth, strict=True):
             slacks = [1.0 - scores[u] + scores[v] for u, v in group]

@@ -15,7 +15,7 @@ from classmark.solvers.preference_live import (
 K, D = 5, 8
 
 
-def lesson(rng, mapping, listed):
+def lesson(rng, loss, listed):
     columns = np.flatnonzero(rng.random(D) < 0.6).astype(np.uint32)
     words = columns, rng.standard_normal(len(columns)).astype(np.float32)
     if listed:
@@ -25,19 +25,19 @@ def lesson(rng, mapping, listed):
         )
     else:
         graph = PreferenceGraph(K, levels=rng.integers(-1, 3, K))
-    return lesson_of(words, graph, mapping)
+    return lesson_of(words, graph, loss)
 
 
-def learned(rng, mapping="dom", n=40, keep=None):
-    live = from_nothing(mapping, 0.7, keep=keep)
+def learned(rng, loss="dom", n=40, keep=None):
+    live = from_nothing(loss, 0.7, keep=keep)
     for i in range(n):
-        live.learn(lesson(rng, mapping, listed=i % 3 == 0))
+        live.learn(lesson(rng, loss, listed=i % 3 == 0))
         live.revisit(3)
     return live
 
 
-def reopened(live, mapping="dom"):
-    return from_arrays(to_arrays(live), mapping)
+def reopened(live, loss="dom"):
+    return from_arrays(to_arrays(live), loss)
 
 
 def same(one, other):
@@ -52,32 +52,32 @@ def same(one, other):
     )
 
 
-@pytest.mark.parametrize("mapping", ["dom", "dis", "dme", "dom-dme"])
-def test_every_act_after_opening_does_the_same(mapping):
+@pytest.mark.parametrize("loss", ["dom", "dis", "dme", "dom-dme"])
+def test_every_act_after_opening_does_the_same(loss):
     rng = np.random.default_rng(3)
-    one = learned(rng, mapping)
+    one = learned(rng, loss)
     one.retire(1)
     one.forget(4)
     one.forget(6)
-    other = reopened(one, mapping)
+    other = reopened(one, loss)
     assert same(one, other)
     acts = [
         lambda live: live.revisit(60),
         lambda live: live.forget(3),
-        lambda live: live.replace(7, lesson(np.random.default_rng(1), mapping, False)),
-        lambda live: live.replace(9, lesson(np.random.default_rng(2), mapping, True)),
+        lambda live: live.replace(7, lesson(np.random.default_rng(1), loss, False)),
+        lambda live: live.replace(9, lesson(np.random.default_rng(2), loss, True)),
         lambda live: live.grow(D + 3, K + 20),
         lambda live: live.retire(1, back=True),
         lambda live: live.merge(0, 2),
         lambda live: live.move([10, 12], 2, K),
-        lambda live: live.learn(lesson(np.random.default_rng(5), mapping, True)),
+        lambda live: live.learn(lesson(np.random.default_rng(5), loss, True)),
         lambda live: live.revisit(100),
     ]
     for number, act in enumerate(acts):
         act(one)
         act(other)
         assert same(one, other), number
-        assert same(one, reopened(one, mapping)), number
+        assert same(one, reopened(one, loss)), number
 
 
 def test_what_is_stored_is_the_documents_and_their_duals():

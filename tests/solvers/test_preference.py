@@ -32,35 +32,35 @@ def problem(seed, n=7, d=4, k=4, grades=2):
     return X, Y.astype(float)
 
 
-def implicit(X, Y, mapping, C=0.7, threads=1):
+def implicit(X, Y, loss, C=0.7, threads=1):
     levels = levels_from(Y)
     caps = Caps(np.full(Y.shape[1], C), np.full(Y.shape[1], C))
-    return ImplicitDual(rows_from(X), levels, mapping, caps, threads=threads)
+    return ImplicitDual(rows_from(X), levels, loss, caps, threads=threads)
 
 
-def explicit(X, Y, mapping, C=0.7):
+def explicit(X, Y, loss, C=0.7):
     groups = []
     for y in Y:
         graph = PreferenceGraph(len(y), levels=y.astype(np.int64))
-        groups.append([g for name in NAMES[mapping] for g in decompose(graph, name)])
+        groups.append([g for name in NAMES[loss] for g in decompose(graph, name)])
     caps = np.full(sum(map(len, groups)), C)
     return ExplicitDual(rows_from(X), Y.shape[1], groups, caps), groups
 
 
-@pytest.mark.parametrize("mapping", MAPPINGS)
+@pytest.mark.parametrize("loss", MAPPINGS)
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=4)
-def test_an_implicit_pass_is_the_slow_one(mapping, seed):
+def test_an_implicit_pass_is_the_slow_one(loss, seed):
     X, Y = problem(seed)
     X[~X.any(axis=1), 0] = 1.0  # empty documents have a test of their own
     dense = levels_from(Y).to_scipy().toarray()
-    fast, W, alpha = implicit(X, Y, mapping), np.zeros((4, 4)), {}
+    fast, W, alpha = implicit(X, Y, loss), np.zeros((4, 4)), {}
     caps = np.full(Y.shape, 0.7)
     for _ in range(2):
         order = np.random.default_rng(seed).permutation(7)
         fast.naps[:] = 0
         seen = fast.learn(order)
-        costs = slow.implicit_pass(order, X, dense, mapping, caps, caps[0], alpha, W)
+        costs = slow.implicit_pass(order, X, dense, loss, caps, caps[0], alpha, W)
         assert seen == pytest.approx(costs.sum(), abs=1e-3)
     assert np.allclose(fast.W, W, atol=1e-3)
     assert sum(fast.values()) == pytest.approx(sum(alpha.values()), abs=1e-3)
@@ -96,13 +96,13 @@ def _spread(groups, alpha):
     return out
 
 
-@pytest.mark.parametrize("mapping", list(NAMES))
+@pytest.mark.parametrize("loss", list(NAMES))
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=5)
-def test_implicit_and_explicit_meet_at_the_optimum_of_a_general_qp(mapping, seed):
+def test_implicit_and_explicit_meet_at_the_optimum_of_a_general_qp(loss, seed):
     X, Y = problem(seed, n=5, d=3)
-    short = ascend(implicit(X, Y, mapping), 1e-6, 5000)
-    listed, groups = explicit(X, Y, mapping)
+    short = ascend(implicit(X, Y, loss), 1e-6, 5000)
+    listed, groups = explicit(X, Y, loss)
     long = ascend(listed, 1e-6, 5000)
     best = _general(X, groups, 0.7)
     for found in (short, long):
@@ -110,17 +110,17 @@ def test_implicit_and_explicit_meet_at_the_optimum_of_a_general_qp(mapping, seed
         assert found.objective == pytest.approx(best, abs=1e-3)
 
 
-@pytest.mark.parametrize("mapping", list(NAMES))
+@pytest.mark.parametrize("loss", list(NAMES))
 @pytest.mark.parametrize("threads", [1, 2])
-def test_labels_that_are_not_compared_are_in_no_group(mapping, threads):
+def test_labels_that_are_not_compared_are_in_no_group(loss, threads):
     X, Y = problem(3, n=12, d=3, k=5)
     Y[np.random.default_rng(3).random(Y.shape) < 0.25] = -1
     graphs = [PreferenceGraph(5, levels=y.astype(np.int64)) for y in Y]
     assert are_layered(graphs)
     levels, caps = levels_from(graphs), Caps(np.full(5, 0.7), np.full(5, 0.7))
     rows = rows_from(X)
-    short = ImplicitDual(rows, levels, mapping, caps, threads=threads)
-    listed, groups = explicit(X, Y, mapping)
+    short = ImplicitDual(rows, levels, loss, caps, threads=threads)
+    listed, groups = explicit(X, Y, loss)
     assert not any(
         -1 in (Y[i, u], Y[i, v]) for i, d in enumerate(groups) for g in d for u, v in g
     )
@@ -226,8 +226,8 @@ def test_codes_name_the_same_mappings_everywhere():
         implicit(*problem(1), "best")
 
 
-@pytest.mark.parametrize("mapping", ["dom", "dis"])
-def test_a_center_is_paid_for_leaving(mapping):
+@pytest.mark.parametrize("loss", ["dom", "dis"])
+def test_a_center_is_paid_for_leaving(loss):
     """min ½‖w − w₀‖² + C Σ slack, against a general solver of the primal."""
     from scipy.sparse import csr_matrix
 
@@ -237,11 +237,11 @@ def test_a_center_is_paid_for_leaving(mapping):
     W0 = np.random.default_rng(8).standard_normal((3, 4)) * 0.4
     levels = levels_from(Y)
     ours = ImplicitDual(
-        rows_from(X), levels, mapping, Caps(np.full(4, 0.7), np.full(4, 0.7)),
+        rows_from(X), levels, loss, Caps(np.full(4, 0.7), np.full(4, 0.7)),
         center=Center(csr_matrix(W0)),
     )  # fmt: skip
     found = ascend(ours, 1e-7, 5000)
-    groups = explicit(X, Y, mapping)[1]
+    groups = explicit(X, Y, loss)[1]
 
     def primal(w):
         W, value = w.reshape(3, 4), 0.5 * ((w.reshape(3, 4) - W0) ** 2).sum()

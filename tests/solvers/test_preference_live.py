@@ -26,11 +26,11 @@ def lesson(columns, labels, levels=None, values=None):
     return Lesson(*words, np.array(labels, np.uint32), levels.astype(np.float32))
 
 
-def listed(columns, n_labels, edges, mapping="dom"):
+def listed(columns, n_labels, edges, loss="dom"):
     """Some words and edges; the item n_labels is the threshold."""
     graph = PreferenceGraph(n_labels, edges, thresholds=True)
     words = np.array(columns, np.uint32), np.ones(len(columns))
-    return lesson_of(words, graph, mapping)
+    return lesson_of(words, graph, loss)
 
 
 def drawn(seed, n, k=6, d=20):
@@ -42,8 +42,8 @@ def drawn(seed, n, k=6, d=20):
         yield lesson(columns, labels, values=rng.random(len(columns)))
 
 
-def started(mapping="dom", C=1.0, keep=None, seed=None, n=30):
-    live = from_nothing(mapping, C, np.float64, keep)
+def started(loss="dom", C=1.0, keep=None, seed=None, n=30):
+    live = from_nothing(loss, C, np.float64, keep)
     for one in drawn(seed, n) if seed is not None else ():
         live.learn(one)
     return live
@@ -65,17 +65,17 @@ def test_turns_are_spread_evenly_over_all_documents():
         assert counts.max() <= 44
 
 
-@pytest.mark.parametrize("mapping", MAPPINGS)
-def test_labels_not_born_yet_compete_with_none(mapping):
+@pytest.mark.parametrize("loss", MAPPINGS)
+def test_labels_not_born_yet_compete_with_none(loss):
     """Capacity is made in steps; what has no label takes no part."""
-    live = started(mapping)
+    live = started(loss)
     for one in drawn(3, 20, k=2):
         live.learn(one)
         live.revisit(5)
     assert live.n_labels == 2
     assert live.shelf.problem.W.shape[1] > 2
     assert not live.shelf.problem.W[:, 2:].any()
-    known = started(mapping)
+    known = started(loss)
     known.grow(20, 5)
     for one in drawn(3, 20, k=2):
         known.learn(one)
@@ -83,9 +83,9 @@ def test_labels_not_born_yet_compete_with_none(mapping):
 
 
 @pytest.mark.compiled_only
-@pytest.mark.parametrize("mapping", MAPPINGS)
-def test_words_that_come_later_are_as_if_known_before(mapping):
-    late, early = started(mapping), started(mapping)
+@pytest.mark.parametrize("loss", MAPPINGS)
+def test_words_that_come_later_are_as_if_known_before(loss):
+    late, early = started(loss), started(loss)
     early.grow(5000, 6)
     late.grow(0, 6)
     for live, one in itertools.product((late, early), list(drawn(4, 40, d=2000))):
@@ -176,16 +176,16 @@ def test_time_decides_how_often_and_the_count_repeats_it(monkeypatch):
     assert started().revisit_for(1.0) == 0
 
 
-@pytest.mark.parametrize("mapping", MAPPINGS)
-def test_a_retired_label_stays_as_it_is_and_comes_back(mapping):
-    live = started(mapping, C=0.5, seed=11)
-    live.learn(listed([0, 1], 6, [(2, 0), (0, 1), (1, 3), (6, 2)], mapping))
+@pytest.mark.parametrize("loss", MAPPINGS)
+def test_a_retired_label_stays_as_it_is_and_comes_back(loss):
+    live = started(loss, C=0.5, seed=11)
+    live.learn(listed([0, 1], 6, [(2, 0), (0, 1), (1, 3), (6, 2)], loss))
     live.retire(2)
     before, named = live.W[:, 2].copy(), _naming(live, 2)
     for one in drawn(12, 20):
         live.learn(one)
         live.revisit(40)
-    live.learn(listed([5, 1], 6, [(2, 4), (4, 1)], mapping))
+    live.learn(listed([5, 1], 6, [(2, 4), (4, 1)], loss))
     assert np.array_equal(live.W[:, 2], before)
     assert _naming(live, 2) == named
     assert slow.fullest(live) <= 1.0 + 1e-9
@@ -223,12 +223,12 @@ def test_labels_that_are_not_known_are_named(label):
     assert live.retired == set()
 
 
-@pytest.mark.parametrize("mapping", MAPPINGS)
-def test_merging_reads_one_label_as_the_other_everywhere(mapping):
-    live = started(mapping, C=0.5, seed=14)
+@pytest.mark.parametrize("loss", MAPPINGS)
+def test_merging_reads_one_label_as_the_other_everywhere(loss):
+    live = started(loss, C=0.5, seed=14)
     handle = live.learn(lesson([1, 2], [0, 1, 2], [2, 1, -1]))
-    by_edges = live.learn(listed([1], 6, [(0, 3), (3, 1), (1, 2)], mapping))
-    other = live.learn(listed([2], 6, [(4, 5)], mapping))
+    by_edges = live.learn(listed([1], 6, [(0, 3), (3, 1), (1, 2)], loss))
+    other = live.learn(listed([2], 6, [(4, 5)], loss))
     live.revisit(100)
     kept = live.listed.duals(other).copy()
     live.merge(0, 1)

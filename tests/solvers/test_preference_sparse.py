@@ -194,7 +194,7 @@ def test_sizes_are_read_and_told(caplog):
         assert not caplog.messages
         assert not fits(rows, 10, "239B", sparse=True)
     assert "3 features × 10 labels" in caplog.messages[0]
-    with pytest.raises(Mistake, match="mapping='dom'"):
+    with pytest.raises(Mistake, match="loss='dom'"):
         fits(rows, 10, "239B", sparse=False)
 
 

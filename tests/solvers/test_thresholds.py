@@ -66,18 +66,18 @@ def test_the_optimum_is_that_of_liblinear_on_explicit_vectors():
     assert np.allclose(ours.decision_function(X), scores)
 
 
-@pytest.mark.parametrize("mapping", ["dom", "dme", "dom-dme"])
-def test_no_step_away_from_the_optimum_of_groups_is_better(mapping):
+@pytest.mark.parametrize("loss", ["dom", "dme", "dom-dme"])
+def test_no_step_away_from_the_optimum_of_groups_is_better(loss):
     X, graphs = problem(1)
     names = {"dom": ["domination"], "dme": ["dominated"]}
     names["dom-dme"] = names["dom"] + names["dme"]
-    ranker = PreferenceRanker(mapping, C=C, tol=1e-8, max_iter=20_000).fit(X, graphs)
+    ranker = PreferenceRanker(loss, C=C, tol=1e-8, max_iter=20_000).fit(X, graphs)
 
     def primal(w):
         value = 0.5 * w @ w
         for x, graph in zip(X, graphs, strict=True):
             weight = graph.edge_weights()
-            for name in names[mapping]:
+            for name in names[loss]:
                 for group in decompose(graph, name):
                     worst = max(1 - psi(x, edge) @ w for edge in group)
                     cap = C * np.mean([weight[edge] for edge in group])
@@ -145,13 +145,13 @@ def test_a_pass_is_the_slow_one():
     assert fast.tau == pytest.approx(tau, abs=1e-3)
 
 
-@pytest.mark.parametrize("mapping", ["dis", "dom", "dme", "dom-dme"])
-def test_an_empty_document_does_not_keep_the_gap_open(mapping):
+@pytest.mark.parametrize("loss", ["dis", "dom", "dme", "dom-dme"])
+def test_an_empty_document_does_not_keep_the_gap_open(loss):
     X = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     layers = [PreferenceGraph.multilabel(2, [i % 2]) for i in range(3)]
     listed = [PreferenceGraph(2, graph.edges()) for graph in layers]
     for graphs in (layers, listed, [*layers[:2], listed[2]]):
-        ranker = PreferenceRanker(mapping, C=10.0, tol=1e-6, max_iter=500)
+        ranker = PreferenceRanker(loss, C=10.0, tol=1e-6, max_iter=500)
         ranker.fit(X, graphs)
         assert ranker.duality_gap_ <= 1e-6
         assert ranker.n_iter_ < 500

@@ -369,6 +369,11 @@ class TaxonomyRanker(LinearRanker):
         return found.prototypes
 
     @property
+    def takes_thresholds(self) -> bool:
+        """Whether the graphs may compare labels with the threshold."""
+        return self.loss != "svm"
+
+    @property
     def thresholds_(self) -> Floats | None:  # type: ignore[override]
         """What is taken off the scores, shape (categories,), or None."""
         return self.ranker_.thresholds_

@@ -3,25 +3,44 @@
 With any model, a query of the language in ``classmark.index.query_language`` is
 answered by exactly the exhaustive ranking of its words, restricted to the documents it
 describes.
+
+A word stands for the documents that have all its terms (most words have one) in one of
+the fields searched; a phrase for those that have its words side by side, stop words
+counting as any word. A list of parts: the documents in all that must be there, else in
+any that may, less those that must not. Words that are no terms say nothing.
+
+A term's belief in an item is 0.4 + 0.6 · tf/(tf + 0.5 + 1.5 length/average) · ln((N +
+½)/df)/ln(N + 1), and 0.4 where it does not occur [TurtleCroft91]; a word's is the mean
+over its terms and the fields searched. Operators join the beliefs p of their n
+parts: #not 1 − p, #and Π p, #or 1 − Π (1 − p), #sum the mean, #wsum the weighted mean,
+#max the largest, #combine (Π p)^(1/n). Exhaustive.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import product
+from typing import Any, Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from classmark.arrays import Bools
-from classmark.index.boolean import QueryContext, documents_of, search_beliefs
+from classmark.arrays import Array, Bools, Floats
 from classmark.index.feedback import Feedback, feedback_from
+from classmark.index.kernels_search import accumulate
+from classmark.index.kernels_topk import intersect, subtract, unite
+from classmark.index.models import frozen
+from classmark.index.postings import Field
 from classmark.index.query_language import (
     FIELD,
     OPERATORS,
     And,
     Belief,
+    Clause,
     Group,
     MalformedQuery,
     Node,
@@ -29,6 +48,7 @@ from classmark.index.query_language import (
     Or,
     Phrase,
     Word,
+    parse,
 )
 from classmark.index.search import (
     BaseSearcher,
@@ -42,6 +62,235 @@ from classmark.index.search import (
 from classmark.problems import Mistake
 from classmark.text.analyzer import Analyzer
 from classmark.text.tokens import words
+
+Documents = NDArray[np.uint32]
+Kernel = Callable[[Array, Array, Array], int]
+
+
+@dataclass(frozen=True)
+class QueryContext:
+    """A query, the fields it is evaluated on by name, and how words become terms.
+
+    fields : None for each where they lie elsewhere.
+    """
+
+    query: str
+    fields: Mapping[str, Field]
+    analyzer: Analyzer
+    has_positions: bool = False
+
+    @cached_property
+    def tree(self) -> Node | None:
+        """What the query says; None where there is nothing in it."""
+        return parse(self.query)
+
+    def within(self, node: Word | Phrase) -> Mapping[str, Field]:
+        """Return the fields in which a word or phrase is looked up."""
+        name = node.text.removesuffix(":")
+        if not node.field:
+            if isinstance(node, Word) and name != node.text and name in self.fields:
+                raise MalformedQuery(
+                    self.query,
+                    node.at + len(node.text),
+                    f'a word or a "phrase" is expected right after {name}: without a '
+                    "blank; or leave the colon out",
+                )
+            return self.fields
+        if node.field not in self.fields:
+            names = ", ".join(self.fields)
+            raise MalformedQuery(
+                self.query,
+                node.at,
+                f"there is no field {node.field!r}: use {names}, or put the text in "
+                "quotation marks",
+            )
+        return {node.field: self.fields[node.field]}
+
+    def terms(self, node: Word | Phrase) -> list[tuple[str, int]]:
+        """Return the terms of a word or phrase, each with its place in it."""
+        terms = self.analyzer.terms(words(node.text))
+        return [(term, place) for place, term in enumerate(terms) if term]
+
+    def living(self) -> Documents:
+        """Return all documents that are not deleted."""
+        field = next(iter(self.fields.values()))
+        if field.alive is None:
+            return np.arange(field.n_items, dtype=np.uint32)
+        return np.flatnonzero(field.alive).astype(np.uint32)
+
+
+def documents_of(context: QueryContext) -> Documents:
+    """Return the documents a query describes, in order; none where it says nothing."""
+    documents = None if context.tree is None else _set(context, context.tree)
+    return np.empty(0, np.uint32) if documents is None else documents
+
+
+def _set(context: QueryContext, node: Node) -> Documents | None:
+    """Return a node's documents; None where it says nothing."""
+    if isinstance(node, Word):
+        within, terms = context.within(node), [t for t, _ in context.terms(node)]
+        sets = [_with_all(field, terms) for field in within.values() if terms]
+        return reduce(_either, sets) if sets else None
+    if isinstance(node, Phrase):
+        return _of_phrase(context, node)
+    if isinstance(node, Not):
+        inner = _set(context, node.part)
+        return None if inner is None else _without(context.living(), inner)
+    if isinstance(node, Group):
+        return _of_group(context, node.clauses)
+    if isinstance(node, Belief):
+        raise MalformedQuery(
+            context.query,
+            node.at,
+            f"#{node.name} does not make a set: let one #operator hold the whole query",
+        )
+    return _joined(context, node.parts, _both if isinstance(node, And) else _either)
+
+
+def _of_group(context: QueryContext, clauses: tuple[Clause, ...]) -> Documents | None:
+    parts: dict[str, list[Node]] = {"+": [], "": [], "-": []}
+    for clause in clauses:
+        parts[clause.sign].append(clause.part)
+    documents = _joined(context, parts["+"], _both)
+    if documents is None:
+        documents = _joined(context, parts[""], _either)
+    gone = _joined(context, parts["-"], _either)
+    if gone is None:
+        return documents
+    return _without(context.living() if documents is None else documents, gone)
+
+
+def _joined(
+    context: QueryContext,
+    parts: Iterable[Node],
+    join: Callable[[Documents, Documents], Documents],
+) -> Documents | None:
+    sets = [
+        documents for part in parts if (documents := _set(context, part)) is not None
+    ]
+    if not sets:
+        return None
+    if join is _both:
+        sets.sort(key=len)
+    return reduce(join, sets)
+
+
+def _with_all(field: Field, terms: list[str]) -> Documents:
+    """Return the living documents that have all the terms in a field."""
+    numbers = [field.number(term) for term in dict.fromkeys(terms)]
+    term_numbers = [number for number in numbers if number is not None]
+    if len(term_numbers) < len(numbers):
+        return np.empty(0, np.uint32)
+    lists = field.lists(np.array(term_numbers, np.int64))
+    bounds = zip(lists.begins.tolist(), lists.ends.tolist(), strict=True)
+    sets = sorted((lists.items[low:high] for low, high in bounds), key=len)
+    documents = reduce(_both, sets)
+    return documents if field.alive is None else documents[field.alive[documents]]
+
+
+def _of_phrase(context: QueryContext, node: Phrase) -> Documents | None:
+    within = context.within(node)
+    terms = context.terms(node)
+    if not terms:
+        return None
+    if len(terms) > 1 and not context.has_positions:
+        raise MalformedQuery(
+            context.query,
+            node.at,
+            "a phrase needs the places of words, which this index was built without: "
+            "build it with positions (classmark index --positions), or leave the "
+            "quotation marks out",
+        )
+    sets = [_side_by_side(context, name, terms) for name in within]
+    return reduce(_either, sets)
+
+
+def _side_by_side(
+    context: QueryContext, name: str, terms: list[tuple[str, int]]
+) -> Documents:
+    """Return the documents in which all terms stand at their offsets from one place."""
+    field = context.fields[name]
+    candidates = _with_all(field, [term for term, _ in terms])
+    if len(terms) == 1 or not len(candidates):
+        return candidates
+    furthest, starts = terms[-1][1], []
+    for term, offset in terms:  # document · 2³² + the place that the last term has
+        items, places, bounds = field.places(cast("int", field.number(term)))
+        owners = np.repeat(items, np.diff(bounds)).astype(np.uint64)
+        shift = np.uint64(furthest - offset)
+        starts.append((owners << np.uint64(32)) + places + shift)
+    return np.unique(reduce(_both, starts) >> np.uint64(32)).astype(np.uint32)
+
+
+def _both(a: Array, b: Array) -> Array:
+    return _joined_by(intersect, a, b, min(len(a), len(b)))
+
+
+def _either(a: Array, b: Array) -> Array:
+    return _joined_by(unite, a, b, len(a) + len(b))
+
+
+def _without(a: Array, b: Array) -> Array:
+    return _joined_by(subtract, a, b, len(a))
+
+
+def _joined_by(kernel: Kernel, a: Array, b: Array, most: int) -> Array:
+    """Join two sorted lists of one type."""
+    out = np.empty(most, a.dtype)
+    return out[: kernel(frozen(a, a.dtype), frozen(b, b.dtype), out)]
+
+
+DEFAULT = 0.4
+
+
+def search_beliefs(
+    searcher: Searcher, context: QueryContext, tree: Belief, k: int = 10
+) -> list[Hit]:
+    """Return the best ``k`` items that have any of the tree's words, by belief."""
+    matched = np.zeros(searcher.n_items, np.bool_)
+    beliefs = _believe(searcher, context, tree, matched)
+    if beliefs is None:
+        return []
+    return searcher.hits(*searcher.select(np.where(matched, beliefs, -0.0), k))
+
+
+def _believe(
+    searcher: Searcher, context: QueryContext, node: Node, matched: Bools
+) -> Floats | None:
+    """Return every item's belief, None without terms; mark the items that have them."""
+    if isinstance(node, Word):
+        fields, parts = [searcher.fields[name] for name in context.within(node)], []
+        for field, (term, _) in product(fields, context.terms(node)):
+            gained = np.full(field.field.n_items, -0.0)
+            accumulate(field.ask([term], ("inquery", {})).scoring, gained)
+            matched |= ~np.signbit(gained)
+            parts.append(gained + DEFAULT)
+        return reduce(np.add, parts) / len(parts) if parts else None
+    if not isinstance(node, Belief):
+        raise Mistake(f"{node} cannot stand within an operator: give words")
+    weights = node.weights or (1.0,) * len(node.parts)
+    beliefs = [_believe(searcher, context, part, matched) for part in node.parts]
+    pairs = [(w, p) for w, p in zip(weights, beliefs, strict=True) if p is not None]
+    part_weights = [w for w, _ in pairs]
+    if not sum(part_weights):
+        return None
+    return _combined(node.name, [p for _, p in pairs], part_weights)
+
+
+def _combined(name: str, parts: list[Floats], weights: list[float]) -> Floats:
+    if name == "not":
+        return 1.0 - parts[0]
+    if name == "or":
+        return 1.0 - reduce(np.multiply, [1.0 - part for part in parts])
+    if name == "max":
+        return reduce(np.maximum, parts)
+    if name in ("and", "combine"):
+        joint: Floats = reduce(np.multiply, parts)
+        return joint if name == "and" else joint ** (1.0 / len(parts))
+    total = reduce(np.add, [w * p for w, p in zip(weights, parts, strict=True)])
+    mean: Floats = total / sum(weights)
+    return mean
+
 
 _WORDS = re.compile("[a-z0-9]+")
 _OPERATOR = re.compile(rf"\s*#(?:{'|'.join(OPERATORS)})\s*\(")

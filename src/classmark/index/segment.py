@@ -223,6 +223,7 @@ def id_keys(ids: Iterable[bytes]) -> NDArray[np.uint32]:
     return np.array([crc32(name) for name in ids], np.uint32)
 
 
+@dataclass(eq=False)
 class Ids:
     """The ids of a segment: packed, with an order to find them by.
 
@@ -235,14 +236,10 @@ class Ids:
     (1, None, 'a')
     """
 
-    def __init__(
-        self,
-        packed: NDArray[np.uint8],
-        bounds: Ints,
-        keys: NDArray[np.uint32],
-        order: NDArray[np.uint32],
-    ) -> None:
-        self.packed, self.bounds, self.keys, self.order = packed, bounds, keys, order
+    packed: NDArray[np.uint8]
+    bounds: Ints
+    keys: NDArray[np.uint32]
+    order: NDArray[np.uint32]
 
     def __len__(self) -> int:
         return len(self.order)
@@ -279,10 +276,8 @@ def ordered(
     """
     joined = keys.astype(np.uint64) << np.uint64(32) | numbers
     joined.sort()
-    keys, numbers = (
-        (joined >> np.uint64(32)).astype(np.uint32),
-        joined.astype(np.uint32),
-    )
+    keys = (joined >> np.uint64(32)).astype(np.uint32)
+    numbers = joined.astype(np.uint32)
     tied = np.flatnonzero(keys[1:] == keys[:-1])
     seen: dict[str, int] = {}
     for at in np.unique([tied, tied + 1]):

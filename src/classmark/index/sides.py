@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Floats, Ints
-from classmark.index.models import Choice, Prepared, frozen, frozen_lists, resolve
+from classmark.index.models import Choice, Prepared, frozen, resolve
 from classmark.problems import Mistake
 
 COSINE = "cosine"
@@ -83,7 +83,9 @@ class Side:
         world[3 : 3 + len(values)] = values
         lengths, x = frozen(self.lengths(items), np.uint32), np.empty(len(items))
         if model.name == COSINE:
-            x = self._one(COSINE).inverse_norms[items]
+            if len(self.fields) > 1:
+                raise Mistake("cosine needs the norms of one field: score each alone")
+            x = self.fields[0].inverse_norms[items]
         else:
             kernels.features(model.code, lengths, world, x)
         a, b = np.empty(len(matches.terms)), np.empty(len(matches.terms))
@@ -99,11 +101,6 @@ class Side:
             out += scale * document_parts
         return np.asarray(out + offset)
 
-    def _one(self, model: str) -> Prepared:
-        if len(self.fields) > 1:
-            raise Mistake(f"{model} needs the norms of one field: score each alone")
-        return self.fields[0]
-
     def _looked_up(self, term: str, items: Ints) -> tuple[int, int, Floats]:
         """Return df, cf, and how often a term occurs in each item."""
         df, cf, tf, lists = 0, 0, np.zeros(len(items)), []
@@ -111,7 +108,8 @@ class Side:
             number = each.numbers[term]
             if number < 0:
                 continue
-            holders, counts = _list(each, number)
+            listed, counts, (begin,), (end,) = each.field.lists(np.array([number]))
+            holders, counts = listed[begin:end], counts[begin:end]
             at = np.searchsorted(holders, items)
             at[at == len(holders)] = 0
             tf += np.where(holders[at] == items, counts[at], 0)
@@ -121,14 +119,3 @@ class Side:
             union = np.unique(np.concatenate(lists))
             df = int(self._alive[union].sum()) if len(self._alive) else len(union)
         return df, cf, tf
-
-
-def _list(
-    field: Prepared, number: int
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return the items that hold a term, and how often each does."""
-    lists, at = field.whole, number
-    if lists is None:
-        lists, at = frozen_lists(field.field.lists(np.array([number]))), 0
-    begin, end = lists.begins[at], lists.ends[at]
-    return lists.items[begin:end], lists.counts[begin:end]

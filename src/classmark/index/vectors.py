@@ -226,7 +226,6 @@ class Products:
             numbers = self.order[query.places]
             lists, places = field.lists(Query(numbers, weights))
             final = Final(field.alive, _NONE, 1.0, 0.0)
-            n = kernels.find_vector(
-                weights, places, tuple(lists), x, final, every, *room
-            )
+            products = (weights, places, tuple(lists), x)
+            n = kernels.find_vector(*products, final, every, *room)
         return items[:n], scores[:n]

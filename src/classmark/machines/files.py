@@ -309,14 +309,6 @@ def files_of(paths: Paths, format_: str | None = None) -> Files:
     return Files(facts, tuple(name for _, name in pairs))
 
 
-def partitions_of(
-    paths: Paths, size: int, format_: str | None = None
-) -> list[Partition]:
-    """Cut files into partitions of about ``size`` bytes, in the documents' order."""
-    cut = files_of(paths, format_).cut(size)
-    return [partition for piece in cut for partition in piece]
-
-
 def read_partition(partition: Partition) -> Iterator[Record]:
     """Yield the records of a partition."""
     return (record for _, record in numbered_records(partition))

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.index.asking import BOOLEAN, question_of
-from classmark.index.boolean import QueryContext
+from classmark.index.asking import BOOLEAN, QueryContext, question_of
 from classmark.index.build import TEXT
 from classmark.index.feedback import Feedback, TopDocuments
 from classmark.index.index import OpenIndex

@@ -76,8 +76,8 @@ _LAYERED: dict[str, Callable[[Floats, Ints], float]] = {
 }
 
 
-def violated_groups(scores: Floats, levels: Rows, mapping: str) -> Floats:
-    """Per document, the groups of the mapping with an unsatisfied preference.
+def violated_groups(scores: Floats, levels: Rows, loss: str) -> Floats:
+    """Per document, the groups of the loss with an unsatisfied preference.
 
     scores : (n, labels), for "svm" with the thresholds taken off;  levels : Rows of
     levels 1, 2, … as :func:`classmark.preferences.levels.levels_from` gives them
@@ -88,7 +88,7 @@ def violated_groups(scores: Floats, levels: Rows, mapping: str) -> Floats:
     array([2.])
     """
     place = levels.to_scipy().toarray()
-    if mapping == "svm":
+    if loss == "svm":
         wrong = np.where(place > 0, scores <= 0, scores >= 0)
         return np.asarray(wrong.sum(axis=1), dtype=np.float64)
     positive = np.unique(place[place > 0])
@@ -98,10 +98,10 @@ def violated_groups(scores: Floats, levels: Rows, mapping: str) -> Floats:
         "dom": lambda: _not_above(scores, place, positive),
         "dme": lambda: _not_above(-scores, -place, -not_highest),
     }
-    if mapping not in {*counts, "dom-dme"}:
+    if loss not in {*counts, "dom-dme"}:
         names = [*counts, "dom-dme"]
-        raise Mistake(f"mapping {mapping!r} has no count of its own: use {names}")
-    return np.asarray(sum(counts[name]() for name in mapping.split("-")), np.float64)
+        raise Mistake(f"loss {loss!r} has no count of its own: use {names}")
+    return np.asarray(sum(counts[name]() for name in loss.split("-")), np.float64)
 
 
 def _not_above(scores: Floats, place: Floats, levels: Floats) -> Floats:

@@ -55,6 +55,11 @@ class LinearRanker(Estimator, ABC):
 
     takes_graphs: ClassVar[bool] = False
 
+    @property
+    def takes_thresholds(self) -> bool:
+        """Whether the graphs may compare labels with the threshold."""
+        return False
+
     _needs_y = True
     weights_: Floats | csc_matrix
     thresholds_: Floats | None = None

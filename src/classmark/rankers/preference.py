@@ -172,6 +172,11 @@ class PreferenceRanker(LinearRanker):
         self.max_documents = max_documents
 
     @property
+    def takes_thresholds(self) -> bool:
+        """Whether the graphs may compare labels with the threshold."""
+        return bool(self._loss != "svm")
+
+    @property
     def _loss(self) -> Any:
         """The name of a loss that has kernels, the function of any other."""
         short = short_name(self.loss)

@@ -121,11 +121,11 @@ class Pool:
 
 
 class ImplicitDual(Dual):
-    """min ½‖w − w₀‖² + Σ_g cap_g ξ_g over the groups of a cost mapping, by its dual.
+    """min ½‖w − w₀‖² + Σ_g cap_g ξ_g over the groups of a loss, by its dual.
 
     rows : documents (n, features);  levels : Rows (n, labels) of levels 1, 2, …, and −1
     for labels that are compared with none;
-    mapping : "dis", "dom", "dme", "dom-dme" or "svm" [AiolliSebastianiSperduti08];
+    loss : "dis", "dom", "dme", "dom-dme" or "svm" [AiolliSebastianiSperduti08];
     caps : what a slack costs;  center : w₀, zero unless given.
 
     Several threads share W without locks. Each owns its documents' duals, so these stay
@@ -136,16 +136,16 @@ class ImplicitDual(Dual):
         self,
         rows: Rows,
         levels: Rows,
-        mapping: str,
+        loss: str,
         caps: Caps,
         *,
         threads: int = 1,
         center: Center | None = None,
     ) -> None:
-        if mapping not in CODES:
-            raise Mistake(f"mapping {mapping!r} is not known: use {', '.join(CODES)}")
+        if loss not in CODES:
+            raise Mistake(f"loss {loss!r} is not known: use {', '.join(CODES)}")
         self.rows, self.levels = rows, levels
-        self.codes = np.array(CODES[mapping], np.int64)
+        self.codes = np.array(CODES[loss], np.int64)
         self.caps, self.rest_caps = caps.listed, caps.rest
         self.n_documents = len(rows)
         self.center = center or Center()

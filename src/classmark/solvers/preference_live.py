@@ -354,23 +354,23 @@ LIVE = tuple(name for name in CODES if name != "svm")
 
 
 def from_nothing(
-    mapping: str, C: float, dtype: Any = np.float32, keep: int | None = None
+    loss: str, C: float, dtype: Any = np.float32, keep: int | None = None
 ) -> LiveDual:
     """No documents yet, no words, no labels."""
-    if mapping not in LIVE:
+    if loss not in LIVE:
         raise Mistake(
-            f"mapping {mapping!r} cannot learn document by document: use "
+            f"loss {loss!r} cannot learn document by document: use "
             f"{', '.join(LIVE)}, or fit on all documents"
         )
-    return LiveDual(_empty(mapping, C, dtype, 0), C, keep)
+    return LiveDual(_empty(loss, C, dtype, 0), C, keep)
 
 
 def from_batch(
-    problem: Any, C: float, keep: int | None = None, mapping: str = "dom"
+    problem: Any, C: float, keep: int | None = None, loss: str = "dom"
 ) -> LiveDual:
     """Go on from a batch problem: its documents, duals and weights are kept.
 
-    Document i of the batch has the handle i. mapping : of layered documents to come,
+    Document i of the batch has the handle i. loss : of layered documents to come,
     where the batch has none.
     """
     if isinstance(problem, CompositeDual):
@@ -379,7 +379,7 @@ def from_batch(
         return LiveDual(problem.implicit, C, keep, problem.explicit, problem.is_listed)
     if isinstance(problem, ExplicitDual):
         dtype, n_labels = problem.rows.values.dtype, problem.W.shape[1]
-        layered = _empty(mapping, C, dtype, n_labels)
+        layered = _empty(loss, C, dtype, n_labels)
         layered.W = problem.W
         return LiveDual(layered, C, keep, problem)
     if isinstance(problem, ImplicitDual) and CODES["svm"][0] not in problem.codes:
@@ -388,17 +388,17 @@ def from_batch(
         return LiveDual(problem, C, keep)
     raise Mistake(
         "this model cannot learn document by document: it needs dense weights (a "
-        "larger memory) and a mapping other than 'svm'"
+        "larger memory) and a loss other than 'svm'"
     )
 
 
-def _empty(mapping: str, C: float, dtype: Any, n_labels: int) -> ImplicitDual:
+def _empty(loss: str, C: float, dtype: Any, n_labels: int) -> ImplicitDual:
     """A problem without documents."""
     none = np.zeros(1, np.int64), np.empty(0, np.uint32)
     rows = Rows(*none, np.empty(0, dtype), 0)
     levels = Rows(*none, np.empty(0, np.float32), n_labels)
     caps = np.full(n_labels, C)
-    return ImplicitDual(rows, levels, mapping, Caps(caps, caps))
+    return ImplicitDual(rows, levels, loss, Caps(caps, caps))
 
 
 Arrays = dict[str, Array]
@@ -437,7 +437,7 @@ def to_arrays(live: LiveDual) -> Arrays:
     return arrays | _listed_arrays(live)
 
 
-def from_arrays(arrays: Mapping[str, Array], mapping: str) -> LiveDual:
+def from_arrays(arrays: Mapping[str, Array], loss: str) -> LiveDual:
     """The live problem that ``to_arrays`` described."""
     visits, keep = (int(n) for n in arrays["numbers"])
     C, tau = (float(n) for n in arrays["prices"])
@@ -445,7 +445,7 @@ def from_arrays(arrays: Mapping[str, Array], mapping: str) -> LiveDual:
     parts = ("starts", "columns", "values")
     rows = Rows(*(arrays[f"words_{p}"] for p in parts), weights.shape[0])  # type: ignore[call-arg, arg-type]
     levels = Rows(*(arrays[f"levels_{p}"] for p in parts), weights.shape[1])  # type: ignore[call-arg, arg-type]
-    problem = ImplicitDual(rows, levels, mapping, Caps(*[np.array(arrays["caps"])] * 2))
+    problem = ImplicitDual(rows, levels, loss, Caps(*[np.array(arrays["caps"])] * 2))
     problem.W = weights
     problem.slots = np.array(arrays["slots"])
     problem.naps, problem.costs = np.array(arrays["naps"]), np.array(arrays["costs"])

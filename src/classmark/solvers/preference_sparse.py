@@ -86,7 +86,7 @@ def fits(rows: Rows, n_labels: int, memory: str | float, *, sparse: bool) -> boo
         f"weights, more than memory={memory!r}"
     )
     if not sparse:
-        raise Mistake(f"{message}: use mapping='dom' without kernel, or allow more")
+        raise Mistake(f"{message}: use loss='dom' without kernel, or allow more")
     LOG.info("%s: they are kept sparse", message)
     return False
 

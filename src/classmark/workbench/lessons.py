@@ -159,7 +159,7 @@ def to_learn_from(records: Iterable[Judged], ranker: LinearRanker) -> list[Judge
 
     Those set apart for testing are left out.
     """
-    able = getattr(ranker, "loss", "svm") != "svm"
+    able = ranker.takes_thresholds
     none: dict[str, Any] = {} if able else {"rejected": frozenset()}
     given = (replace(r, **none) for r in records if part_of(r) != TEST)
     return [r for r in given if teaches(r, graphs=ranker.takes_graphs)]

@@ -39,31 +39,31 @@ def problem(seed, n=18):
     return X, graphs
 
 
-def listed(rows, graphs, mapping, center=None, W=None):
-    found = [weighted_groups(g, DECOMPOSITIONS[mapping], np.ones(K)) for g in graphs]
+def listed(rows, graphs, loss, center=None, W=None):
+    found = [weighted_groups(g, DECOMPOSITIONS[loss], np.ones(K)) for g in graphs]
     caps = C * np.array([w for _, weights in found for w in weights])
     return ExplicitDual(rows, K, [groups for groups, _ in found], caps, center, W)
 
 
-def composite(X, graphs, mapping, threads=1, center=None):
+def composite(X, graphs, loss, threads=1, center=None):
     rows = rows_from(X)
     which = np.array([graph.levels is None for graph in graphs])
     levels = levels_from([g for g in graphs if g.levels is not None])
     caps = Caps(np.full(K, C), np.full(K, C))
     first = ImplicitDual(
-        take(rows, ~which), levels, mapping, caps, threads=threads, center=center
+        take(rows, ~which), levels, loss, caps, threads=threads, center=center
     )
     rest = [graph for graph in graphs if graph.levels is None]
-    second = listed(take(rows, which), rest, mapping, center, first.W)
+    second = listed(take(rows, which), rest, loss, center, first.W)
     return CompositeDual(first, second, which)
 
 
-@pytest.mark.parametrize("mapping", list(DECOMPOSITIONS))
+@pytest.mark.parametrize("loss", list(DECOMPOSITIONS))
 @pytest.mark.parametrize("threads", [1, 2])
-def test_the_optimum_is_that_of_listing_everything(mapping, threads):
+def test_the_optimum_is_that_of_listing_everything(loss, threads):
     X, graphs = problem(0)
-    both = ascend(composite(X, graphs, mapping, threads), 1e-7, 9000)
-    alone = ascend(listed(rows_from(X), graphs, mapping), 1e-7, 9000)
+    both = ascend(composite(X, graphs, loss, threads), 1e-7, 9000)
+    alone = ascend(listed(rows_from(X), graphs, loss), 1e-7, 9000)
     assert both.relative_gap <= 1e-7
     assert both.objective == pytest.approx(alone.objective, rel=1e-6)
     assert np.allclose(both.weights, alone.weights, atol=3e-3)
@@ -89,20 +89,20 @@ def test_the_weights_are_what_the_duals_of_both_stand_for():
     assert ascend(found, 1e-3, 100).objective > solution.objective
 
 
-@pytest.mark.parametrize("mapping", list(DECOMPOSITIONS))
-def test_the_ranker_mixes_graphs(mapping):
+@pytest.mark.parametrize("loss", list(DECOMPOSITIONS))
+def test_the_ranker_mixes_graphs(loss):
     X, graphs = problem(3)
     every = [
         PreferenceGraph(K, [(*e, w) for e, w in g.edge_weights().items()])
         for g in graphs
     ]
-    mixed = PreferenceRanker(mapping, C=C, tol=1e-6, max_iter=5000).fit(X, graphs)
-    plain = PreferenceRanker(mapping, C=C, tol=1e-6, max_iter=5000).fit(X, every)
+    mixed = PreferenceRanker(loss, C=C, tol=1e-6, max_iter=5000).fit(X, graphs)
+    plain = PreferenceRanker(loss, C=C, tol=1e-6, max_iter=5000).fit(X, every)
     assert mixed.objective_ == pytest.approx(plain.objective_, rel=1e-5)
-    through = PreferenceRanker(mapping, C=C, tol=1e-6, max_iter=5000, kernel="linear")
+    through = PreferenceRanker(loss, C=C, tol=1e-6, max_iter=5000, kernel="linear")
     through.fit(X, graphs)
     assert through.objective_ == pytest.approx(plain.objective_, rel=1e-5)
-    *_, last = PreferenceRanker(mapping, tol=1e-5).path(X, graphs, [0.1, C])
+    *_, last = PreferenceRanker(loss, tol=1e-5).path(X, graphs, [0.1, C])
     assert last.objective_ == pytest.approx(plain.objective_, rel=1e-4)
 
 
@@ -113,7 +113,7 @@ def test_a_mixed_list_can_be_balanced_and_centred():
     graphs = [PreferenceGraph.multilabel(K, {i % 2, i % 3}) for i in range(30)]
     half = [PreferenceGraph(K, g.edges()) if i % 2 else g for i, g in enumerate(graphs)]
     settings = {"class_weight": "balanced", "center": 2.0, "tol": 1e-6}
-    for mapping in DECOMPOSITIONS:
-        layered = PreferenceRanker(mapping, C=0.1, **settings).fit(X, graphs)
-        mixed = PreferenceRanker(mapping, C=0.1, **settings).fit(X, half)
+    for loss in DECOMPOSITIONS:
+        layered = PreferenceRanker(loss, C=0.1, **settings).fit(X, graphs)
+        mixed = PreferenceRanker(loss, C=0.1, **settings).fit(X, half)
         assert mixed.objective_ == pytest.approx(layered.objective_, rel=1e-5)

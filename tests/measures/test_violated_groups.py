@@ -18,17 +18,17 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("mapping", list(NAMES))
+@pytest.mark.parametrize("loss", list(NAMES))
 @given(seed=st.integers(0, 2**32 - 1))
-def test_counts_are_those_of_the_decomposition(mapping, seed):
+def test_counts_are_those_of_the_decomposition(loss, seed):
     rng = np.random.default_rng(seed)
     Y = rng.integers(0, 3, (6, 5)).astype(float)
     scores = rng.integers(0, 4, (6, 5)).astype(float)
     levels = levels_from(Y)
-    found = violated_groups(scores, levels, mapping)
+    found = violated_groups(scores, levels, loss)
     for i, level in enumerate(levels.to_scipy().toarray().astype(int)):
         graph = PreferenceGraph(5, levels=level)
-        groups = [g for name in NAMES[mapping] for g in decompose(graph, name)]
+        groups = [g for name in NAMES[loss] for g in decompose(graph, name)]
         wrong = [any(scores[i, u] <= scores[i, v] for u, v in g) for g in groups]
         assert found[i] == sum(wrong)
 

@@ -26,7 +26,7 @@ from bench_stream import table
 
 from classmark.datasets import load
 from classmark.evaluation.screening import Simulated, draw_curves, simulate
-from classmark.examples.screening import Rule, Screening
+from classmark.examples.screening import Screening, StoppingRule
 from classmark.measures import paired_t_test, recall_curve
 from classmark.sparse import Rows, rows_from
 from classmark.validation import generator
@@ -110,11 +110,11 @@ def screened(known: Packages, tag: str, run: int) -> dict[str, Simulated]:
     """One tag, from one example, by every recipe; seconds are printed."""
     truth = known.topics[tag]
     seed = generator(run).choice(np.flatnonzero(truth), 1)
-    plain = Rule(batch=BATCH, share=0.0, patience=NEVER)
+    plain = StoppingRule(batch=BATCH, share=0.0, patience=NEVER)
     settings = {
         RECIPE: (known.theirs, {"rule": plain, "query": PeerQuery, "to_stop": False}),
         ORDER: (known.ours, {"rule": plain, "to_stop": False}),
-        RULE: (known.ours, {"rule": Rule(batch=BATCH)}),
+        RULE: (known.ours, {"rule": StoppingRule(batch=BATCH)}),
     }
     found = {}
     told = [f"{tag} ({int(truth.sum())})"]
@@ -187,7 +187,7 @@ def million(documents: int, terms: int = 60, width: int = 200_000) -> dict[str, 
     topic = (width - 50 + np.arange(10)).astype(np.uint32)
     columns.reshape(-1, terms)[truth, -10:] = topic
     rows = Rows(starts, columns, values, width)
-    screening = Screening(rows, [0], rule=Rule(batch=100))
+    screening = Screening(rows, [0], rule=StoppingRule(batch=100))
     seconds = []
     for _ in range(60):
         started = time.perf_counter()

@@ -13,7 +13,7 @@ import time
 
 from train_meta_pruner import SETS, training_part
 
-from classmark.hierarchies.pruning import Wish, pruning_report
+from classmark.hierarchies.pruning import PruningOptions, pruning_report
 from classmark.hierarchies.report import taxonomy_report
 
 POLICIES = {
@@ -81,7 +81,7 @@ def main() -> None:
         for said, options in POLICIES.items():
             without = name if options["policy"] == "meta" else None
             started = time.process_time()
-            found = pruning_report(*part, Wish(without=without, **options))
+            found = pruning_report(*part, PruningOptions(without=without, **options))
             seconds = time.process_time() - started
             sizes = f"{found.before.complexity:,} → {found.after.complexity:,}"
             print(

@@ -1,7 +1,7 @@
 """Do preferences rank categories better than binary classifiers? Reuters, by rank.
 
 ModApté as in the paper: the 115 categories with a training document, 7,775 training and
-3,019 test documents, no stop words, no numbers, Porter stems; C of each cost loss by
+3,019 test documents, no stop words, no numbers, Porter stems; C of each loss by
 five-fold cross-validation on the loss's own cost [AiolliSebastianiSperduti08]. The
 weights are tf·idf, of unit length.
 """
@@ -58,7 +58,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One cost loss: its C, measures, precision by rank, and how sure it is.
+    """One loss: its C, measures, precision by rank, and how sure it is.
 
     precision : normalised, shape (categories,);  chance : p of a paired t-test over
     documents, at each of some ranks, between this row and the baseline.
@@ -112,7 +112,7 @@ def _labelled(part: Part, number: dict[str, int]) -> tuple[list[str], Labels]:
 def plm_reuters(
     data: Path | None = None, *, Cs: Sequence[float] = CS, n_folds: int = 5
 ) -> Curves:
-    """Choose C, train, and measure along the ranks, for each cost loss.
+    """Choose C, train, and measure along the ranks, for each loss.
 
     data : the folder of the data sets, or None for that of ``CLASSMARK_DATA``.
     """
@@ -127,7 +127,7 @@ def compare(split: Split, Cs: Sequence[float] = CS, n_folds: int = 5) -> Curves:
     jobs.append((CENTERED, "dom", CENTERS))
     rankers = {
         name: trained(split, loss, centers, (Cs, n_folds))
-        for name, loss, centers in track(jobs, "mappings", len(jobs))
+        for name, loss, centers in track(jobs, "losses", len(jobs))
     }
     scores = {
         name: ranker.decision_function(split.X_test) for name, ranker in rankers.items()

@@ -18,9 +18,9 @@ import numpy as np
 from classmark.figures import HUES, INK, LINE
 from classmark.hierarchies.descent import piece_of
 from classmark.hierarchies.flat import FlatClassifier
-from classmark.hierarchies.held_out import Learner
+from classmark.hierarchies.held_out import NodeLearner
 from classmark.hierarchies.nodes import BASES
-from classmark.hierarchies.pruning import Pruned, Wish, pruned
+from classmark.hierarchies.pruning import Pruned, PruningOptions, pruned
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.progress import track
 from classmark.taxonomy.tree import Taxonomy
@@ -141,14 +141,14 @@ def tried(trees: Pruning, base: str) -> dict[str, list[Trial]]:
     given = trees.given
     down = _down(given.taxonomy)
     flat_C, down_C = (choose(given, base, make) for make in (_flat, down))
-    meta = trees.trial(Wish("meta", without=trees.without), base, down_C)
+    meta = trees.trial(PruningOptions("meta", without=trees.without), base, down_C)
     share = meta.removed / max(1, trees.tried)
-    draws = [Wish("random", share=share, seed=seed) for seed in range(DRAWS)]
+    draws = [PruningOptions("random", share=share, seed=seed) for seed in range(DRAWS)]
     return {
         "FL": [_trial(given, _flat(base, flat_C), flat_C)],
         "RN": [trees.trial(wish, base, down_C) for wish in draws],
         "FH": [_trial(given, down(base, down_C), down_C)],
-        "PR-B": [trees.trial(Wish("bound"), base, down_C)],
+        "PR-B": [trees.trial(PruningOptions("bound"), base, down_C)],
         "PR-M": [meta],
     }
 
@@ -186,16 +186,18 @@ class Pruning:
 
     def __init__(self, given: TreeSet, without: str | None) -> None:
         self.given, self.without, self.tried = given, without, 0
-        self._known: dict[Wish, tuple[Pruned, float]] = {}
+        self._known: dict[PruningOptions, tuple[Pruned, float]] = {}
 
-    def trial(self, wish: Wish, base: str, C: float) -> Trial:
+    def trial(self, wish: PruningOptions, base: str, C: float) -> Trial:
         """Prune as wished, then train top-down."""
-        left, seconds = self._pruned(wish, Learner(base, C))
+        left, seconds = self._pruned(wish, NodeLearner(base, C))
         self.tried = left.tried
         model = _down(left.taxonomy)(base, C)
         return _trial(self.given, model, C, seconds, len(left.removed))
 
-    def _pruned(self, wish: Wish, learner: Learner) -> tuple[Pruned, float]:
+    def _pruned(
+        self, wish: PruningOptions, learner: NodeLearner
+    ) -> tuple[Pruned, float]:
         if wish in self._known:
             return self._known[wish]
         given, began = self.given, time.process_time()

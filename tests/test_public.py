@@ -18,6 +18,13 @@ PUBLIC = {
     if not name.startswith("_") and not inspect.ismodule(getattr(room, name))
 }
 
+#: Classes that are public as results; what else they can do is for the package itself.
+RESULTS = {
+    "LiveTextRanker", "NodeLearner", "PruningReport", "Question", "RowSource",
+    "ScreeningProgress", "Searcher", "Snapshot", "SpreadSearcher", "StoredField",
+    "TaxonomyReport", "TextRanker",
+}  # fmt: skip
+
 
 def calls_of(value):
     """The functions that users of a public name call."""
@@ -50,7 +57,7 @@ def types_of(function):
             yield kind
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("name", sorted(PUBLIC.keys() - RESULTS))
 def test_what_a_public_call_takes_or_returns_is_public(name):
     public = {id(value) for value in PUBLIC.values()}
     hidden = {

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from classmark.problems import Mistake
 from classmark.validation import warn_renamed
 
+TINY = 1e-6  # an objective below counts as this much in a relative gap
+
 
 class Estimator:
     """Parameters that can be listed, set, cloned and printed.
@@ -81,6 +83,14 @@ class Estimator:
         return new
 
     if not TYPE_CHECKING:
+
+        @property
+        def gap_(self) -> float:
+            """The old form of ``duality_gap_``: not relative to the objective."""
+            if "duality_gap_" not in vars(self):
+                raise AttributeError(f"{type(self).__name__!r} object has no gap_")
+            warn_renamed(type(self).__name__, "gap_", "duality_gap_, a share")
+            return self.duality_gap_ * max(abs(self.objective_), TINY)
 
         def __getattr__(self, name: str) -> Any:
             """Read a parameter by its old name."""

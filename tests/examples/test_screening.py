@@ -5,7 +5,7 @@ import pytest
 
 from classmark.evaluation.screening import draw_curves, simulate
 from classmark.examples.online import RelevanceQuery
-from classmark.examples.screening import Rule, Screening
+from classmark.examples.screening import Screening, StoppingRule
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 
@@ -30,7 +30,7 @@ class Recorder:
 
 def recorded(n=20, given=(0,), **rule):
     recorder = Recorder(np.arange(n)[::-1])
-    rule = Rule(**({"batch": 5, "share": 0.0, "patience": 100.0} | rule))
+    rule = StoppingRule(**({"batch": 5, "share": 0.0, "patience": 100.0} | rule))
     screening = Screening(
         rows_from(np.eye(n)), given, rule=rule, query=lambda: recorder
     )
@@ -73,7 +73,7 @@ def test_draws_are_uniform_over_what_is_left():
     counts = np.zeros(12)
     for seed in range(1500):
         screening = Screening(
-            rows_from(np.eye(12)), [0], rule=Rule(batch=4, share=0.5),
+            rows_from(np.eye(12)), [0], rule=StoppingRule(batch=4, share=0.5),
             query=lambda: Recorder(np.arange(12)[::-1]), random_state=seed,
         )  # fmt: skip
         batch = screening.next()
@@ -100,7 +100,7 @@ def test_examples_from_elsewhere_teach_and_are_not_counted():
     recorder = Recorder(np.arange(6))
     screening = Screening(
         np.eye(6), examples=np.ones((2, 6)), query=lambda: recorder,
-        rule=Rule(batch=2, share=0),
+        rule=StoppingRule(batch=2, share=0),
     )  # fmt: skip
     assert screening.next().documents.tolist() == [5, 4]
     assert recorder.heard == [("fit", 2, 6, 0)]
@@ -112,7 +112,7 @@ def test_undo_brings_back_the_same_batch():
     X = random.random((60, 10)).astype(np.float32)
     truth = X[:, 0] > 0.7
     screening = Screening(
-        X, [int(np.argmax(truth))], rule=Rule(batch=6),
+        X, [int(np.argmax(truth))], rule=StoppingRule(batch=6),
         query=lambda: RelevanceQuery(tol=1e-9),
     )  # fmt: skip
     seen = []
@@ -195,14 +195,16 @@ def made_up(seed=0, n=1500):
 
 def test_a_simulated_screening_saves_work_and_stops_at_the_target(tmp_path):
     X, truth = made_up()
-    found = simulate(X, truth, [3], rule=Rule(target=0.8, error=0.1))
+    found = simulate(X, truth, [3], rule=StoppingRule(target=0.8, error=0.1))
     assert found.recall >= 0.8
     assert found.recall >= found.bound >= 0.8
     assert found.stopped < 1300
     assert found.reached <= found.stopped
     assert found.saved > 0.5
     assert found.saved == pytest.approx((1500 - found.reached) / 1500 - 0.2)
-    plain = simulate(X, truth, [3], rule=Rule(share=0, patience=1e9), to_stop=False)
+    plain = simulate(
+        X, truth, [3], rule=StoppingRule(share=0, patience=1e9), to_stop=False
+    )
     assert plain.stopped == 0
     assert plain.order.sum() >= 0.95 * 40
     curve = np.linspace(0, 1, 401)
@@ -213,8 +215,10 @@ def test_a_simulated_screening_saves_work_and_stops_at_the_target(tmp_path):
 
 def test_the_learned_order_beats_the_random_one():
     X, truth = made_up(1)
-    found = simulate(X, truth, [0], rule=Rule(share=0, patience=1e9), to_stop=False)
-    by_chance = simulate(X, truth, [0], rule=Rule(share=1.0), to_stop=False)
+    found = simulate(
+        X, truth, [0], rule=StoppingRule(share=0, patience=1e9), to_stop=False
+    )
+    by_chance = simulate(X, truth, [0], rule=StoppingRule(share=1.0), to_stop=False)
     assert found.reached < 0.7 * by_chance.reached
 
 

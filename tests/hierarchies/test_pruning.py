@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.hierarchies.held_out import Learner
+from classmark.hierarchies.held_out import NodeLearner
 from classmark.hierarchies.places import places_of
 from classmark.hierarchies.pruning import (
+    PruningOptions,
     Removal,
-    Wish,
     prune_taxonomy,
     pruned,
     pruning_report,
@@ -41,7 +41,7 @@ def confusing(n=400, seed=0):
 
 def test_a_node_that_no_line_can_separate_goes():
     X, y = confusing()
-    found = pruned(MISLEADING, X, y, Wish("bound"), Learner())
+    found = pruned(MISLEADING, X, y, PruningOptions("bound"), NodeLearner())
     assert {entry.node for entry in found.removed} & {"a", "b"}
     assert all("documents it was chosen on" in entry.why for entry in found.removed)
     assert found.tried == 2
@@ -63,7 +63,7 @@ def test_a_node_that_no_line_can_separate_goes():
 )
 def test_what_decided_is_said(policy, said):
     X, y = confusing(80)
-    explained = pruning_report(MISLEADING, X, y, Wish(policy)).explained
+    explained = pruning_report(MISLEADING, X, y, PruningOptions(policy)).explained
     assert said in explained
     assert bool(said) == bool(explained)
 
@@ -74,7 +74,7 @@ def test_a_single_leaf_leaves_nothing_to_choose_between(tree):
     for policy in ("bound", "meta", "random"):
         assert prune_taxonomy(tree, X, y, policy) == tree
         with pytest.raises(Mistake, match="nothing to choose between"):
-            pruning_report(tree, X, y, Wish(policy))
+            pruning_report(tree, X, y, PruningOptions(policy))
 
 
 def helpful(n=120, seed=1):
@@ -105,7 +105,7 @@ def test_a_node_that_changes_nothing_stays():
 def test_a_share_bounds_what_goes():
     X, y = confusing()
     assert prune_taxonomy(MISLEADING, X, y, share=0.0) == MISLEADING
-    once = pruned(MISLEADING, X, y, Wish("bound", share=0.5), Learner())
+    once = pruned(MISLEADING, X, y, PruningOptions("bound", share=0.5), NodeLearner())
     assert len(once.removed) == 1
 
 
@@ -118,7 +118,7 @@ def test_signs_are_written_as_minus():
 def test_a_bold_policy_removes_no_less():
     tree, X, y = helpful(n=60)
     shy, bold = (
-        pruned(tree, X, y, Wish("meta", bold=bold), Learner()).removed
+        pruned(tree, X, y, PruningOptions("meta", bold=bold), NodeLearner()).removed
         for bold in (False, True)
     )
     assert {entry.node for entry in shy} <= {entry.node for entry in bold}
@@ -156,7 +156,7 @@ def test_a_single_daughter_goes_and_a_root_stays():
     tree = Taxonomy([("r", "a"), ("a", "b"), ("b", 1), ("b", 2), ("r", 3)])
     X, y = np.eye(3)[[0, 1, 2] * 4], [1, 2, 3] * 4
     for policy in ("bound", "meta"):
-        found = pruned(tree, X, y, Wish(policy), Learner())
+        found = pruned(tree, X, y, PruningOptions(policy), NodeLearner())
         assert "a" in {entry.node for entry in found.removed}
         assert found.taxonomy.roots == ["r"]
 
@@ -206,7 +206,7 @@ def test_rows_and_labels_are_to_agree():
 def test_a_report_has_documents_of_several_categories():
     tree, X, y = helpful()
     several = [[at, (at + 1) % 12] for at in y]
-    report = pruning_report(tree, X, several, Wish("random", share=1.0))
+    report = pruning_report(tree, X, several, PruningOptions("random", share=1.0))
     assert report.trained + report.tested == len(y)
     assert report.after.ratio == 1.0
     assert report.before.bound.total < report.after.bound.total

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.hierarchies.held_out import CENTROIDS, Learner, TrialTree, compare
+from classmark.hierarchies.held_out import CENTROIDS, NodeLearner, TrialTree, compare
 from classmark.hierarchies.places import (
     Nodes,
     among_labels,
@@ -49,7 +49,7 @@ def words(n=120, seed=0, several=False):
 def trial(X, y, learner=None, tree=TREE, shape=shape_of):
     places = places_of(tree, y)
     nodes = Nodes(rows_from(X), places, shape(places))
-    return TrialTree(nodes, learner or Learner())
+    return TrialTree(nodes, learner or NodeLearner())
 
 
 def right(tree, X):
@@ -87,7 +87,7 @@ def test_documents_descend_by_the_best_daughter():
 @pytest.mark.parametrize("several", [False, True])
 def test_margins_are_the_narrowest_step_of_the_path(several):
     X, y = words(60, several=several)
-    trained = trial(X, y, Learner("naive-bayes"))
+    trained = trial(X, y, NodeLearner("naive-bayes"))
     found, tree = trained.margins(), trained.nodes.places.tree
     models = dict(zip(trained.shape.order.tolist(), trained.models, strict=True))
     for i, own in enumerate(y):
@@ -143,7 +143,7 @@ def test_the_flat_strategy_has_one_node():
 
 def test_centroids_choose_the_nearest():
     X, y = words(70)
-    (model,) = trial(X, y, Learner(CENTROIDS), shape=flat_shape).models
+    (model,) = trial(X, y, NodeLearner(CENTROIDS), shape=flat_shape).models
     sums = np.array(
         [X[[own == [leaf] for own in y]].sum(axis=0) for leaf in range(1, 8)]
     )

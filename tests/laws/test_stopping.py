@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from classmark.examples.screening import Reading, Rule
+from classmark.examples.screening import Reading, StoppingRule
 from classmark.measures.stopping import (
     Draws,
     bets,
@@ -54,7 +54,7 @@ def test_few_of_a_thousand_screenings_stop_too_early(
     hidden, target, error, patience, most_read
 ):
     random = np.random.default_rng(3)
-    rule = Rule(target, error, 40, 0.1, patience)
+    rule = StoppingRule(target, error, 40, 0.1, patience)
     n, many, screenings = 600, 100, 1000
     relevant = np.arange(n) < many
     outcomes = []

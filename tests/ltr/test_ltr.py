@@ -92,7 +92,7 @@ def test_a_row_that_counts_twice_is_a_row_given_twice(ranker):
     X, y, qid = problem(3, queries=3, rows=24)
     best = y == y.max()
     heavy, light = (clone(ranker).set_params(tol=1e-6) for _ in range(2))
-    heavy.fit(X, y, qid, weights=np.where(best, 2.0, 1.0))
+    heavy.fit(X, y, qid, sample_weight=np.where(best, 2.0, 1.0))
     twice = np.concatenate([np.arange(len(y)), np.flatnonzero(best)])
     light.fit(X[twice], y[twice], qid[twice])
     assert heavy.objective_ == pytest.approx(light.objective_, rel=1e-4)
@@ -105,13 +105,13 @@ def test_ranking_svm_prices_every_pair():
     ones = np.ones(len(pairs))
     own = hinge_objective(ranker.coef_, X, pairs, ones, 0.2)
     assert ranker.objective_ == pytest.approx(own)
-    assert 0.0 <= ranker.gap_ <= 1e-6 * own
+    assert 0.0 <= ranker.duality_gap_ <= 1e-6
     winners, losers = np.array(pairs).T
     same = RankingSVM(C=0.2, tol=1e-6).fit_preferences(X, winners, losers)
     assert same.objective_ == pytest.approx(own, rel=1e-5)
     np.testing.assert_allclose(same.coef_, ranker.coef_, atol=5e-3)
     doubled = RankingSVM(C=0.1, tol=1e-6)
-    doubled.fit_preferences(X, winners, losers, weights=2 * ones)
+    doubled.fit_preferences(X, winners, losers, sample_weight=2 * ones)
     assert doubled.objective_ == pytest.approx(own, rel=1e-5)
 
 
@@ -298,7 +298,7 @@ def test_importance_finds_the_features_that_matter():
         ({"y": ["a"] * 4}, "y holds"),
         ({"qid": ["q"]}, "qid names 1 rows, X has 4"),
         ({"qid": [[1], [1], [1], [1]]}, "qid: give one hashable"),
-        ({"weights": [1, -1, 1, 1]}, r"weights, row 1: -1.0 is below 0"),
+        ({"sample_weight": [1, -1, 1, 1]}, r"sample_weight, row 1: -1.0 is below 0"),
         ({"X": [[np.inf]] * 4}, "X, row 0: the value is not finite"),
     ],
 )
@@ -334,7 +334,7 @@ def test_judgments_without_an_order_are_refused(ranker):
         (([2], [0]), r"winners\[0\] is 2, but X has 2 rows"),
         (([0], [-1]), r"losers\[0\] is -1, but X has 2 rows"),
         (([0.5], [1.0]), "winners: give a flat list of row numbers"),
-        (([0], [1], [-1.0]), "weights, row 0: -1.0 is below 0"),
+        (([0], [1], [-1.0]), "sample_weight, row 0: -1.0 is below 0"),
         (([0], [1], [0.0]), "no preference counts anything"),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from classmark.examples.screening import Rule
+from classmark.examples.screening import StoppingRule
 from classmark.measures.stopping import (
     Draws,
     bets,
@@ -131,10 +131,10 @@ def test_no_draw_leaves_everything_open():
         (lambda: draws_in([1], [0, 1], 5), "shapes"),
         (lambda: draws_in([1, 0], [0, 1], 1), "at most 1"),
         (lambda: draws_in([1], [0], 5, target=1.0), "target is 1.0"),
-        (lambda: Rule(error=0), "error is 0"),
-        (lambda: Rule(share=2), "share is 2"),
-        (lambda: Rule(batch=0), "batch is 0"),
-        (lambda: Rule(patience=-1), "patience is -1"),
+        (lambda: StoppingRule(error=0), "error is 0"),
+        (lambda: StoppingRule(share=2), "share is 2"),
+        (lambda: StoppingRule(batch=0), "batch is 0"),
+        (lambda: StoppingRule(patience=-1), "patience is -1"),
     ],
 )
 def test_mistakes_are_told(call, said):

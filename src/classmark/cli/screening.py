@@ -57,7 +57,7 @@ def start(
     from classmark.workbench import screening
 
     begun = screening.Begun(tuple(examples or ()), tuple(file or ()), category)
-    rule = screening.Rule(target, error, batch, share, patience)
+    rule = screening.StoppingRule(target, error, batch, share, patience)
     with open_project(project) as opened:
         show_status(screening.start(opened, begun, rule, name), as_json=as_json)
 
@@ -187,7 +187,7 @@ def simulate(
     from classmark.workbench import screening
     from classmark.workbench import screening as screened
 
-    rule = screening.Rule(target, error, batch, share, patience)
+    rule = screening.StoppingRule(target, error, batch, share, patience)
     with open_project(project) as opened:
         evaluated = screened.try_out(opened, category, rule, runs, random_state)
     show_evaluated(evaluated, as_json=as_json, everything=everything)

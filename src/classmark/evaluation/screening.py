@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from classmark.arrays import Bools
 from classmark.evaluation.figures import color_of, points_of
-from classmark.examples.screening import Query, Rule, Screening
+from classmark.examples.screening import Screening, ScreeningQuery, StoppingRule
 from classmark.figures import LINE, SOFT, Axis, Figure, Panel, Series, write_figure
 from classmark.measures import documents_read
 from classmark.problems import Mistake
@@ -57,8 +57,8 @@ def simulate(  # noqa: PLR0913 (what a trial is asked)
     relevant: ArrayLike,
     seeds: ArrayLike,
     *,
-    rule: Rule | None = None,
-    query: Callable[[], Query] | None = None,
+    rule: StoppingRule | None = None,
+    query: Callable[[], ScreeningQuery] | None = None,
     random_state: int = 0,
     to_stop: bool = True,
 ) -> Simulated:
@@ -70,12 +70,12 @@ def simulate(  # noqa: PLR0913 (what a trial is asked)
 
     >>> X = np.eye(60)
     >>> X[:10, 0] = 1
-    >>> trial = simulate(X, np.arange(60) < 10, [0], rule=Rule(batch=5))
+    >>> trial = simulate(X, np.arange(60) < 10, [0], rule=StoppingRule(batch=5))
     >>> trial.recall, trial.reached <= trial.stopped
     (1.0, True)
     """
     truth = np.asarray(relevant, bool)
-    rule = Rule() if rule is None else rule
+    rule = StoppingRule() if rule is None else rule
     rows = rows_from(X)
     if truth.shape != (len(rows),) or not truth[np.asarray(seeds)].all():
         raise Mistake("relevant: give a flag a document; seeds: relevant ones of them")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
-from classmark.estimator import Estimator
+from classmark.estimator import TINY, Estimator
 from classmark.examples import auto
 from classmark.examples.auto import biased
 from classmark.examples.problem import (
@@ -209,7 +209,7 @@ class ExampleQuery(Estimator):
         matrices, for methods that price hinges, and for means.
     sample : learn from so many documents of U, drawn by ``random_state``.
 
-    After ``fit``: ``coef_`` (features,), ``objective_``, ``gap_`` (primal − dual),
+    After ``fit``: ``coef_`` (features,), ``objective_``, ``duality_gap_`` (relative),
     ``nonzero_`` (how many weights there are), ``method_``, ``C_``, and ``choice_``:
     what "auto" read off P and U.
 
@@ -348,7 +348,8 @@ class ExampleQuery(Estimator):
         """Have the attributes of a query that has been learned."""
         vars(self).pop("coef_", None)
         self._learned = query
-        self.objective_, self.gap_ = query.objective, query.gap
+        self.objective_ = query.objective
+        self.duality_gap_ = query.gap / max(abs(query.objective), TINY)
         self.method_, self.C_ = query.method, query.C
         self.choice_ = None if query.answer is None else query.answer.choice
         self.nonzero_ = len(query.coefficients)

@@ -34,7 +34,7 @@ SKIPPED = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class StoppingRule:
     """The target of a screening, and how documents are chosen for reading.
 
     target : the recall wanted;  error : how often, at most, reading may stop before it;
@@ -60,7 +60,7 @@ class Rule:
             raise Mistake(f"patience is {self.patience}: give a number from 0 up")
 
 
-class Answer(NamedTuple):
+class ScreeningAnswer(NamedTuple):
     """The judgment of a document; relevant : None where the reader could not say."""
 
     document: int
@@ -69,7 +69,7 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ScreeningProgress:
     """The progress of a screening.
 
     documents : how many there are, those skipped left out;  drawn : how many were read
@@ -108,7 +108,7 @@ class Reading:
     read : whether each document was answered, shape (documents,);  numbers, judgments,
     random : of the answers, in order: document, 1, 0 or SKIPPED, whether drawn.
 
-    >>> reading = Reading(10, Rule(batch=5))
+    >>> reading = Reading(10, StoppingRule(batch=5))
     >>> reading.answer([3, 1, 4], [True, False, None])
     >>> reading.progress().found, reading.progress().unread
     (1, 7)
@@ -116,7 +116,7 @@ class Reading:
     [3, 1, 4]
     """
 
-    def __init__(self, documents: int, rule: Rule) -> None:
+    def __init__(self, documents: int, rule: StoppingRule) -> None:
         self.rule = rule
         self.read = np.zeros(documents, bool)
         self.numbers = np.empty(0, np.int64)
@@ -157,7 +157,7 @@ class Reading:
         self._steps.append(len(numbers))
         self._forget()
 
-    def undo(self) -> list[Answer]:
+    def undo(self) -> list[ScreeningAnswer]:
         """Take the answers of the last ``answer`` back, and return them."""
         if not self._steps:
             raise Mistake("there is nothing to undo")
@@ -170,11 +170,11 @@ class Reading:
         self._forget()
         return back
 
-    def since(self, first: int = 0) -> list[Answer]:
+    def since(self, first: int = 0) -> list[ScreeningAnswer]:
         """The answers from the ``first`` on."""
         parts = (self.numbers[first:], self.judgments[first:], self.random[first:])
         return [
-            Answer(
+            ScreeningAnswer(
                 int(number),
                 None if judgment == SKIPPED else bool(judgment),
                 bool(random),
@@ -234,13 +234,13 @@ class Reading:
         """Whether reading may stop."""
         return self.chance <= self.rule.error
 
-    def progress(self) -> Progress:
+    def progress(self) -> ScreeningProgress:
         """Say where the screening stands."""
         rule, draws = self.rule, self.draws
         n_relevant, unread = int(self.relevant.sum()), len(self.read) - len(self)
         most = most_relevant(draws, n_relevant, unread, rule.error, rule.target)
         going_on = "proving" if self.dry else "searching"
-        return Progress(
+        return ScreeningProgress(
             self.documents,
             len(self.relevant),
             n_relevant,
@@ -269,7 +269,7 @@ class Reading:
             self.__dict__.pop(name, None)
 
 
-class Query(Protocol):
+class ScreeningQuery(Protocol):
     """A query that learns from examples and scores documents (``RelevanceQuery``)."""
 
     def fit(self, P: Any, U: Any = None, N: Any = None) -> Any:
@@ -282,7 +282,7 @@ class Query(Protocol):
         """Return the scores, shape (n,): the higher, the likelier relevant."""
 
 
-class Batch(NamedTuple):
+class ScreeningBatch(NamedTuple):
     """Documents to read, in this order: the likely ones, then those drawn at random.
 
     documents : numbers, shape (b,);  random : whether drawn, shape (b,);  scores :
@@ -307,7 +307,7 @@ class Screening(Reading):
 
     >>> X = np.eye(40, dtype=np.float32)
     >>> X[:8, 0] = 1
-    >>> screening = Screening(X, relevant=[0], rule=Rule(batch=8))
+    >>> screening = Screening(X, relevant=[0], rule=StoppingRule(batch=8))
     >>> while not screening.progress().stop:
     ...     shown = screening.next()
     ...     screening.answer(shown.documents, shown.documents < 8, shown.random)
@@ -321,25 +321,25 @@ class Screening(Reading):
         relevant: Iterable[int] = (),
         *,
         examples: Any = None,
-        rule: Rule | None = None,
-        query: Callable[[], Query] | None = None,
+        rule: StoppingRule | None = None,
+        query: Callable[[], ScreeningQuery] | None = None,
         random_state: Seed = 0,
     ) -> None:
         self.rows = rows_from(rows, name="rows")
         self.examples = (
             None if examples is None else rows_from(examples, name="examples")
         )
-        super().__init__(len(self.rows), Rule() if rule is None else rule)
+        super().__init__(len(self.rows), StoppingRule() if rule is None else rule)
         self._order: Ints = generator(random_state).permutation(len(self.rows))
-        self._make: Callable[[], Query] = query or RelevanceQuery
-        self._query: Query | None = None
+        self._make: Callable[[], ScreeningQuery] = query or RelevanceQuery
+        self._query: ScreeningQuery | None = None
         self._learned = 0
         self._scores: Array | None = None
         seeds = list(relevant)
         if seeds:
             self.answer(seeds, [True] * len(seeds))
 
-    def next(self, count: int | None = None) -> Batch:
+    def next(self, count: int | None = None) -> ScreeningBatch:
         """Return the documents to read next, by default a batch of the rule.
 
         The same until something is answered; fewer than ``count`` at the end.
@@ -358,7 +358,9 @@ class Screening(Reading):
         unread_order = self._order[~closed[self._order]]
         documents = np.concatenate([likely, unread_order[:drawn]])
         shown = np.full(size, np.nan) if scores is None else scores[documents]
-        return Batch(documents, np.arange(size) >= len(likely), shown.astype(float))
+        return ScreeningBatch(
+            documents, np.arange(size) >= len(likely), shown.astype(float)
+        )
 
     def learn(self) -> Array | None:
         """Learn the new answers; return all scores, None without an example."""
@@ -369,7 +371,7 @@ class Screening(Reading):
         return self._scores
 
     @property
-    def query(self) -> Query | None:
+    def query(self) -> ScreeningQuery | None:
         """The fitted query; None without an example."""
         return self._query
 

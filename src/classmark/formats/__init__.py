@@ -25,18 +25,20 @@ LOOK = 200
 class Reader(NamedTuple):
     """A function that reads a file, and how files of its format are recognised.
 
-    function : module of this folder and name;  reads : what users are told;
+    function : module of this folder and name, or the function itself;  reads : what users are told;
     patterns : names such files have, separated by blanks;  begins : what the first line
     holds, where formats share their names.
     """
 
-    function: str
+    function: str | Callable[[Path | str], Iterator[Record]]
     reads: str
     patterns: str = ""
     begins: str = ""
 
     def load(self) -> Callable[[Path | str], Iterator[Record]]:
         """Import the reader; heavy packages wait until then."""
+        if not isinstance(self.function, str):
+            return self.function
         module, _, name = self.function.partition(".")
         reader = getattr(import_module(f"classmark.formats.{module}"), name)
         return cast("Callable[[Path | str], Iterator[Record]]", reader)

@@ -33,7 +33,7 @@ NOT_A_LEAF = -20.0  # below the log-odds of every leaf
 LEAD = 50.0  # the most that a lead counts
 
 
-class Placed(NamedTuple):
+class Placements(NamedTuple):
     """Where documents were put.
 
     nodes : a category each, None where the expert is to decide;  kinds : "leaf" (a
@@ -440,11 +440,11 @@ class BackOff(Estimator):
         self.held_out_ = self._summary(judged, right)
         return self
 
-    def place(self, scores: Any) -> Placed:
+    def place(self, scores: Any) -> Placements:
         """Put documents where they can be put: scores (n, classes), as fitted."""
         nodes, chances = self._ways(scores).ends(self.threshold_)
         names = [None if v < 0 else self._name(int(v)) for v in nodes]
-        return Placed(names, [self._kind_of(int(v)) for v in nodes], chances)
+        return Placements(names, [self._kind_of(int(v)) for v in nodes], chances)
 
     def at(self, precision: float) -> BackOff:
         """The same for another precision, rounded up to whole percents."""

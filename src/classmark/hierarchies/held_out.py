@@ -197,7 +197,7 @@ CELLS = 1 << 24  # scores held together
 
 
 @dataclass(frozen=True, slots=True)
-class Learner:
+class NodeLearner:
     """What learns at the nodes: a base of ``fit_node``, or unit centroids.
 
     tol : coarse, since only the best daughter matters.
@@ -233,7 +233,7 @@ class TrialTree:
     models : what each inner node has learned, in the order of ``nodes.shape``.
     """
 
-    def __init__(self, nodes: Nodes, learner: Learner) -> None:
+    def __init__(self, nodes: Nodes, learner: NodeLearner) -> None:
         self.nodes, self.shape = nodes, nodes.shape
         inner = range(len(self.shape))
         self.models = [
@@ -379,7 +379,7 @@ def _ratio(above: float, below: float) -> float:
 
 
 def compare(
-    places: Places, X: Any, learner: Learner | None = None, seed: int = 0
+    places: Places, X: Any, learner: NodeLearner | None = None, seed: int = 0
 ) -> Compared:
     """Train both on three quarters of the documents and try them on the others.
 
@@ -387,7 +387,7 @@ def compare(
     drawn at random, are looked at. Where flat weights would take over 1 GB, unit
     centroids take the place of the learner, for both strategies.
     """
-    learner, rows = learner or Learner(), rows_from(X)
+    learner, rows = learner or NodeLearner(), rows_from(X)
     placed = np.flatnonzero(np.diff(places.documents.starts))
     if len(placed) < MEANT:
         raise Mistake(
@@ -400,7 +400,7 @@ def compare(
     taught, truth = (take(places.documents, placed[part]) for part in parts)
     size = rows.values.itemsize * len(np.unique(learn.columns)) * len(places.leaves)
     if size > ROOM:
-        learner = Learner(CENTROIDS)
+        learner = NodeLearner(CENTROIDS)
 
     def tried(shape: Shape) -> Tried:
         tree = TrialTree(Nodes(learn, Places(places.tree, taught), shape), learner)

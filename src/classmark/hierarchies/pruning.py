@@ -12,7 +12,7 @@ from classmark.arrays import Bools, Ints
 from classmark.corpus.splits import train_test
 from classmark.hierarchies.held_out import (
     Bound,
-    Learner,
+    NodeLearner,
     TrialTree,
     best_daughters,
     complexity,
@@ -67,7 +67,7 @@ class Documents:
         """An entry where a document belongs to a daughter, shape (n, d)."""
         return keep_columns(take(self._nodes, documents), daughters)
 
-    def fit(self, learner: Learner, documents: Ints, daughters: Ints) -> NodeModel:
+    def fit(self, learner: NodeLearner, documents: Ints, daughters: Ints) -> NodeModel:
         """Train a classifier over some daughters with some documents."""
         owners = self.owners(documents, daughters)
         return learner.fit(take(self.rows, documents), owners)
@@ -127,14 +127,14 @@ class Removals:
     def __init__(
         self,
         documents: Documents,
-        learner: Learner | None = None,
+        learner: NodeLearner | None = None,
         *,
         folds: int = FOLDS,
         most: int = MOST,
         seed: int = 0,
     ) -> None:
         self.documents = documents
-        self.learner = learner or Learner()
+        self.learner = learner or NodeLearner()
         self.folds, self.most = folds, most
         self._place = generator(seed).permutation(len(documents))
         self.fold_of = self._place % folds
@@ -296,13 +296,13 @@ def prune_taxonomy(
     >>> prune_taxonomy(tree, X, y).edges
     [('r', 'b'), ('b', 1), ('b', 2), ('r', 3)]
     """
-    learner = Learner(base, C, seed=random_state)
-    wish = Wish(policy, share, bold, without, random_state)
-    return pruned(taxonomy, X, y, wish, learner).taxonomy
+    learner = NodeLearner(base, C, seed=random_state)
+    options = PruningOptions(policy, share, bold, without, random_state)
+    return pruned(taxonomy, X, y, options, learner).taxonomy
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PruningOptions:
     """How a taxonomy is to be pruned: see ``prune_taxonomy``."""
 
     policy: str = "bound"
@@ -313,20 +313,24 @@ class Wish:
 
 
 def pruned(
-    taxonomy: Taxonomy, X: Any, y: Iterable[Any], wish: Wish, learner: Learner
+    taxonomy: Taxonomy,
+    X: Any,
+    y: Iterable[Any],
+    options: PruningOptions,
+    learner: NodeLearner,
 ) -> Pruned:
     """Prune as ``prune_taxonomy`` does, and say what was removed and why."""
-    if wish.share is not None and not 0 <= wish.share <= 1:
-        raise Mistake(f"share is {wish.share}: give a number between 0 and 1")
-    if wish.policy not in CHOOSERS:
+    if options.share is not None and not 0 <= options.share <= 1:
+        raise Mistake(f"share is {options.share}: give a number between 0 and 1")
+    if options.policy not in CHOOSERS:
         policies = ", ".join(map(repr, CHOOSERS))
-        raise Mistake(f"policy {wish.policy!r} is not known: use {policies}")
+        raise Mistake(f"policy {options.policy!r} is not known: use {policies}")
     places, rows = places_of(taxonomy, y), rows_from(X)
     require_one_each(len(rows), len(places.documents))
-    trials = Removals(Documents(places, rows), learner, seed=wish.seed)
+    trials = Removals(Documents(places, rows), learner, seed=options.seed)
     able = [v for v in trials.removable() if v < len(places.tree)]
-    share = 1.0 if wish.share is None else wish.share
-    removals = CHOOSERS[wish.policy](trials, able, wish, round(share * len(able)))
+    share = 1.0 if options.share is None else options.share
+    removals = CHOOSERS[options.policy](trials, able, options, round(share * len(able)))
     nodes = places.tree.nodes
     removed = tuple(Removed(nodes[v], why) for v, why in removals)
     return Pruned(_lifted(taxonomy, places, removed), removed, len(able))
@@ -335,7 +339,9 @@ def pruned(
 Chosen = list[tuple[int, str]]
 
 
-def _by_bound(trials: Removals, able: list[int], wish: Wish, most: int) -> Chosen:
+def _by_bound(
+    trials: Removals, able: list[int], options: PruningOptions, most: int
+) -> Chosen:
     """From the top down; every removal changes what the next ones are tried on."""
     removals: Chosen = []
     placed = np.diff(trials.documents.places.documents.starts) > 0
@@ -344,7 +350,7 @@ def _by_bound(trials: Removals, able: list[int], wish: Wish, most: int) -> Chose
         if len(removals) == most:
             break
         removal = trials.attempt(v)
-        threshold = price * removal.terms + (0.0 if wish.bold else removal.spread)
+        threshold = price * removal.terms + (0.0 if options.bold else removal.spread)
         free = removal.terms <= 0 <= removal.gain
         if free or removal.gain > threshold:
             trials.remove(v)
@@ -352,13 +358,15 @@ def _by_bound(trials: Removals, able: list[int], wish: Wish, most: int) -> Chose
     return removals
 
 
-def _by_meta(trials: Removals, able: list[int], wish: Wish, most: int) -> Chosen:
+def _by_meta(
+    trials: Removals, able: list[int], options: PruningOptions, most: int
+) -> Chosen:
     """By the shipped classifier, the surest first."""
     from classmark.hierarchies.pruning_rules import Described, shipped
 
-    meta, described = shipped(wish.without), Described(trials.documents)
+    meta, described = shipped(options.without), Described(trials.documents)
     tree = trials.documents.daughters
-    least = BOLD if wish.bold else CONSERVATIVE
+    least = BOLD if options.bold else CONSERVATIVE
     ranked: list[tuple[float, int, str]] = []
     for v in track(able, "describing nodes", len(able)):
         p = trials.parent(v)
@@ -373,13 +381,15 @@ def _by_meta(trials: Removals, able: list[int], wish: Wish, most: int) -> Chosen
     return [(v, why) for _, v, why in ranked[:most]]
 
 
-def _at_random(_: Removals, able: list[int], wish: Wish, most: int) -> Chosen:
-    count = most if wish.share is not None else round(RANDOM_SHARE * len(able))
-    drawn = generator(wish.seed).permutation(len(able))[:count]
+def _at_random(
+    _: Removals, able: list[int], options: PruningOptions, most: int
+) -> Chosen:
+    count = most if options.share is not None else round(RANDOM_SHARE * len(able))
+    drawn = generator(options.seed).permutation(len(able))[:count]
     return [(able[at], "at random") for at in np.sort(drawn)]
 
 
-CHOOSERS: dict[str, Callable[[Removals, list[int], Wish, int], Chosen]] = {
+CHOOSERS: dict[str, Callable[[Removals, list[int], PruningOptions, int], Chosen]] = {
     "bound": _by_bound,
     "meta": _by_meta,
     "random": _at_random,
@@ -487,15 +497,15 @@ def pruning_report(
     taxonomy: Taxonomy,
     X: Any,
     y: Iterable[Any],
-    wish: Wish | None = None,
-    learner: Learner | None = None,
+    options: PruningOptions | None = None,
+    learner: NodeLearner | None = None,
 ) -> PruningReport:
     """Prune with three quarters of the documents; try both trees on the others.
 
-    wish : the policy and its options;  learner : what learns at the nodes. ``taxonomy``
-    and ``removed`` of the report are those of the three quarters.
+    options : the policy and its numbers;  learner : what learns at the nodes.
+    ``taxonomy`` and ``removed`` of the report are those of the three quarters.
     """
-    wish, learner = wish or Wish(), learner or Learner()
+    options, learner = options or PruningOptions(), learner or NodeLearner()
     labels, rows = list(y), rows_from(X)
     places = places_of(taxonomy, labels)
     if len(places.leaves) < 2:
@@ -509,10 +519,10 @@ def pruning_report(
             f"y: {len(placed)} documents have a category: to hold some out, give at "
             f"least {FEWEST}"
         )
-    learn, ask = train_test(len(placed), HELD_OUT, wish.seed)
+    learn, ask = train_test(len(placed), HELD_OUT, options.seed)
     learn, ask = placed[learn], placed[ask]
     taught, train_labels = take(rows, learn), [labels[i] for i in learn]
-    result = pruned(taxonomy, taught, train_labels, wish, learner)
+    result = pruned(taxonomy, taught, train_labels, options, learner)
     number = {node: at for at, node in enumerate(taxonomy)}
     named = [number[name] for name in places.named]
     truth = [[named[leaf] for leaf in places.documents.row(i)[0]] for i in ask]
@@ -533,7 +543,7 @@ def pruning_report(
         micro_sign_test(truth, predicted[1], predicted[0]),
         len(learn),
         len(ask),
-        wish.policy,
+        options.policy,
     )
 
 

@@ -17,7 +17,7 @@ from classmark.problems import DamagedFolder
 _REMEDY = "restore the index from a backup, or build it again"
 
 
-class Checked(NamedTuple):
+class IndexCheck(NamedTuple):
     """How much was read, all of it intact."""
 
     documents: int
@@ -26,7 +26,7 @@ class Checked(NamedTuple):
     bytes: int
 
 
-def check(path: Path) -> Checked:
+def check(path: Path) -> IndexCheck:
     """Read every byte of the generation in service, and say how much there was.
 
     Raises ``DamagedFolder`` if a byte is not as it was written, or if the content
@@ -52,7 +52,7 @@ def check(path: Path) -> Checked:
     folders += [part.segment.folder for part in snapshot.parts]
     size = sum(f.stat().st_size for folder in folders for f in folder.iterdir())
     n_alive = sum(part.kept() for part in snapshot.parts)
-    return Checked(n_alive, len(snapshot.parts), postings, size)
+    return IndexCheck(n_alive, len(snapshot.parts), postings, size)
 
 
 def _check_segment(segment: Segment) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from classmark.index.asking import QueryTerms, ask, question, warn_of_language
 from classmark.index.build import TEXT, Given, Setup, build_segments, entries
 from classmark.index.changes import MERGING, Changeable
-from classmark.index.checking import Checked, check
+from classmark.index.checking import IndexCheck, check
 from classmark.index.field import StoredField
 from classmark.index.search import BaseSearcher, Explanation, Hit, Question, Searcher
 from classmark.index.segment import Part, Segment
@@ -304,7 +304,7 @@ class Index(Changeable, OpenIndex):
             self._searcher = Searcher(fields, names=self.names())
         return self._searcher
 
-    def check(self) -> Checked:
+    def check(self) -> IndexCheck:
         """Read every byte of what is in service on disk, and verify it."""
         return check(self.path)
 

@@ -17,6 +17,7 @@ from classmark.problems import Mistake
 from classmark.ranking import rank
 from classmark.solvers.pairs import Runs
 from classmark.sparse import Rows, rows_from, take
+from classmark.validation import renamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def judged(X: Any, y: ArrayLike, qid: Any, weights: ArrayLike | None = None) -> 
     rows = rows_from(X)
     grades = numbers(y, len(rows), "y")
     ones = np.ones(len(rows)) if weights is None else weights
-    counts = numbers(ones, len(rows), "weights", least=0.0)
+    counts = numbers(ones, len(rows), "sample_weight", least=0.0)
     number = query_numbers(qid, len(rows))
     distinct, level = np.unique(grades, return_inverse=True)
     order = np.lexsort((level, number))
@@ -177,15 +178,16 @@ class QueryRanker(Estimator, ABC):
 
     _needs_y = True
 
+    @renamed(weights="sample_weight")
     def fit(
-        self, X: Any, y: ArrayLike, qid: Any, *, weights: ArrayLike | None = None
+        self, X: Any, y: ArrayLike, qid: Any, *, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn from rows X, (n, features), grades y, (n,), and their queries, (n,).
 
-        qid : any hashables, in any order;  weights : (n,), what a row counts where it
-        should be above others.
+        qid : any hashables, in any order;  sample_weight : (n,), what a row counts
+        where it should be above others.
         """
-        self._learn(judged(X, y, qid, weights))
+        self._learn(judged(X, y, qid, sample_weight))
         return self
 
     @abstractmethod

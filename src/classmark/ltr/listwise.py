@@ -91,8 +91,8 @@ class ListNet(SmoothQueryRanker):
     """½‖w‖² + C Σ_q −Σ_i P_i ln Q_i, with P ∝ e^grade and Q ∝ e^(w·x) in a query.
 
     Linear scores, and only the first place is looked at ("top one") [Cao07]. tol : of
-    the slope, relative to that at 0. The ``weights`` of ``fit`` say what a row's P
-    counts.
+    the slope, relative to that at 0. The ``sample_weight`` of ``fit`` says what a row's
+    P counts.
 
     >>> ranker = ListNet(C=10.0).fit([[1.0], [0.0]], [1, 0], ["q", "q"])
     >>> round(float(ranker.coef_[0]), 2)
@@ -110,7 +110,7 @@ class PairwiseLogistic(SmoothQueryRanker):
 
     The log-linear price of each preference by itself [Burges05]. No pair is kept, each
     is looked at: O(n²) for a query of n rows. tol : of the slope, relative to that at
-    0. The ``weights`` of ``fit`` say what a pair counts that the row should win.
+    0. The ``sample_weight`` of ``fit`` says what a pair counts that the row should win.
 
     >>> ranker = PairwiseLogistic().fit([[1.0], [0.0]], [1, 0], ["q", "q"])
     >>> round(float(ranker.coef_[0]), 3)

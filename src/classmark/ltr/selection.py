@@ -21,7 +21,7 @@ from classmark.validation import Seed, generator
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
+class SelectedParams:
     """The parameters with the best mean over held-out queries, and all means.
 
     tried : the grid;  means, errors : (grid,), of the measure and its standard error;
@@ -46,7 +46,7 @@ def select_over_queries(
     measure: str = "ndcg@10",
     one_standard_error: bool = False,
     random_state: Seed = 0,
-) -> Selected:
+) -> SelectedParams:
     """Choose parameters by k-fold cross-validation over whole queries.
 
     grid : values by the parameter's name, all combinations being tried, or values of C;
@@ -79,7 +79,7 @@ def select_over_queries(
     best = int(np.argmax(means))
     if one_standard_error:
         best = int(np.argmax(means >= means[best] - errors[best]))
-    return Selected(tried[best], tried, means, errors, values)
+    return SelectedParams(tried[best], tried, means, errors, values)
 
 
 def _fold_measured(

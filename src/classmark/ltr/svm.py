@@ -19,6 +19,7 @@ from classmark.problems import Mistake
 from classmark.solvers.hinge import Hinges, ascend
 from classmark.solvers.pairs import GradedPairs, ListedPairs, Pairs, hinges_of_pairs
 from classmark.sparse import Rows, rows_from, with_constant
+from classmark.validation import renamed
 
 CUTOFF = 10
 
@@ -77,11 +78,11 @@ class RankingSVM(LinearQueryRanker):
     t is 1 [Joachims02] or, with ``weighting="ir"``, τ · μ: what exchanging two such
     grades costs in nDCG@10, and what makes queries count alike [Cao06]. Pairs are never
     listed: a query of n rows costs O(n log n) a look [Joachims06], with τ O(n log n + R
-    n) for R grades. The ``weights`` of ``fit`` say what a pair counts that the row
-    should win.
+    n) for R grades. The ``sample_weight`` of ``fit`` says what a pair counts that the
+    row should win.
 
-    gap_ : at most so much is the objective above the optimum;  tol : of the gap,
-    relative.
+    duality_gap_ : at most this share of the objective is it above the optimum;  tol :
+    of that share.
 
     >>> X, y = [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]], [2, 1, 0]
     >>> ranker = RankingSVM(C=10.0).fit(X, y, ["q", "q", "q"])
@@ -111,16 +112,17 @@ class RankingSVM(LinearQueryRanker):
         require_pairs(len(pairs))
         self._solve(training.rows, pairs, float(pairs.prices.max()))
 
+    @renamed(weights="sample_weight")
     def fit_preferences(
         self,
         X: Any,
         winners: ArrayLike,
         losers: ArrayLike,
-        weights: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Learn from preferences between rows, as clicks give them.
 
-        winners, losers : row numbers, (pairs,);  weights : of each pair, (pairs,).
+        winners, losers : row numbers, (pairs,);  sample_weight : of each pair.
 
         >>> ranker = RankingSVM().fit_preferences([[0.0], [2.0]], [1], [0])
         >>> ranker.coef_.round(2).tolist()
@@ -128,22 +130,24 @@ class RankingSVM(LinearQueryRanker):
         """
         if self.weighting is not None:
             raise Mistake(
-                f"weighting={self.weighting!r} needs grades: give weights, or fit"
+                f"weighting={self.weighting!r} needs grades: give sample_weight, or fit"
             )
         rows = rows_from(X)
         above, below = _places(winners, losers, len(rows))
         counts = np.ones(len(above))
-        if weights is not None:
-            counts = numbers(weights, len(above), "weights", least=0.0)
+        if sample_weight is not None:
+            counts = numbers(sample_weight, len(above), "sample_weight", least=0.0)
         top = float(counts.max(initial=0.0))
         return self._solve(rows, ListedPairs(above, below, counts), top)
 
     def _solve(self, rows: Rows, pairs: Pairs, most: float) -> Self:
         if not most > 0.0:
-            raise Mistake("weights: no preference counts anything: give one above 0")
+            raise Mistake(
+                "sample_weight: no preference counts anything: give one above 0"
+            )
         solution = hinges_of_pairs(rows, pairs, float(self.C), tol=self.tol)
         self.coef_, self.objective_ = solution.weights, solution.objective
-        self.gap_, self.steps_ = solution.gap, solution.n_iter
+        self.duality_gap_, self.n_iter_ = solution.relative_gap, solution.n_iter
         return self
 
 
@@ -173,10 +177,10 @@ class PointwiseSVM(LinearQueryRanker):
     are relevant, and without it to say "no" always costs so little that little is
     learned.
 
-    Of ``qid`` only the length matters; ``weights`` say what a row counts.
+    Of ``qid`` only the length matters; ``sample_weight`` says what a row counts.
 
-    intercept_ : b, which changes no order;  gap_ : at most so much is the objective
-    above the optimum;  tol : of the gap, relative.
+    intercept_ : b, which changes no order;  duality_gap_ : at most this share of the
+    objective is it above the optimum;  tol : of that share.
 
     >>> ranker = PointwiseSVM().fit([[1.0], [-1.0]], [1, 0], ["q", "q"])
     >>> ranker.coef_.round(3).tolist()
@@ -208,7 +212,7 @@ class PointwiseSVM(LinearQueryRanker):
         )
         solution = ascend([with_constant(training.rows, 1.0)], hinges, tol=self.tol)
         self.coef_, self.intercept_ = solution.weights[:-1], float(solution.weights[-1])
-        self.objective_, self.gap_ = solution.objective, solution.gap
+        self.objective_, self.duality_gap_ = solution.objective, solution.relative_gap
 
     def decision_function(self, X: Any) -> Floats:
         """w·x + b, (n,)."""

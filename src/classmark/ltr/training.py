@@ -509,7 +509,7 @@ def fit_preferred(
         if not hasattr(ranker, "fit_preferences"):
             raise Mistake(f"{learner.name} learns from grades only: use ranking-svm")
         return ranker.fit_preferences(
-            np.vstack(rows), winners, losers, weights=np.array(weights)
+            np.vstack(rows), winners, losers, sample_weight=np.array(weights)
         )
 
     return fit

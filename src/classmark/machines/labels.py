@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Ints
+from classmark.estimator import TINY
 from classmark.preferences.levels import levels_from, relevant
 from classmark.problems import Mistake
 from classmark.rankers.preference import PreferenceRanker
-from classmark.solvers.ascent import TINY
 from classmark.sparse import Rows, keep_columns, rows_from
 from classmark.spreading import spread, spread_by, spreader
 from classmark.storage import (

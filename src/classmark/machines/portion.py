@@ -162,7 +162,7 @@ def of_index(index: Index, field: str, parts: int) -> Sequence[Indexed]:
     ]
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """What rows can be had from, said by names and numbers."""
 
     def size_bytes(self) -> int:
@@ -226,7 +226,7 @@ class Moved(NamedTuple):
     worth: float = 0.0
 
 
-def portion(source: Source) -> Rows:
+def portion(source: RowSource) -> Rows:
     """Bring a portion into memory."""
     return source.open()
 

@@ -118,7 +118,7 @@ class _Ascent(Ascent):
             (packed(self.duals[first:last], box), self._alike(first, last))
             for first, last in pairwise(ends)
         ]
-        moves = self.spread.step(shared, states)
+        moves: list[Moved] = self.spread._ask(work.step, shared, states)  # noqa: SLF001
         self.objective = base + sum(move.cost for move in moves)
         self.gap = gap + sum(move.gap for move in moves)
         self.value = self.objective - self.gap
@@ -224,7 +224,7 @@ class SpreadRows(Collection):
     and the end.
     """
 
-    def __init__(self, machines: Machines, sources: Sequence[work.Source]) -> None:
+    def __init__(self, machines: Machines, sources: Sequence[work.RowSource]) -> None:
         if not sources:
             raise Mistake("sources: none given: give at least one part of a collection")
         _require_room(machines, sources)
@@ -334,10 +334,6 @@ class SpreadRows(Collection):
             ascent.round(tol)  # objective and gap are of the last weights
         return ascent.solution()
 
-    def step(self, shared: Sequence[Any], states: Sequence[Any]) -> list[Moved]:
-        """One round of an ascent: what came of each part's step from its state."""
-        return self._ask(work.step, shared, states)
-
     def _ask(
         self,
         function: Callable[..., T],
@@ -366,7 +362,7 @@ class SpreadRows(Collection):
         return [part - first for part, first in each]
 
 
-def _require_room(machines: Machines, sources: Sequence[work.Source]) -> None:
+def _require_room(machines: Machines, sources: Sequence[work.RowSource]) -> None:
     """Refuse parts that workers would be killed over."""
     if not machines.memory:
         return

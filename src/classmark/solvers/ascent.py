@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from classmark.arrays import Array, Floats, Ints
+from classmark.estimator import TINY
 from classmark.progress import track
 from classmark.validation import Seed, generator
 
-TINY = 1e-6  # an objective below counts as this much in a relative gap
 SETTLE = 8  # passes after which threads that share W agree on it again
 
 

@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from classmark.examples.screening import Progress, Reading, Rule, Screening
+from classmark.examples.screening import (
+    Reading,
+    Screening,
+    ScreeningProgress,
+    StoppingRule,
+)
 from classmark.problems import Mistake
 from classmark.sparse import Rows, rows_from
 from classmark.validation import generator
@@ -75,7 +80,11 @@ class ToRead:
 
 
 def begin(
-    project: Project, begun: Begun, rule: Rule, name: str | None, collection: Collection
+    project: Project,
+    begun: Begun,
+    rule: StoppingRule,
+    name: str | None,
+    collection: Collection,
 ) -> Search:
     """Begin a screening of the documents of a collection."""
     store = project.store
@@ -151,9 +160,9 @@ def note(
     return marks
 
 
-def rule_of(search: Search) -> Rule:
+def rule_of(search: Search) -> StoppingRule:
     """What a screening wants."""
-    return Rule(**search.settings["rule"])
+    return StoppingRule(**search.settings["rule"])
 
 
 def flags_of(marks: Iterable[Mark]) -> tuple[list[bool | None], list[bool]]:
@@ -203,8 +212,8 @@ def _require_within(project: Project, search: Search, ids: set[str]) -> None:
 __all__ = [
     "KIND",
     "Begun",
-    "Rule",
     "Status",
+    "StoppingRule",
     "ToRead",
     "answered",
     "list_screenings",
@@ -221,13 +230,13 @@ class Status:
     """Where a screening stands; later : documents that came after it had begun."""
 
     search: str
-    progress: Progress
+    progress: ScreeningProgress
     reading: Reading
     later: int = 0
 
 
 def start(
-    project: Project, begun: Begun, rule: Rule, name: str | None = None
+    project: Project, begun: Begun, rule: StoppingRule, name: str | None = None
 ) -> Status:
     """Begin a screening of all documents that the project has now."""
     search = begin(project, begun, rule, name, collection_of(project))
@@ -359,7 +368,7 @@ def words(status: Status) -> list[str]:
     return [*lines, advice(progress)]
 
 
-def advice(progress: Progress) -> str:
+def advice(progress: ScreeningProgress) -> str:
     """Whether to go on, and why."""
     wish = f"{share(progress.target)} of the relevant documents"
     if progress.stop and progress.unread == 0:
@@ -400,7 +409,7 @@ def draw_status(status: Status, folder: Path) -> Path:
 
 
 def try_out(
-    project: Project, category: str, rule: Rule, runs: int = 5, seed: int = 0
+    project: Project, category: str, rule: StoppingRule, runs: int = 5, seed: int = 0
 ) -> Evaluated:
     """Screen for a category whose documents are known, each time from one of them."""
     from classmark.evaluation.screening import draw_curves, simulate
@@ -438,7 +447,7 @@ def try_out(
     return Evaluated(_table(category, found, rule), path)
 
 
-def _table(category: str, found: list[Simulated], rule: Rule) -> Table:
+def _table(category: str, found: list[Simulated], rule: StoppingRule) -> Table:
     rows: list[dict[str, Cell]] = [
         {
             "run": run,
@@ -463,7 +472,7 @@ def _unseen(one: Simulated) -> int:
     return one.relevant - int(one.order.sum())
 
 
-def _left(progress: Progress) -> str:
+def _left(progress: ScreeningProgress) -> str:
     left = progress.remaining
     if left is None:
         return "how many are left is not known before some documents are drawn"
@@ -472,7 +481,7 @@ def _left(progress: Progress) -> str:
     return f"{more} more to find ({span})"
 
 
-def _saved(progress: Progress) -> str:
+def _saved(progress: ScreeningProgress) -> str:
     left = progress.remaining.estimate if progress.remaining is not None else 0
     recall = progress.found / max(progress.found + left, 1)
     unread = progress.unread / max(progress.documents, 1)

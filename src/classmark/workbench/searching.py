@@ -174,7 +174,14 @@ class Searchable:
             return self._chances[0]
 
 
-__all__ = ["Answered", "Found", "MalformedQuery", "Wish", "search_in", "search_index"]
+__all__ = [
+    "Answered",
+    "Found",
+    "MalformedQuery",
+    "Wish",
+    "search_in",
+    "search_index",
+]
 
 SIZE = 80
 STALE = "documents were imported since: classmark index brings the index up to date"

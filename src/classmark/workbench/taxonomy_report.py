@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.hierarchies.held_out import Learner
+from classmark.hierarchies.held_out import NodeLearner
 from classmark.hierarchies.places import places_of
-from classmark.hierarchies.pruning import Wish, pruning_report
+from classmark.hierarchies.pruning import PruningOptions, pruning_report
 from classmark.hierarchies.report import (
     WORDS,
     TaxonomyReport,
@@ -73,14 +73,14 @@ def try_pruning(
     The taxonomy of the project stays as it is: pruning concerns the tree that a
     classifier works on.
     """
-    wish = Wish(policy, share, bold)
+    options = PruningOptions(policy, share, bold)
     tree, X, y = _material(project)
     if X is None:
         raise Mistake(
             f"{project.folder} has no labelled documents to try a pruned tree on: "
             "import some with labels (classmark import FILE)"
         )
-    found = pruning_report(tree, X, y, wish, Learner(base))
+    found = pruning_report(tree, X, y, options, NodeLearner(base))
     title = f"Taxonomy of {project.settings.name}, pruned by {policy}"
     facts = {
         "before": _plain(found.before),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from classmark.corpus.documents import Document
-from classmark.examples.screening import Rule
+from classmark.examples.screening import StoppingRule
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.workbench import screening
@@ -55,7 +55,7 @@ def answer_all(project, shown, name=None):
 
 def begin(project, name=None, **rule):
     begun = screening.Begun(("d0",))
-    return screening.start(project, begun, Rule(**({"batch": 10} | rule)), name)
+    return screening.start(project, begun, StoppingRule(**({"batch": 10} | rule)), name)
 
 
 def test_a_screening_runs_to_its_target(project):
@@ -170,14 +170,14 @@ def test_documents_that_come_later_are_not_part_of_it(project):
 def test_texts_of_ones_own_begin_a_screening(project, tmp_path):
     (tmp_path / "mine.txt").write_text("hive comb wax swarm nectar pollen")
     begun = screening.Begun(files=(tmp_path / "mine.txt",))
-    status = screening.start(project, begun, Rule(batch=10, share=0))
+    status = screening.start(project, begun, StoppingRule(batch=10, share=0))
     assert status.progress.found == 0
     shown = screening.read_next(project)
     assert sum(relevant(each.id) for each in shown) >= 8
 
 
 def test_without_examples_documents_are_drawn(project):
-    screening.start(project, screening.Begun(), Rule(batch=5))
+    screening.start(project, screening.Begun(), StoppingRule(batch=5))
     shown = screening.read_next(project)
     assert {each.origin for each in shown} == {"random"}
     assert {each.score for each in shown} == {None}
@@ -226,5 +226,5 @@ def test_mistakes_change_nothing(project, said, told):
 
 def test_a_failed_start_leaves_no_screening(project):
     with pytest.raises(Mistake, match="there is no document 'x9'"):
-        screening.start(project, screening.Begun(("x9",)), Rule())
+        screening.start(project, screening.Begun(("x9",)), StoppingRule())
     assert not screening.list_screenings(project).rows

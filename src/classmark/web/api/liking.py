@@ -28,7 +28,7 @@ from classmark.workbench.desk import liking
 from classmark.workbench.desk.desk import Desk
 from classmark.workbench.desk.files import kept_until_sent
 from classmark.workbench.desk.held import search_of
-from classmark.workbench.screening import Rule
+from classmark.workbench.screening import StoppingRule
 
 router = calls("like")
 SearchNumber = Annotated[int, Path(ge=0, le=LARGEST)]
@@ -165,7 +165,7 @@ def begin(desk: OpenDesk, who: Classifier, wanted: Wanted, top: Top = 20) -> Bas
     """Begin a search by examples, and rank the documents."""
     said = liking.Wanted(
         wanted.name, tuple(wanted.examples), tuple(wanted.no), wanted.texts,
-        wanted.category, wanted.screening, Rule(wanted.target, wanted.error),
+        wanted.category, wanted.screening, StoppingRule(wanted.target, wanted.error),
         wanted.method,
     )  # fmt: skip
     return _shown(desk, liking.begin(desk, who.name, said), top)

@@ -16,7 +16,7 @@ from classmark.workbench.desk import liking
 from classmark.workbench.desk.files import kept_until_sent
 from classmark.workbench.desk.held import BeingRead
 from classmark.workbench.liking import ids_of
-from classmark.workbench.screening import Rule
+from classmark.workbench.screening import StoppingRule
 from classmark.workbench.searches import Said
 
 router = APIRouter(prefix="/like")
@@ -52,7 +52,8 @@ class Asked(BaseModel):
         return liking.Wanted(
             self.name, tuple(dict.fromkeys([*ids, *self.ticked])), (),
             {"text 1": self.text} if self.text.strip() else {}, self.category.strip(),
-            self.goal == "all", Rule(self.target / 100, self.error / 100), self.method,
+            self.goal == "all", StoppingRule(self.target / 100, self.error / 100),
+            self.method,
         )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from classmark.workbench.desk.likeness import Likeness
 from classmark.workbench.desk.past import titles
 from classmark.workbench.desk.sifting import KIND, Sifting
 from classmark.workbench.liking import export_likes, export_weights, marks_of_category
-from classmark.workbench.screening import Begun, Rule, answered
+from classmark.workbench.screening import Begun, StoppingRule, answered
 from classmark.workbench.screening import begin as begin_screening
 from classmark.workbench.searches import (
     LIKE,
@@ -65,7 +65,7 @@ class Wanted:
     texts: Mapping[str, str] = field(default_factory=dict)
     category: str = ""
     screening: bool = False
-    rule: Rule = field(default_factory=Rule)
+    rule: StoppingRule = field(default_factory=StoppingRule)
     method: str = "auto"
 
 

@@ -13,7 +13,7 @@ from classmark.workbench.desk.past import titles
 from classmark.workbench.importing import import_records
 from classmark.workbench.liking import Given, like
 from classmark.workbench.project import Project
-from classmark.workbench.screening import Rule
+from classmark.workbench.screening import StoppingRule
 from classmark.workbench.searches import Mark, add_marks, standing_marks
 from workbench.desk.shelves import records, shelf, subject
 
@@ -210,7 +210,7 @@ def test_few_searches_stay_in_memory(desk, monkeypatch):
 
 
 def test_a_screening_is_read_batch_by_batch_to_its_stop(desk):
-    rule = Rule(target=0.8, error=0.2)
+    rule = StoppingRule(target=0.8, error=0.2)
     number = liking.begin(
         desk, "ada", Wanted(examples=("bees-0",), screening=True, rule=rule)
     )

@@ -110,6 +110,10 @@ OLD_CALLS = {
         cm.Rocchio().fit(np.eye(3), [[0], [1], [2]]).rank(np.eye(3), top=2).shape
         == (3, 2)
     ),
+    "gap_": lambda: cm.RankingSVM().fit([[1.0], [0.0]], [1, 0], [0, 0]).gap_ >= 0.0,
+    "weights": lambda: (
+        cm.RankingSVM().fit([[1.0], [0.0]], [1, 0], [0, 0], weights=[1, 1]).coef_[0] > 0
+    ),
     "groups": lambda: (
         cm.decompose(cm.PreferenceGraph(2, [(0, 1)]), decomposition="dom") == [[(0, 1)]]
     ),

@@ -84,16 +84,11 @@ class Estimator:
 
     if not TYPE_CHECKING:
 
-        @property
-        def gap_(self) -> float:
-            """The old form of ``duality_gap_``: not relative to the objective."""
-            if "duality_gap_" not in vars(self):
-                raise AttributeError(f"{type(self).__name__!r} object has no gap_")
-            warn_renamed(type(self).__name__, "gap_", "duality_gap_, a share")
-            return self.duality_gap_ * max(abs(self.objective_), TINY)
-
         def __getattr__(self, name: str) -> Any:
-            """Read a parameter by its old name."""
+            """Read a parameter, or the gap of a solution, by its old name."""
+            if name == "gap_" and "duality_gap_" in vars(self):
+                warn_renamed(type(self).__name__, "gap_", "duality_gap_, a share")
+                return self.duality_gap_ * max(abs(self.objective_), TINY)
             new = name if name.startswith("_") else self._present_name(name)
             if new == name:
                 kind = type(self).__name__

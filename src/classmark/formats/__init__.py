@@ -25,9 +25,9 @@ LOOK = 200
 class Reader(NamedTuple):
     """A function that reads a file, and how files of its format are recognised.
 
-    function : module of this folder and name, or the function itself;  reads : what users are told;
-    patterns : names such files have, separated by blanks;  begins : what the first line
-    holds, where formats share their names.
+    function : module of this folder and name, or the function itself;  reads : what
+    users are told;  patterns : names such files have, separated by blanks;  begins :
+    what the first line holds, where formats share their names.
     """
 
     function: str | Callable[[Path | str], Iterator[Record]]

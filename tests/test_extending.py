@@ -17,9 +17,9 @@ EXAMPLES = re.findall(r"```python\n(.*?)```\n```text\n(.*?)```", PAGE, flags=re.
 
 @pytest.fixture(autouse=True)
 def entries_are_taken_out_again():
-    befores = [(each, dict(each)) for each in (cm.LOSSES, cm.MODELS, READERS, MEASURES)]
+    saved = [(each, dict(each)) for each in (cm.LOSSES, cm.MODELS, READERS, MEASURES)]
     yield
-    for registry, before in befores:
+    for registry, before in saved:
         registry.clear()
         registry.update(before)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.corpus.splits import cross_validate, folds, train_test
+from classmark.corpus.documents import cross_validate, folds, train_test
 from classmark.problems import Mistake
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from classmark.hierarchies.held_out import bound, complexity, complexity_ratio
-from classmark.hierarchies.places import places_of
+from classmark.hierarchies.places import branching_of, places_of
 from classmark.hierarchies.pruning import Documents
-from classmark.hierarchies.report import branching_of, path_costs
+from classmark.hierarchies.report import path_costs
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from classmark.corpus.splits import folds
+from classmark.corpus.documents import folds
 from classmark.datasets.library import library_categories, library_records
 from classmark.evaluation.evaluate import LabelledTexts, evaluate_each, select_cost
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker, chosen

@@ -25,8 +25,8 @@ from classmark.taxonomy.category import Category
 from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.fitting import Fitted, Size, choose, task_of
-from classmark.workbench.held_out import learn_beside
 from classmark.workbench.settings import LearningSettings
+from classmark.workbench.training import learn_beside
 
 N, K, D = 120, 28, 60
 

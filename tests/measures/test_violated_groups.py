@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from classmark.measures.ranking_errors import violated_groups
 from classmark.preferences.graph import PreferenceGraph, decompose
-from classmark.preferences.levels import levels_from
+from classmark.preferences.labels import levels_from
 from classmark.problems import Mistake
 
 NAMES = {

@@ -11,7 +11,7 @@ from classmark.preferences.graph import (
     from_edges,
     weighted_groups,
 )
-from classmark.preferences.levels import are_layered, favoured, graphs_from
+from classmark.preferences.labels import are_layered, favoured, graphs_from
 from classmark.problems import Mistake
 
 NAMES = ["bees", "wax", "rye"]

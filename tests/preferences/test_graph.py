@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.preferences.graph import NAMES, PreferenceGraph, decompose
-from classmark.preferences.levels import levels_from
+from classmark.preferences.labels import levels_from
 from classmark.problems import Mistake
 
 LEVELS = st.lists(st.integers(-1, 3), min_size=1, max_size=6)

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
 from classmark.preferences.graph import PreferenceGraph, decompose
-from classmark.preferences.levels import are_layered, levels_from
+from classmark.preferences.labels import are_layered, levels_from
 from classmark.problems import Mistake
 from classmark.solvers import kernels_dual
 from classmark.solvers.ascent import ascend

@@ -6,7 +6,7 @@ from scipy.sparse import csr_matrix
 from sklearn.preprocessing import normalize
 
 from classmark.datasets import load
-from classmark.preferences.levels import levels_from
+from classmark.preferences.labels import levels_from
 from classmark.problems import Mistake
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.rocchio import Rocchio

@@ -10,10 +10,10 @@ from classmark.problems import Mistake
 from classmark.sparse import rows_from
 from classmark.weighting.selection import (
     chi_squared,
-    frequent_terms,
     select_chi_squared,
     select_features,
 )
+from classmark.weighting.vectorizer import frequent_terms
 
 
 @pytest.fixture(params=range(4))

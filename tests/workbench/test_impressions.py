@@ -8,7 +8,6 @@ from classmark.problems import Mistake, UnreadableFile
 from classmark.workbench.impressions import (
     Click,
     Preference,
-    is_logged,
     log_click,
     log_impression,
     logged_preferences,
@@ -112,9 +111,9 @@ def test_the_settings_say_what_is_kept(tmp_path, monkeypatch, log, kept, who):
     monkeypatch.setenv("CLASSMARK_USER", "ann")
     create(tmp_path / "q", Settings("q", search=SearchSettings(log)))
     with Project(tmp_path / "q") as project:
-        assert is_logged(project) is kept
-        assert is_logged(project, True)
-        assert not is_logged(project, False)
+        assert project.settings.search.is_logged() is kept
+        assert project.settings.search.is_logged(True)
+        assert not project.settings.search.is_logged(False)
         log_impression(project, "bees", SHOWN)
         assert read_impressions(project.store)[0].who == who
 

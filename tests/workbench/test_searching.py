@@ -14,14 +14,15 @@ from classmark.workbench.project import Project, create
 from classmark.workbench.searching import (
     NO_TERMS,
     OPTIONS,
+    WIDTH,
     MalformedQuery,
     Wish,
     feedback_of,
     search_in,
     search_index,
+    snippet,
 )
 from classmark.workbench.settings import Settings
-from classmark.workbench.snippets import WIDTH, snippet
 
 ROWS = [
     {"id": "1", "title": "Bees", "body": "They hum by the hive.", "links": [["2", ""]]},

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.text.analyzer import Analyzer
-from classmark.workbench.snippets import WIDTH, Piece, cut_out, in_whole, snippet
+from classmark.workbench.searching import WIDTH, Piece, cut_out, in_whole, snippet
 
 WORDS = st.lists(
     st.sampled_from(["bee", "Bees", "wasp", "*star*", "—", "a", "\n", "<b>"]),

@@ -179,7 +179,7 @@ class OutputOptions(NamedTuple):
 
     def require_possible(self) -> None:
         """Refuse what cannot be shown or written, before anything is stored."""
-        from classmark.workbench.likes import require_count
+        from classmark.workbench.by_example import require_count
         from classmark.workbench.liking import OF_WEIGHTS, require_target
 
         require_count(self.k)

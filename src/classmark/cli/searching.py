@@ -219,10 +219,10 @@ def logged(
     log: bool | None,
 ) -> int | None:
     """Log the results, if searches are logged; return their number in the log."""
-    from classmark.workbench.impressions import is_logged, log_impression
-
-    if not results.answers or not is_logged(project, log):
+    if not results.answers or not project.settings.search.is_logged(log):
         return None
+    from classmark.workbench.impressions import log_impression
+
     shown = [(answer.id, answer.score) for answer in results.answers]
     number = results.answers[0].ranker
     name = ranker or "bm25" if number is None else f"ranker {number}"

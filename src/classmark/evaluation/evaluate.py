@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.corpus.splits import cross_validate, folds
+from classmark.corpus.documents import cross_validate, folds
 from classmark.measures import (
     accuracy_bound,
     classification,
@@ -21,7 +21,7 @@ from classmark.measures import (
 from classmark.measures.categories import CategoryTally, RelevantRanks, rank_relevant
 from classmark.measures.ranking_errors import violated_groups
 from classmark.preferences.graph import short_name
-from classmark.preferences.levels import levels_from
+from classmark.preferences.labels import levels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH, crossed_calibration_error
 from classmark.rankers.preference import PreferenceRanker

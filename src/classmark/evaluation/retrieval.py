@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classmark.arrays import Floats
-from classmark.corpus.splits import train_test
+from classmark.corpus.documents import train_test
 from classmark.index.feedback import Feedback, TopDocuments
 from classmark.index.models import Choice, resolve
 from classmark.measures import parse, retrieval_per_query

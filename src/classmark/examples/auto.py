@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.corpus.splits import train_test
+from classmark.corpus.documents import train_test
 from classmark.examples.problem import (
     NOBODY,
     Collection,

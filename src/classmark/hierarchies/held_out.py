@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Bools, Floats, Ints
-from classmark.corpus.splits import train_test
+from classmark.corpus.documents import train_test
 from classmark.hierarchies.flat import owners_of
 from classmark.hierarchies.nodes import NodeModel, fit_node
 from classmark.hierarchies.places import (

@@ -400,3 +400,15 @@ class Nodes(Lessons):
         """What an inner node is called, in a message."""
         names, node = self.places.tree.nodes, int(self.order[at])
         return repr(names[node]) if node < len(names) else "above all roots"
+
+
+def branching_of(places: Places) -> Ints:
+    """|D(v)| of each node, over all parents, 0 at leaves, shape (size,).
+
+    A leaf below two nodes is scored at both, and counts at both.
+
+    >>> from classmark.taxonomy.tree import Taxonomy
+    >>> branching_of(places_of(Taxonomy([("a", 1), ("a", 2), ("b", 2)]), [1])).tolist()
+    [2, 0, 0, 1, 2]
+    """
+    return np.array([len(places.daughters(v)) for v in range(places.size)], np.int64)

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from classmark.arrays import Bools, Ints
-from classmark.corpus.splits import train_test
+from classmark.corpus.documents import train_test
 from classmark.hierarchies.held_out import (
     Bound,
     NodeLearner,
@@ -23,11 +23,11 @@ from classmark.hierarchies.places import (
     Nodes,
     Places,
     among_labels,
+    branching_of,
     places_of,
     require_one_each,
     shape_of,
 )
-from classmark.hierarchies.report import branching_of
 from classmark.measures.significance import Outcome, micro_sign_test
 from classmark.problems import Mistake
 from classmark.progress import track

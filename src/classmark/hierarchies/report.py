@@ -17,23 +17,15 @@ from classmark.hierarchies.held_out import (
     compare,
     complexity_ratio,
 )
-from classmark.hierarchies.places import Places, places_of, require_one_each
+from classmark.hierarchies.places import (
+    Places,
+    branching_of,
+    places_of,
+    require_one_each,
+)
 from classmark.problems import Mistake
 from classmark.sparse import Rows, rows_from
 from classmark.taxonomy.tree import Taxonomy
-
-
-def branching_of(places: Places) -> Ints:
-    """|D(v)| of each node, over all parents, 0 at leaves, shape (size,).
-
-    A leaf below two nodes is scored at both, and counts at both.
-
-    >>> from classmark.hierarchies.places import places_of
-    >>> from classmark.taxonomy.tree import Taxonomy
-    >>> branching_of(places_of(Taxonomy([("a", 1), ("a", 2), ("b", 2)]), [1])).tolist()
-    [2, 0, 0, 1, 2]
-    """
-    return np.array([len(places.daughters(v)) for v in range(places.size)], np.int64)
 
 
 def path_costs(places: Places) -> Ints:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 import numpy as np
 
 from classmark.arrays import Bools, Floats, Ints
-from classmark.corpus.splits import cross_validate, folds
+from classmark.corpus.documents import cross_validate, folds
 from classmark.hierarchies.places import among_labels, ancestors, rows_of_ones
-from classmark.preferences.labels import labels_from
-from classmark.preferences.levels import (
+from classmark.preferences.labels import (
     favoured,
     graphs_from,
     is_graphs,
+    labels_from,
     levels_from,
     relevant,
 )

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
-from classmark.corpus.splits import cross_validate
-from classmark.corpus.splits import folds as parted
+from classmark.corpus.documents import cross_validate
+from classmark.corpus.documents import folds as parted
 from classmark.evaluation.retrieval import settings_of
 from classmark.ltr.judged import QueryRanker, numbers, order_measured, query_numbers
 from classmark.problems import Mistake

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from classmark.arrays import Floats
-from classmark.corpus.splits import folds, train_test
+from classmark.corpus.documents import folds, train_test
 from classmark.evaluation.retrieval import (
     DEPTH,
     Grid,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Array, Ints
 from classmark.estimator import TINY
-from classmark.preferences.levels import levels_from, relevant
+from classmark.preferences.labels import levels_from, relevant
 from classmark.problems import Mistake
 from classmark.rankers.preference import PreferenceRanker
 from classmark.sparse import Rows, keep_columns, rows_from

@@ -80,10 +80,10 @@ def violated_groups(scores: Floats, levels: Rows, loss: str) -> Floats:
     """Per document, the groups of the loss with an unsatisfied preference.
 
     scores : (n, labels), for "svm" with the thresholds taken off;  levels : Rows of
-    levels 1, 2, … as :func:`classmark.preferences.levels.levels_from` gives them
+    levels 1, 2, … as :func:`classmark.preferences.labels.levels_from` gives them
     [AiolliSebastianiSperduti08]. Ties are violations.
 
-    >>> from classmark.preferences.levels import levels_from
+    >>> from classmark.preferences.labels import levels_from
     >>> violated_groups(np.array([[1.0, 2.0, 0.0]]), levels_from([[0, 2]]), "dom")
     array([2.])
     """

@@ -290,7 +290,7 @@ LOSSES: dict[str, Callable[[PreferenceGraph], Iterable[Iterable[Edge]]]] = {
 }
 NAMES = tuple(LOSSES)  # those that have kernels, in their order
 SHORT = {"disagreement": "dis", "domination": "dom", "dominated": "dme"}
-LONG = {short: long for long, short in SHORT.items()}
+LONG = {"dis": "disagreement", "dom": "domination", "dme": "dominated"}
 
 
 def long_name(loss: Any) -> Any:

@@ -28,7 +28,7 @@ from classmark.preferences.graph import (
     decompose,
     resolve,
 )
-from classmark.preferences.levels import (
+from classmark.preferences.labels import (
     graphs_from,
     is_graphs,
     levels_from,

@@ -8,10 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from classmark.arrays import Array, Floats, Ints
-from classmark.corpus.splits import cross_validate, folds
+from classmark.corpus.documents import cross_validate, folds
 from classmark.estimator import Estimator
-from classmark.preferences.labels import labels_from
-from classmark.preferences.levels import is_graphs
+from classmark.preferences.labels import is_graphs, labels_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
 from classmark.sparse import Rows, rows_from, take

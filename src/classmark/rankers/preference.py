@@ -18,13 +18,13 @@ from classmark.preferences.graph import (
     short_name,
     weighted_groups,
 )
-from classmark.preferences.labels import labels_from
-from classmark.preferences.levels import (
+from classmark.preferences.labels import (
     are_layered,
     checked_graphs,
     favoured,
     graphs_from,
     is_graphs,
+    labels_from,
     levels_from,
     relevant,
 )

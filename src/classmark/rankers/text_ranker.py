@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.arrays import Array, Floats
-from classmark.preferences.labels import labels_from
-from classmark.preferences.levels import is_graphs
+from classmark.preferences.labels import is_graphs, labels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import Calibrator, held_out_scores
 from classmark.rankers.linear import LinearRanker

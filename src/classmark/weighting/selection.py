@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Array, Floats, Ints
-from classmark.corpus.counting import Statistics
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -82,28 +81,6 @@ def select_chi_squared(X: Any, Y: Any, keep: int) -> Ints:
     if keep < 0:
         raise Mistake(f"keep is {keep}: give a number of terms")
     return np.sort(np.argsort(-chi_squared(X, Y), kind="stable")[:keep])
-
-
-def frequent_terms(
-    statistics: Statistics,
-    *,
-    at_least: float = 1,
-    at_most: float = np.inf,
-    max_features: int | None = None,
-) -> Ints:
-    """Select terms by their document frequency; returns sorted column numbers.
-
-    ``max_features`` keeps those that occur most often in the collection; of two that
-    occur as often, the alphabetically first.
-    """
-    df = statistics.document_frequency
-    selected = np.flatnonzero((df >= at_least) & (df <= at_most))
-    if max_features is None:
-        return selected
-    if max_features < 1:
-        raise Mistake(f"max_features is {max_features}: give 1 or more, or None")
-    order = np.argsort(-statistics.collection_frequency[selected], kind="stable")
-    return np.sort(selected[order[:max_features]])
 
 
 def rocchio_weights(

@@ -17,7 +17,6 @@ from classmark.problems import Mistake
 from classmark.sparse import Rows, keep_columns
 from classmark.text.analyzer import Analyzer
 from classmark.weighting import formulas
-from classmark.weighting.selection import frequent_terms
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -340,3 +339,25 @@ def _documents(bound: float, n: int, name: str) -> float:
     raise Mistake(
         f"{name} is {bound!r}: give a number of documents, or a fraction up to 1.0"
     )
+
+
+def frequent_terms(
+    statistics: Statistics,
+    *,
+    at_least: float = 1,
+    at_most: float = np.inf,
+    max_features: int | None = None,
+) -> Ints:
+    """Select terms by their document frequency; returns sorted column numbers.
+
+    ``max_features`` keeps those that occur most often in the collection; of two that
+    occur as often, the alphabetically first.
+    """
+    df = statistics.document_frequency
+    selected = np.flatnonzero((df >= at_least) & (df <= at_most))
+    if max_features is None:
+        return selected
+    if max_features < 1:
+        raise Mistake(f"max_features is {max_features}: give 1 or more, or None")
+    order = np.argsort(-statistics.collection_frequency[selected], kind="stable")
+    return np.sort(selected[order[:max_features]])

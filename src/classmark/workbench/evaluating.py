@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classmark.arrays import Ints
-from classmark.corpus.splits import folds
+from classmark.corpus.documents import folds
 from classmark.evaluation.evaluate import (
     FEW,
     Evaluation,
@@ -36,8 +36,8 @@ from classmark.workbench.fitting import (
     require,
     task_of,
 )
-from classmark.workbench.held_out import voting
 from classmark.workbench.lessons import TEST, collected, labelled, part_of
+from classmark.workbench.training import voting
 from classmark.workbench.views import Cell, Column, Evaluated, Table
 
 if TYPE_CHECKING:

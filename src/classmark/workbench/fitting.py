@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from classmark.machines.labels import fit_blocks, has_blocks
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.text_ranker import TextRanker, learner
@@ -85,8 +84,7 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
     the pruned tree; plain where there is no tree, or for learners that know none.
     """
     from classmark.hierarchies.held_out import complexity_ratio
-    from classmark.hierarchies.places import places_of
-    from classmark.hierarchies.report import branching_of
+    from classmark.hierarchies.places import branching_of, places_of
 
     require(learning)
     ratio = None
@@ -234,6 +232,8 @@ def fit(
     graphs = collection.graphs is not None and ranker.takes_graphs
     said = lessons if graphs else labels_from(lessons, *_shape(X, size))
     if working is not None and not graphs and _apart(ranker, size, learning):
+        from classmark.machines.labels import fit_blocks
+
         fit_blocks(None, ranker, X, said, working / "labels")  # type: ignore[arg-type]
     else:
         ranker.fit(X, said)
@@ -245,7 +245,11 @@ def fit(
 def _apart(ranker: LinearRanker, size: Size, learning: LearningSettings) -> bool:
     """Whether labels are learned in blocks: by machines, or for want of memory."""
     large = size.flat > byte_size(learning.memory)
-    return has_blocks(ranker) and (large or spreader() is not None)
+    if not large and spreader() is None:
+        return False
+    from classmark.machines.labels import has_blocks
+
+    return has_blocks(ranker)
 
 
 def _as_built(task: Task, chosen: Sequence[int]) -> Taxonomy:

@@ -30,7 +30,6 @@ __all__ = [
     "Click",
     "Impression",
     "Preference",
-    "is_logged",
     "log_click",
     "log_impression",
     "logged_preferences",
@@ -86,11 +85,6 @@ class Preference(NamedTuple):
     winner: str
     loser: str
     weight: float = 1.0
-
-
-def is_logged(project: Project, asked: bool | None = None) -> bool:
-    """Whether a search is to be kept: as asked, else as the settings say."""
-    return project.settings.search.log != "no" if asked is None else asked
 
 
 def log_impression(

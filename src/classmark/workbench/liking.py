@@ -12,31 +12,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.examples.online import TERMS, Online
 from classmark.examples.problem import products
 from classmark.formats import guess_format, read_records
 from classmark.formats.citations import write_bibtex, write_ris
 from classmark.formats.records import Reference
 from classmark.formats.text_files import open_bytes, whole_text, writing
-from classmark.formats.trec import write_run
 from classmark.formats.weights import QueryWeights, read_weights, write_weights
 from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.sparse import Rows
-from classmark.workbench.by_example import Liking
-from classmark.workbench.indexing import is_stale, open_index, open_project_index
-from classmark.workbench.lessons import text_of
-from classmark.workbench.likes import (
+from classmark.workbench.by_example import (
     HEAVIEST,
     REASONS,
     Liked,
     Likes,
+    Liking,
     Reader,
     Reasons,
     require_count,
     require_terms,
     title_of,
 )
+from classmark.workbench.lessons import text_of
 from classmark.workbench.searches import (
     Mark,
     Search,
@@ -374,6 +371,8 @@ def like_in_index(
     machines : learn from all documents, not from their mean alone, each machine having
     some; every method will do.
     """
+    from classmark.workbench.indexing import open_index
+
     if machines is None:
         return _found(open_index(folder), given, k)
     from classmark.machines.examples import Offline
@@ -385,6 +384,8 @@ def like_in_index(
 
 def like_online(project: Project, given: Given, k: int = 10) -> Likes:
     """Rank the documents of a project by its index; nothing is kept of it."""
+    from classmark.workbench.indexing import is_stale, open_project_index
+
     index = open_project_index(project)
     found = _found(index, given, k)
     liked = [
@@ -407,6 +408,8 @@ def _asked(given: Given) -> tuple[list[str], list[str], list[str]]:
 
 
 def _found(index: Index, given: Given, k: int, offline: Offline | None = None) -> Likes:
+    from classmark.examples.online import TERMS, Online
+
     examples, yes, no = _asked(given)
     method = given.method or "auto"
     wanted = [*examples, *(id_ for id_ in yes if id_ not in examples)]
@@ -461,6 +464,8 @@ def export_likes(likes: Likes, path: Path) -> int:
         case ".run":
             query = "-".join(likes.search.split())
             scores = {found.id: found.score for found in likes.found}
+            from classmark.formats.trec import write_run
+
             return write_run({query: scores}, path)
         case ".ris":
             return write_ris(_references(likes), path)

@@ -30,6 +30,7 @@ class Project:
         self.models = Generations(folder / "models")
         self.lives = Generations(folder / "live")
         self.index = Generations(folder / "index")
+        self.rankers = Generations(folder / "rankers")
 
     def __enter__(self) -> Self:
         return self

@@ -16,7 +16,6 @@ from classmark.index.query_language import Belief, parse
 from classmark.index.search import Hit
 from classmark.ltr.reranker import Reranker, open_reranker, save_reranker
 from classmark.problems import Mistake
-from classmark.storage import Generations
 from classmark.workbench.project import whoami
 from classmark.workbench.views import Cell, Table
 
@@ -208,14 +207,9 @@ def _short(text: str, most: int = 32) -> str:
 NONE = "none"
 
 
-def shelf(project: Project) -> Generations:
-    """Where the rankers of a project are."""
-    return Generations(project.folder / "rankers")
-
-
 def in_service(project: Project) -> tuple[int, Reranker] | None:
     """Open the ranker in service; None: the first stage answers alone."""
-    current = shelf(project).current()
+    current = project.rankers.current()
     return None if current is None else (int(current.name), open_reranker(current))
 
 
@@ -226,14 +220,14 @@ def open_ranker(project: Project, number: int) -> Reranker:
 
 def keep_ranker(project: Project, ranker: Reranker) -> int:
     """Store a ranker as the next generation, and return its number."""
-    place = shelf(project).next()
+    place = project.rankers.next()
     save_reranker(ranker, place)
     return int(place.name)
 
 
 def use_ranker(project: Project, name: str) -> str:
     """Put a ranker into service, or take it out (``none``); say what holds now."""
-    rankers = shelf(project)
+    rankers = project.rankers
     if name == NONE:
         if (rankers.folder / "CURRENT").exists():
             rankers.take_out_of_service()
@@ -258,9 +252,9 @@ def list_rankers(project: Project) -> Table:
     """List all rankers, with what they reached on held-out queries."""
     from classmark.ltr.training import MEASURES
 
-    current = shelf(project).current()
+    current = project.rankers.current()
     rows: list[dict[str, Cell]] = []
-    for number in shelf(project).numbers():
+    for number in project.rankers.numbers():
         place = _place(project, number)
         facts = open_reranker(place).facts
         means: dict[str, dict[str, float]] = facts["means"]
@@ -293,7 +287,7 @@ def report_ranker(project: Project, number: int) -> tuple[Table, Path]:
 
 
 def _place(project: Project, number: int) -> Path:
-    rankers = shelf(project)
+    rankers = project.rankers
     if number not in rankers.numbers():
         known = ", ".join(map(str, rankers.numbers())) or "none yet"
         raise Mistake(f"there is no ranker {number}: there is {known}")

@@ -24,7 +24,7 @@ from classmark.examples.screening import (
 from classmark.problems import Mistake
 from classmark.sparse import Rows, rows_from
 from classmark.validation import generator
-from classmark.workbench.likes import Liked, Likes, title_of
+from classmark.workbench.by_example import Liked, Likes, title_of
 from classmark.workbench.liking import ids_of, marks_of_category, texts_of
 from classmark.workbench.searches import (
     Mark,

@@ -66,6 +66,10 @@ class SearchSettings:
 
     log: str = "no"
 
+    def is_logged(self, asked: bool | None = None) -> bool:
+        """Whether a search is to be kept: as asked, else as the settings say."""
+        return self.log != "no" if asked is None else asked
+
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:

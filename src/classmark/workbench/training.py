@@ -1,4 +1,4 @@
-"""Train a ranker on a project's labels, and put it in service."""
+"""Train a ranker on a project's labels, calibrate it, and put it in service."""
 
 from __future__ import annotations
 
@@ -11,10 +11,23 @@ from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self, TypeGuard
 
+import numpy as np
+
+from classmark.arrays import Floats, Ints
+from classmark.corpus.documents import folds
+from classmark.hierarchies.back_off import BackOff
+from classmark.hierarchies.nodes import fitted_scale
+from classmark.hierarchies.rerank import Votes
+from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
+from classmark.hierarchies.top_down import TopDownRanker
+from classmark.preferences.labels import is_graphs, labels_from
 from classmark.problems import Mistake
-from classmark.spreading import spread_by
+from classmark.progress import track
+from classmark.rankers.calibration import ENOUGH, Calibrator, sample_tests, scored_apart
+from classmark.sparse import Rows, rows_from, take
+from classmark.spreading import spread, spread_by
 from classmark.storage import make_folder
 from classmark.taxonomy.category import taxonomy_of
 from classmark.validation import byte_size
@@ -32,20 +45,201 @@ from classmark.workbench.fitting import (
     task_of,
     told,
 )
-from classmark.workbench.held_out import learn_beside
 from classmark.workbench.lessons import collected, to_learn_from
 from classmark.workbench.live import TRAINED, Origin, by_margins, by_nodes, from_model
-from classmark.workbench.models import Beside, Known, save_model
+from classmark.workbench.models import Beside, Known, WayCalibrator, save_model, voted
 from classmark.workbench.project import whoami
 from classmark.workbench.replay import Moment
 from classmark.workbench.views import Revoted, Trained
 
 if TYPE_CHECKING:
+    from classmark.evaluation.evaluate import Split
     from classmark.machines.cluster import Machines
+    from classmark.rankers.linear import LinearRanker
+    from classmark.rankers.preference import PreferenceRanker
     from classmark.rankers.text_ranker import TextRanker
-    from classmark.workbench.fitting import Strategy, Task
+    from classmark.workbench.fitting import Fitted, Strategy, Task
     from classmark.workbench.project import Project
     from classmark.workbench.settings import LearningSettings
+
+
+CONFIDENCE = 0.9  # that the precision promised is kept
+MANY = 20_000  # documents: from here on one fold of a tree is held out, not five
+
+
+class Held(NamedTuple):
+    """Scores of documents by rankers that have not seen them, and their labels.
+
+    asked : the numbers of the documents;  fold : of each, in which it was left out.
+    """
+
+    scores: Floats
+    labels: Rows
+    asked: Ints
+    fold: Ints
+
+    @property
+    def can_be_right(self) -> bool:
+        """Whether some document has a category that its ranker has learned."""
+        document = np.repeat(np.arange(len(self.labels)), np.diff(self.labels.starts))
+        return bool(np.isfinite(self.scores[document, self.labels.columns]).any())
+
+
+def learn_beside(
+    fitted: Fitted,
+    task: Task,
+    learning: LearningSettings,
+    working: Path | None = None,
+) -> tuple[Beside, Revoted | None]:
+    """Probabilities for the model; where to stop in a tree, and votes, beside it.
+
+    With fewer than ``ENOUGH`` labelled documents there is nothing of it. With votes,
+    what they change of held-out documents is told as well.
+
+    working : keeps what is finished, so that a training which was killed goes on.
+    """
+    labels = task.collection.labels
+    if sum(map(bool, labels)) < ENOUGH:
+        if learning.rare:
+            raise Mistake(
+                f"rare needs {ENOUGH} or more labelled documents: label more, or use "
+                "--no-rare"
+            )
+        return Beside(), None
+    model, X = fitted.model, rows_from(fitted.X)
+    wanted = labels_from(labels, len(X), len(model.categories))
+    ranker = model.ranker
+    if working is not None and _is_sparse_with_blocks(ranker):
+        held = _by_blocks(ranker, X, wanted, working)
+    else:
+        held = _held_out(fitted, task, wanted, range(len(labels)), working)
+    kind = WayCalibrator if fitted.strategy.descends else Calibrator
+    model.calibrator = kind().fit(held.scores, held.labels)
+    places = None
+    if fitted.strategy.complexity_ratio is not None and held.can_be_right:
+        names = model.categories
+        y = [[names[c] for c in held.labels.row(i)[0]] for i in range(len(held.labels))]
+        places = BackOff(task.tree, confidence=CONFIDENCE).fit(held.scores, y, names)
+    if not learning.rare:
+        return Beside(places), None
+    votes = _votes(X, wanted, held)
+    return Beside(places, votes), _revoted(votes, X, wanted, held)
+
+
+def voting(fitted: Fitted, task: Task, which: Sequence[int]) -> TextRanker:
+    """The model fitted on the texts of these numbers, its close calls voted on."""
+    model, X = fitted.model, rows_from(fitted.X)
+    labels = [task.collection.labels[i] for i in which]
+    wanted = labels_from(labels, len(X), len(model.categories))
+    votes = _votes(X, wanted, _held_out(fitted, task, wanted, which))
+    return voted(model, votes, range(len(model.categories)))
+
+
+def _votes(rows: Rows, labels: Rows, held: Held) -> Votes:
+    if not held.can_be_right:
+        raise Mistake(
+            "rare needs categories with two or more documents: label more, or use "
+            "--no-rare"
+        )
+    known = np.flatnonzero(np.diff(labels.starts) > 0)
+    scale = fitted_scale(held.scores, held.labels)
+    return Votes(take(rows, known), take(labels, known), scale)
+
+
+def _revoted(votes: Votes, rows: Rows, labels: Rows, held: Held) -> Revoted:
+    """What votes change of held-out documents, none of them among the voters'."""
+    numbers = np.arange(labels.width)
+    known = np.flatnonzero(np.diff(labels.starts) > 0)
+    again, chosen = 0, set()
+    for fold in np.unique(held.fold):
+        mine = held.fold == fold
+        others = np.setdiff1d(known, held.asked[mine])
+        unseen = replace(votes, rows=take(rows, others), labels=take(labels, others))
+        asked, scores = take(rows, held.asked[mine]), held.scores[mine]
+        after, voted_on = unseen.revoted(asked, scores, numbers)
+        again += int(voted_on.sum())
+        chosen |= set(after.argmax(axis=1).tolist())
+    return Revoted(
+        votes.delta,
+        votes.ratio,
+        votes.count,
+        again / len(held.asked),
+        len(np.unique(held.scores.argmax(axis=1))),
+        len(chosen),
+    )
+
+
+def _held_out(
+    fitted: Fitted,
+    task: Task,
+    wanted: Rows,
+    which: Sequence[int],
+    working: Path | None = None,
+) -> Held:
+    """Scores of documents by rankers that have not seen them, and their labels."""
+    ranker, rows = fitted.model.ranker, rows_from(fitted.X)
+    if isinstance(ranker, TopDownRanker):
+        return _down_the_tree(ranker, rows, wanted, working)
+    parameters = ranker.get_params(deep=False)
+    if isinstance(ranker, TaxonomyRanker):
+        parameters |= ranker.setting_._asdict()
+    lessons = task.collection.lessons(ranker, which)
+    taught = lessons if is_graphs(lessons) else wanted
+    parts = sample_tests(list(folds(len(rows), 5, random_state=0)), wanted)
+    shared = (type(ranker)(**parameters), rows, taught)
+    return _held(parts, spread(scored_apart, parts, shared, "calibrating"), wanted)
+
+
+def _down_the_tree(
+    ranker: TopDownRanker, rows: Rows, labels: Rows, working: Path | None
+) -> Held:
+    """The same, each fold's finished nodes kept while it goes on.
+
+    One fold after the other: it is nodes that machines share.
+    """
+    known = np.flatnonzero(np.diff(labels.starts) > 0)
+    parts = [(known[a], known[b]) for a, b in folds(len(known), 5, random_state=0)]
+    parts = sample_tests(parts[: 1 if len(known) > MANY else 5], labels)
+    as_pruned = {"taxonomy": ranker.classifier_.taxonomy, "prune": None}
+    scores = []
+    for at, (train, asked) in enumerate(track(parts, "calibrating", len(parts))):
+        fresh = TopDownRanker(**ranker.get_params(deep=False) | as_pruned)
+        fresh.working = None if working is None else working / f"fold-{at}"
+        fresh.fit(take(rows, train), take(labels, train))
+        scores.append(fresh.decision_function(take(rows, asked)))
+    return _held(parts, scores, labels)
+
+
+def _is_sparse_with_blocks(ranker: LinearRanker) -> TypeGuard[PreferenceRanker]:
+    """Whether the labels were learned apart, for want of memory."""
+    if getattr(ranker, "store_", "dense") != "sparse":
+        return False
+    from classmark.machines.labels import has_blocks
+
+    return has_blocks(ranker)
+
+
+def _by_blocks(
+    ranker: PreferenceRanker, rows: Rows, labels: Rows, working: Path
+) -> Held:
+    """The same, block of labels by block of labels, for one fold after the other."""
+    from classmark.machines.labels import fit_blocks
+
+    parts = sample_tests(list(folds(len(rows), 5, random_state=0)), labels)
+    scores = []
+    for at, (train, asked) in enumerate(track(parts, "calibrating", len(parts))):
+        fresh = type(ranker)(**ranker.get_params(deep=False))
+        own = (take(rows, train), take(labels, train), working / f"fold-{at}")
+        learned = fit_blocks(None, fresh, *own)
+        scores.append(learned.decision_function(take(rows, asked)))
+    return _held(parts, scores, labels)
+
+
+def _held(parts: list[Split], scores: list[Floats], labels: Rows) -> Held:
+    """What was scored, fold after fold."""
+    fold = np.repeat(np.arange(len(parts)), [len(some) for _, some in parts])
+    every = np.concatenate([some for _, some in parts])
+    return Held(np.concatenate(scores), take(labels, every), every, fold)
 
 
 LOCK = ".lock"  # held by whoever uses the folder it is in
@@ -132,7 +326,7 @@ WORKING = ".training"  # among the models: what a training has finished so far
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class TrainedModel:
     """A model, what it was fitted on, and how long that took.
 
     settings : those it was fitted with, what was chosen written out;  rare : what votes
@@ -182,7 +376,7 @@ def train(
     return _told(folder.name, settings, fitted, live=learner is not None)
 
 
-def _kept(project: Project, fitted: Fitted, moment: Moment) -> Path:
+def _kept(project: Project, fitted: TrainedModel, moment: Moment) -> Path:
     """Save a model and put it in service; its folder."""
     known = Known(moment.numbers())
     facts = {"documents": len(fitted.ids), "seconds": fitted.seconds}
@@ -197,7 +391,7 @@ def _kept(project: Project, fitted: Fitted, moment: Moment) -> Path:
 
 
 def _told(
-    name: str, settings: LearningSettings, fitted: Fitted, *, live: bool
+    name: str, settings: LearningSettings, fitted: TrainedModel, *, live: bool
 ) -> Trained:
     model, ranker = fitted.model, fitted.model.ranker
     strategy = fitted.strategy
@@ -245,7 +439,7 @@ def fit_at(
     *,
     select: bool = False,
     working: WorkingFolder | None = None,
-) -> Fitted:
+) -> TrainedModel:
     """Learn from what the log said at a moment.
 
     working : where what is finished is kept while it goes on.
@@ -265,7 +459,7 @@ def fit_at(
     vectorizer = new_vectorizer(project, settings)
     found = fit(task, vectorizer, settings, select=select, working=place)
     beside, rare = learn_beside(found, task, settings, place)
-    return Fitted(
+    return TrainedModel(
         found.model,
         [record.id for record in records],
         time.perf_counter() - started,

@@ -5,7 +5,7 @@ import pytest
 
 from classmark import PreferenceGraph, PreferenceRanker
 from classmark.preferences.graph import weighted_groups
-from classmark.preferences.levels import levels_from
+from classmark.preferences.labels import levels_from
 from classmark.rankers.preference import DECOMPOSITIONS
 from classmark.solvers.ascent import ascend
 from classmark.solvers.preference import (

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from classmark.workbench.likes import title_of
-from classmark.workbench.snippets import Piece, cut_out
+from classmark.workbench.by_example import title_of
+from classmark.workbench.searching import Piece, cut_out
 
 if TYPE_CHECKING:
     from classmark.corpus.documents import Document

@@ -9,18 +9,20 @@ from classmark.index.asking import BOOLEAN
 from classmark.index.query_language import Belief, parse
 from classmark.problems import Mistake
 from classmark.workbench.desk.held import shelf_of
-from classmark.workbench.impressions import is_logged, log_click, log_impression
+from classmark.workbench.impressions import log_click, log_impression
 from classmark.workbench.indexing import index_project, is_stale
-from classmark.workbench.rankers import ranker_for, shelf
+from classmark.workbench.rankers import ranker_for
 from classmark.workbench.searching import (
     STALE,
     Answered,
     Found,
     MalformedQuery,
+    Piece,
     Wish,
+    cut_out,
+    in_whole,
     search_in,
 )
-from classmark.workbench.snippets import Piece, cut_out, in_whole
 
 if TYPE_CHECKING:
     from classmark.index.index import Index
@@ -100,7 +102,7 @@ class Standing:
 
 def standing(desk: Desk) -> Standing:
     """How searching stands."""
-    project, rankers = desk.project, shelf(desk.project)
+    project, rankers = desk.project, desk.project.rankers
     current, log = rankers.current(), project.settings.search.log
     number = None if current is None else int(current.name)
     known = tuple(rankers.numbers())
@@ -123,7 +125,7 @@ def find(desk: Desk, query: str, wish: Wish, who: str = "") -> Hits:
     hits = tuple(_hit(project, held.index, each, found) for each in found.answers)
     ranker = found.answers[0].ranker if found.answers else None
     number = None
-    if hits and is_logged(project):
+    if hits and project.settings.search.is_logged():
         shown = [(each.id, each.score) for each in found.answers]
         name = wish.model or "bm25" if ranker is None else f"ranker {ranker}"
         with desk.writing() as writing:

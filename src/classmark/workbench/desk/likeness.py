@@ -15,7 +15,7 @@ from classmark.workbench.desk.baskets import (
 )
 
 if TYPE_CHECKING:
-    from classmark.workbench.likes import Reasons
+    from classmark.workbench.by_example import Reasons
     from classmark.workbench.project import Project
     from classmark.workbench.searches import Mark, Said, Search
     from classmark.workbench.vectors import Collection

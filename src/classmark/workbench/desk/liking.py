@@ -37,8 +37,8 @@ from classmark.workbench.searches import (
 from classmark.workbench.vectors import rows_of_texts
 
 if TYPE_CHECKING:
+    from classmark.workbench.by_example import Reasons
     from classmark.workbench.desk.desk import Desk
-    from classmark.workbench.likes import Reasons
     from classmark.workbench.project import Project
     from classmark.workbench.vectors import Collection
 

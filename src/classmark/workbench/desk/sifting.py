@@ -9,13 +9,13 @@ import numpy as np
 
 from classmark.arrays import Floats
 from classmark.problems import Mistake
+from classmark.workbench.by_example import READ, REASONS, Reader, Reasons, title_of
 from classmark.workbench.desk.baskets import (
     Basket,
     Candidate,
     best_lines,
     in_basket,
 )
-from classmark.workbench.likes import READ, REASONS, Reader, Reasons, title_of
 from classmark.workbench.screening import (
     RELEVANT,
     Status,

@@ -14,7 +14,7 @@ import argparse
 import json
 from pathlib import Path
 
-from classmark.corpus.splits import cross_validate, folds
+from classmark.corpus.documents import cross_validate, folds
 from classmark.hierarchies.back_off import BackOff
 from classmark.hierarchies.flat import owners_of
 from classmark.hierarchies.held_out import fitted

@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from classmark.corpus.splits import folds
+from classmark.corpus.documents import folds
 from classmark.datasets import load
 from classmark.measures import calibration_error
 from classmark.preferences.labels import labels_from

@@ -29,7 +29,7 @@ from scipy.sparse import csr_matrix, diags
 from sklearn.preprocessing import normalize
 
 from classmark import PreferenceRanker
-from classmark.corpus.splits import folds
+from classmark.corpus.documents import folds
 from classmark.datasets import load
 from classmark.measures import category_ranking, category_ranking_per_document
 from classmark.weighting.vectorizer import Vectorizer

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.corpus.splits import folds, train_test
+from classmark.corpus.documents import folds, train_test
 from classmark.measures.ranking_errors import ranking_error
 from classmark.measures.significance import paired_t_test
 from classmark.preferences.graph import NAMES, PreferenceGraph

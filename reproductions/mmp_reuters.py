@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.corpus.splits import folds
+from classmark.corpus.documents import folds
 from classmark.evaluation.figures import learning_curves, learning_panel
 from classmark.measures import category_ranking_per_document, paired_t_test
 from classmark.preferences.labels import labels_from

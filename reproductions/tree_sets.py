@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.corpus.splits import train_test
+from classmark.corpus.documents import train_test
 from classmark.datasets import Dataset, Part, load
 from classmark.measures.classification import (
     classification,

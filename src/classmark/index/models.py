@@ -389,7 +389,8 @@ class Prepared:
         """Yield, term by term, the items of a model's function and what it adds."""
         model, world = query.plan.model, query.plan.ready.world.tolist()
         function = model.function
-        assert function is not None  # noqa: S101 (for those that look)
+        if function is None:
+            raise Mistake(f"model {model.name!r} has kernels and no function")
         params = dict(zip(model.parameters, world[3:], strict=False))
         scoring, field = query.scoring, FieldStatistics(*world[:3])
         for at, number in enumerate(query.query.numbers.tolist()):

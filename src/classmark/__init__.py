@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from classmark.ltr.judged import QueryRanker as QueryRanker
     from classmark.machines.cluster import Machines as Machines
     from classmark.machines.cluster import RemoteObjects as RemoteObjects
+    from classmark.machines.portion import PortionStep as PortionStep
     from classmark.machines.portion import RowSource as RowSource
     from classmark.machines.rows import SpreadRows as SpreadRows
     from classmark.machines.searching import SpreadIndex as SpreadIndex
@@ -144,6 +145,7 @@ _HOMES = {
     "PlacementSummary": "classmark.hierarchies.back_off",
     "Placements": "classmark.hierarchies.back_off",
     "PointwiseSVM": "classmark.ltr",
+    "PortionStep": "classmark.machines.portion",
     "PreferenceGraph": "classmark.preferences.graph",
     "PreferenceRanker": "classmark.rankers.preference",
     "PruningOptions": "classmark.hierarchies.pruning",

@@ -104,8 +104,7 @@ class FolderWriter:
             self.files[name] = _synced(self.beside / f"{name}.npy", file)
         facts = {"format": format_, "version": version, "files": self.files}
         manifest = facts | {"settings": dict(settings)}
-        text = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True)
-        _write_synced(self.beside / MANIFEST, text.encode() + _seal(text.encode()))
+        _write_synced(self.beside / MANIFEST, _sealed(manifest))
         sync_folder(self.beside)
         self.beside.rename(self.folder)
         sync_folder(self.folder.parent)
@@ -258,6 +257,12 @@ def _crc32(path: Path) -> int:
         while block := file.read(1 << 20):
             crc = zlib.crc32(block, crc)
     return crc
+
+
+def _sealed(manifest: Mapping[str, Any]) -> bytes:
+    """The manifest as JSON, with a checksum over itself as the last line."""
+    body = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True).encode()
+    return body + _seal(body)
 
 
 def _seal(body: bytes) -> bytes:

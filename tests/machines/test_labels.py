@@ -261,7 +261,7 @@ def test_a_large_model_is_calibrated_by_blocks(two, tmp_path):
     texts = [f"own{c} w{random.integers(9)} w{random.integers(9)}" for [c] in labels]
     names = [str(c) for c in range(5)]
     task = task_of(LabelledTexts(texts, labels, names), [Category(n, n) for n in names])
-    learning = LearningSettings(strategy="plain", cost="svm")
+    learning = LearningSettings(strategy="plain", loss="svm")
     curves = []
     for memory, machines in (("1MB", None), ("200B", None), ("200B", two)):
         vectorizer = Vectorizer()

@@ -7,7 +7,6 @@ from classmark.machines.portion import (
     Aim,
     Alike,
     Few,
-    Portion,
     packed,
     step,
     unpacked,
@@ -19,7 +18,7 @@ from classmark.sparse import rows_from
 def improve(rows, alike, duals, few, weights, aim):
     """A step, with what travels unpacked."""
     state = packed(duals, alike.box), alike
-    moved = step(Portion(rows), state, few, weights, aim)
+    moved = step(rows, state, few, weights, aim)
     if moved.duals is None:
         return moved
     change = moved.change.to_scipy().toarray()[0]

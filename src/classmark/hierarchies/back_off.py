@@ -88,6 +88,17 @@ class Ways(NamedTuple):
         return nodes, np.where(placed, chances, probabilities.max(axis=1, initial=0.0))
 
 
+def _sums_below(below: Rows, of_classes: Array) -> Floats:
+    """Σ over the classes below each node, (n, classes) in, (n, nodes) out.
+
+    Without SciPy, which takes longer to load than a document to be placed.
+    """
+    class_of = np.repeat(np.arange(len(below)), np.diff(below.starts))
+    nodes, width = below.columns, below.width
+    sums = [np.bincount(nodes, line[class_of], width) for line in of_classes]
+    return np.array(sums, np.float64).reshape(len(of_classes), width)
+
+
 def ways_down(
     places: Places, below: Rows, sizes: Ints, scores: Floats, scale: float
 ) -> Ways:
@@ -100,11 +111,11 @@ def ways_down(
     and at others; whether it is a leaf, how many classes and documents are below it,
     how deep it is; of the document the best score, its lead and the entropy.
     """
-    membership, classes = below.to_scipy(), posterior(scores, scale)
+    classes = posterior(scores, scale)
     others = [posterior(scores, scale * part) for part in OTHERS]
-    views = [np.asarray(chances @ membership) for chances in (classes, *others)]
+    views = [_sums_below(below, chances) for chances in (classes, *others)]
     many = np.bincount(below.columns, minlength=below.width)
-    documents = sizes.astype(np.float64) @ membership
+    documents = _sums_below(below, sizes[np.newaxis])[0]
     of_document = _of_documents(scores, classes, scale)
     at = np.full(len(scores), places.root, np.int64)
     every = np.arange(len(at))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.arrays import Array, Bools, Ints
+from classmark.arrays import Array, Bools, Ints, ranges
 from classmark.problems import Mistake
-from classmark.sparse import Rows, rows_from, take
+from classmark.sparse import Rows, take
 from classmark.storage import open_folder, save
 from classmark.taxonomy.tree import Dummy, Taxonomy
 
@@ -112,9 +112,19 @@ class Places:
         if self.root == len(self.tree):
             root = np.array([self.root])
             parents = [line if len(line) else root for line in parents] + [root[:0]]
-        leaves = [[leaf] for leaf in self.leaves]
-        rings = ancestors(self.leaves, parents)
-        return rows_from(sum(rings, rows_of_ones(leaves, self.size).to_scipy()))
+        many = np.array([len(line) for line in parents], np.int64)
+        begins, flat = (
+            np.cumsum(many) - many,
+            np.concatenate([*parents, self.leaves[:0]]),
+        )
+        leaves, nodes, cells = np.arange(len(self.leaves)), self.leaves, self.leaves[:0]
+        while len(leaves):
+            cells = np.union1d(cells, leaves * self.size + nodes)
+            leaves = np.repeat(leaves, many[nodes])
+            nodes = flat[ranges(begins[nodes], many[nodes])]
+        starts = np.searchsorted(cells, np.arange(len(self.leaves) + 1) * self.size)
+        columns = (cells % self.size).astype(np.uint32)
+        return Rows(starts, columns, np.ones(len(columns)), self.size)
 
     @cached_property
     def sizes(self) -> Ints:

@@ -212,7 +212,7 @@ class Aim(NamedTuple):
     passes: int
 
 
-class Moved(NamedTuple):
+class PortionStep(NamedTuple):
     """The cost of the rows and their part of the gap before a step; their new duals.
 
     change : of the weights, by these rows alone, a single row;  worth : Σ margin ·
@@ -267,7 +267,7 @@ def best(mine: Rows, hidden: Ints, weights: Floats, k: int) -> tuple[Ints, Float
 
 def step(
     mine: Rows, state: tuple[Packed, Alike], few: Few, weights: Floats, aim: Aim
-) -> Moved:
+) -> PortionStep:
     """Survey the portion by ``weights``, then climb with it, all others staying.
 
     The change is the best for these rows, a few passes near [HsiehEtAl08]; it is to be
@@ -289,15 +289,15 @@ def step(
     cost = float(losses.sum())
     gap = float(np.maximum(0.0, losses + duals * slopes).sum())
     if gap <= aim.enough or not len(ascent.order):
-        return Moved(cost, gap)
+        return PortionStep(cost, gap)
     ascent.value = aim.base + aim.share * (cost - gap)
     ascent.climb(aim.tol, aim.passes)
     after = ascent.duals[n:]
     if np.array_equal(after, duals):
-        return Moved(cost, gap)
+        return PortionStep(cost, gap)
     change = ascent.weights - weights
     back = few.hinges.signs * (few.duals - ascent.duals[:n])
     combine(ascent.parts, few.hinges.rows, back, change)  # without the few
     worth = alike.margin * float((after - duals).sum())
     row = rows_from(change[np.newaxis])
-    return Moved(cost, gap, packed(after, alike.box), row, worth)
+    return PortionStep(cost, gap, packed(after, alike.box), row, worth)

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 from classmark.arrays import Floats, Ints
 from classmark.examples.problem import Collection
 from classmark.machines import portion as work
-from classmark.machines.portion import Aim, Alike, Few, Moved, packed, unpacked
+from classmark.machines.portion import Aim, Alike, Few, PortionStep, packed, unpacked
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.ranking import rank
@@ -88,7 +88,7 @@ class _Ascent(Ascent):
         self.weights = self.pull
         self.value, self.target = -np.inf, ROUGH
 
-    def join(self, moves: Sequence[Moved], tol: float) -> None:
+    def join(self, moves: Sequence[PortionStep], tol: float) -> None:
         """The best step along all proposed moves, together with the few rows."""
         split, moved = self.split, [move for move in moves if move.change is not None]
         n, k = len(self.near), len(moved)
@@ -106,7 +106,7 @@ class _Ascent(Ascent):
             self.pull = self.pull + linear(parts[1:]).back(steps)
             self._step(moves, steps)
 
-    def round(self, tol: float) -> list[Moved]:
+    def round(self, tol: float) -> list[PortionStep]:
         """Every worker surveys its rows and climbs: the exact objective and gap."""
         split, ends, box = self.split, self.spread.ends, self.split.alike.box
         parts = len(ends) - 1
@@ -118,7 +118,7 @@ class _Ascent(Ascent):
             (packed(self.duals[first:last], box), self._alike(first, last))
             for first, last in pairwise(ends)
         ]
-        moves: list[Moved] = self.spread._ask(work.step, shared, states)  # noqa: SLF001
+        moves = self.spread.step(shared, states)
         self.objective = base + sum(move.cost for move in moves)
         self.gap = gap + sum(move.gap for move in moves)
         self.value = self.objective - self.gap
@@ -141,7 +141,7 @@ class _Ascent(Ascent):
         half = 0.5 * float(np.einsum("i,i", self.weights, self.weights))
         return half + float(losses.sum()), float(gap)
 
-    def _step(self, moves: Sequence[Moved], steps: Floats) -> None:
+    def _step(self, moves: Sequence[PortionStep], steps: Floats) -> None:
         """Move the duals of each part that proposed a move."""
         box, left = self.split.alike.box, iter(steps)
         duals = self.duals.copy()
@@ -333,6 +333,10 @@ class SpreadRows(Collection):
         else:
             ascent.round(tol)  # objective and gap are of the last weights
         return ascent.solution()
+
+    def step(self, shared: Sequence[Any], states: Sequence[Any]) -> list[PortionStep]:
+        """One round of an ascent: what came of each part's step from its state."""
+        return self._ask(work.step, shared, states)
 
     def _ask(
         self,

@@ -23,7 +23,7 @@ LINES = [
     "place -n 3",
     "like --examples {0},{1}",
 ]
-TABLES = ["queue -n 5", "history"]
+TABLES = ["queue -k 5", "history"]
 JSON = [
     "suggest --document {0} --json",
     "search church tower --explain --json",

@@ -111,7 +111,7 @@ def test_train_leaves_out_what_is_set_apart_and_suggest_explains(project):
         LearningSettings(learner="loglinear", loss="dme", C=1.0),
         LearningSettings(learner="rocchio"),
     ],
-    ids=lambda settings: f"{settings.learner}-{settings.cost}",
+    ids=lambda settings: f"{settings.learner}-{settings.loss}",
 )
 def test_every_learner_is_stored_and_opened_as_it_was(project, settings):
     train(project, settings)

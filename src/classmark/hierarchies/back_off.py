@@ -89,10 +89,7 @@ class Ways(NamedTuple):
 
 
 def _sums_below(below: Rows, of_classes: Array) -> Floats:
-    """Σ over the classes below each node, (n, classes) in, (n, nodes) out.
-
-    Without SciPy, which takes longer to load than a document to be placed.
-    """
+    """Σ over the classes below each node, (n, classes) in, (n, nodes) out; no SciPy."""
     class_of = np.repeat(np.arange(len(below)), np.diff(below.starts))
     nodes, width = below.columns, below.width
     sums = [np.bincount(nodes, line[class_of], width) for line in of_classes]
@@ -119,9 +116,7 @@ def ways_down(
     of_document = _of_documents(scores, classes, scale)
     at = np.full(len(scores), places.root, np.int64)
     every = np.arange(len(at))
-    nodes: list[Ints] = []
-    steps: list[Floats] = []
-    features: list[Floats] = []
+    nodes, steps, features = list[Ints](), list[Floats](), list[Floats]()
     while not nodes or (at >= 0).any():
         here = np.where(many[at] < len(below), views[0][every, at], np.inf)
         nodes.append(at)

@@ -1,6 +1,7 @@
 """A saved folder is whole, or it is refused."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,6 +94,26 @@ def test_strings_pack_and_unpack(strings):
 def test_manifest_is_readable_json_but_for_its_seal(saved):
     body = (saved / "manifest.json").read_text().rstrip("\n").rsplit("\n", 1)[0]
     assert json.loads(body)["files"]["a"]["bytes"] > 400
+
+
+def test_a_generation_dropped_while_it_is_looked_for_gives_way_to_the_next(
+    tmp_path, monkeypatch
+):
+    """Another process puts one into service between reading CURRENT and looking."""
+    models, read = Generations(tmp_path), Path.read_text
+    for _ in range(2):
+        models.next().mkdir()
+    models.put_in_service(tmp_path / "000001")
+
+    def read_and_then_replaced(path, *options, **more):
+        text = read(path, *options, **more)
+        if path.name == "CURRENT" and (tmp_path / "000001").exists():
+            models.put_in_service(tmp_path / "000002")
+            (tmp_path / "000001").rmdir()
+        return text
+
+    monkeypatch.setattr(Path, "read_text", read_and_then_replaced)
+    assert models.current() == tmp_path / "000002"
 
 
 def test_generations_move_forward_and_old_ones_are_dropped(tmp_path):

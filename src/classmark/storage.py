@@ -179,17 +179,19 @@ class Generations:
 
     def current(self) -> Path | None:
         """The generation in service, or None before the first."""
-        pointer = self.folder / "CURRENT"
-        if not pointer.exists():
-            return None
-        name = pointer.read_text(encoding="utf-8", errors="replace").strip()
-        if not name.isdigit() or not (self.folder / name).is_dir():
-            complete = ", ".join(str(n) for n in self.numbers()) or "none"
-            raise DamagedFolder(
-                f"{pointer} names generation {name!r}, which is not there "
-                f"(complete: {complete}): write the number of a complete one into it"
-            )
-        return self.folder / name
+        pointer, name = self.folder / "CURRENT", ""
+        while pointer.exists():
+            before, name = name, pointer.read_text("utf-8", errors="replace").strip()
+            if name.isdigit() and (self.folder / name).is_dir():
+                return self.folder / name
+            if name == before:  # else another one came into service meanwhile
+                complete = ", ".join(str(n) for n in self.numbers()) or "none"
+                raise DamagedFolder(
+                    f"{pointer} names generation {name!r}, which is not there "
+                    f"(complete: {complete}): write the number of a complete one into "
+                    "it"
+                )
+        return None
 
     def next(self) -> Path:
         """Where the next generation is to be saved."""

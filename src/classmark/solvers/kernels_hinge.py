@@ -35,18 +35,26 @@ def _row(parts: Any, row: Any) -> Any:
 @compiled
 def multiply(parts: Any, w: Any, out: Any) -> None:
     """Write ⟨w, x⟩ of every row."""
-    for i in range(len(out)):
-        columns, values = _row(parts, i)
-        out[i] = dot(columns, values, w)
+    at = 0
+    for starts, columns, values in parts:
+        for i in range(len(starts) - 1):
+            span = slice(starts[i], starts[i + 1])
+            out[at] = dot(columns[span], values[span], w)
+            at += 1
 
 
 @compiled
 def combine(parts: Any, rows: Any, coefficients: Any, w: Any) -> None:
     """The weights gain Σ coefficient · x_row."""
-    for i in range(len(rows)):
-        if coefficients[i] != 0.0:
-            columns, values = _row(parts, rows[i])
-            add(columns, values, coefficients[i], w)
+    first, split = 0, 0
+    for starts, columns, values in parts:
+        split += len(starts) - 1
+        for i in range(len(rows)):
+            if first <= rows[i] < split:
+                r = np.int64(rows[i]) - first
+                for j in range(starts[r], starts[r + 1]):
+                    w[columns[j]] += coefficients[i] * values[j]
+        first = split
 
 
 @compiled

@@ -5,6 +5,7 @@ All clusterings see documents as rows of unit length, over the columns that are 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from math import log
 from numbers import Integral
@@ -111,7 +112,7 @@ def in_order(labels: Any) -> Ints:
     return np.argsort(np.argsort(first))[inverse]
 
 
-class Clusterer(Estimator):
+class Clusterer(Estimator, ABC):
     """What all clusterings have: ``fit`` leaves the cluster of each document.
 
     labels_ : (n,), numbers from 0.
@@ -119,9 +120,9 @@ class Clusterer(Estimator):
 
     labels_: Ints
 
+    @abstractmethod
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster documents X, shape (n, features)."""
-        raise NotImplementedError
 
     def fit_predict(self, X: Any, y: Any = None) -> Ints:
         """Cluster documents and return the cluster of each, shape (n,)."""

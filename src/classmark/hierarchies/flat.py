@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, ClassVar, Self
@@ -35,7 +36,7 @@ COUNTS = 3  # arrays as large as the weights that counting holds
 CELLS = 1 << 23  # scores held together: 64 MiB
 
 
-class ScoringClassifier(Estimator):
+class ScoringClassifier(Estimator, ABC):
     """Answers with categories by their scores; subclasses compute these.
 
     classes_ : the categories, in order where they have one, else as they came.
@@ -65,9 +66,9 @@ class ScoringClassifier(Estimator):
         """Share of documents whose best category is one of theirs."""
         return share_right(self.predict(X), y)
 
+    @abstractmethod
     def _score_blocks(self, rows: Rows) -> Iterator[Floats]:
         """Scores of block after block of documents, so that never all are held."""
-        raise NotImplementedError
 
 
 class LinearClassifier(ScoringClassifier):

@@ -193,11 +193,13 @@ class Field(ABC):
 
     def decoded(self, numbers: Ints) -> Lists:
         """Decode the lists of some terms where not all are kept decoded."""
-        raise NotImplementedError
+        raise Mistake(
+            f"{len(numbers)} lists are not packed in this field: give it whole"
+        )
 
     def places(self, number: int) -> Places:
         """Return the token positions of a term, for phrases."""
-        raise NotImplementedError
+        raise Mistake(f"term {number} has no positions here: index with positions")
 
 
 #: Bytes behind the last packed one, so that eight can be read from anywhere.

@@ -187,7 +187,7 @@ Pairs = GradedPairs | ListedPairs
 WIDEST, NARROWER, NARROWEST = 1.5, 0.1, 1e-6  # ε: at first, each time, at last
 PART = 0.3  # of the gap: what is left of the smoother problem's own
 LOOSE, MOST = 0.1, 60  # a direction's residual, and the products it may take
-FLAT, TRIES = 0.3, 20  # of the slope at the start: what a step may leave
+FLAT, PAST, TRIES = 0.3, 0.03, 20  # of the slope at the start: left before, and behind
 SAMPLE, WIDE = 3000, 400  # pairs that tell the shape of the curvature; features, most
 
 
@@ -271,6 +271,8 @@ class _PairAscent(Ascent):
 
         The slope rises with the length, piecewise linearly: between a place before the
         flat one and a place behind it, the line through both is tried, and the middle.
+        Every place before the flat one lies lower than the start; one far behind it
+        need not, and steps that end there can go round in a circle.
         """
         straight, curved = dot(self.w, direction), dot(direction, direction)
         low, high, length = 0.0, np.inf, 1.0
@@ -282,7 +284,7 @@ class _PairAscent(Ascent):
             priced = self.pairs.price(self.scores + length * along, self.width)
             pulled = self.C * dot(priced.coefficients, along)
             slope = straight + length * curved - pulled
-            if abs(slope) <= -FLAT * start:
+            if FLAT * start <= slope <= -PAST * start:
                 return length
             if slope < 0.0:
                 low, below = length, slope

@@ -7,7 +7,7 @@ import pytest
 
 from classmark.index.index import Index
 from classmark.workbench.desk.desk import Desk
-from classmark.workbench.looking import info
+from classmark.workbench.info import info
 from classmark.workbench.project import Project
 from promises.killed import killed, workers
 from workbench.live_projects import TEXTS, new_project, teach_all

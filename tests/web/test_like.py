@@ -6,8 +6,8 @@ import time
 import pytest
 
 from classmark.workbench.desk import held
-from classmark.workbench.desk.past import titles
 from classmark.workbench.searches import list_searches, standing_marks
+from classmark.workbench.store import titles
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(2)>'
 

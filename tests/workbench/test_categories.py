@@ -11,7 +11,7 @@ from classmark.problems import Mistake
 from classmark.taxonomy.category import DEPRECATED, Category
 from classmark.workbench import categories
 from classmark.workbench.deciding import Decision, decide
-from classmark.workbench.looking import show_taxonomy
+from classmark.workbench.desk.nodes import show_taxonomy
 from classmark.workbench.project import STORE, Project, create
 from classmark.workbench.replay import Replay
 from classmark.workbench.schema import APPLICATION, MIGRATIONS

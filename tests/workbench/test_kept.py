@@ -7,7 +7,7 @@ from classmark.formats.records import Record
 from classmark.problems import DamagedFolder
 from classmark.taxonomy.category import Category
 from classmark.workbench.deciding import Decision, decide
-from classmark.workbench.looking import info
+from classmark.workbench.info import info
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 from classmark.workbench.undoing import undo

@@ -12,8 +12,8 @@ from classmark.rankers.text_ranker import TextRanker
 from classmark.workbench.evaluating import evaluate_project
 from classmark.workbench.exporting import export_documents
 from classmark.workbench.importing import import_documents, prefer
+from classmark.workbench.info import info
 from classmark.workbench.lessons import taught
-from classmark.workbench.looking import info
 from classmark.workbench.project import STORE, Project, create
 from classmark.workbench.schema import APPLICATION, MIGRATIONS
 from classmark.workbench.settings import LearningSettings, Settings

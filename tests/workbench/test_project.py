@@ -3,7 +3,8 @@
 import pytest
 
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile
-from classmark.workbench.project import Project, create, whoami
+from classmark.workbench.log import whoami
+from classmark.workbench.project import Project, create
 from classmark.workbench.settings import (
     FILE,
     LearningSettings,

@@ -24,7 +24,7 @@ def show(
 ) -> None:
     """Show the tree of categories, with their documents."""
     from classmark.cli.output import show_table
-    from classmark.workbench.looking import show_taxonomy
+    from classmark.workbench.desk.nodes import show_taxonomy
 
     with open_project(project) as opened:
         table = show_taxonomy(opened, below)

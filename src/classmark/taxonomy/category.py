@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -74,3 +75,12 @@ def categories_of(taxonomy: Taxonomy) -> list[Category]:
         parents = tuple(str(parent) for parent in taxonomy.parents(node))
         categories.append(Category(str(node), parents=parents))
     return categories
+
+
+def path_names(
+    known: Mapping[str, Category], tree: Taxonomy, category: str
+) -> tuple[str, ...]:
+    """The labels from the root to the category; its id where it is unknown."""
+    if category not in known:
+        return (category,)
+    return tuple(known[node].name for node in tree.path(category))

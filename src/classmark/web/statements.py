@@ -13,7 +13,6 @@ from classmark.workbench.deciding import Decision
 from classmark.workbench.desk.agreement import disagreements, settle, to_read_again
 from classmark.workbench.desk.deciding import (
     Saved,
-    acts_since,
     decide_on,
     next_for,
     note_on,
@@ -69,19 +68,9 @@ def accept(desk: Desk, document: str, said: Statement, who: str) -> Saved:
     """Write what was chosen; of a reading that settles, which labels are to stand."""
     if said.reading != "settle":
         return decide_on(desk, document, said.decision(), None, who, said.version)
-    _require_unchanged(desk, document, said.version)
     labels = dict.fromkeys(said.assign, False) | dict.fromkeys(said.primary, True)
-    logged = settle(desk, document, labels, who, said.note)
+    logged = settle(desk, document, labels, who, said.note, said.version)
     return Saved(logged.numbers[0], now(), logged.said, None, document, logged.numbers)
-
-
-def _require_unchanged(desk: Desk, document: str, version: int | None) -> None:
-    later = () if version is None else acts_since(desk.project.store, document, version)
-    if later:
-        raise Mistake(
-            f"{document}: {later[0].who} has spoken of it since: look at it again, and "
-            "settle it then"
-        )
 
 
 def unsure(desk: Desk, document: str, said: Statement, who: str) -> Saved:

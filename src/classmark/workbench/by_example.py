@@ -16,7 +16,6 @@ from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.sparse import Rows, stack
-from classmark.workbench.lessons import text_of
 from classmark.workbench.searches import (
     Mark,
     Said,
@@ -174,7 +173,7 @@ class Reader:
 
     def read(self, document: Document) -> dict[str, str]:
         """Remember the words of a document; return them by their terms."""
-        return self.learn_words(text_of(self.project, Record(document)))
+        return self.learn_words(self.project.text_of(Record(document)))
 
     def _word(self, column: int, words: Mapping[str, str]) -> str:
         term = self.terms[column]

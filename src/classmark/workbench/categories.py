@@ -30,9 +30,9 @@ from classmark.workbench.log import (
     as_row,
     difference,
     rows_of,
+    whoami,
     write,
 )
-from classmark.workbench.project import whoami
 from classmark.workbench.views import Logged
 
 if TYPE_CHECKING:

@@ -12,8 +12,16 @@ from classmark.formats.records import PRIMARY as PRIMARY_GRADE
 from classmark.formats.records import SECONDARY, Record
 from classmark.problems import Mistake
 from classmark.workbench.categories import require_open
-from classmark.workbench.log import ASSIGN, PREFER, PRIMARY, REJECT, REMOVE, UNSURE, Act
-from classmark.workbench.project import whoami
+from classmark.workbench.log import (
+    ASSIGN,
+    PREFER,
+    PRIMARY,
+    REJECT,
+    REMOVE,
+    UNSURE,
+    Act,
+    whoami,
+)
 from classmark.workbench.views import Logged
 
 if TYPE_CHECKING:
@@ -89,15 +97,12 @@ def what_the_model_says(
 
     A category that the model does not know, or does not rank, has neither.
     """
-    from classmark.workbench.lessons import text_of
-    from classmark.workbench.suggesting import model_if_any
-
-    model = model_if_any(project)
+    model = project.model()
     if model is None:
         return {}
     folder = project.models.current()
     name = UNTRAINED if folder is None else folder.name
-    scores = model.scores([text_of(project, Record(document))])[0]
+    scores = model.scores([project.text_of(Record(document))])[0]
     wanted = set(names)
     column = {id_: at for at, id_ in enumerate(model.categories) if id_ in wanted}
     return {

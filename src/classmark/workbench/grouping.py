@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from classmark.problems import Mistake
 from classmark.sparse import take
 from classmark.workbench.deciding import Decision, decide
-from classmark.workbench.log import Act
-from classmark.workbench.project import whoami
+from classmark.workbench.log import Act, whoami
 from classmark.workbench.queueing import queue
 from classmark.workbench.vectors import collection_of
 from classmark.workbench.views import Cell, Logged, Table

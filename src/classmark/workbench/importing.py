@@ -19,7 +19,7 @@ from classmark.formats.text_files import Place
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.taxonomy.category import Category, taxonomy_of
-from classmark.workbench.project import whoami
+from classmark.workbench.log import whoami
 from classmark.workbench.store import Act
 from classmark.workbench.views import Table
 

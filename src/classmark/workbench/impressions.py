@@ -15,8 +15,7 @@ from classmark.arrays import Floats
 from classmark.ltr.propensity import CLIP, fit_click_model, propensity_weights
 from classmark.preferences.clicks import STRATEGIES, click_preferences
 from classmark.problems import Mistake
-from classmark.workbench.log import as_json, now
-from classmark.workbench.project import whoami
+from classmark.workbench.log import as_json, now, whoami
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -44,7 +44,7 @@ from classmark.problems import Mistake
 from classmark.storage import Generations, open_folder, save
 from classmark.text.analyzer import Analyzer
 from classmark.validation import byte_size
-from classmark.workbench.project import whoami
+from classmark.workbench.log import whoami
 from classmark.workbench.settings import FILE as SETTINGS_FILE
 from classmark.workbench.settings import StoreSettings
 from classmark.workbench.store import Store

@@ -139,15 +139,6 @@ def _edges(record: Record, number: Mapping[str, int]) -> dict[Edge, float]:
 TEST = "test"
 
 
-def text_of(project: Project, record: Record) -> str:
-    """The text that is learned from: the chosen fields, or all."""
-    wanted = project.settings.text.fields
-    if not wanted:
-        return record.document.text
-    fields = record.document.fields
-    return "\n".join(fields[name] for name in wanted if fields.get(name))
-
-
 def labelled(project: Project) -> list[Record]:
     """Documents with at least one label that are not set aside."""
     records = project.store.records()
@@ -187,7 +178,7 @@ def collected(
     ]
     number = {name: index for index, name in enumerate(names)}
     return LabelledTexts(
-        [text_of(project, record) for record in records],
+        [project.text_of(record) for record in records],
         [sorted(number[name] for name in record.labels) for record in records],
         names,
         taught(records, names, grades),

@@ -33,7 +33,6 @@ from classmark.workbench.by_example import (
     require_terms,
     title_of,
 )
-from classmark.workbench.lessons import text_of
 from classmark.workbench.searches import (
     Mark,
     Search,
@@ -110,7 +109,7 @@ def texts_of(project: Project, files: Sequence[Path]) -> dict[str, str]:
                 texts = {str(path): whole_text(stream, str(path))}
         else:
             texts = {
-                f"{path}:{record.id}": text_of(project, record)
+                f"{path}:{record.id}": project.text_of(record)
                 for record in read_records(path)
             }
         if not any(text.strip() for text in texts.values()):

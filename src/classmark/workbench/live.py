@@ -27,7 +27,7 @@ from classmark.storage import sync_folder
 from classmark.taxonomy.category import ACTIVE, taxonomy_of
 from classmark.weighting.live import LiveVectorizer
 from classmark.workbench.fitting import DESCENDING, FLAT, PLAIN
-from classmark.workbench.lessons import TEST, lesson_by, part_of, spoken_of, text_of
+from classmark.workbench.lessons import TEST, lesson_by, part_of, spoken_of
 from classmark.workbench.replay import Moment
 from classmark.workbench.settings import LearningSettings, with_loss
 from classmark.workbench.views import Learned, Logged
@@ -215,7 +215,7 @@ class Learner:
             self._show()
         grades = self.origin.settings["grades"]
         said = None if is_apart else lesson_by(record, self.labels, grades)
-        changed = self.ranker.teach(id_, text_of(self.project, record), said)
+        changed = self.ranker.teach(id_, self.project.text_of(record), said)
         return changed or said is not None
 
     def _revisit(self, documents: int) -> int:

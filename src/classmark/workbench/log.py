@@ -6,7 +6,9 @@ again since.
 
 from __future__ import annotations
 
+import getpass
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -327,3 +329,8 @@ class Log(Database):
 def now() -> str:
     """The time, as it is logged."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def whoami() -> str:
+    """The name that acts are logged under: CLASSMARK_USER, or the login name."""
+    return os.environ.get("CLASSMARK_USER") or getpass.getuser()

@@ -335,3 +335,13 @@ def as_of_now(project: Project, model: TextRanker) -> TextRanker:
     found = type(model)(model.vectorizer, ranker, list(columns))
     found.calibrator = model.calibrator
     return found
+
+
+def trained_model(project: Project) -> TextRanker | None:
+    """The model last trained, in the categories of today; None before the first."""
+    from classmark.workbench.models import as_of_now, open_model, with_votes
+
+    folder = project.models.current()
+    if folder is None:
+        return None
+    return as_of_now(project, with_votes(project, open_model(folder)))

@@ -14,15 +14,8 @@ from classmark.arrays import Ints
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH
-from classmark.taxonomy.category import ACTIVE, Category
-from classmark.workbench.lessons import text_of
+from classmark.taxonomy.category import ACTIVE, Category, path_names
 from classmark.workbench.models import HowToPlace, how_to_place
-from classmark.workbench.suggesting import (
-    categories_in_tree,
-    model_in_service,
-    path_names,
-    remembered,
-)
 from classmark.workbench.views import Cell, Place, Table
 
 if TYPE_CHECKING:
@@ -50,7 +43,7 @@ def place(
     chosen = [store.document(id_) for id_ in documents]
     if not documents:
         chosen = list(islice(store.undecided(), top or None))
-    texts = [text_of(project, Record(document)) for document in chosen]
+    texts = [project.text_of(Record(document)) for document in chosen]
     found = places_of_texts(project, texts, precision)
     rows: list[dict[str, Cell]] = [
         {
@@ -67,7 +60,7 @@ def place(
 
 def place_if_any(project: Project, text: str) -> Place | None:
     """The place of a text; None where the model cannot say where to stop."""
-    learned = remembered(project, how_to_place)
+    learned = project.once(how_to_place)
     return None if learned is None else _placed(project, learned, [text], PRECISION)[0]
 
 
@@ -75,8 +68,8 @@ def places_of_texts(
     project: Project, texts: Sequence[str], precision: float = PRECISION
 ) -> list[Place]:
     """The place of each text, in the tree the model was trained with."""
-    model_in_service(project)  # the first thing that may be missing
-    learned = remembered(project, how_to_place)
+    project.require_model()  # the first thing that may be missing
+    learned = project.once(how_to_place)
     if learned is None:
         raise Mistake(
             "the model in service cannot say where to stop in a tree: train it on "
@@ -88,9 +81,9 @@ def places_of_texts(
 def _placed(
     project: Project, learned: HowToPlace, texts: Sequence[str], precision: float
 ) -> list[Place]:
-    model = model_in_service(project)
+    model = project.require_model()
     back_off, now = learned[0].at(precision), learned[1]
-    known, tree = categories_in_tree(project)
+    known, tree = project.categories, project.tree
     columns = _columns(model.categories, back_off.classes_, now)
     found = []
     for scores in _blocks(model, texts):

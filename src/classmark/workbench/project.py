@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from classmark.problems import Mistake
 from classmark.storage import Generations, sync_folder
+from classmark.taxonomy.category import taxonomy_of
+from classmark.workbench.log import whoami
 from classmark.workbench.settings import FILE, Settings, read_settings, settings_text
 from classmark.workbench.store import Store
 
+if TYPE_CHECKING:
+    from classmark.formats.records import Record
+    from classmark.rankers.text_ranker import TextRanker
+    from classmark.taxonomy.category import Category
+    from classmark.taxonomy.tree import Taxonomy
+
+T = TypeVar("T")
 STORE = "store.sqlite"
 
 
@@ -31,12 +39,84 @@ class Project:
         self.lives = Generations(folder / "live")
         self.index = Generations(folder / "index")
         self.rankers = Generations(folder / "rankers")
+        self._cache: dict[Any, tuple[tuple[Any, ...], Any]] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.store.close()
+
+    @property
+    def categories(self) -> Mapping[str, Category]:
+        """The categories of today, by id."""
+        return self.once(_categories)
+
+    @property
+    def tree(self) -> Taxonomy:
+        """The tree of today's categories."""
+        return self.once(_tree)
+
+    def model(self) -> TextRanker | None:
+        """The ranker that has learned every decision, or the one trained last.
+
+        Its categories have their ids of today; merged ones are one, and retired ones
+        are not ranked. None where nothing was learned yet.
+        """
+        return self.once(_model)
+
+    def require_model(self) -> TextRanker:
+        """As ``model``; an error with its remedy where nothing was learned yet."""
+        model = self.model()
+        if model is None:
+            raise Mistake(
+                f"{self.folder} has no model yet: decide on a document, or import "
+                "labelled ones and run classmark train"
+            )
+        return model
+
+    def text_of(self, record: Record) -> str:
+        """The text that is learned from: the fields of the settings, or all."""
+        names = self.settings.text.fields
+        if not names:
+            return record.document.text
+        fields = record.document.fields
+        return "\n".join(fields[name] for name in names if fields.get(name))
+
+    def once(self, read: Callable[[Project], T]) -> T:
+        """What ``read`` returns of the project, computed again when it has changed."""
+        before = self._version()
+        cached = self._cache.get(read)
+        if cached is not None and cached[0] == before:
+            return cast("T", cached[1])
+        result = read(self)
+        after = self._version()
+        if after[0] == before[0]:
+            self._cache[read] = after, result
+        return result
+
+    def _version(self) -> tuple[Any, ...]:
+        """What changes with every act, by anybody, and with the models."""
+        others, own = self.store.state()
+        return others, own, self.models.current(), self.lives.current()
+
+
+def _categories(project: Project) -> dict[str, Category]:
+    return {category.id: category for category in project.store.categories()}
+
+
+def _tree(project: Project) -> Taxonomy:
+    return taxonomy_of(project.categories.values())
+
+
+def _model(project: Project) -> TextRanker | None:
+    from classmark.workbench.live import learner_in_service
+    from classmark.workbench.models import trained_model, with_votes
+
+    learner = learner_in_service(project)
+    if learner is not None:
+        return with_votes(project, learner.model())
+    return trained_model(project)
 
 
 def create(
@@ -81,8 +161,3 @@ def _begin(
     except BaseException:
         store.engine.discard()
         raise
-
-
-def whoami() -> str:
-    """The name that acts are logged under: CLASSMARK_USER, or the login name."""
-    return os.environ.get("CLASSMARK_USER") or getpass.getuser()

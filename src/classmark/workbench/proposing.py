@@ -17,8 +17,7 @@ from classmark.sparse import Rows, take
 from classmark.taxonomy.category import Category
 from classmark.workbench import categories
 from classmark.workbench.categories import require_open
-from classmark.workbench.lessons import text_of
-from classmark.workbench.project import whoami
+from classmark.workbench.log import whoami
 from classmark.workbench.vectors import Collection, collection_of, words_behind
 from classmark.workbench.views import Cell, Logged, Table
 
@@ -39,7 +38,7 @@ def words_of(
     for id_ in documents:
         if all(term in behind for term in terms):
             break
-        text = text_of(project, Record(project.store.document(id_)))
+        text = project.text_of(Record(project.store.document(id_)))
         behind = words_behind(text, analyzer) | behind
     return tuple(behind.get(term, term) for term in terms)
 

@@ -131,9 +131,8 @@ def cosines(X: Any, centre: Any) -> Floats:
 def _by_scores(
     project: Project, order: str, top: int
 ) -> tuple[list[dict[str, Cell]], str]:
-    from classmark.workbench.suggesting import model_in_service
 
-    model = model_in_service(project)
+    model = project.require_model()
     ids: list[str] = []
     columns, values = [np.zeros(0, np.int64)], [np.zeros((0, 4))]
     for block, texts in _blocks(project, model, project.store.undecided()):
@@ -162,9 +161,8 @@ def _by_scores(
 def _similar(
     project: Project, top: int, to: str | None
 ) -> tuple[list[dict[str, Cell]], str]:
-    from classmark.workbench.suggesting import model_in_service
 
-    model = model_in_service(project)
+    model = project.require_model()
     near = project.store.document(_last_decided(project) if to is None else to)
     ((_, texts),) = _blocks(project, model, [near])
     ids: list[str] = []
@@ -237,10 +235,8 @@ def _blocks(
     project: Project, model: TextRanker, documents: Iterable[Document]
 ) -> Iterator[tuple[list[str], list[str]]]:
     """Ids and texts, a block at a time."""
-    from classmark.workbench.lessons import text_of
-
     stream = iter(track(documents, "reading the queue"))
     size = max(1, min(BLOCK, CELLS // max(1, len(model.categories))))
     while block := list(islice(stream, size)):
-        texts = [text_of(project, Record(document)) for document in block]
+        texts = [project.text_of(Record(document)) for document in block]
         yield [document.id for document in block], texts

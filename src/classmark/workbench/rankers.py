@@ -16,7 +16,7 @@ from classmark.index.query_language import Belief, parse
 from classmark.index.search import Hit
 from classmark.ltr.reranker import Reranker, open_reranker, save_reranker
 from classmark.problems import Mistake
-from classmark.workbench.project import whoami
+from classmark.workbench.log import whoami
 from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ import numpy as np
 
 from classmark.problems import DamagedFolder, Mistake
 from classmark.workbench.fitting import DESCENDING, LEARNER, PLAIN
-from classmark.workbench.lessons import text_of
 from classmark.workbench.live import (
     TRAINED,
     Learner,
@@ -106,7 +105,7 @@ def _tree_again(project: Project) -> Table:
     fitted = fit_at(project, moment, settings)
     folder = project.models.folder / base_of(project)
     before = open_model(folder)
-    texts = [text_of(project, moment.record(id_)) for id_ in fitted.ids[:COMPARED]]
+    texts = [project.text_of(moment.record(id_)) for id_ in fitted.ids[:COMPARED]]
     old, new = before.scores(texts), fitted.model.scores(texts)
     same = before.categories == fitted.model.categories
     row: dict[str, Cell] = {

@@ -13,8 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from classmark.problems import Mistake
-from classmark.workbench.log import as_json, now
-from classmark.workbench.project import whoami
+from classmark.workbench.log import as_json, now, whoami
 
 if TYPE_CHECKING:
     from classmark.workbench.store import Store

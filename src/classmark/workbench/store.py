@@ -7,7 +7,8 @@ view of it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -219,3 +220,13 @@ def _plain(id_: str, fields: str, meta: str, links: str) -> Judged:
         meta=json.loads(meta),
         links=tuple((to, anchor) for to, anchor in json.loads(links)),
     )
+
+
+def titles(store: Store, documents: Iterable[str]) -> dict[str, str]:
+    """Document → its title; its first words where it has none."""
+    found = {}
+    for id_ in documents:
+        said: Mapping[str, str] = store.document(id_).fields
+        words = said.get("title") or next(iter(said.values()), "")
+        found[id_] = re.sub(r"\s+", " ", words).strip()[:120] or id_
+    return found

@@ -21,7 +21,7 @@ from classmark.hierarchies.report import (
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 from classmark.taxonomy.category import taxonomy_of
-from classmark.workbench.lessons import TEST, labelled, part_of, text_of
+from classmark.workbench.lessons import TEST, labelled, part_of
 from classmark.workbench.views import FACTS, Cell, Table
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _material(project: Project) -> tuple[Taxonomy, csr_matrix | None, list[Any]]
     records = [r for r in labelled(project) if part_of(r) != TEST]
     if not records:
         return tree, None, []
-    texts = [text_of(project, record) for record in records]
+    texts = [project.text_of(record) for record in records]
     X = new_vectorizer(project).fit_transform(texts)
     return tree, X, [list(record.labels) for record in records]
 

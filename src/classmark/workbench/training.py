@@ -47,8 +47,8 @@ from classmark.workbench.fitting import (
 )
 from classmark.workbench.lessons import collected, to_learn_from
 from classmark.workbench.live import TRAINED, Origin, by_margins, by_nodes, from_model
+from classmark.workbench.log import whoami
 from classmark.workbench.models import Beside, Known, WayCalibrator, save_model, voted
-from classmark.workbench.project import whoami
 from classmark.workbench.replay import Moment
 from classmark.workbench.views import Revoted, Trained
 

@@ -14,9 +14,9 @@ from classmark.workbench.log import (
     reversed_changes,
     rows_of,
     unpacked,
+    whoami,
     write,
 )
-from classmark.workbench.project import whoami
 from classmark.workbench.views import Logged
 
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ from classmark.storage import (
 )
 from classmark.text.tokens import fold
 from classmark.weighting.vectorizer import Vectorizer
-from classmark.workbench.lessons import text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,7 +167,7 @@ def _made(project: Project) -> Collection:
         found = project.store.run("SELECT id, fields FROM documents ORDER BY number")
         for id_, fields in track(found, "reading the documents"):
             ids.append(id_)
-            yield text_of(project, Record(Document(id_, json.loads(fields))))
+            yield project.text_of(Record(Document(id_, json.loads(fields))))
 
     if not project.store.run("SELECT 1 FROM documents LIMIT 1").fetchone():
         raise Mistake(

@@ -13,7 +13,8 @@ from classmark.taxonomy.category import Category
 from classmark.workbench import postgres
 from classmark.workbench import postgres as dialects
 from classmark.workbench.deciding import Decision, decide
-from classmark.workbench.looking import history, info
+from classmark.workbench.info import info
+from classmark.workbench.looking import history
 from classmark.workbench.postgres import refuse
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import FILE, Settings, StoreSettings, read_settings

@@ -89,12 +89,17 @@ class Disagreements(Answer):
 
 
 class Settled(Body):
-    """The labels that are to stand; primary : those above the others."""
+    """The labels that are to stand; primary : those above the others.
+
+    version : of the document, as its sheet has it: refused where somebody decided on
+    it since.
+    """
 
     document: Id
     labels: list[Id] = Field([], max_length=1000)
     primary: list[Id] = Field([], max_length=1000)
     note: Note = ""
+    version: int | None = None
 
 
 class Documents(Answer):
@@ -128,5 +133,7 @@ def settle(desk: OpenDesk, who: Classifier, said: Settled) -> Written:
     """Say which labels are to stand, after people differed."""
     require_document(desk, said.document)
     labels = dict.fromkeys(said.labels, False) | dict.fromkeys(said.primary, True)
-    logged = desk_agreement.settle(desk, said.document, labels, who.name, said.note)
+    logged = desk_agreement.settle(
+        desk, said.document, labels, who.name, said.note, said.version
+    )
     return written(logged)

@@ -18,7 +18,6 @@ from classmark.web.api import calls
 from classmark.web.api.calls import Documented, Handler, Missing, malformed
 from classmark.web.api.shapes import NO_NUL, Id, Note, Text
 from classmark.workbench.desk.desk import Desk
-from classmark.workbench.suggesting import model_if_any
 from classmark.workbench.views import Explained
 
 MOST = 32  # documents of one batch
@@ -273,13 +272,13 @@ def project_of(desk: Desk) -> Project:
         backend=Backend(backend_id="classmark"),
         vocab=vocabulary_of(desk),
         vocab_language=language,
-        is_trained=model_if_any(desk.project) is not None,
+        is_trained=desk.project.model() is not None,
     )
 
 
 def require_model(desk: Desk) -> None:
     """Refuse where nothing can be suggested yet."""
-    if model_if_any(desk.project) is None:
+    if desk.project.model() is None:
         raise Unavailable("Project not trained: decide on documents, or train it first")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from classmark.web.api.calls import Missing, or_missing
-from classmark.workbench.lessons import text_of
 
 if TYPE_CHECKING:
     from classmark.taxonomy.category import Category
@@ -29,7 +28,7 @@ def require_document(desk: Desk, id_: str) -> None:
 
 def text_named(desk: Desk, id_: str) -> str:
     """The text of a document that is learned from."""
-    return text_of(desk.project, record_named(desk, id_))
+    return desk.project.text_of(record_named(desk, id_))
 
 
 def category_named(desk: Desk, id_: str) -> Category:

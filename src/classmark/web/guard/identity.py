@@ -9,8 +9,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.web.people import ROLES, Who
+from classmark.workbench.log import whoami
 from classmark.workbench.people import digest_of, find_token, find_user
-from classmark.workbench.project import whoami
 
 if TYPE_CHECKING:
     from classmark.workbench.desk.desk import Desk

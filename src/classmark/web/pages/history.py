@@ -15,8 +15,9 @@ from classmark.web.rendering import page
 from classmark.web.statements import words_of
 from classmark.workbench.desk.deciding import undo_for
 from classmark.workbench.desk.desk import Desk
-from classmark.workbench.desk.past import Wanted, acts, correct, past, people, titles
+from classmark.workbench.desk.past import Wanted, acts, correct, past, people
 from classmark.workbench.desk.taking_back import look_at_range, undo_range
+from classmark.workbench.store import titles
 
 router = APIRouter()
 Text = Annotated[str, Query(max_length=400)]

@@ -23,9 +23,9 @@ from classmark.workbench.desk.agreement import (
 )
 from classmark.workbench.desk.calibration import promises
 from classmark.workbench.desk.panels import calibration, number, panels
-from classmark.workbench.desk.past import titles
 from classmark.workbench.desk.plots import percent
 from classmark.workbench.desk.progress import ALLOWED, progress
+from classmark.workbench.store import titles
 
 router = APIRouter()
 Said = Annotated[str, Form(max_length=2000)]

@@ -16,7 +16,7 @@ from classmark.workbench.desk.configuring import (
     settings_of,
 )
 from classmark.workbench.desk.works import WORKS, start_work
-from classmark.workbench.looking import info
+from classmark.workbench.info import info
 
 router = APIRouter(prefix="/settings")
 KEYS = (

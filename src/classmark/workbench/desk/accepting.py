@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +10,6 @@ from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH
 from classmark.workbench.deciding import UNTRAINED, Decision, Seen, decide
 from classmark.workbench.desk.deciding import acts_since, version_of
-from classmark.workbench.desk.events import Event
 from classmark.workbench.desk.inbox import Row, rows_of
 from classmark.workbench.desk.picking import UNDECIDED, documents_in
 
@@ -114,17 +113,8 @@ def accept(desk: Desk, who: str, guesses: Sequence[Guessed], least: float) -> Ac
         return done
 
     done = desk.write(write)
-    _tell(desk, who, done)
+    for guess, logged in done.items():
+        desk.after_write([guess.document], who, logged, [guess.category])
     numbers = tuple(logged.numbers[0] for logged in done.values())
     left = tuple(guess.document for guess in guesses if guess not in done)
     return Accepted(numbers, left)
-
-
-def _tell(desk: Desk, who: str, done: Mapping[Guessed, Logged]) -> None:
-    """Let everybody know what was written."""
-    desk.ledger.look(desk.project.store, [guess.document for guess in done])
-    desk.examples.forget({guess.category for guess in done})
-    for guess, logged in done.items():
-        desk.claims.release(guess.document, who)
-        event = Event("decided", logged.numbers[0], guess.document, who, logged.said)
-        desk.events.tell(event)

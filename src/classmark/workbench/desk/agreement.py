@@ -16,7 +16,6 @@ from classmark.measures import (
     krippendorff_alpha,
 )
 from classmark.workbench.desk.following import following
-from classmark.workbench.desk.once import once
 from classmark.workbench.desk.opinions import (
     Disagreement,
     Opinion,
@@ -104,7 +103,7 @@ class Agreed:
 
 def agreement(desk: Desk) -> Agreed:
     """How far people agree on the documents that two or more have given labels."""
-    return once(desk, _agreement)
+    return desk.once(_agreement)
 
 
 def _agreement(desk: Desk) -> Agreed:

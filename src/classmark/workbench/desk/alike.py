@@ -10,7 +10,7 @@ import numpy as np
 from classmark.arrays import Floats
 from classmark.problems import Mistake
 from classmark.ranking import top
-from classmark.workbench.desk.held import AT_ONCE, shelf_of
+from classmark.workbench.desk.held import AT_ONCE
 
 if TYPE_CHECKING:
     from classmark.sparse import Rows
@@ -37,7 +37,7 @@ _READ: WeakSet[Desk] = WeakSet()  # desks whose documents are vectors in memory
 def alike(desk: Desk, document: str, top_k: int = SHOWN) -> list[Alike]:
     """The documents whose words are most like those of one, the most like first."""
     desk.project.store.document(document)
-    rows, ids, _ = shelf_of(desk).collection(desk)
+    rows, ids, _ = desk.shelf.collection(desk)
     _READ.add(desk)
     try:
         at = ids.index(document)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable
-from threading import Condition, Event, Thread
+from threading import Condition, Thread
 from typing import TYPE_CHECKING
 
-from classmark.workbench.desk.events import Event as Told
+from classmark.workbench.desk.events import Event
 from classmark.workbench.desk.guesses import LOOKED_AT
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ class Background:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._wake, self._stale, self._stop = Event(), Event(), Event()
-        self._hurry, self._begun = Event(), Event()
+        self._wake, self._stale, self._stop = (threading.Event() for _ in range(3))
+        self._hurry, self._begun = threading.Event(), threading.Event()
         self._changed = Condition()
         self._asked = self._looked = 0
         self._wanted = self._learned = 0
@@ -105,7 +106,7 @@ class Background:
             learned = desk.service.learn()
             if learned is not None and learned.documents:
                 said = f"learned from {learned.documents}"
-                desk.events.tell(Told("learned", desk.service.upto, said=said))
+                desk.events.tell(Event("learned", desk.service.upto, said=said))
         if came or woken:
             self._acted = time.monotonic()
             self._stale.set()

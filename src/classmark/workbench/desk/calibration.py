@@ -16,8 +16,7 @@ import numpy as np
 from classmark.arrays import Bools, Floats
 from classmark.measures import calibration_error, reliability
 from classmark.ranking import top
-from classmark.workbench.desk.once import once
-from classmark.workbench.lessons import TEST, text_of
+from classmark.workbench.lessons import TEST
 from classmark.workbench.queueing import shuffled
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def promises(desk: Desk, *, ask: bool = False) -> Promises:
     folder = desk.project.models.current()
     if folder is None:
         return Promises(reason="no model was trained yet: there are no probabilities")
-    ids = once(desk, _unlearned, folder.name)
+    ids = desk.once(_unlearned, folder.name)
     kept = _KEPT.get(desk)
     if kept is not None and kept[0] == (folder.name, len(ids)):
         return kept[1]
@@ -125,7 +124,7 @@ def _shown(
     """Of each document the probabilities of the first ten, and whether they hold."""
     for id_ in ids:
         record = project.store.record(id_)
-        scores = model.scores([text_of(project, record)])
+        scores = model.scores([project.text_of(record)])
         ranked = np.flatnonzero(np.isfinite(scores[0]))
         likely: Any = model.probabilities(scores[:, ranked])
         best = top(scores[0, ranked], min(SHOWN, len(ranked)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +14,6 @@ from classmark.workbench.deciding import (
     named,
     what_the_model_says,
 )
-from classmark.workbench.desk.events import Event
 from classmark.workbench.log import NOTE, SKIP, Act
 from classmark.workbench.undoing import undo
 
@@ -119,9 +118,7 @@ def decide_on(
             _require_same(project.store, document, version, decision)
         return decide(project, document, decision, seen, who, together=True)
 
-    saved = _saved(desk, document, who, desk.write(write))
-    desk.examples.forget(named(decision))
-    return saved
+    return _saved(desk, document, who, desk.write(write), named(decision))
 
 
 def skip_for(desk: Desk, document: str, who: str) -> Saved:
@@ -200,15 +197,15 @@ def _say(desk: Desk, act: Act, who: str, said: str) -> Saved:
         numbers = project.store.judge([act], who)
         return Logged(tuple(numbers), f"{act.document}: {said}")
 
-    return _saved(desk, str(act.document), who, desk.write(write))
+    return _saved(desk, str(act.document), who, desk.write(write), ())
 
 
-def _saved(desk: Desk, document: str, who: str, logged: Logged) -> Saved:
+def _saved(
+    desk: Desk, document: str, who: str, logged: Logged, categories: Iterable[str]
+) -> Saved:
     """Tell everybody, and find what is next."""
     store, number = desk.project.store, logged.numbers[0]
-    desk.ledger.look(store, [document])
-    desk.claims.release(document, who)
-    desk.events.tell(Event("decided", number, document, who, logged.said))
+    desk.after_write([document], who, logged, categories)
     (at,) = store.run("SELECT at FROM judgments WHERE seq = ?", (number,)).fetchone()
     onward = desk.queues.next_for(who, document)
     return Saved(number, at, logged.said, onward, document, logged.numbers)
@@ -222,11 +219,8 @@ def _taken_back(desk: Desk, who: str, logged: Logged) -> Saved:
         (number, logged.numbers[-1]),
     ).fetchall()
     documents = list(dict.fromkeys(str(id_) for _, id_ in rows if id_ is not None))
-    desk.ledger.look(store, documents)
+    desk.after_write(documents, who, logged)
     document = documents[0] if documents else ""
-    desk.queues.unskip(document)
-    desk.examples.clear()
-    desk.events.tell(Event("decided", number, document, who, logged.said))
     return Saved(
         number, rows[0][0], logged.said, document or None, document, logged.numbers
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Lock, RLock, local
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.desk.background import Background
@@ -18,6 +18,7 @@ from classmark.workbench.desk.committing import Commits
 from classmark.workbench.desk.events import Event, Events
 from classmark.workbench.desk.examples import Examples
 from classmark.workbench.desk.guesses import Guesses
+from classmark.workbench.desk.held import Shelf
 from classmark.workbench.desk.jobs import Jobs
 from classmark.workbench.desk.kept import Sheets
 from classmark.workbench.desk.ledger import Ledger
@@ -25,17 +26,39 @@ from classmark.workbench.desk.queues import QueueChoice, Queues
 from classmark.workbench.desk.service import Service
 from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, read_settings
-from classmark.workbench.suggesting import Served, serve
 
 if TYPE_CHECKING:
     from classmark.rankers.text_ranker import TextRanker
     from classmark.taxonomy.tree import Taxonomy
     from classmark.workbench.desk.sheets import Sheet
     from classmark.workbench.settings import Settings
+    from classmark.workbench.views import Logged
 
 T = TypeVar("T")
 PATIENCE = 2.0  # seconds that long work has to stop when the desk is closed
 ON_CATEGORIES = "SELECT max(seq) FROM judgments WHERE changes IS NOT NULL"
+
+
+class Connection(Project):
+    """The project of a desk, as one of its threads sees it."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk.folder, shared=True)
+        self._desk = desk
+
+    @property
+    def categories(self) -> Mapping[str, Category]:
+        """The categories of today, by id."""
+        return self._desk.categories
+
+    @property
+    def tree(self) -> Taxonomy:
+        """The tree of today's categories."""
+        return self._desk.tree
+
+    def model(self) -> TextRanker | None:
+        """The ranker that all threads of the desk share; None: nothing learned yet."""
+        return self._desk.model()
 
 
 class Desk:
@@ -56,7 +79,8 @@ class Desk:
         self._commits = Commits(self._writing)
         self.events, self.claims, self.ledger = Events(), Claims(), Ledger()
         self.jobs, self.queues, self.guesses = Jobs(self), Queues(self), Guesses(self)
-        self.sheets, self.examples = Sheets(), Examples()
+        self.sheets, self.examples, self.shelf = Sheets(), Examples(), Shelf()
+        self._cache: dict[Any, tuple[object, Any]] = {}
         self._read_categories(self.project)
         self._settings_file = self._state_of_settings()
         self.service = Service(Project(folder, shared=True), self._writing_of_service)
@@ -89,8 +113,7 @@ class Desk:
         """The project, by a connection of the thread's own."""
         found: Project | None = getattr(self._own, "project", None)
         if found is None:
-            found = self._own.project = Project(self.folder, shared=True)
-            serve(found, Served(self.model, lambda: (self.categories, self.tree)))
+            found = self._own.project = Connection(self)
             with self._opening:
                 self._opened.append(found)
         return found
@@ -112,6 +135,43 @@ class Desk:
         result = self._commits.write(project, act)
         self._written(project)
         return result
+
+    def after_write(
+        self,
+        documents: Sequence[str],
+        who: str,
+        logged: Logged,
+        categories: Iterable[str] | None = None,
+    ) -> None:
+        """Something was decided or undone: every part of the desk follows.
+
+        Where the documents stand is looked up, nobody holds them any longer, they are
+        skipped no more, and listeners are told. categories : those whose examples may
+        have changed; None: any.
+        """
+        self.ledger.look(self.project.store, documents)
+        for document in documents:
+            self.claims.release(document, who)
+            self.queues.unskip(document)
+        if categories is None:
+            self.examples.clear()
+        else:
+            self.examples.forget(categories)
+        first = documents[0] if documents else ""
+        self.events.tell(Event("decided", logged.numbers[0], first, who, logged.said))
+
+    def once(self, read: Callable[[Desk], T], of: object = None) -> T:
+        """What ``read`` returns of the desk, computed again when the log has grown.
+
+        of : what else it depends on; it is computed again when that is another.
+        """
+        store = self.project.store
+        (last,) = store.run("SELECT coalesce(max(seq), 0) FROM judgments").fetchone()
+        state = (of, last, len(self.ledger.ids), len(self.ledger.labelled))
+        cached = self._cache.get(read)
+        if cached is None or cached[0] != state:
+            cached = self._cache[read] = state, read(self)
+        return cast("T", cached[1])
 
     def look_again(self) -> None:
         """Know documents, categories, settings and the model as they are now."""

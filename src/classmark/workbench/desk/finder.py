@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Floats
 from classmark.problems import Mistake
-from classmark.taxonomy.category import ACTIVE, Category
+from classmark.taxonomy.category import ACTIVE, Category, path_names
 from classmark.workbench.desk.wordings import Wordings, plain, runs
-from classmark.workbench.suggesting import path_names
 
 if TYPE_CHECKING:
     from classmark.workbench.desk.desk import Desk

@@ -14,7 +14,6 @@ import numpy as np
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.sparse import Rows, stack, take
-from classmark.workbench.lessons import text_of
 from classmark.workbench.queueing import cosines, two_best
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ class Guesses:
         documents = _documents(project, ids)
         if not documents:
             return
-        texts = [text_of(project, Record(document)) for document in documents]
+        texts = [project.text_of(Record(document)) for document in documents]
         X, best, heights = two_best(model, texts)
         names, is_calibrated = model.categories, model.calibrator is not None
         with self._lock:
@@ -130,7 +129,7 @@ class Guesses:
         near = like if like is not None else self._last()
         if model is None or near is None:
             return self.ordered("uncertain")
-        text = text_of(desk.project, Record(desk.project.store.document(near)))
+        text = desk.project.text_of(Record(desk.project.store.document(near)))
         centre, *_ = two_best(model, [text])
         with self._lock:
             ids, rows = list(self._rows), list(self._rows.values())

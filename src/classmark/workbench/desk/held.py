@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from classmark.problems import Mistake
 from classmark.workbench.desk.likeness import Likeness
@@ -109,16 +108,6 @@ class Shelf:
             while len(self._slots) > WARM:
                 self._slots.popitem(last=False)
             return slot
-
-
-_SHELVES: WeakKeyDictionary[Desk, Shelf] = WeakKeyDictionary()
-_MAKING = Lock()
-
-
-def shelf_of(desk: Desk) -> Shelf:
-    """What a desk keeps open."""
-    with _MAKING:
-        return _SHELVES.setdefault(desk, Shelf())
 
 
 def search_of(project: Project, number: int) -> Search:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from classmark.index.asking import BOOLEAN
 from classmark.index.query_language import Belief, parse
 from classmark.problems import Mistake
-from classmark.workbench.desk.held import shelf_of
 from classmark.workbench.impressions import log_click, log_impression
 from classmark.workbench.indexing import index_project, is_stale
 from classmark.workbench.rankers import ranker_for
@@ -108,7 +107,7 @@ def standing(desk: Desk) -> Standing:
     known = tuple(rankers.numbers())
     if project.index.current() is None:
         return Standing(False, False, 0, (), False, number, known, log)
-    index = shelf_of(desk).searchable(desk).index
+    index = desk.shelf.searchable(desk).index
     return Standing(
         True, is_stale(project), len(index), tuple(index.fields), index.has_positions,
         number, known, log,
@@ -119,7 +118,7 @@ def find(desk: Desk, query: str, wish: Wish, who: str = "") -> Hits:
     """Search; what is shown is kept where the settings say so."""
     if wish.k > MOST:
         raise Mistake(f"k is {wish.k}: ask for at most {MOST} documents at once")
-    project, held = desk.project, shelf_of(desk).searchable(desk)
+    project, held = desk.project, desk.shelf.searchable(desk)
     wish = replace(wish, explain=_explains(project, held, query, wish))
     found = search_in(project, query, wish, held)
     hits = tuple(_hit(project, held.index, each, found) for each in found.answers)
@@ -138,7 +137,7 @@ def warm(desk: Desk) -> None:
     """Open the index and load what searches it, before somebody waits for it."""
     if desk.project.index.current() is None:
         return
-    held = shelf_of(desk).searchable(desk)
+    held = desk.shelf.searchable(desk)
     field = held.index.field(held.index.fields[0]) if held.index.fields else None
     if field is not None and field.n_terms:
         word = field.term(int(field.df.argmax()))

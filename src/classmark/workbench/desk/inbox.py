@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
+from classmark.taxonomy.category import path_names
 from classmark.workbench.desk.guesses import Guess
 from classmark.workbench.desk.holdings import holdings_of
 from classmark.workbench.desk.picking import (
@@ -18,9 +19,7 @@ from classmark.workbench.desk.picking import (
     require_known,
 )
 from classmark.workbench.desk.sheets import percent
-from classmark.workbench.lessons import text_of
 from classmark.workbench.queueing import two_best
-from classmark.workbench.suggesting import path_names
 
 if TYPE_CHECKING:
     from classmark.workbench.desk.desk import Desk
@@ -115,7 +114,7 @@ def _guessed(desk: Desk, documents: Sequence[Document]) -> dict[str, Guess]:
     model, missing = desk.model(), [d for d in documents if d.id not in known]
     if model is None or not missing:
         return known
-    texts = [text_of(desk.project, Record(document)) for document in missing]
+    texts = [desk.project.text_of(Record(document)) for document in missing]
     _, best, heights = two_best(model, texts)
     for document, at, (high, lower, score, _) in zip(
         missing, best.tolist(), heights.tolist(), strict=True

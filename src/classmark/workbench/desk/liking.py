@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from classmark.problems import Mistake
 from classmark.workbench.by_example import Liking
 from classmark.workbench.desk.baskets import Basket, Saved
-from classmark.workbench.desk.held import BeingRead, search_of, shelf_of
+from classmark.workbench.desk.held import BeingRead, search_of
 from classmark.workbench.desk.likeness import Likeness
-from classmark.workbench.desk.past import titles
 from classmark.workbench.desk.sifting import KIND, Sifting
 from classmark.workbench.liking import export_likes, export_weights, marks_of_category
 from classmark.workbench.screening import Begun, StoppingRule, answered
@@ -34,6 +33,7 @@ from classmark.workbench.searches import (
     standing_marks,
     undo_marks,
 )
+from classmark.workbench.store import titles
 from classmark.workbench.vectors import rows_of_texts
 
 if TYPE_CHECKING:
@@ -72,12 +72,12 @@ class Wanted:
 def warm(desk: Desk) -> None:
     """Have the documents read before somebody waits for it."""
     with suppress(BeingRead):
-        shelf_of(desk).collection(desk)
+        desk.shelf.collection(desk)
 
 
 def begin(desk: Desk, who: str, wanted: Wanted) -> int:
     """Begin a search, all of it or nothing; return its number."""
-    collection = shelf_of(desk).collection(desk)
+    collection = desk.shelf.collection(desk)
     for text in wanted.texts.values():
         _require_text(text)
     with desk.writing() as project:
@@ -98,10 +98,10 @@ def begin(desk: Desk, who: str, wanted: Wanted) -> int:
 
 def show(desk: Desk, number: int, k: int = SHOWN) -> Basket:
     """A search as it stands, with what it finds."""
-    with shelf_of(desk).taken(desk, number) as held:
+    with desk.shelf.taken(desk, number) as held:
         _read_on(desk, held)
         basket = held.basket(desk.project, k)
-    if basket.screening or not shelf_of(desk).is_behind(desk):
+    if basket.screening or not desk.shelf.is_behind(desk):
         return basket
     return replace(basket, notes=(*basket.notes, BEHIND))
 
@@ -116,7 +116,7 @@ def say(desk: Desk, who: str, number: int, said: Mapping[str, Said]) -> None:
     for act in said.values():
         if act not in ACTS:
             raise Mistake(f"{act!r} is no mark: use one of {', '.join(ACTS)}")
-    with shelf_of(desk).taken(desk, number, who) as held:
+    with desk.shelf.taken(desk, number, who) as held:
         with desk.writing() as project:
             require_documents(project.store, list(said))
             held.note(said)
@@ -126,7 +126,7 @@ def say(desk: Desk, who: str, number: int, said: Mapping[str, Said]) -> None:
 
 def undo(desk: Desk, who: str, number: int) -> list[Mark]:
     """Take back what this person said last; return it."""
-    with shelf_of(desk).taken(desk, number, who) as held:
+    with desk.shelf.taken(desk, number, who) as held:
         with desk.writing() as project:
             back = undo_marks(project.store, search_of(project, number), who)
             _require_examples(project, number)
@@ -140,7 +140,7 @@ def undo(desk: Desk, who: str, number: int) -> list[Mark]:
 
 def redo(desk: Desk, who: str, number: int) -> list[Mark]:
     """Bring back what this person took back last; return it."""
-    with shelf_of(desk).taken(desk, number, who) as held:
+    with desk.shelf.taken(desk, number, who) as held:
         with desk.writing() as project:
             again = redo_marks(project.store, search_of(project, number), who)
         held.take_back(again)
@@ -167,7 +167,7 @@ def screen(desk: Desk, who: str, number: int) -> int:
 def add_text(desk: Desk, number: int, text: str) -> None:
     """Put a text of one's own into the basket."""
     _require_text(text)
-    collection = shelf_of(desk).collection(desk)
+    collection = desk.shelf.collection(desk)
     with desk.writing() as project:
         search = search_of(project, number)
         texts = dict(search.settings.get("texts", {}))
@@ -193,7 +193,7 @@ def drop_text(desk: Desk, number: int, name: str) -> None:
 def explain(desk: Desk, number: int, document: str) -> Reasons:
     """Every word's part of the score of a document in a search."""
     require_documents(desk.project.store, [document])
-    with shelf_of(desk).taken(desk, number) as held:
+    with desk.shelf.taken(desk, number) as held:
         return held.explain(document)
 
 
@@ -208,7 +208,7 @@ def searches(desk: Desk) -> list[Saved]:
 
 def write_found(desk: Desk, number: int, path: Path, k: int = 1000) -> None:
     """Write what a search found: .csv .jsonl .run .ris .bib, or .tsv for its words."""
-    with shelf_of(desk).taken(desk, number) as held:
+    with desk.shelf.taken(desk, number) as held:
         if isinstance(held, Likeness) and path.suffix == ".tsv":
             export_weights(held.liking, path)
         elif isinstance(held, Likeness):

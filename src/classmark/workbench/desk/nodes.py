@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from classmark.arrays import Ints
 from classmark.problems import Mistake
-from classmark.taxonomy.category import ACTIVE, Category
+from classmark.taxonomy.category import ACTIVE, Category, taxonomy_of
 from classmark.workbench.desk.holdings import Holdings, holdings_of
+from classmark.workbench.views import Cell, Table
 
 if TYPE_CHECKING:
     from classmark.taxonomy.tree import Taxonomy
     from classmark.workbench.desk.desk import Desk
+    from classmark.workbench.project import Project
     from classmark.workbench.store import Store
 
 AT_ONCE = 200  # daughters of a category that are shown at once
@@ -288,3 +290,40 @@ def _named(
     known: Mapping[str, Category], ids: Iterable[str]
 ) -> tuple[tuple[str, str], ...]:
     return tuple((id_, known[id_].name if id_ in known else id_) for id_ in ids)
+
+
+def show_taxonomy(project: Project, below: str | None = None) -> Table:
+    """Each category with its level, scope note and number of documents."""
+    categories = {category.id: category for category in project.store.categories()}
+    tree = taxonomy_of(categories.values())
+    count: dict[str, int] = {}
+    for labels in project.store.labels().values():
+        for name in labels:
+            count[name] = count.get(name, 0) + 1
+    top: list[Any] = tree.roots if below is None else [tree.nodes[tree.number(below)]]
+    rows: list[dict[str, Cell]] = []
+    for root in top:
+        for node in _depth_first(tree, root):
+            category = categories[node]
+            level = tree.depth_of(node)
+            rows.append(
+                {
+                    "category": "  " * level + category.name,
+                    "id": category.id,
+                    "documents": count.get(node, 0),
+                    "scope note": category.note,
+                }
+            )
+    return Table(f"Taxonomy of {project.settings.name}", rows)
+
+
+def _depth_first(tree: Any, root: Any) -> list[Any]:
+    found, waiting = [], [root]
+    seen = set()
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            found.append(node)
+            waiting.extend(reversed(tree.children(node)))
+    return found

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from classmark.workbench.desk.once import once
 from classmark.workbench.log import LABELS, PRIMARY, SETTLE, UNSURE
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ def opinions(desk: Desk, document: str) -> list[Opinion]:
 
 def disagreements(desk: Desk) -> list[Disagreement]:
     """Documents of which people differ and nobody has settled it since, newest last."""
-    return list(once(desk, _disagreements))
+    return list(desk.once(_disagreements))
 
 
 def _disagreements(desk: Desk) -> list[Disagreement]:

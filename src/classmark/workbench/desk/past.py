@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from classmark.problems import Mistake
 from classmark.workbench.deciding import Decision
 from classmark.workbench.desk.deciding import Saved, decide_on
 from classmark.workbench.log import ASSIGN, PRIMARY, REJECT, UNDO, UNSURE
+from classmark.workbench.store import titles
 
 if TYPE_CHECKING:
     from classmark.workbench.desk.desk import Desk
@@ -149,16 +149,6 @@ def conditions(wanted: Wanted) -> tuple[list[str], list[Any]]:
     if wanted.state:
         where.append(GONE if wanted.state == "undone" else f"NOT {GONE}")
     return where, [value for values in used.values() for value in values]
-
-
-def titles(store: Store, documents: Iterable[str]) -> dict[str, str]:
-    """Document → its title; its first words where it has none."""
-    found = {}
-    for id_ in documents:
-        said: Mapping[str, str] = store.document(id_).fields
-        words = said.get("title") or next(iter(said.values()), "")
-        found[id_] = re.sub(r"\s+", " ", words).strip()[:120] or id_
-    return found
 
 
 def correct(desk: Desk, number: int, category: str, who: str, note: str = "") -> Saved:

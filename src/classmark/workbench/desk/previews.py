@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from classmark.problems import Mistake
 from classmark.taxonomy import edits
-from classmark.taxonomy.category import DEPRECATED
+from classmark.taxonomy.category import DEPRECATED, path_names
 from classmark.workbench import categories
 from classmark.workbench.categories import carried
 from classmark.workbench.desk.holdings import holdings_of
 from classmark.workbench.desk.nodes import branch_counts
-from classmark.workbench.suggesting import path_names
 
 if TYPE_CHECKING:
     from classmark.workbench.desk.desk import Desk

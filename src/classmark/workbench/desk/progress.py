@@ -14,7 +14,6 @@ from classmark.arrays import Floats
 from classmark.taxonomy.category import ACTIVE
 from classmark.workbench.desk.effort import Given, Step, step, steps
 from classmark.workbench.desk.following import following
-from classmark.workbench.desk.once import once
 
 if TYPE_CHECKING:
     from classmark.workbench.desk.desk import Desk
@@ -101,7 +100,7 @@ class Progress:
 
 def progress(desk: Desk) -> Progress:
     """How far the work is; read once, and again when something was said since."""
-    return once(desk, _read)
+    return desk.once(_read)
 
 
 def most_wrong(wrong: int, decisions: int, error: float = ERROR) -> float:

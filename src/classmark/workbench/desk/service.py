@@ -15,8 +15,7 @@ from classmark.workbench.live import (
     base_of,
     open_learner,
 )
-from classmark.workbench.models import with_votes
-from classmark.workbench.suggesting import trained_model
+from classmark.workbench.models import trained_model, with_votes
 from classmark.workbench.views import Learned
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from classmark.formats.records import PRIMARY as PRIMARY_GRADE
 from classmark.formats.records import SECONDARY
 from classmark.problems import Mistake
 from classmark.workbench.categories import require_open
-from classmark.workbench.desk.events import Event
+from classmark.workbench.desk.deciding import acts_since
 from classmark.workbench.log import ASSIGN, LABELS, PRIMARY, REMOVE, SETTLE, UNSURE, Act
 from classmark.workbench.undoing import undo
 from classmark.workbench.views import Logged
@@ -26,12 +26,12 @@ def settle(
     labels: Mapping[str, bool],
     who: str,
     note: str = "",
-    seen: int | None = None,
+    version: int | None = None,
 ) -> Logged:
     """Say which labels are to stand, after people differed; it is undone as one act.
 
-    labels : category → whether it is primary;  seen : the number of the last act on
-    the document that was looked at; refused where there is a later one.
+    labels : category → whether it is primary;  version : as in ``decide_on``; refused
+    where anybody has decided on the document since.
     """
     if not labels:
         raise Mistake(
@@ -41,7 +41,7 @@ def settle(
     def write(project: Project) -> Logged:
         store = project.store
         store.document(document)
-        _require_seen(store, document, seen)
+        _require_unchanged(store, document, version)
         require_open(store, sorted(labels))
         stood = store.standing(document).get(document, {})
         first = store.append(Act(document, SETTLE, note=note), who)
@@ -52,9 +52,7 @@ def settle(
         return Logged((first, *numbers), said)
 
     logged = desk.write(write)
-    desk.ledger.look(desk.project.store, [document])
-    number = logged.numbers[0]
-    desk.events.tell(Event("decided", number, document, who, logged.said))
+    desk.after_write([document], who, logged)
     return logged
 
 
@@ -69,17 +67,12 @@ def _set_aside(store: Store, document: str) -> list[int]:
     return [int(seq) for (seq,) in rows.fetchall()]
 
 
-def _require_seen(store: Store, document: str, seen: int | None) -> None:
-    if seen is None:
-        return
-    later = store.run(
-        "SELECT who, act FROM judgments WHERE document = ? AND seq > ? ORDER BY seq",
-        (document, seen),
-    ).fetchone()
-    if later is not None:
+def _require_unchanged(store: Store, document: str, version: int | None) -> None:
+    later = () if version is None else acts_since(store, document, version)
+    if later:
         raise Mistake(
-            f"{document}: {later[0]} has spoken of it since ({later[1]}): look at it "
-            "again, and settle it then"
+            f"{document}: {later[0].who} decided on it since ({later[0].act}): look at "
+            "it again, and settle it then"
         )
 
 

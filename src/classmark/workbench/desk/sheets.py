@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from classmark.corpus.documents import Document
+from classmark.taxonomy.category import path_names
 from classmark.workbench.deciding import UNTRAINED
 from classmark.workbench.desk.deciding import Said, acts_since, version_of
-from classmark.workbench.lessons import text_of
 from classmark.workbench.log import Judged
-from classmark.workbench.suggesting import path_names
 
 if TYPE_CHECKING:
     from classmark.rankers.text_ranker import Suggestion, TextRanker
@@ -132,7 +131,7 @@ def lay_out(
 def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
     store = desk.project.store
     record = store.record(document)
-    text = text_of(desk.project, record)
+    text = desk.project.text_of(record)
     past = () if blind else acts_since(store, document, -1)
     if blind:
         record = Judged(record.document, meta=record.meta, links=record.links)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from classmark.problems import Mistake
-from classmark.workbench.desk.events import Event
 from classmark.workbench.desk.past import Wanted, conditions
 from classmark.workbench.log import LABELS
 from classmark.workbench.undoing import undo
+from classmark.workbench.views import Logged
 
 if TYPE_CHECKING:
     from classmark.workbench.desk.desk import Desk
@@ -93,8 +93,7 @@ def undo_range(
     """Take back the acts of a range that are asked for: all of them, or nothing."""
     done = desk.write(lambda open_: _take_back(open_, first, last, wanted, who))
     documents = [change.document for change in done.changes]
-    desk.ledger.look(desk.project.store, documents)
-    desk.events.tell(Event("decided", last, "", who, f"{done.written} acts undone"))
+    desk.after_write(documents, who, Logged((last,), f"{done.written} acts undone"))
     return done
 
 

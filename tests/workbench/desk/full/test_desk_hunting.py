@@ -8,7 +8,6 @@ import pytest
 from classmark.problems import Mistake
 from classmark.workbench.desk import hunting
 from classmark.workbench.desk.desk import Desk
-from classmark.workbench.desk.held import shelf_of
 from classmark.workbench.desk.hunting import Wish, find
 from classmark.workbench.importing import import_records
 from classmark.workbench.impressions import read_impressions
@@ -87,9 +86,9 @@ def test_nothing_is_kept_unless_the_settings_say_so(desk, tmp_path):
 
 
 def test_the_index_is_opened_once_and_again_when_it_changed(desk):
-    first = shelf_of(desk).searchable(desk)
+    first = desk.shelf.searchable(desk)
     find(desk, "honey", Wish())
-    assert shelf_of(desk).searchable(desk) is first
+    assert desk.shelf.searchable(desk) is first
     with Project(desk.folder) as other:
         import_records(other, records(10, 12), "more")
     assert hunting.standing(desk).stale
@@ -100,7 +99,7 @@ def test_the_index_is_opened_once_and_again_when_it_changed(desk):
     standing = hunting.standing(desk)
     assert (standing.ready, standing.stale, standing.documents) == (True, False, 48)
     assert standing.positions
-    assert shelf_of(desk).searchable(desk) is not first
+    assert desk.shelf.searchable(desk) is not first
 
 
 def test_a_project_without_an_index_says_so(tmp_path):
@@ -135,5 +134,5 @@ def test_threads_search_while_the_index_is_made_anew(desk):
 def test_two_desks_keep_apart(tmp_path, desk):
     other = new_shelf(tmp_path / "other")
     with Desk(other) as second:
-        assert shelf_of(desk) is shelf_of(desk)
-        assert shelf_of(desk) is not shelf_of(second)
+        assert desk.shelf is desk.shelf
+        assert desk.shelf is not second.shelf

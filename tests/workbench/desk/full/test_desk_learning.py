@@ -23,7 +23,7 @@ from classmark.workbench.live import Overtaken, learn_at_once, open_learner
 from classmark.workbench.project import Project, create
 from classmark.workbench.rebuilding import rebuild
 from classmark.workbench.settings import FILE, LearningSettings, Settings
-from classmark.workbench.suggesting import categories_in_tree, model_if_any, suggest
+from classmark.workbench.suggesting import suggest
 from classmark.workbench.training import train
 from workbench.desk.desks import RIGHT, new_desk, say, say_all
 from workbench.live_projects import (
@@ -67,9 +67,9 @@ def test_every_thread_asks_the_same_ranker(tmp_path):
     with new_desk(tmp_path / "shelf") as desk:
         say_all(desk)
         with ThreadPoolExecutor(4) as pool:
-            models = set(pool.map(lambda _: id(model_if_any(desk.project)), range(16)))
+            models = set(pool.map(lambda _: id(desk.project.model()), range(16)))
         assert models == {id(desk.model())}
-        known, tree = categories_in_tree(desk.project)
+        known, tree = desk.project.categories, desk.project.tree
         assert known is desk.categories
         assert tree is desk.tree
 

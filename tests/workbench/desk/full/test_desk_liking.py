@@ -7,14 +7,14 @@ import pytest
 from classmark.problems import Mistake
 from classmark.workbench.desk import held, liking
 from classmark.workbench.desk.desk import Desk
-from classmark.workbench.desk.held import BeingRead, shelf_of
+from classmark.workbench.desk.held import BeingRead
 from classmark.workbench.desk.liking import Wanted
-from classmark.workbench.desk.past import titles
 from classmark.workbench.importing import import_records
 from classmark.workbench.liking import Given, like
 from classmark.workbench.project import Project
 from classmark.workbench.screening import StoppingRule
 from classmark.workbench.searches import Mark, add_marks, standing_marks
+from classmark.workbench.store import titles
 from workbench.desk.shelves import records, shelf, subject
 
 
@@ -174,7 +174,7 @@ def test_many_documents_are_read_by_a_job(desk, monkeypatch):
     assert before.notes == (liking.BEHIND,)
     desk.jobs.wait()
     assert "bees-11" in found(desk, number, 50)
-    assert not shelf_of(desk).is_behind(desk)
+    assert not desk.shelf.is_behind(desk)
     assert liking.show(desk, number).notes == ()
 
 
@@ -205,7 +205,7 @@ def test_few_searches_stay_in_memory(desk, monkeypatch):
     ]
     for number, name in zip(numbers, ("bees", "bread", "boats"), strict=True):
         assert subject(found(desk, number, 1)[0]) == name
-    assert len(shelf_of(desk)._slots) == 2  # noqa: SLF001 - the memory itself is meant
+    assert len(desk.shelf._slots) == 2  # noqa: SLF001 - the memory itself is meant
     assert subject(found(desk, numbers[0], 1)[0]) == "bees"
 
 

@@ -17,8 +17,8 @@ from classmark.rankers.calibration import METHODS, Calibrator, held_out_scores
 from classmark.rankers.text_ranker import learner
 from classmark.sparse import take
 from classmark.weighting.vectorizer import Vectorizer
+from classmark.workbench.learning.train import new_ranker
 from classmark.workbench.settings import LearningSettings, TextSettings
-from classmark.workbench.training import new_ranker
 
 
 class Raw(Calibrator):

@@ -29,15 +29,14 @@ from classmark.corpus.documents import Document
 from classmark.datasets.library import library_categories, library_records
 from classmark.formats.records import Record
 from classmark.taxonomy.category import Category
-from classmark.workbench.deciding import Decision
-from classmark.workbench.desk.deciding import decide_on, next_for
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.desk.sheets import lay_out
-from classmark.workbench.desk.suggesting import suggest_for
-from classmark.workbench.importing import import_records, put_taxonomy
+from classmark.workbench.deciding.decide import Decision, decide_on, next_for
+from classmark.workbench.deciding.sheet import lay_out
+from classmark.workbench.deciding.suggest import suggest_for
+from classmark.workbench.files.importing import import_records, put_taxonomy
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import LearningSettings, Settings
-from classmark.workbench.training import train
+from classmark.workbench.team.desk import Desk
 
 THREADS = 8
 BRANCHES = (20, 50, 49)  # 20 + 1,000 + 49,000 categories
@@ -47,8 +46,8 @@ OPEN = """
 import json, resource, sys, time
 from pathlib import Path
 started = time.perf_counter()
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.desk.suggesting import suggest_for
+from classmark.workbench.team.desk import Desk
+from classmark.workbench.deciding.suggest import suggest_for
 imported = time.perf_counter()
 with Desk(Path(sys.argv[1])) as desk:
     opened = time.perf_counter()

@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from classmark.taxonomy.category import Category, taxonomy_of
-from classmark.workbench.desk.finder import find_categories, finder_of
+from classmark.workbench.categories.find import find_categories, finder_of
 
 SYLLABLES = ("ba", "re", "ton", "mi", "sel", "kor", "an", "chi", "pla", "ver", "graph")
 WORDS = 40_000

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from classmark.machines.cluster import Machines
-from classmark.workbench.indexing import index_file
+from classmark.workbench.search.index import index_file
 
 WORKERS, LIMIT, MEMORY = 2, 600 * 10**6, "512MB"
 

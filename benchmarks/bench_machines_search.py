@@ -24,7 +24,7 @@ from bench_machines_index import multiplied
 from classmark.index.index import Index
 from classmark.machines.cluster import Machines
 from classmark.machines.searching import SpreadIndex
-from classmark.workbench.indexing import index_file
+from classmark.workbench.search.index import index_file
 
 SHARDS, REPEATS, SINGLE = 4, 5, 100
 

@@ -26,8 +26,8 @@ from pathlib import Path
 
 from bench_desk import make_large, make_library
 
-from classmark.workbench.people import add_token
 from classmark.workbench.project import Project
+from classmark.workbench.team.people import add_token
 
 CONNECTIONS, TEXTS, DECIDED = 8, 1000, 60_000
 ASK = """

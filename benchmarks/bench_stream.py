@@ -35,7 +35,7 @@ from classmark.formats.jsonl import json_lines
 from classmark.rankers.online import MMP
 from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
-from classmark.workbench.streaming import draw
+from classmark.workbench.learning.stream import draw
 
 FIRST, BUDGET = 1500, 0.010
 

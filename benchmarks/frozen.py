@@ -358,7 +358,7 @@ def served(place, names):
     from starlette.testclient import TestClient
 
     from classmark.web.app import create_app
-    from classmark.workbench.desk.desk import Desk
+    from classmark.workbench.team.desk import Desk
 
     with Desk(place) as desk:
         app = create_app(desk)

@@ -72,7 +72,7 @@ PROMISES = (
         6,
         "the model is what the log says",
         "rebuilt from the log: the same weights to the last bit",
-        ("tests/workbench/full/test_rebuilding.py",),
+        ("tests/workbench/learning/full/test_rebuild.py",),
     ),
     Promise(
         7,
@@ -117,7 +117,7 @@ PROMISES = (
         "paths that leave, links, bombs, false sizes; memory grows by less than 100 MB",
         (
             "tests/formats/test_archive.py",
-            "tests/workbench/desk/full/test_desk_files.py",
+            "tests/workbench/files/full/test_exchange.py",
             "tests/web/test_files.py",
             "tests/web/full/test_uploads.py",
         ),
@@ -147,7 +147,10 @@ PROMISES = (
         20,
         "backups and older formats open",
         "backups made during writes; stores of every older format",
-        ("tests/workbench/full/test_backup.py", "tests/workbench/test_older_stores.py"),
+        (
+            "tests/workbench/files/full/test_backup.py",
+            "tests/workbench/store/test_older_stores.py",
+        ),
     ),
 )
 

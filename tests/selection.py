@@ -22,8 +22,7 @@ FIXTURES = {"data", "postgres"}
 EXAMPLES = {"classmark.text.analyzer.lemmas": "simplemma"}
 MODULES = {
     "src/classmark/machines": "distributed",
-    "src/classmark/workbench/postgres.py": "psycopg",
-    "src/classmark/workbench/postgres_errors.py": "psycopg",
+    "src/classmark/workbench/store/postgres.py": "psycopg",
 }
 
 

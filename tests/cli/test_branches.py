@@ -2,7 +2,7 @@
 
 import pytest
 
-from classmark.workbench.importing import import_documents, import_taxonomy
+from classmark.workbench.files.importing import import_documents, import_taxonomy
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 

@@ -10,7 +10,7 @@ from classmark.cli.progress import agreement, progress
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.taxonomy.category import Category
-from classmark.workbench.deciding import Decision, Seen, decide
+from classmark.workbench.deciding.decide import Decision, Seen, decide
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 

@@ -6,9 +6,9 @@ import shutil
 
 import pytest
 
-from classmark.workbench.importing import import_documents
-from classmark.workbench.indexing import index_project
+from classmark.workbench.files.importing import import_documents
 from classmark.workbench.project import Project, create
+from classmark.workbench.search.index import index_project
 from classmark.workbench.settings import Settings
 
 ROWS = [

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from classmark.cli import output
 from classmark.cli.output import columns_of, lay_out
-from classmark.workbench.views import Column, Table
+from classmark.workbench.results import Column, Table
 
 NAMES = ["learner", "wrong", "a long heading", "id", "note"]
 cells = st.one_of(

@@ -290,9 +290,10 @@ def test_commands_draw_without_matplotlib(tmp_path):
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "from pathlib import Path\n"
-        "import classmark.workbench.evaluating, classmark.workbench.tuning\n"
-        "import classmark.workbench.streaming, classmark.workbench.screening\n"
-        "import classmark.workbench.taxonomy_report, classmark.workbench.rankers\n"
+        "from classmark.workbench.learning import evaluate, stream\n"
+        "from classmark.workbench.search import rankers, tune\n"
+        "from classmark.workbench.categories import report\n"
+        "from classmark.workbench.examples import screening\n"
         "from classmark.evaluation.figures import rank_curves\n"
         "rank_curves({'plm': [0.5, 1.0]}, Path(sys.argv[1]), 'Ranks')\n"
     )

@@ -11,7 +11,7 @@ import pytest
 from classmark.datasets.library import library_records
 from classmark.ltr.features import FEEDBACK, PLAIN
 from classmark.ltr.training import NAMES
-from classmark.workbench.importing import import_records
+from classmark.workbench.files.importing import import_records
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 

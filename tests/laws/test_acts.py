@@ -17,13 +17,13 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.taxonomy.category import Category, taxonomy_of
-from classmark.workbench import categories
-from classmark.workbench.deciding import Decision, decide
-from classmark.workbench.log import Judged
+from classmark.workbench.categories import edit
+from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.project import Project, create
-from classmark.workbench.replay import Replay
 from classmark.workbench.settings import Settings
-from classmark.workbench.undoing import undo
+from classmark.workbench.store.log import Judged
+from classmark.workbench.store.replay import Replay
+from classmark.workbench.store.undo import undo
 from oracles.workbench import Model
 
 DOCUMENTS = ["d1", "d2", "d3"]
@@ -135,9 +135,9 @@ class Acts(RuleBasedStateMachine):
         parents = (nodes[chosen - 1],) if chosen else ()
         new = Category(name, parents=tuple(node.id for _, node in parents))
         if self.number(name) is not None:
-            self.refused(categories.add, self.project, new)
+            self.refused(edit.add, self.project, new)
             return
-        categories.add(self.project, new)
+        edit.add(self.project, new)
         self.fresh += 1
         above = tuple(number for number, _ in parents)
         self.model.append(
@@ -151,7 +151,7 @@ class Acts(RuleBasedStateMachine):
         number, node = self.pick(seed)
         if self.number(name) is not None:
             return
-        categories.rename(self.project, node.id, new_id=name)
+        edit.rename(self.project, node.id, new_id=name)
         said = {"id": name}
         self.model.append(document=None, act="rename", category=number, said=said)
 
@@ -161,7 +161,7 @@ class Acts(RuleBasedStateMachine):
         number, node = self.pick(seed)
         if node.label == label:
             return
-        categories.rename(self.project, node.id, label=label)
+        edit.rename(self.project, node.id, label=label)
         said = {"label": label}
         self.model.append(document=None, act="rename", category=number, said=said)
 
@@ -169,7 +169,7 @@ class Acts(RuleBasedStateMachine):
     @rule(first=SEEDS, second=SEEDS, merged=st.booleans())
     def move_or_merge(self, first, second, merged):
         (u, node), (v, other) = self.pick(first), self.pick(second)
-        verb = categories.merge if merged else categories.move
+        verb = edit.merge if merged else edit.move
         try:
             verb(self.project, node.id, other.id)
         except Mistake:
@@ -191,7 +191,7 @@ class Acts(RuleBasedStateMachine):
     def retire(self, seed):
         number, node = self.pick(seed)
         if not node.retired:
-            categories.retire(self.project, node.id)
+            edit.retire(self.project, node.id)
             self.model.append(document=None, act="retire", category=number)
 
     @precondition(lambda self: self.model.nodes())
@@ -203,7 +203,7 @@ class Acts(RuleBasedStateMachine):
         moved = sorted(d for d, w in words.items() if w[0] in {"assign", "primary"})
         if not moved or self.number(name) is not None:
             return
-        categories.split(self.project, node.id, Category(name), moved)
+        edit.split(self.project, node.id, Category(name), moved)
         self.fresh += 1
         seq = self.model.append(
             document=None, act="split", category=number, other=self.fresh,

@@ -12,14 +12,14 @@ from classmark.machines.examples import Offline
 from classmark.machines.rows import SpreadRows
 from classmark.problems import Mistake
 from classmark.sparse import stack, take
-from classmark.workbench.importing import import_records
-from classmark.workbench.liking import (
+from classmark.workbench.examples.like import (
     Given,
     like,
     like_in_index,
     open_liking,
     rank_by_file,
 )
+from classmark.workbench.files.importing import import_records
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 
@@ -182,7 +182,7 @@ def test_a_search_over_machines_is_marked_explained_and_undone(two, project):
 
 
 def test_a_query_in_a_file_ranks_over_machines(two, project, tmp_path):
-    from classmark.workbench.liking import export_weights
+    from classmark.workbench.examples.like import export_weights
 
     liking = open_liking(project, Given(examples=("d0,d1",)))
     export_weights(liking, tmp_path / "query.json")

@@ -20,11 +20,11 @@ from classmark.sparse import rows_from
 from classmark.spreading import spread_by
 from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
-from classmark.workbench.evaluating import evaluate_project, evaluate_strategies
-from classmark.workbench.importing import import_records, put_taxonomy
+from classmark.workbench.files.importing import import_records, put_taxonomy
+from classmark.workbench.learning.evaluate import evaluate_project, evaluate_strategies
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import LearningSettings, Settings
-from classmark.workbench.training import train
 from reproductions.mmp_reuters import Collection
 from reproductions.mmp_reuters import compare as compare_online
 

@@ -16,8 +16,8 @@ from classmark.machines import indexing
 from classmark.machines.cluster import Machines
 from classmark.machines.indexing import memory_for, part_size
 from classmark.problems import Mistake, UnreadableFile
-from classmark.workbench.indexing import index_file, index_project
 from classmark.workbench.project import Project, create
+from classmark.workbench.search.index import index_file, index_project
 from classmark.workbench.settings import Settings
 
 WORDS = [

@@ -24,9 +24,9 @@ from classmark.spreading import spread_by
 from classmark.taxonomy.category import Category
 from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
-from classmark.workbench.fitting import Fitted, Size, choose, task_of
+from classmark.workbench.learning.fit import Fitted, Size, choose, task_of
+from classmark.workbench.learning.train import learn_beside
 from classmark.workbench.settings import LearningSettings
-from classmark.workbench.training import learn_beside
 
 N, K, D = 120, 28, 60
 

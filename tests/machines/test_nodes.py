@@ -18,10 +18,10 @@ from classmark.problems import Mistake
 from classmark.spreading import spread_by
 from classmark.taxonomy.category import Category
 from classmark.taxonomy.tree import Taxonomy
-from classmark.workbench.importing import import_records, put_taxonomy
+from classmark.workbench.files.importing import import_records, put_taxonomy
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import LearningSettings, Settings
-from classmark.workbench.training import train
 
 SMALL = 500  # bytes that a file may have where a disk is said to be full
 BASES = ["svm", "logistic", "naive-bayes"]

@@ -14,9 +14,9 @@ from classmark.index.query_language import MalformedQuery
 from classmark.index.search import log_prior
 from classmark.machines.searching import SpreadIndex
 from classmark.problems import Mistake
-from classmark.workbench import searching, tuning
-from classmark.workbench.indexing import index_file, index_project
 from classmark.workbench.project import Project, create
+from classmark.workbench.search import search, tune
+from classmark.workbench.search.index import index_file, index_project
 from classmark.workbench.settings import Settings
 from machines.sharded import collection, cut
 
@@ -137,17 +137,17 @@ def project(tmp_path):
 
 def test_a_project_is_searched_alike(two, project):
     wishes = [
-        searching.Wish(explain=True, k=5),
-        searching.Wish("dirichlet", feedback="rm3:terms=5", weights=["title=2"]),
-        searching.Wish(prior="pagerank:0.5"),
-        searching.Wish("boolean"),
+        search.Wish(explain=True, k=5),
+        search.Wish("dirichlet", feedback="rm3:terms=5", weights=["title=2"]),
+        search.Wish(prior="pagerank:0.5"),
+        search.Wish("boolean"),
     ]
     for wish in wishes:
         for query in ("w1 w2 -w9", 'title:w0 "w1 w1"'):
-            found = searching.search_in(project, query, wish, machines=two)
-            assert found == searching.search_in(project, query, wish)
+            found = search.search_in(project, query, wish, machines=two)
+            assert found == search.search_in(project, query, wish)
     with pytest.raises(MalformedQuery):
-        searching.search_in(project, "(w1", searching.Wish(), machines=two)
+        search.search_in(project, "(w1", search.Wish(), machines=two)
 
 
 def test_the_index_of_a_file_is_searched_and_tuned_alike(two, tmp_path):
@@ -155,19 +155,19 @@ def test_the_index_of_a_file_is_searched_and_tuned_alike(two, tmp_path):
     rows = collection(5, 30)
     file.write_text("\n".join(map(json.dumps, rows)))
     index_file(file, folder)
-    wish = searching.Wish(explain=True)
-    found = searching.search_index(folder, "w1 w5", wish, machines=two)
-    assert found == searching.search_index(folder, "w1 w5", wish)
+    wish = search.Wish(explain=True)
+    found = search.search_index(folder, "w1 w5", wish, machines=two)
+    assert found == search.search_index(folder, "w1 w5", wish)
     assert found.answers
     queries, qrels = tmp_path / "queries.jsonl", tmp_path / "qrels.txt"
     asked = [{"id": f"q{n}", "text": f"w{n} w{n + 3}"} for n in range(4)]
     queries.write_text("\n".join(map(json.dumps, asked)))
     qrels.write_text("\n".join(f"q{n} d{m} 1" for n in range(4) for m in (n, n + 9)))
-    judgments = tuning.Judgments(queries, qrels)
+    judgments = tune.Judgments(queries, qrels)
     for feedback in (None, "rm3:terms=4,documents=3"):
-        sweep = tuning.Sweep(parameters=["b=0:1:0.5"], feedback=feedback)
+        sweep = tune.Sweep(parameters=["b=0:1:0.5"], feedback=feedback)
         both = []
         for machines in (two, None):
-            with tuning.judged_in(None, folder, judgments, machines=machines) as judged:
-                both.append(tuning.tune(judged, sweep, tmp_path / "plot.svg"))
+            with tune.judged_in(None, folder, judgments, machines=machines) as judged:
+                both.append(tune.tune(judged, sweep, tmp_path / "plot.svg"))
         assert both[0] == both[1]

@@ -2,8 +2,8 @@
 
 import math
 
-from classmark.workbench.log import STATEMENTS
-from classmark.workbench.replay import Replay
+from classmark.workbench.store.log import STATEMENTS
+from classmark.workbench.store.replay import Replay
 
 
 def held(store):

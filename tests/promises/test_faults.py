@@ -9,9 +9,9 @@ from contextlib import contextmanager
 import pytest
 
 from classmark.index.index import Index
-from classmark.workbench.models import open_model
+from classmark.workbench.learning.models import open_model
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
-from classmark.workbench.training import train
 from workbench.live_projects import new_project, teach_all
 
 FAILING = ("fsync", "rename", "replace", "mkdir", "open")
@@ -76,7 +76,7 @@ LIMITED = """
 import resource, sys
 from pathlib import Path
 from classmark.problems import Mistake
-from classmark.workbench.deciding import Decision, decide
+from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.project import Project
 
 folder, limit = Path(sys.argv[1]), int(sys.argv[2])

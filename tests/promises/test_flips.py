@@ -6,9 +6,9 @@ import pytest
 from classmark.index.index import Index
 from classmark.problems import DamagedFolder
 from classmark.rankers.live import LiveTextRanker
-from classmark.workbench.models import check_model, open_model
+from classmark.workbench.learning.models import check_model, open_model
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
-from classmark.workbench.training import train
 from workbench.live_projects import new_project, say, teach_all
 
 

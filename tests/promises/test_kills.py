@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from classmark.index.index import Index
-from classmark.workbench.desk.desk import Desk
 from classmark.workbench.info import info
 from classmark.workbench.project import Project
+from classmark.workbench.team.desk import Desk
 from promises.killed import killed, workers
 from workbench.live_projects import TEXTS, new_project, teach_all
 
@@ -17,9 +17,9 @@ from pathlib import Path
 from classmark.rankers.live import load_kernels
 from classmark.taxonomy.category import Category
 from classmark.workbench import categories
-from classmark.workbench.deciding import Decision
-from classmark.workbench.desk.deciding import decide_on, undo_for
-from classmark.workbench.desk.desk import Desk
+from classmark.workbench.deciding.decide import Decision
+from classmark.workbench.deciding.decide import decide_on, undo_for
+from classmark.workbench.team.desk import Desk
 
 load_kernels()
 
@@ -42,7 +42,9 @@ def work(path, seed):
 MARKING = """
 from pathlib import Path
 from classmark.workbench.project import Project
-from classmark.workbench.searches import Mark, add_marks, begin_search, undo_marks
+from classmark.workbench.examples.searches import (
+    Mark, add_marks, begin_search, undo_marks
+)
 
 def work(path, seed):
     with Project(Path(path)) as project:

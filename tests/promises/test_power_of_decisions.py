@@ -14,9 +14,9 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
-from classmark.workbench.log import Act
 from classmark.workbench.project import STORE
-from classmark.workbench.store import Store
+from classmark.workbench.store.log import Act
+from classmark.workbench.store.store import Store
 from promises.sectors import after_failure, replayed
 
 DECISIONS = 40

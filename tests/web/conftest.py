@@ -9,12 +9,12 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from classmark.web.app import create_app
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.importing import import_documents, import_taxonomy
-from classmark.workbench.indexing import index_project
+from classmark.workbench.files.importing import import_documents, import_taxonomy
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, create
+from classmark.workbench.search.index import index_project
 from classmark.workbench.settings import Settings
-from classmark.workbench.training import train
+from classmark.workbench.team.desk import Desk
 
 ADDRESS = "http://127.0.0.1:8000"
 TREE = """id,parent,label,scope_note

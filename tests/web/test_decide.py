@@ -12,14 +12,13 @@ from classmark.formats.records import Record
 from classmark.taxonomy.category import Category
 from classmark.web.app import create_app
 from classmark.web.evidence import evidence
-from classmark.workbench.deciding import Decision
-from classmark.workbench.desk.agreement import disagreements
-from classmark.workbench.desk.deciding import decide_on
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.desk.sheets import lay_out
-from classmark.workbench.importing import import_records, put_taxonomy
+from classmark.workbench.deciding.decide import Decision, decide_on
+from classmark.workbench.deciding.sheet import lay_out
+from classmark.workbench.files.importing import import_records, put_taxonomy
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
+from classmark.workbench.team.agreement import disagreements
+from classmark.workbench.team.desk import Desk
 
 HOSTILE = "<script>alert(1)</script>\" onmouseover='alert(2)' {{ 7*7 }} </div>&amp;"
 
@@ -210,7 +209,7 @@ def test_who_settles_sees_both_readings_and_says_what_stands(client, desk):
     decide_on(desk, "new-2", Decision(("birds",)), None, "bo")
     late = say(client, "new-2", **said)
     assert late.status_code == 400
-    assert "bo has spoken of it since" in late.text
+    assert "bo decided on it since" in late.text
     said["version"] = version(client.get("/decide/new-2?reading=settle"))
     assert say(client, "new-2", **said).status_code == 303
     assert labels(desk, "new-2") == {"bees"}

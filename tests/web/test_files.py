@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.desk.hostile_files import HOSTILE
+from workbench.files.hostile_files import HOSTILE
 
 NEW = b'{"id": "n1", "title": "<b>Bold</b>", "text": "honey", "labels": ["bees"]}\n'
 

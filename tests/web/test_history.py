@@ -5,9 +5,8 @@ from html import unescape
 
 import pytest
 
-from classmark.workbench.deciding import Decision
-from classmark.workbench.desk.deciding import decide_on, note_on
-from classmark.workbench.desk.past import Wanted, past
+from classmark.workbench.deciding.decide import Decision, decide_on, note_on
+from classmark.workbench.deciding.history import Wanted, past
 
 HOSTILE = "<script>alert(1)</script>"
 

@@ -7,9 +7,8 @@ import pytest
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.workbench.deciding import Decision
-from classmark.workbench.desk.deciding import decide_on
-from classmark.workbench.desk.guesses import Guess
+from classmark.workbench.deciding.decide import Decision, decide_on
+from classmark.workbench.deciding.queue import Guess
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from classmark.workbench.desk import held
-from classmark.workbench.searches import list_searches, standing_marks
-from classmark.workbench.store import titles
+from classmark.workbench.examples import open_searches
+from classmark.workbench.examples.searches import list_searches, standing_marks
+from classmark.workbench.store.store import titles
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(2)>'
 
@@ -27,7 +27,7 @@ def shown(answer):
 
 
 def said(desk, number=1):
-    search = held.search_of(desk.project, number)
+    search = open_searches.search_of(desk.project, number)
     marks = standing_marks(desk.project.store, search)
     return {each.mark.document: each.mark.act for each in marks}
 
@@ -158,9 +158,11 @@ def test_texts_are_never_html(client):
 def test_while_documents_are_read_the_page_says_so(client, monkeypatch):
     begin(client)
     monkeypatch.setattr(
-        held.Shelf,
+        open_searches.Shelf,
         "collection",
-        lambda *_: (_ for _ in ()).throw(held.BeingRead("they are being read")),
+        lambda *_: (_ for _ in ()).throw(
+            open_searches.BeingRead("they are being read")
+        ),
     )
     page = client.get("/like/1")
     assert page.status_code == 200
@@ -190,6 +192,6 @@ def test_a_search_that_cannot_begin_keeps_what_was_written(client, monkeypatch):
     assert answer.status_code == 400
     assert "wax &amp; wick</textarea>" in answer.text
     assert 'value="all" checked' in answer.text
-    monkeypatch.setattr(held, "AT_ONCE", 0)
+    monkeypatch.setattr(open_searches, "AT_ONCE", 0)
     while client.post("/like", data={"text": "a wick"}).status_code == 400:
         time.sleep(0.01)  # the documents are being read, by a job

@@ -7,11 +7,10 @@ import pytest
 from defusedxml import ElementTree
 
 from classmark.web.pages.progress import beyond_chance, strength
-from classmark.workbench.deciding import Decision, Seen
-from classmark.workbench.desk.agreement import disagreements, opinions
-from classmark.workbench.desk.deciding import decide_on
-from classmark.workbench.importing import import_documents
+from classmark.workbench.deciding.decide import Decision, Seen, decide_on
+from classmark.workbench.files.importing import import_documents
 from classmark.workbench.project import Project
+from classmark.workbench.team.agreement import disagreements, opinions
 
 INLINE = re.compile(r"<style|style=|\son\w+=|<script(?![^>]*src=)")
 PICTURE = re.compile(r"<svg.*?</svg>", re.DOTALL)
@@ -84,7 +83,7 @@ def test_all_labels_may_stand_but_not_unseen(client, desk):
     sent = {"document": "more-0", "whose": "*", "seen": seen}
     refused = client.post("/progress/settle", data=sent)
     assert refused.status_code == 400
-    assert "spoken of it since" in refused.text
+    assert "decided on it since" in refused.text
     sent["seen"] = disagreements(desk)[0].number
     client.post("/progress/settle", data=sent)
     labels = set(desk.project.store.record("more-0").labels)

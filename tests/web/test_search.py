@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from classmark.workbench.impressions import read_impressions
+from classmark.workbench.search.clicks import read_impressions
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from classmark.web.app import create_app
-from classmark.workbench.backup import back_up, restore
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.people import add_token
+from classmark.workbench.files.backup import back_up, restore
 from classmark.workbench.project import Project
-from classmark.workbench.replay import require_replayed
+from classmark.workbench.store.replay import require_replayed
+from classmark.workbench.team.desk import Desk
+from classmark.workbench.team.people import add_token
 
 PAGES = (
     "/inbox", "/inbox?order=likely&words=hive", "/inbox?show=decided&branch=nature",

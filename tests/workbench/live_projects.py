@@ -6,13 +6,13 @@ from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
 from classmark.rankers.preference import lesson_of
 from classmark.taxonomy.category import Category
-from classmark.workbench import categories
-from classmark.workbench.deciding import Decision, decide
-from classmark.workbench.lessons import TEST, lesson_by, part_of
-from classmark.workbench.live import learn_at_once, open_learner
+from classmark.workbench.categories import edit
+from classmark.workbench.deciding.decide import Decision, decide
+from classmark.workbench.learning.lessons import TEST, lesson_by, part_of
+from classmark.workbench.learning.live import learn_at_once, open_learner
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import LearningSettings, Settings
-from classmark.workbench.undoing import undo
+from classmark.workbench.store.undo import undo
 
 TEXTS = {
     "b1": "honey in the hive",
@@ -38,7 +38,7 @@ def new_project(folder, learning=None):
             for id_, text in TEXTS.items()
         )
         for name in NAMES:
-            categories.add(project, Category(name))
+            edit.add(project, Category(name))
     return folder
 
 
@@ -118,7 +118,7 @@ class Acts:
         return f"new {self.made}"
 
     def fresh_active(self):
-        categories.add(self.project, Category(name := self.fresh()))
+        edit.add(self.project, Category(name := self.fresh()))
         return name
 
     def decide(self):
@@ -137,22 +137,22 @@ class Acts:
 
     def add(self):
         parents = () if self.rng.random() < 0.7 else (self.name(),)
-        categories.add(self.project, Category(self.fresh(), parents=parents))
+        edit.add(self.project, Category(self.fresh(), parents=parents))
 
     def rename(self):
-        categories.rename(self.project, self.name(), new_id=self.fresh())
+        edit.rename(self.project, self.name(), new_id=self.fresh())
 
     def merge(self):
-        categories.merge(self.project, self.name(), self.name())
+        edit.merge(self.project, self.name(), self.name())
 
     def split(self):
         name = self.name()
         mine = [id_ for id_, has in self.project.store.labels().items() if name in has]
         chosen = [id_ for id_ in mine if self.rng.random() < 0.5]
-        categories.split(self.project, name, Category(self.fresh()), chosen)
+        edit.split(self.project, name, Category(self.fresh()), chosen)
 
     def move(self):
-        categories.move(self.project, self.name(), self.name())
+        edit.move(self.project, self.name(), self.name())
 
     def retire(self):
-        categories.retire(self.project, self.name())
+        edit.retire(self.project, self.name())

@@ -3,7 +3,6 @@
 import pytest
 
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile
-from classmark.workbench.log import whoami
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import (
     FILE,
@@ -13,6 +12,7 @@ from classmark.workbench.settings import (
     read_settings,
     settings_text,
 )
+from classmark.workbench.store.log import whoami
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ def backup(
 ) -> None:
     """Keep a copy of a project in one file, while others work with it."""
     from classmark.cli.output import show_table
-    from classmark.workbench.backup import back_up
+    from classmark.workbench.files.backup import back_up
 
     with open_project(folder) as opened:
         show_table(back_up(opened, path), as_json=as_json)
@@ -35,6 +35,6 @@ def restore(
 ) -> None:
     """Make a new project directory of a backup."""
     from classmark.cli.output import show_table
-    from classmark.workbench.backup import restore as restored
+    from classmark.workbench.files.backup import restore as restored
 
     show_table(restored(path, folder, store_of(store, folder)), as_json=as_json)

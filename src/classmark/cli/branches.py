@@ -14,7 +14,7 @@ def report(
 ) -> None:
     """Say what the taxonomy is like, and whether flat or top-down suits it."""
     from classmark.cli.output import say, show_json, show_table
-    from classmark.workbench.taxonomy_report import report_taxonomy
+    from classmark.workbench.categories.report import report_taxonomy
 
     with open_project(project) as opened:
         summary = report_taxonomy(opened)
@@ -48,7 +48,7 @@ def prune(
     train --strategy pruned trains a classifier on such a tree, by [learning] policy.
     """
     from classmark.cli.output import show_json, show_table, tell
-    from classmark.workbench.taxonomy_report import try_pruning
+    from classmark.workbench.categories.report import try_pruning
 
     with open_project(project) as opened:
         trial = try_pruning(opened, policy, share=share, bold=bold, base=base)

@@ -21,7 +21,7 @@ def click(
 ) -> None:
     """Log that a document was opened from a search that was logged."""
     from classmark.cli.output import say, show_json
-    from classmark.workbench.impressions import log_click
+    from classmark.workbench.search.clicks import log_click
 
     with open_project(project) as opened:
         logged = log_click(opened.store, impression, document)

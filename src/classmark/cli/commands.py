@@ -29,9 +29,9 @@ def init(
 ) -> None:
     """Make a new project directory."""
     from classmark.cli.output import say
+    from classmark.workbench.learning.train import require_analyzer
     from classmark.workbench.project import create
     from classmark.workbench.settings import Settings, TextSettings
-    from classmark.workbench.training import require_analyzer
 
     text = TextSettings()
     if analyzer is not None:
@@ -48,10 +48,10 @@ def info(
 ) -> None:
     """Say what is in a project."""
     from classmark.cli.output import show_table
-    from classmark.workbench import looking
+    from classmark.workbench.info import info as describe
 
     with open_project(project) as opened:
-        show_table(looking.info(opened, check=check), as_json=as_json)
+        show_table(describe(opened, check=check), as_json=as_json)
 
 
 def import_(
@@ -62,7 +62,7 @@ def import_(
 ) -> None:
     """Bring in documents with their labels, or preferences (--format preferences)."""
     from classmark.cli.output import show_table
-    from classmark.workbench.importing import import_documents
+    from classmark.workbench.files.importing import import_documents
 
     with open_project(project) as opened:
         show_table(import_documents(opened, path, format_), as_json=as_json)
@@ -80,7 +80,7 @@ def export(
 ) -> None:
     """Write all documents and labels to a file that imports again."""
     from classmark.cli.output import show_table
-    from classmark.workbench.exporting import export_documents
+    from classmark.workbench.files.exporting import export_documents
 
     with open_project(project) as opened:
         show_table(export_documents(opened, path, raw=raw), as_json=as_json)
@@ -102,8 +102,8 @@ def suggest(
 ) -> None:
     """Suggest categories for a text, with the terms for and against each."""
     from classmark.cli.output import show_place, show_suggestions
-    from classmark.workbench import suggesting
-    from classmark.workbench.placing import place_if_any
+    from classmark.workbench.deciding import suggest as suggesting
+    from classmark.workbench.deciding.place import place_if_any
     from classmark.workbench.small_work import kernels_for
 
     with open_project(project) as opened:

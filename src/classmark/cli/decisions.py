@@ -43,8 +43,8 @@ def decide(
 ) -> None:
     """Say where a document belongs; all of it is logged, or nothing."""
     from classmark.cli.output import show_logged
-    from classmark.workbench import deciding
-    from classmark.workbench.live import and_learn
+    from classmark.workbench.deciding import decide as deciding
+    from classmark.workbench.learning.live import and_learn
     from classmark.workbench.small_work import kernels_for
 
     with open_project(project) as opened, kernels_for(opened, 2):
@@ -59,7 +59,7 @@ def decide(
             note,
         )
         if group:
-            from classmark.workbench.grouping import decide_group
+            from classmark.workbench.deciding.similar import decide_group
 
             done = decide_group(opened, document, decision, alike)
         else:
@@ -76,9 +76,9 @@ def undo(
 ) -> None:
     """Take back an act, by default your last; undo an undoing to bring it back."""
     from classmark.cli.output import show_logged
-    from classmark.workbench import undoing
-    from classmark.workbench.live import and_learn
+    from classmark.workbench.learning.live import and_learn
     from classmark.workbench.small_work import kernels_for
+    from classmark.workbench.store import undo as undoing
 
     with open_project(project) as opened, kernels_for(opened, 2):
         show_logged(and_learn(opened, undoing.undo(opened, number)), as_json=as_json)
@@ -93,7 +93,7 @@ def history(
 ) -> None:
     """List what was decided, newest first, with the numbers that undo takes."""
     from classmark.cli.output import show_table
-    from classmark.workbench import looking
+    from classmark.workbench.deciding import history as looking
 
     with open_project(project) as opened:
         table = looking.history(opened, document, top)
@@ -118,15 +118,15 @@ def queue(
 ) -> None:
     """List the documents to decide next."""
     from classmark.cli.output import show_table
-    from classmark.workbench import queueing
+    from classmark.workbench.deciding import queue as queueing
     from classmark.workbench.small_work import kernels_for
 
     with open_project(project) as opened:
         if group:
-            from classmark.workbench import grouping
+            from classmark.workbench.deciding import similar
 
-            table = grouping.grouped_queue(opened, order, k, to, alike)
-            table = table if as_json else grouping.shortened(table)
+            table = similar.grouped_queue(opened, order, k, to, alike)
+            table = table if as_json else similar.shortened(table)
         else:
             with kernels_for(opened, opened.store.waiting()):
                 table = queueing.queue(opened, order, k, to)
@@ -136,7 +136,7 @@ def queue(
 def rebuild(project: Where = HERE, as_json: AsJson = False) -> None:
     """Learn the whole log again, and say whether that gives the same ranker."""
     from classmark.cli.output import show_table
-    from classmark.workbench import rebuilding
+    from classmark.workbench.learning import rebuild as rebuilding
 
     with open_project(project) as opened:
         show_table(rebuilding.rebuild(opened), as_json=as_json)

@@ -19,7 +19,7 @@ from classmark.cli.output import (
 )
 from classmark.compiling import DEMO, compile_ahead
 from classmark.workbench.demo import NAME, Unseen, demonstrate
-from classmark.workbench.views import Cell, Evaluated, Explained, Table, Trained
+from classmark.workbench.results import Cell, Evaluated, Explained, Table, Trained
 
 BEST = 3  # suggestions shown
 TITLE = "How well do learners rank the categories of notes that they have not seen?"

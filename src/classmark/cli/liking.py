@@ -21,8 +21,8 @@ from classmark.problems import Mistake
 
 if TYPE_CHECKING:
     from classmark.machines.cluster import Machines
-    from classmark.workbench import liking
-    from classmark.workbench.liking import Likes, Liking, Reasons
+    from classmark.workbench.examples import like as liking
+    from classmark.workbench.examples.like import Likes, Liking, Reasons
     from classmark.workbench.project import Project
 
 Ids = list[str] | None
@@ -99,7 +99,7 @@ def like(
 ) -> None:
     """Find more documents like some examples; say yes or no, and it learns again."""
     from classmark.cli.output import show_table
-    from classmark.workbench import liking
+    from classmark.workbench.examples import like as liking
     from classmark.workbench.small_work import kernels_to_learn
 
     request = liking.Given(
@@ -140,7 +140,7 @@ def like(
 
 
 def _require_document(project: Project, id_: str | None) -> None:
-    from classmark.workbench.searches import require_documents
+    from classmark.workbench.examples.searches import require_documents
 
     if id_ is not None:
         require_documents(project.store, [id_])
@@ -153,7 +153,7 @@ def _show_online(
     by: tuple[Path | None, Machines | None],
 ) -> None:
     """Answer by an index: a project's, or one in a folder of its own."""
-    from classmark.workbench import liking as liking_online
+    from classmark.workbench.examples import like as liking_online
 
     index, machines = by
 
@@ -179,8 +179,8 @@ class OutputOptions(NamedTuple):
 
     def require_possible(self) -> None:
         """Refuse what cannot be shown or written, before anything is stored."""
-        from classmark.workbench.by_example import require_count
-        from classmark.workbench.liking import OF_WEIGHTS, require_target
+        from classmark.workbench.examples.example_search import require_count
+        from classmark.workbench.examples.like import OF_WEIGHTS, require_target
 
         require_count(self.k)
         if self.to is not None:
@@ -192,7 +192,7 @@ class OutputOptions(NamedTuple):
 def _answer(search: Liking, output: OutputOptions) -> None:
     """Write the query, then show the reasons for one document, or the ranking."""
     from classmark.cli.output import say
-    from classmark.workbench.liking import export_weights
+    from classmark.workbench.examples.like import export_weights
 
     if output.weights is not None:
         count = export_weights(search, output.weights)
@@ -207,7 +207,7 @@ def _answer(search: Liking, output: OutputOptions) -> None:
 def _show(likes: Likes, output: OutputOptions) -> None:
     """Write the documents to a file, or print them."""
     from classmark.cli.output import say
-    from classmark.workbench.liking import export_likes
+    from classmark.workbench.examples.like import export_likes
 
     if output.to is None:
         show_likes(likes, as_json=output.as_json)
@@ -243,7 +243,7 @@ def show_likes(likes: Likes, *, as_json: bool = False) -> None:
 def show_reasons(reasons: Reasons, *, as_json: bool = False) -> None:
     """Print every term's part of a score."""
     from classmark.cli.output import show_json, show_table
-    from classmark.workbench.views import Table
+    from classmark.workbench.results import Table
 
     if as_json:
         show_json(

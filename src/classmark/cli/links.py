@@ -32,13 +32,13 @@ def pagerank(
 ) -> None:
     """Rank documents by the links that lead to them."""
     from classmark.cli.output import show_table
-    from classmark.workbench import ranking_links
+    from classmark.workbench.search import links
 
-    reader = ranking_links.Reader(damping, tuple(personalise or ()), method)
+    reader = links.Reader(damping, tuple(personalise or ()), method)
     if path is not None:
-        table = ranking_links.rank_edges(path, reader, k)
+        table = links.rank_edges(path, reader, k)
         show_table(table, as_json=as_json, everything=everything)
         return
     with open_project(project) as opened:
-        table = ranking_links.rank_documents(opened, reader, k)
+        table = links.rank_documents(opened, reader, k)
     show_table(table, as_json=as_json, everything=everything)

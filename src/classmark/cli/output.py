@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from classmark.workbench.views import (
+from classmark.workbench.results import (
     Cell,
     Column,
     Evaluated,

@@ -26,7 +26,7 @@ def place(
 ) -> None:
     """Put documents at a leaf, higher up, or leave them to the expert."""
     from classmark.cli.output import in_percent, show_table
-    from classmark.workbench.placing import place as place_documents
+    from classmark.workbench.deciding.place import place as place_documents
     from classmark.workbench.small_work import kernels_for
 
     with (

@@ -11,9 +11,9 @@ import typer
 from classmark.cli.options import HERE, AllColumns, AsJson
 
 if TYPE_CHECKING:
-    from classmark.workbench.desk.agreement import Agreed, Disagreement
-    from classmark.workbench.desk.progress import Progress
-    from classmark.workbench.views import Cell, Table
+    from classmark.workbench.results import Cell, Table
+    from classmark.workbench.team.agreement import Agreed, Disagreement
+    from classmark.workbench.team.progress import Progress
 
 Folder = Annotated[Path, typer.Argument(metavar="[DIR]", help="The project.")]
 
@@ -23,8 +23,8 @@ def progress(
 ) -> None:
     """Say how far the work is, whether suggestions get better, and whether to stop."""
     from classmark.cli.output import say, show_json, show_table, tell
-    from classmark.workbench.desk.desk import Desk
-    from classmark.workbench.desk.progress import progress as progress_of
+    from classmark.workbench.team.desk import Desk
+    from classmark.workbench.team.progress import progress as progress_of
 
     with Desk(folder) as desk:
         state = progress_of(desk)
@@ -47,9 +47,9 @@ def agreement(
 ) -> None:
     """Say how far people agree, and on which documents they differ."""
     from classmark.cli.output import show_json, show_table, tell
-    from classmark.workbench.desk.agreement import agreement as agreement_of
-    from classmark.workbench.desk.agreement import disagreements
-    from classmark.workbench.desk.desk import Desk
+    from classmark.workbench.team.agreement import agreement as agreement_of
+    from classmark.workbench.team.agreement import disagreements
+    from classmark.workbench.team.desk import Desk
 
     with Desk(folder) as desk:
         agreed, differing = agreement_of(desk), disagreements(desk)
@@ -82,8 +82,7 @@ def without_nan(value: Any) -> Any:
 
 def _sentences(state: Progress) -> list[str]:
     """The state of the work, in sentences."""
-    from classmark.workbench.desk.panels import number
-    from classmark.workbench.desk.plots import percent
+    from classmark.workbench.team.plots import number, percent
 
     left = f"{state.waiting:,} wait, {state.aside:,} set aside"
     lines = [f"{state.decided:,} of {state.documents:,} documents decided; {left}"]
@@ -111,7 +110,7 @@ def _sentences(state: Progress) -> list[str]:
 
 
 def _steps(state: Progress) -> Table:
-    from classmark.workbench.views import Table
+    from classmark.workbench.results import Table
 
     rows: list[dict[str, Cell]] = without_nan([asdict(step) for step in state.steps])
     note = "on documents decided before they were learned; upto: decisions measured"
@@ -128,7 +127,7 @@ def _alphas(agreed: Agreed) -> str:
 
 
 def _pairs(agreed: Agreed) -> Table:
-    from classmark.workbench.views import Table
+    from classmark.workbench.results import Table
 
     rows: list[dict[str, Cell]] = without_nan([asdict(pair) for pair in agreed.pairs])
     note = (
@@ -139,7 +138,7 @@ def _pairs(agreed: Agreed) -> Table:
 
 
 def _differing(disagreements: list[Disagreement], many: int) -> Table:
-    from classmark.workbench.views import Table
+    from classmark.workbench.results import Table
 
     rows: list[dict[str, Cell]] = [
         {

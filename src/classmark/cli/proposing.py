@@ -26,7 +26,7 @@ def propose(
 ) -> None:
     """Propose daughters of a category, from the documents in it."""
     from classmark.cli.output import show_json, show_table
-    from classmark.workbench import proposing
+    from classmark.workbench.categories import propose as proposing
 
     with open_project(project) as opened:
         proposals = proposing.propose(opened, node, k=clusters, method=method)
@@ -46,8 +46,8 @@ def accept(
 ) -> None:
     """Make a proposed daughter a category; its documents move there."""
     from classmark.cli.output import show_logged
-    from classmark.workbench import proposing
-    from classmark.workbench.live import and_learn
+    from classmark.workbench.categories import propose as proposing
+    from classmark.workbench.learning.live import and_learn
 
     with open_project(project) as opened:
         done = proposing.accept(opened, node, number, id_=id_, label=label)

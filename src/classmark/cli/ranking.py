@@ -12,7 +12,7 @@ from classmark.cli.options import HERE, AllColumns, AsJson, Where, open_project
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
-    from classmark.workbench.tuning import Judgments
+    from classmark.workbench.search.tune import Judgments
 
 Queries = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Queries, with ids.")
@@ -38,7 +38,7 @@ def features(
 ) -> None:
     """Write features of judged queries' candidates as a LETOR (svmlight) file."""
     from classmark.cli.output import show_table
-    from classmark.workbench.ranking import write_features
+    from classmark.workbench.search.train_ranker import write_features
 
     judgments = _judgments(queries, qrels, dataset, data)
     with open_project(project) as opened:
@@ -96,7 +96,11 @@ def train(
 ) -> None:
     """Learn to rank; a ranker surely better on held-out queries goes into service."""
     from classmark.cli.output import say, show_json, show_table, tell
-    from classmark.workbench.ranking import Training, learn_file, train_ranker
+    from classmark.workbench.search.train_ranker import (
+        Training,
+        learn_file,
+        train_ranker,
+    )
 
     judgments = _judgments(queries, qrels, dataset, data)
     prices = tuple(price or ())
@@ -141,7 +145,7 @@ def evaluate(
 ) -> None:
     """Measure rankers on judged queries that none of them learned from."""
     from classmark.cli.output import show_table
-    from classmark.workbench.ranking import evaluate_ranker
+    from classmark.workbench.search.train_ranker import evaluate_ranker
 
     judgments = _judgments(queries, qrels, dataset, data)
     with open_project(project) as opened:
@@ -157,7 +161,7 @@ def use(
 ) -> None:
     """Put a ranker into service, or none: the model alone orders then."""
     from classmark.cli.output import tell
-    from classmark.workbench.rankers import use_ranker
+    from classmark.workbench.search.rankers import use_ranker
 
     with open_project(project) as opened:
         tell(use_ranker(opened, number))
@@ -173,7 +177,7 @@ def report(
 ) -> None:
     """List the rankers; or show one's wins and losses, and write its page."""
     from classmark.cli.output import say, show_table
-    from classmark.workbench.rankers import list_rankers, report_ranker
+    from classmark.workbench.search.rankers import list_rankers, report_ranker
 
     with open_project(project) as opened:
         if number is None:
@@ -188,6 +192,6 @@ def report(
 def _judgments(
     queries: Path | None, qrels: Path | None, dataset: str | None, data: Path | None
 ) -> Judgments:
-    from classmark.workbench.tuning import Judgments
+    from classmark.workbench.search.tune import Judgments
 
     return Judgments(queries, qrels, dataset, data)

@@ -11,7 +11,7 @@ import typer
 from classmark.cli.options import HERE, AllColumns, AsJson, Where, open_project
 
 if TYPE_CHECKING:
-    from classmark.workbench.screening import Status
+    from classmark.workbench.examples.screening import Status
 
 Ids = list[str] | None
 Name = Annotated[
@@ -54,7 +54,7 @@ def start(
     as_json: AsJson = False,
 ) -> None:
     """Begin to screen all documents for the relevant ones."""
-    from classmark.workbench import screening
+    from classmark.workbench.examples import screening
 
     begun = screening.Begun(tuple(examples or ()), tuple(file or ()), category)
     rule = screening.StoppingRule(target, error, batch, share, patience)
@@ -72,7 +72,7 @@ def next_(
 ) -> None:
     """Show the documents to read next: the likely ones, then random draws."""
     from classmark.cli.output import BELOW, say, show_json, tell
-    from classmark.workbench import screening
+    from classmark.workbench.examples import screening
 
     with open_project(project) as opened:
         documents = screening.read_next(opened, name, count)
@@ -101,7 +101,7 @@ def mark(
     """Say which documents are relevant; the last word on a document holds."""
     from classmark.cli.output import tell
     from classmark.problems import Mistake
-    from classmark.workbench import screening
+    from classmark.workbench.examples import screening
 
     if undo and (yes or no or skip):
         raise Mistake("--undo stands alone: mark in another command")
@@ -131,8 +131,8 @@ def status(
 ) -> None:
     """Say what is found, what may be left, and whether to stop."""
     from classmark.cli.output import say, show_table
-    from classmark.workbench import screening
-    from classmark.workbench import screening as screened
+    from classmark.workbench.examples import screening
+    from classmark.workbench.examples import screening as screened
 
     with open_project(project) as opened:
         if everything:
@@ -159,8 +159,8 @@ def export(
 ) -> None:
     """Write the relevant documents, in the order they were found."""
     from classmark.cli.output import say
-    from classmark.workbench import screening
-    from classmark.workbench.liking import export_likes
+    from classmark.workbench.examples import screening
+    from classmark.workbench.examples.like import export_likes
 
     with open_project(project) as opened:
         documents = screening.answered(opened, name, everything=everything)
@@ -184,8 +184,8 @@ def simulate(
 ) -> None:
     """Try a screening out on a category whose documents are known."""
     from classmark.cli.output import show_evaluated
-    from classmark.workbench import screening
-    from classmark.workbench import screening as screened
+    from classmark.workbench.examples import screening
+    from classmark.workbench.examples import screening as screened
 
     rule = screening.StoppingRule(target, error, batch, share, patience)
     with open_project(project) as opened:
@@ -196,7 +196,7 @@ def simulate(
 def show_status(state: Status, *, as_json: bool = False) -> None:
     """Print where a screening stands."""
     from classmark.cli.output import show_json, tell
-    from classmark.workbench.screening import words
+    from classmark.workbench.examples.screening import words
 
     if as_json:
         progress = asdict(state.progress)

@@ -26,8 +26,8 @@ from classmark.problems import Mistake
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
-    from classmark.workbench.searching import Found, MalformedQuery
-    from classmark.workbench.views import Table
+    from classmark.workbench.results import Table
+    from classmark.workbench.search.search import Found, MalformedQuery
 
 CHECK, MERGE = "check", "merge"
 MOST = 20  # parts of a score that are printed
@@ -84,8 +84,8 @@ def index(
 ) -> None:
     """Index a project's documents, only what changed; or a file's; check or merge."""
     from classmark.cli.output import show_table
-    from classmark.workbench import indexing
-    from classmark.workbench import indexing as index_folders
+    from classmark.workbench.search import index as index_folders
+    from classmark.workbench.search import index as indexing
 
     if paths in ([CHECK], [MERGE]):
         if dashboard or any(each is not None for each in (to, shards, workers, on)):
@@ -117,8 +117,8 @@ def index(
 
 def _kept(act: str, project: Path, folder: Path | None, memory: str) -> Table:
     """Check or merge the index of a project, or one in a folder of its own."""
-    from classmark.workbench import indexing
-    from classmark.workbench import indexing as index_folders
+    from classmark.workbench.search import index as index_folders
+    from classmark.workbench.search import index as indexing
 
     if folder is not None:
         if act == MERGE:
@@ -173,7 +173,7 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Find documents, best first, with the words that match."""
-    from classmark.workbench import searching
+    from classmark.workbench.search import search as searching
     from classmark.workbench.small_work import kernels_for
 
     if folder is not None and project != HERE:
@@ -221,7 +221,7 @@ def logged(
     """Log the results, if searches are logged; return their number in the log."""
     if not results.answers or not project.settings.search.is_logged(log):
         return None
-    from classmark.workbench.impressions import log_impression
+    from classmark.workbench.search.clicks import log_impression
 
     shown = [(answer.id, answer.score) for answer in results.answers]
     number = results.answers[0].ranker
@@ -304,7 +304,7 @@ def tune(
 ) -> None:
     """Try values of a model's parameters on judged queries, and say which is best."""
     from classmark.cli.output import show_evaluated
-    from classmark.workbench import tuning
+    from classmark.workbench.search import tune as tuning
 
     wish = tuning.Sweep(model, tuple(parameter), measure, tuple(fixed or ()), feedback)
     judgments = tuning.Judgments(queries, qrels, dataset, data)

@@ -66,7 +66,7 @@ def users_add(folder: Folder, name: Name, role: Role = "classifier") -> None:
     from classmark.cli.options import open_project
     from classmark.cli.output import say
     from classmark.web.guard.passwords import hash_password
-    from classmark.workbench.people import add_user
+    from classmark.workbench.team.people import add_user
 
     with open_project(folder) as project:
         user = add_user(project.store, name, hash_password(_password(), name), role)
@@ -79,8 +79,8 @@ def users_list(
     """List the users."""
     from classmark.cli.options import open_project
     from classmark.cli.output import show_table
-    from classmark.workbench.people import users
-    from classmark.workbench.views import Table
+    from classmark.workbench.results import Table
+    from classmark.workbench.team.people import users
 
     with open_project(folder) as project:
         rows = [
@@ -100,7 +100,7 @@ def users_role(folder: Folder, name: Name, role: Role) -> None:
     """Let a user be a reader, a classifier or an admin."""
     from classmark.cli.options import open_project
     from classmark.cli.output import say
-    from classmark.workbench.people import set_role
+    from classmark.workbench.team.people import set_role
 
     with open_project(folder) as project:
         set_role(project.store, name, role)
@@ -112,7 +112,7 @@ def users_password(folder: Folder, name: Name) -> None:
     from classmark.cli.options import open_project
     from classmark.cli.output import say
     from classmark.web.guard.passwords import hash_password
-    from classmark.workbench.people import set_password, user_of
+    from classmark.workbench.team.people import set_password, user_of
 
     with open_project(folder) as project:
         user_of(project.store, name)
@@ -124,7 +124,7 @@ def users_remove(folder: Folder, name: Name) -> None:
     """Let a user log in no more; what they decided keeps their name."""
     from classmark.cli.options import open_project
     from classmark.cli.output import say
-    from classmark.workbench.people import disable
+    from classmark.workbench.team.people import disable
 
     with open_project(folder) as project:
         disable(project.store, name)
@@ -141,7 +141,7 @@ def tokens_add(
     """Make a token for a program; its secret is printed once and kept nowhere."""
     from classmark.cli.options import open_project
     from classmark.cli.output import say
-    from classmark.workbench.people import add_token
+    from classmark.workbench.team.people import add_token
 
     with open_project(folder) as project:
         id_, secret = add_token(project.store, name, role, label, days)
@@ -154,8 +154,8 @@ def tokens_list(
     """List the tokens, without their secrets."""
     from classmark.cli.options import open_project
     from classmark.cli.output import show_table
-    from classmark.workbench.people import tokens
-    from classmark.workbench.views import Table
+    from classmark.workbench.results import Table
+    from classmark.workbench.team.people import tokens
 
     with open_project(folder) as project:
         rows = [
@@ -181,7 +181,7 @@ def tokens_revoke(
     """Let a token open nothing from now on."""
     from classmark.cli.options import open_project
     from classmark.cli.output import say
-    from classmark.workbench.people import revoke
+    from classmark.workbench.team.people import revoke
 
     with open_project(folder) as project:
         revoke(project.store, id_)

@@ -51,7 +51,7 @@ def stream(
 ) -> None:
     """Rank each document, then learn it: what a learner does from nothing."""
     from classmark.cli.output import say, show_table
-    from classmark.workbench import streaming
+    from classmark.workbench.learning import stream as streaming
 
     if (path is None) == (dataset is None):
         raise Mistake("give a FILE, or the name of a collection with --dataset")

@@ -24,7 +24,7 @@ def show(
 ) -> None:
     """Show the tree of categories, with their documents."""
     from classmark.cli.output import show_table
-    from classmark.workbench.desk.nodes import show_taxonomy
+    from classmark.workbench.categories.browse import show_taxonomy
 
     with open_project(project) as opened:
         table = show_taxonomy(opened, below)
@@ -39,7 +39,7 @@ def import_(
 ) -> None:
     """Bring in a taxonomy."""
     from classmark.cli.output import show_table
-    from classmark.workbench.importing import import_taxonomy
+    from classmark.workbench.files.importing import import_taxonomy
 
     with open_project(project) as opened:
         show_table(import_taxonomy(opened, path, format_), as_json=as_json)
@@ -52,7 +52,7 @@ def export(
 ) -> None:
     """Write the taxonomy to a file."""
     from classmark.cli.output import show_table
-    from classmark.workbench.exporting import export_taxonomy
+    from classmark.workbench.files.exporting import export_taxonomy
 
     with open_project(project) as opened:
         show_table(export_taxonomy(opened, path), as_json=as_json)
@@ -69,12 +69,12 @@ def add(
 ) -> None:
     """Add a category."""
     from classmark.cli.output import show_logged
-    from classmark.workbench import categories
-    from classmark.workbench.live import and_learn
+    from classmark.workbench.categories import edit
+    from classmark.workbench.learning.live import and_learn
 
     with open_project(project) as opened:
-        new = categories.new_category(id_, label, parent, note, guideline)
-        show_logged(and_learn(opened, categories.add(opened, new)), as_json=as_json)
+        new = edit.new_category(id_, label, parent, note, guideline)
+        show_logged(and_learn(opened, edit.add(opened, new)), as_json=as_json)
 
 
 def rename(
@@ -86,11 +86,11 @@ def rename(
 ) -> None:
     """Give a category another label or another id; its documents stay with it."""
     from classmark.cli.output import show_logged
-    from classmark.workbench import categories
-    from classmark.workbench.live import and_learn
+    from classmark.workbench.categories import edit
+    from classmark.workbench.learning.live import and_learn
 
     with open_project(project) as opened:
-        done = categories.rename(opened, id_, label=label, new_id=new_id)
+        done = edit.rename(opened, id_, label=label, new_id=new_id)
         show_logged(and_learn(opened, done), as_json=as_json)
 
 
@@ -110,13 +110,13 @@ def describe(
 ) -> None:
     """Say anew what belongs to a category, and how experts decide; "" empties it."""
     from classmark.cli.output import show_logged
-    from classmark.workbench import categories
-    from classmark.workbench.live import and_learn
+    from classmark.workbench.categories import edit
+    from classmark.workbench.learning.live import and_learn
 
     options = {"note": note, "guideline": guideline, "notation": notation}
     changes = {k: v for k, v in options.items() if v is not None}
     with open_project(project) as opened:
-        done = categories.describe(opened, id_, changes, synonym)
+        done = edit.describe(opened, id_, changes, synonym)
         show_logged(and_learn(opened, done), as_json=as_json)
 
 
@@ -128,13 +128,11 @@ def merge(
 ) -> None:
     """Join a category to another: its documents and what is below it go there."""
     from classmark.cli.output import show_logged
-    from classmark.workbench import categories
-    from classmark.workbench.live import and_learn
+    from classmark.workbench.categories import edit
+    from classmark.workbench.learning.live import and_learn
 
     with open_project(project) as opened:
-        show_logged(
-            and_learn(opened, categories.merge(opened, id_, into)), as_json=as_json
-        )
+        show_logged(and_learn(opened, edit.merge(opened, id_, into)), as_json=as_json)
 
 
 def split(
@@ -151,14 +149,14 @@ def split(
 ) -> None:
     """Make a new category of some documents of another."""
     from classmark.cli.output import show_logged
-    from classmark.workbench import categories
-    from classmark.workbench.live import and_learn
+    from classmark.workbench.categories import edit
+    from classmark.workbench.learning.live import and_learn
 
     with open_project(project) as opened:
-        category = categories.new_category(new, label, parent, note)
-        moving = categories.listed_documents(documents)
+        category = edit.new_category(new, label, parent, note)
+        moving = edit.listed_documents(documents)
         show_logged(
-            and_learn(opened, categories.split(opened, id_, category, moving)),
+            and_learn(opened, edit.split(opened, id_, category, moving)),
             as_json=as_json,
         )
 
@@ -173,20 +171,18 @@ def move(
 ) -> None:
     """Put a category, with all below it, under another one."""
     from classmark.cli.output import show_logged
-    from classmark.workbench import categories
-    from classmark.workbench.live import and_learn
+    from classmark.workbench.categories import edit
+    from classmark.workbench.learning.live import and_learn
 
     with open_project(project) as opened:
-        show_logged(
-            and_learn(opened, categories.move(opened, id_, under)), as_json=as_json
-        )
+        show_logged(and_learn(opened, edit.move(opened, id_, under)), as_json=as_json)
 
 
 def retire(id_: Id, project: Where = HERE, as_json: AsJson = False) -> None:
     """Let no new document come to a category; those that are there stay."""
     from classmark.cli.output import show_logged
-    from classmark.workbench import categories
-    from classmark.workbench.live import and_learn
+    from classmark.workbench.categories import edit
+    from classmark.workbench.learning.live import and_learn
 
     with open_project(project) as opened:
-        show_logged(and_learn(opened, categories.retire(opened, id_)), as_json=as_json)
+        show_logged(and_learn(opened, edit.retire(opened, id_)), as_json=as_json)

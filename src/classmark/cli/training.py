@@ -69,7 +69,7 @@ def train(
 ) -> None:
     """Train a category ranker on the project's labels and put it in service."""
     from classmark.cli.output import show_trained
-    from classmark.workbench import training
+    from classmark.workbench.learning import train as training
 
     options: dict[str, str | float | None] = {"learner": learner, "loss": loss}
     options |= {"strategy": strategy, "base": base}
@@ -106,8 +106,8 @@ def evaluate(
     """Measure learners on documents they have not seen, and plot it."""
     from classmark.cli.output import show_evaluated
     from classmark.problems import Mistake
-    from classmark.workbench import evaluating
-    from classmark.workbench.training import changed, require_effect
+    from classmark.workbench.learning import evaluate as evaluating
+    from classmark.workbench.learning.train import changed, require_effect
 
     options = {"base": base, "memory": memory, "rare": rare}
     if strategy is None and any(value is not None for value in options.values()):

@@ -29,7 +29,7 @@ from classmark.web.guard.tries import Tries
 from classmark.web.people import Reader
 
 if TYPE_CHECKING:
-    from classmark.workbench.desk.desk import Desk
+    from classmark.workbench.team.desk import Desk
 
 BUSIEST = ("suggesting", "deciding", "decide")  # every router before is asked in vain
 

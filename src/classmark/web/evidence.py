@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from classmark.workbench.desk.sheets import Piece
+    from classmark.workbench.deciding.sheet import Piece
 
 UNHEARD = ("+0.00", "−0.00")  # parts too small to be told
 
@@ -30,7 +30,7 @@ def evidence(texts: Iterable[tuple[int, Sequence[Piece]]]) -> list[Word]:
 
     texts : the number of a category on the list, and the text in pieces.
 
-    >>> from classmark.workbench.desk.sheets import Piece
+    >>> from classmark.workbench.deciding.sheet import Piece
     >>> first = [Piece("Bees", "for", 4, "+0.20"), Piece(" hum")]
     >>> second = [Piece("Bees "), Piece("hum", "against", 2, "−0.10")]
     >>> [word.marks for word in evidence([(1, first), (2, second)])]

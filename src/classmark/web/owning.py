@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from classmark.web.guard.refusing import Refused
 from classmark.web.people import Who
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.desk.past import Wanted
-from classmark.workbench.desk.taking_back import first_not_own
+from classmark.workbench.deciding.history import Wanted
+from classmark.workbench.deciding.undo_range import first_not_own
+from classmark.workbench.team.desk import Desk
 
 
 def require_own(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from classmark.workbench.desk.desk import Desk
+from classmark.workbench.team.desk import Desk
 
 ROLES = ("reader", "classifier", "admin")
 

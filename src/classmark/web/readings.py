@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 from classmark.web.clock import by_the_clock
 from classmark.web.evidence import evidence
 from classmark.web.rendering import page
-from classmark.workbench.desk.opinions import differing, opinions
-from classmark.workbench.desk.pace import pace
-from classmark.workbench.desk.sheets import lay_out, notes_on
+from classmark.workbench.deciding.opinions import differing, opinions
+from classmark.workbench.deciding.sheet import lay_out, notes_on
+from classmark.workbench.team.progress import pace
 
 if TYPE_CHECKING:
     from fastapi.responses import HTMLResponse
     from starlette.requests import Request
 
     from classmark.web.people import Who
-    from classmark.workbench.deciding import Decision
-    from classmark.workbench.desk.deciding import Conflict
-    from classmark.workbench.desk.desk import Desk
-    from classmark.workbench.desk.sheets import Sheet
+    from classmark.workbench.deciding.decide import Conflict, Decision
+    from classmark.workbench.deciding.sheet import Sheet
+    from classmark.workbench.team.desk import Desk
 
 VERBS = {
     "assign": "label",

@@ -21,8 +21,8 @@ from classmark.web.guard.doors import Doors, doors_of
 if TYPE_CHECKING:
     import uvicorn
 
-    from classmark.workbench.desk.desk import Desk
     from classmark.workbench.project import Project
+    from classmark.workbench.team.desk import Desk
 
 LIVELINESS = 15  # seconds a silent connection is kept
 GOODBYE = 3  # seconds that requests in flight have when the server stops
@@ -86,7 +86,7 @@ def _serve(
     listening: socket.socket,
     say: Callable[[str], None],
 ) -> None:
-    from classmark.workbench.desk.desk import Desk
+    from classmark.workbench.team.desk import Desk
 
     sys.setswitchinterval(SWITCH)
     with ExitStack() as opened:
@@ -131,7 +131,7 @@ def _closing_on_request() -> Iterator[None]:
 
 def warm_up(desk: Desk, server: uvicorn.Server) -> None:
     """Begin to learn, and load what is soon needed, once the first page is shown."""
-    from classmark.workbench.desk.finder import finder_of
+    from classmark.workbench.categories.find import finder_of
 
     while not server.started and not server.should_exit:
         time.sleep(0.02)
@@ -213,7 +213,7 @@ def listen(host: str, port: int, *, or_free: bool = False) -> socket.socket:
 
 
 def _doors(project: Project, host: str, port: int, entrance: Entrance) -> Doors:
-    from classmark.workbench.people import users
+    from classmark.workbench.team.people import users
 
     known = users(project.store)
     people = any(user.role == "admin" and not user.disabled for user in known)

@@ -9,9 +9,8 @@ from pydantic import BaseModel, Field
 
 from classmark.problems import Mistake
 from classmark.web.clock import by_the_clock
-from classmark.workbench.deciding import Decision
-from classmark.workbench.desk.agreement import disagreements, settle, to_read_again
-from classmark.workbench.desk.deciding import (
+from classmark.workbench.deciding.decide import (
+    Decision,
     Saved,
     decide_on,
     next_for,
@@ -20,8 +19,9 @@ from classmark.workbench.desk.deciding import (
     skip_for,
     undo_for,
 )
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.log import now
+from classmark.workbench.store.log import now
+from classmark.workbench.team.agreement import disagreements, settle, to_read_again
+from classmark.workbench.team.desk import Desk
 
 Names = Annotated[list[str], Field(max_length=1000)]
 Reading = Literal["", "second", "settle"]

@@ -11,12 +11,12 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.concurrency import run_in_threadpool
 
 from classmark.problems import Mistake
-from classmark.workbench.desk.uploads import Receiving, Upload
+from classmark.workbench.files.uploads import Receiving, Upload
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from classmark.workbench.desk.desk import Desk
+    from classmark.workbench.team.desk import Desk
 
 FIELD = "file"
 PIECE = 1 << 20

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from classmark.datasets.dataset import CATALOG, find, known, where
 from classmark.datasets.fetch import get
-from classmark.workbench.views import Cell, Table
+from classmark.workbench.results import Cell, Table
 
 
 def list_collections() -> Table:

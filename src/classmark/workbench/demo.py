@@ -14,13 +14,13 @@ from classmark.datasets.library import (
 )
 from classmark.problems import Mistake
 from classmark.progress import working
-from classmark.workbench.evaluating import evaluate_project
-from classmark.workbench.importing import import_records, put_taxonomy
+from classmark.workbench.deciding.suggest import suggest
+from classmark.workbench.files.importing import import_records, put_taxonomy
+from classmark.workbench.learning.evaluate import evaluate_project
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, create
+from classmark.workbench.results import Evaluated, Explained, Table, Trained
 from classmark.workbench.settings import FILE, Settings
-from classmark.workbench.suggesting import suggest
-from classmark.workbench.training import train
-from classmark.workbench.views import Evaluated, Explained, Table, Trained
 
 NAME = "Eskerton town library"
 

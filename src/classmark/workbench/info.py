@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from classmark.workbench.views import FACTS, Cell, Table
+from classmark.workbench.results import FACTS, Cell, Table
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -34,7 +34,7 @@ def info(project: Project, *, check: bool = False) -> Table:
 
 def _in_service(project: Project) -> list[dict[str, Cell]]:
     """The model in service, and how it was trained."""
-    from classmark.workbench.live import by_nodes, how_trained
+    from classmark.workbench.learning.live import by_nodes, how_trained
 
     current = project.models.current()
     if current is None:
@@ -53,8 +53,8 @@ def _in_service(project: Project) -> list[dict[str, Cell]]:
 def _checked(project: Project) -> str:
     from classmark.index.index import Index
     from classmark.rankers.live import LiveTextRanker
-    from classmark.workbench.models import check_model
-    from classmark.workbench.replay import require_replayed
+    from classmark.workbench.learning.models import check_model
+    from classmark.workbench.store.replay import require_replayed
 
     project.store.check()
     require_replayed(project.store)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from classmark.problems import Mistake
 from classmark.storage import Generations, sync_folder
 from classmark.taxonomy.category import taxonomy_of
-from classmark.workbench.log import whoami
 from classmark.workbench.settings import FILE, Settings, read_settings, settings_text
-from classmark.workbench.store import Store
+from classmark.workbench.store.log import whoami
+from classmark.workbench.store.store import Store
 
 if TYPE_CHECKING:
     from classmark.formats.records import Record
@@ -110,8 +110,8 @@ def _tree(project: Project) -> Taxonomy:
 
 
 def _model(project: Project) -> TextRanker | None:
-    from classmark.workbench.live import learner_in_service
-    from classmark.workbench.models import trained_model, with_votes
+    from classmark.workbench.learning.live import learner_in_service
+    from classmark.workbench.learning.models import trained_model, with_votes
 
     learner = learner_in_service(project)
     if learner is not None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from classmark.problems import Mistake
-from classmark.workbench.views import Table
+from classmark.workbench.results import Table
 
 REPORTS = Path("reports")
 

@@ -43,7 +43,7 @@ def kernels_to_learn(
 
     method : None for that of the search, which is taken for a quick one.
     """
-    from classmark.workbench.vectors import are_kept
+    from classmark.workbench.examples.vectors import are_kept
 
     quick = method is None or method in QUICK
     if quick and is_small(project, 0) and are_kept(project):

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from classmark.datasets.library import library_categories, library_records
-from classmark.workbench.importing import import_records, put_taxonomy
+from classmark.workbench.files.importing import import_records, put_taxonomy
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 

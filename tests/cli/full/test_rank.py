@@ -9,10 +9,10 @@ import pytest
 from classmark.datasets import load
 from classmark.datasets.library import library_records
 from classmark.formats.letor import read_letor
-from classmark.workbench.importing import import_records
-from classmark.workbench.impressions import read_impressions
-from classmark.workbench.indexing import index_project
+from classmark.workbench.files.importing import import_records
 from classmark.workbench.project import Project, create
+from classmark.workbench.search.clicks import read_impressions
+from classmark.workbench.search.index import index_project
 from classmark.workbench.settings import Settings
 
 TRAIN = ("rank", "train", "-p", "lib", "--C", "0.001")
@@ -40,8 +40,8 @@ def made(tmp_path_factory):
 @pytest.fixture(scope="module")
 def trained(made, tmp_path_factory):
     """Train once; every test has its own copy of what comes out."""
-    from classmark.workbench.ranking import Training, train_ranker
-    from classmark.workbench.tuning import Judgments
+    from classmark.workbench.search.train_ranker import Training, train_ranker
+    from classmark.workbench.search.tune import Judgments
 
     folder = tmp_path_factory.mktemp("trained") / "lib"
     shutil.copytree(made, folder)

@@ -11,10 +11,10 @@ from classmark.datasets.library import library_categories, library_records
 from classmark.formats.records import Record
 from classmark.hierarchies import training as nodes
 from classmark.taxonomy.category import Category
-from classmark.workbench.importing import import_records, put_taxonomy
+from classmark.workbench.files.importing import import_records, put_taxonomy
 from classmark.workbench.project import Project, create
+from classmark.workbench.results import Place
 from classmark.workbench.settings import FILE, Settings
-from classmark.workbench.views import Place
 
 WAITING = ["bees and honey in the hive, the queen and her swarm", "zzz"]
 OLD = """format = 1

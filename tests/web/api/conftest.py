@@ -7,11 +7,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from classmark.web.app import create_app
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.importing import import_documents
-from classmark.workbench.people import add_token
+from classmark.workbench.files.importing import import_documents
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
-from classmark.workbench.training import train
+from classmark.workbench.team.desk import Desk
+from classmark.workbench.team.people import add_token
 
 ADDRESS = "http://127.0.0.1:8000"
 ROOT = "/api/v1"

@@ -15,11 +15,11 @@ from classmark.datasets.library import (
     library_categories,
     library_records,
 )
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.importing import import_records, put_taxonomy
+from classmark.workbench.files.importing import import_records, put_taxonomy
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
-from classmark.workbench.training import train
+from classmark.workbench.team.desk import Desk
 
 PATIENCE = 20.0
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]

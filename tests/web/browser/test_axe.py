@@ -3,7 +3,7 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from classmark.workbench.indexing import index_project
+from classmark.workbench.search.index import index_project
 from web.browser.pages import PAGES
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]

@@ -2,7 +2,7 @@
 
 import re
 
-from classmark.workbench.desk.sheets import notes_on
+from classmark.workbench.deciding.sheet import notes_on
 from web.browser.keyboard import (
     acts,
     at,

@@ -7,12 +7,11 @@ import pytest
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.taxonomy.category import Category
-from classmark.workbench.deciding import Decision
-from classmark.workbench.desk.deciding import decide_on
-from classmark.workbench.importing import import_records, put_taxonomy
+from classmark.workbench.deciding.decide import Decision, decide_on
+from classmark.workbench.files.importing import import_records, put_taxonomy
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
-from classmark.workbench.training import train
 from web.browser.keyboard import (
     acts,
     category,

@@ -7,14 +7,13 @@ import pytest
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.taxonomy.category import Category
-from classmark.workbench.categories import rename
-from classmark.workbench.deciding import Decision
-from classmark.workbench.desk.deciding import decide_on, note_on
-from classmark.workbench.importing import import_records, put_taxonomy
-from classmark.workbench.indexing import index_project
+from classmark.workbench.categories.edit import rename
+from classmark.workbench.deciding.decide import Decision, decide_on, note_on
+from classmark.workbench.files.importing import import_records, put_taxonomy
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, create
+from classmark.workbench.search.index import index_project
 from classmark.workbench.settings import SearchSettings, Settings
-from classmark.workbench.training import train
 from web.browser.conftest import serving
 from web.browser.pages import PAGES
 

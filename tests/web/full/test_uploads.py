@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from workbench.desk.hostile_files import HOSTILE
+from workbench.files.hostile_files import HOSTILE
 
 MEASURED = """
 import sys
@@ -11,7 +11,7 @@ from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from starlette.testclient import TestClient
 from classmark.web.app import create_app
-from classmark.workbench.desk.desk import Desk
+from classmark.workbench.team.desk import Desk
 
 folder, made = map(Path, sys.argv[1:])
 with Desk(folder) as desk:

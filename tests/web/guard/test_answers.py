@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from classmark.problems import Mistake
 from classmark.web.people import Classifier, Reader
-from classmark.workbench.database import damaged
+from classmark.workbench.store.database import damaged
 
 
 @pytest.fixture

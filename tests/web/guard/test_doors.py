@@ -6,8 +6,8 @@ from classmark.problems import Mistake
 from classmark.web.guard.doors import doors_of, is_loopback
 from classmark.web.guard.passwords import fits, hash_password
 from classmark.web.serving import Entrance, listen, serve_project
-from classmark.workbench.people import add_user, disable
 from classmark.workbench.project import Project
+from classmark.workbench.team.people import add_user, disable
 
 HASHED = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$aGFzaA"
 OPEN = ".".join("0000")

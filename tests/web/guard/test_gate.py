@@ -11,7 +11,7 @@ from classmark.problems import DamagedFolder
 from classmark.web.api import events
 from classmark.web.app import create_app
 from classmark.web.guard.doors import Doors
-from classmark.workbench.people import add_token, revoke
+from classmark.workbench.team.people import add_token, revoke
 
 FORM = {"theme": "dark"}
 PATH = "/settings/theme"

@@ -8,10 +8,9 @@ from starlette.testclient import TestClient
 
 from classmark.web.app import create_app
 from classmark.web.guard.doors import Doors
-from classmark.workbench.categories import rename
-from classmark.workbench.deciding import Decision
-from classmark.workbench.desk.deciding import decide_on
-from classmark.workbench.people import (
+from classmark.workbench.categories.edit import rename
+from classmark.workbench.deciding.decide import Decision, decide_on
+from classmark.workbench.team.people import (
     add_user,
     find_user,
     set_password,

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from classmark.workbench.desk.configuring import SAYS, settings_of
-from classmark.workbench.desk.works import WORKS
 from classmark.workbench.settings import Settings, read_settings
+from classmark.workbench.settings_form import SAYS, settings_of
+from classmark.workbench.team.works import WORKS
 
 
 def test_every_setting_is_explained():

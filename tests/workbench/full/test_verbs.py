@@ -7,15 +7,15 @@ import pytest
 from classmark.evaluation.evaluate import GRID
 from classmark.problems import DamagedFolder, Mistake
 from classmark.rankers.text_ranker import LEARNERS
-from classmark.workbench.desk.nodes import show_taxonomy
-from classmark.workbench.evaluating import evaluate_project
-from classmark.workbench.exporting import export_documents, export_taxonomy
-from classmark.workbench.importing import import_documents, import_taxonomy
+from classmark.workbench.categories.browse import show_taxonomy
+from classmark.workbench.deciding.suggest import suggest, wanted_text
+from classmark.workbench.files.exporting import export_documents, export_taxonomy
+from classmark.workbench.files.importing import import_documents, import_taxonomy
 from classmark.workbench.info import info
+from classmark.workbench.learning.evaluate import evaluate_project
+from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import LearningSettings, Settings, TextSettings
-from classmark.workbench.suggesting import suggest, wanted_text
-from classmark.workbench.training import train
 
 SENTENCES = {
     "bees": ["honey in the hive", "a queen bee swarms", "bees and wax", "hive smoke"],

@@ -11,7 +11,7 @@ from classmark.web.api.calls import calls
 from classmark.web.api.inbox import Chosen, filters_of
 from classmark.web.api.shapes import Answer, Body, Id, Number
 from classmark.web.people import Classifier, OpenDesk
-from classmark.workbench.desk import accepting
+from classmark.workbench.deciding import inbox
 
 router = calls("decide")
 Least = Annotated[float, Field(gt=0, le=1)]
@@ -44,7 +44,7 @@ class Offer(Answer):
 class Taken(Body):
     """The guesses that are right."""
 
-    guesses: list[Guess] = Field(min_length=1, max_length=accepting.SHOWN)
+    guesses: list[Guess] = Field(min_length=1, max_length=inbox.ACCEPTED_AT_ONCE)
     least: Least
 
 
@@ -64,7 +64,7 @@ class Wanted(Chosen):
 @router.get("/accept")
 def offer(desk: OpenDesk, who: Classifier, wanted: Annotated[Wanted, Query()]) -> Offer:
     """The best guesses that may be accepted at once; nothing is written."""
-    found = accepting.offer(desk, who.name, filters_of(wanted), wanted.least)
+    found = inbox.offer(desk, who.name, filters_of(wanted), wanted.least)
     guesses = [Guess(**guess._asdict()) for _, guess in found.rows]
     told = {n: getattr(found, n) for n in Offer.model_fields if n != "guesses"}
     return Offer(guesses=guesses, **told)
@@ -73,6 +73,6 @@ def offer(desk: OpenDesk, who: Classifier, wanted: Annotated[Wanted, Query()]) -
 @router.post("/accept")
 def accept(desk: OpenDesk, who: Classifier, taken: Taken) -> Accepted:
     """Assign each document the category guessed, where nobody decided it meanwhile."""
-    guesses = [accepting.Guessed(**each.model_dump()) for each in taken.guesses]
-    found = accepting.accept(desk, who.name, guesses, taken.least)
+    guesses = [inbox.Guessed(**each.model_dump()) for each in taken.guesses]
+    found = inbox.accept(desk, who.name, guesses, taken.least)
     return Accepted.model_validate(found)

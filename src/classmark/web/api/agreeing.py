@@ -17,7 +17,7 @@ from classmark.web.api.shapes import (
     written,
 )
 from classmark.web.people import Classifier, OpenDesk, Reader
-from classmark.workbench.desk import agreement as desk_agreement
+from classmark.workbench.team import agreement as desk_agreement
 
 router = calls("agreement")
 

@@ -19,11 +19,10 @@ from classmark.web.api.annif_shapes import (
 )
 from classmark.web.api.calls import Missing
 from classmark.web.people import Classifier, OpenDesk, Reader
-from classmark.workbench.deciding import Decision
-from classmark.workbench.desk.deciding import decide_on
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.desk.records import Content, put
-from classmark.workbench.desk.suggesting import suggest_for
+from classmark.workbench.deciding.decide import Decision, decide_on
+from classmark.workbench.deciding.suggest import suggest_for
+from classmark.workbench.files.exchange import Content, put
+from classmark.workbench.team.desk import Desk
 
 router = annif_calls()
 Language = Annotated[str | None, Query(max_length=100)]

@@ -17,8 +17,8 @@ from classmark.problems import DamagedFolder, Mistake
 from classmark.web.api import calls
 from classmark.web.api.calls import Documented, Handler, Missing, malformed
 from classmark.web.api.shapes import NO_NUL, Id, Note, Text
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.views import Explained
+from classmark.workbench.results import Explained
+from classmark.workbench.team.desk import Desk
 
 MOST = 32  # documents of one batch
 TITLES = {400: "Bad Request", 404: "Project not found", 503: "Service unavailable"}

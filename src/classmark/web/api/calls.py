@@ -13,8 +13,8 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 
 from classmark.problems import DamagedFolder, Mistake
-from classmark.workbench.desk.deciding import Conflict
-from classmark.workbench.desk.held import BeingRead
+from classmark.workbench.deciding.decide import Conflict
+from classmark.workbench.examples.open_searches import BeingRead
 
 VERSION = "/api/v1"
 REFERENCE = "#/components/schemas/{model}"

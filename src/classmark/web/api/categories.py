@@ -16,10 +16,10 @@ from classmark.web.api.shapes import (
     Top,
 )
 from classmark.web.people import OpenDesk, Reader
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.desk.finder import find_categories
-from classmark.workbench.desk.holdings import holdings_of
-from classmark.workbench.desk.nodes import node_of
+from classmark.workbench.categories.browse import node_of
+from classmark.workbench.categories.find import find_categories
+from classmark.workbench.store.state import holdings_of
+from classmark.workbench.team.desk import Desk
 
 router = calls("categories")
 Words = Annotated[

@@ -12,11 +12,11 @@ from classmark.web.api.calls import MISSING, calls
 from classmark.web.api.naming import category_named
 from classmark.web.api.shapes import Answer, Body, Id, InPath, Note, Written, written
 from classmark.web.people import Admin, OpenDesk
-from classmark.workbench import categories as acts
-from classmark.workbench.desk import previews
-from classmark.workbench.desk.desk import Desk
+from classmark.workbench.categories import edit as acts
+from classmark.workbench.categories import preview as previews
 from classmark.workbench.project import Project
-from classmark.workbench.views import Logged
+from classmark.workbench.results import Logged
+from classmark.workbench.team.desk import Desk
 
 router = calls("categories")
 

@@ -12,8 +12,8 @@ from classmark.web.api.naming import require_document
 from classmark.web.api.shapes import After, Answer, Body, Id, Note, Number
 from classmark.web.owning import require_own
 from classmark.web.people import Classifier, OpenDesk
-from classmark.workbench.deciding import Decision, Seen
-from classmark.workbench.desk import deciding
+from classmark.workbench.deciding import decide as deciding
+from classmark.workbench.deciding.decide import Decision, Seen
 
 router = calls("decide")
 Ids = Annotated[list[Id], Field(max_length=1000)]

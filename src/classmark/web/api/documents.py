@@ -19,8 +19,8 @@ from classmark.web.api.shapes import (
     Top,
 )
 from classmark.web.people import Classifier, OpenDesk, Reader
-from classmark.workbench.desk.records import Content, page_of, put
-from classmark.workbench.log import Judged
+from classmark.workbench.files.exchange import Content, page_of, put
+from classmark.workbench.store.log import Judged
 
 router = calls("documents")
 

@@ -17,7 +17,7 @@ from fastapi.responses import StreamingResponse
 from classmark.web.api.calls import Documented, calls, refusal
 from classmark.web.guard.refusing import Refused as NotLetIn
 from classmark.web.people import OpenDesk, Reader
-from classmark.workbench.desk.desk import Desk
+from classmark.workbench.team.desk import Desk
 
 router = calls("events")
 PAUSE = 0.2  # seconds between two looks

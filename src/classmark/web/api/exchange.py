@@ -14,16 +14,16 @@ from classmark.web.api.calls import MISSING, Documented, Missing, calls
 from classmark.web.api.shapes import NO_NUL
 from classmark.web.api.working import Job, require_well, shown
 from classmark.web.people import Admin, OpenDesk, Reader
-from classmark.workbench.backup import back_up
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.desk.files import (
+from classmark.workbench.files.backup import back_up
+from classmark.workbench.files.exchange import (
     DOWNLOADS,
+    as_lines,
     download,
     kept_until_sent,
     start_import,
 )
-from classmark.workbench.desk.records import as_lines
-from classmark.workbench.desk.uploads import Receiving, Upload, throw_away
+from classmark.workbench.files.uploads import Receiving, Upload, throw_away
+from classmark.workbench.team.desk import Desk
 
 router = calls("files")
 LINES, BYTES = "application/x-ndjson", "application/octet-stream"

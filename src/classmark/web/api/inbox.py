@@ -10,8 +10,8 @@ from pydantic import Field
 from classmark.web.api.calls import calls
 from classmark.web.api.shapes import NO_NUL, Answer, Body
 from classmark.web.people import Classifier, OpenDesk, Reader
-from classmark.workbench.desk import inbox as desk_inbox
-from classmark.workbench.desk.picking import Filters
+from classmark.workbench.deciding import inbox as desk_inbox
+from classmark.workbench.deciding.inbox import Filters
 
 router = calls("decide")
 Order = Literal["uncertain", "likely", "random", "similar"]

@@ -24,11 +24,11 @@ from classmark.web.api.shapes import (
     Weighed,
 )
 from classmark.web.people import Classifier, OpenDesk, Reader
-from classmark.workbench.desk import liking
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.desk.files import kept_until_sent
-from classmark.workbench.desk.held import search_of
-from classmark.workbench.screening import StoppingRule
+from classmark.workbench.examples import team_search
+from classmark.workbench.examples.open_searches import search_of
+from classmark.workbench.examples.screening import StoppingRule
+from classmark.workbench.files.exchange import kept_until_sent
+from classmark.workbench.team.desk import Desk
 
 router = calls("like")
 SearchNumber = Annotated[int, Path(ge=0, le=LARGEST)]
@@ -156,19 +156,19 @@ class Reasons(Answer):
 @router.get("/like")
 def list_searches(desk: OpenDesk, _: Reader) -> Searches:
     """All searches by example."""
-    found = liking.searches(desk)
+    found = team_search.searches(desk)
     return Searches(searches=[Search.model_validate(each) for each in found])
 
 
 @router.post("/like", status_code=201, responses=READING)
 def begin(desk: OpenDesk, who: Classifier, wanted: Wanted, top: Top = 20) -> Basket:
     """Begin a search by examples, and rank the documents."""
-    said = liking.Wanted(
+    said = team_search.Wanted(
         wanted.name, tuple(wanted.examples), tuple(wanted.no), wanted.texts,
         wanted.category, wanted.screening, StoppingRule(wanted.target, wanted.error),
         wanted.method,
     )  # fmt: skip
-    return _shown(desk, liking.begin(desk, who.name, said), top)
+    return _shown(desk, team_search.begin(desk, who.name, said), top)
 
 
 @router.get("/like/{number}", responses=THERE)
@@ -184,7 +184,7 @@ def mark(
 ) -> Basket:
     """Say which documents are wanted and which are not; the rest is ranked anew."""
     _require(desk, number)
-    liking.say(desk, who.name, number, said.marks)
+    team_search.say(desk, who.name, number, said.marks)
     return _shown(desk, number, top)
 
 
@@ -194,7 +194,7 @@ def undo(
 ) -> Basket:
     """Take back what you marked last."""
     _require(desk, number)
-    liking.undo(desk, who.name, number)
+    team_search.undo(desk, who.name, number)
     return _shown(desk, number, top)
 
 
@@ -204,7 +204,7 @@ def redo(
 ) -> Basket:
     """Bring back what you took back last."""
     _require(desk, number)
-    liking.redo(desk, who.name, number)
+    team_search.redo(desk, who.name, number)
     return _shown(desk, number, top)
 
 
@@ -214,7 +214,7 @@ def add_text(
 ) -> Basket:
     """Put a text of your own into the basket."""
     _require(desk, number)
-    liking.add_text(desk, number, own.text)
+    team_search.add_text(desk, number, own.text)
     return _shown(desk, number, top)
 
 
@@ -224,7 +224,7 @@ def drop_text(
 ) -> Basket:
     """Take a text of your own out of the basket."""
     _require(desk, number)
-    liking.drop_text(desk, number, name)
+    team_search.drop_text(desk, number, name)
     return _shown(desk, number, top)
 
 
@@ -234,7 +234,7 @@ def screen(
 ) -> Basket:
     """Begin a screening, for nearly all of them, with what a search knows."""
     _require(desk, number)
-    return _shown(desk, liking.screen(desk, who.name, number), top)
+    return _shown(desk, team_search.screen(desk, who.name, number), top)
 
 
 @router.get(
@@ -247,7 +247,7 @@ def found(
     _require(desk, number)
     name = f"found.{form}"
     path, remove = kept_until_sent(
-        desk, name, lambda path: liking.write_found(desk, number, path)
+        desk, name, lambda path: team_search.write_found(desk, number, path)
     )
     task = BackgroundTask(remove)
     return FileResponse(path, filename=name, media_type=BYTES, background=task)
@@ -258,11 +258,11 @@ def why(desk: OpenDesk, _: Reader, number: SearchNumber, document: InPath) -> Re
     """Why a document has its score."""
     _require(desk, number)
     require_document(desk, document)
-    return Reasons.model_validate(liking.explain(desk, number, document))
+    return Reasons.model_validate(team_search.explain(desk, number, document))
 
 
 def _shown(desk: Desk, number: int, top: int) -> Basket:
-    return Basket.model_validate(liking.show(desk, number, top))
+    return Basket.model_validate(team_search.show(desk, number, top))
 
 
 def _require(desk: Desk, number: int) -> None:

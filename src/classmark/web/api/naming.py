@@ -8,8 +8,8 @@ from classmark.web.api.calls import Missing, or_missing
 
 if TYPE_CHECKING:
     from classmark.taxonomy.category import Category
-    from classmark.workbench.desk.desk import Desk
-    from classmark.workbench.log import Judged
+    from classmark.workbench.store.log import Judged
+    from classmark.workbench.team.desk import Desk
 
 
 def record_named(desk: Desk, id_: str) -> Judged:

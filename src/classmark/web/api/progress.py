@@ -7,8 +7,8 @@ from pydantic import Field
 from classmark.web.api.calls import calls
 from classmark.web.api.shapes import Answer, Counted, Value
 from classmark.web.people import OpenDesk, Reader
-from classmark.workbench.desk import calibration
-from classmark.workbench.desk import progress as desk_progress
+from classmark.workbench.team import calibration
+from classmark.workbench.team import progress as desk_progress
 
 router = calls("progress")
 

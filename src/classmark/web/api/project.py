@@ -13,7 +13,7 @@ from classmark import __version__
 from classmark.web.api.calls import calls, schemas_of_refusals
 from classmark.web.api.shapes import Answer
 from classmark.web.people import OpenDesk, Reader
-from classmark.workbench.desk.desk import Desk
+from classmark.workbench.team.desk import Desk
 
 router = calls("project")
 ABOUT = """Everything that the pages of a Classmark project do.

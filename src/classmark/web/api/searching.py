@@ -11,8 +11,8 @@ from pydantic import Field
 from classmark.web.api.calls import calls
 from classmark.web.api.shapes import NO_NUL, Answer, Body, Id, Number, Weighed
 from classmark.web.people import OpenDesk, Reader
-from classmark.workbench.desk import hunting
-from classmark.workbench.desk.hunting import Wish
+from classmark.workbench.search import search_box
+from classmark.workbench.search.search_box import Wish
 
 router = calls("search")
 Short = Annotated[str, Field(max_length=100, pattern=NO_NUL)]
@@ -24,7 +24,7 @@ class Query(Body):
     query: Annotated[str, Field(min_length=1, max_length=2000, pattern=NO_NUL)] = Field(
         examples=["salt road"]
     )
-    top: Annotated[int, Field(ge=1, le=hunting.MOST)] = 10
+    top: Annotated[int, Field(ge=1, le=search_box.MOST)] = 10
     model: Short | None = Field(None, examples=["bm25"])
     parameters: dict[Short, float | Short] = Field(
         {}, max_length=20, examples=[{"k1": 0.9}]
@@ -92,20 +92,20 @@ def search(desk: OpenDesk, who: Reader, asked: Query) -> Hits:
         asked.model, _typed(asked.parameters), asked.top, asked.feedback, asked.prior,
         weights=_typed(asked.weights), ranker=asked.ranker,
     )  # fmt: skip
-    return Hits.model_validate(hunting.find(desk, asked.query, wish, who.name))
+    return Hits.model_validate(search_box.find(desk, asked.query, wish, who.name))
 
 
 @router.post("/click", status_code=204)
 def click(desk: OpenDesk, _: Reader, opened: Opened) -> Response:
     """Keep that a document was opened from a list that was kept."""
-    hunting.click(desk, opened.impression, opened.document)
+    search_box.click(desk, opened.impression, opened.document)
     return Response(status_code=204)
 
 
 @router.get("/search")
 def standing(desk: OpenDesk, _: Reader) -> Standing:
     """How searching stands."""
-    return Standing.model_validate(hunting.standing(desk))
+    return Standing.model_validate(search_box.standing(desk))
 
 
 def _typed(values: Mapping[str, float | str]) -> list[str]:

@@ -10,7 +10,7 @@ from classmark.problems import Mistake
 from classmark.web.api.calls import calls
 from classmark.web.api.shapes import NO_NUL, Answer, Body
 from classmark.web.people import Admin, OpenDesk, Reader
-from classmark.workbench.desk import configuring
+from classmark.workbench import settings_form
 
 router = calls("project")
 Given = Annotated[str, Field(max_length=500, pattern=NO_NUL)]
@@ -48,7 +48,7 @@ class Names(Answer):
 @router.get("/settings")
 def read_settings(desk: OpenDesk, _: Reader) -> Settings:
     """The settings of the project, each with what it means."""
-    groups = configuring.settings_of(desk.project.settings).values()
+    groups = settings_form.settings_of(desk.project.settings).values()
     found = [Setting.model_validate(one) for group in groups for one in group]
     return Settings(settings=found)
 
@@ -59,4 +59,4 @@ def change_settings(desk: OpenDesk, who: Admin, said: Changed) -> Names:
     known = {one.name for one in read_settings(desk, who).settings}
     if unknown := sorted(said.settings.keys() - known):
         raise Mistake(f"{unknown[0]!r} is no setting: use {', '.join(sorted(known))}")
-    return Names(changed=configuring.change_settings(desk, said.settings, who.name))
+    return Names(changed=settings_form.change_settings(desk, said.settings, who.name))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Path, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from classmark.workbench.views import Logged
+from classmark.workbench.results import Logged
 
 NO_NUL = r"^[^\x00]*$"
 LONG = 1_000_000  # characters of one text

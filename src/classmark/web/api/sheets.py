@@ -11,8 +11,8 @@ from classmark.web.api.calls import MISSING, calls
 from classmark.web.api.naming import require_document
 from classmark.web.api.shapes import Answer, InOrder, InPath, Preferred, Titled, Weighed
 from classmark.web.people import OpenDesk, Reader
-from classmark.workbench.desk import sheets
-from classmark.workbench.desk.alike import alike
+from classmark.workbench.deciding import sheet as sheets
+from classmark.workbench.deciding.similar import alike
 
 router = calls("decide")
 Blind = Annotated[bool, Query(description="a second reading: hide what was said")]

@@ -11,9 +11,9 @@ from classmark.web.api.calls import MISSING, calls, told
 from classmark.web.api.naming import text_named
 from classmark.web.api.shapes import Answer, Body, Id, Text
 from classmark.web.people import OpenDesk, Reader
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.desk.suggesting import suggest_for
-from classmark.workbench.views import Explained
+from classmark.workbench.deciding.suggest import suggest_for
+from classmark.workbench.results import Explained
+from classmark.workbench.team.desk import Desk
 
 router = calls("suggest")
 BATCH = 256  # texts of one call

@@ -10,7 +10,7 @@ from pydantic import Field
 from classmark.web.api.calls import MISSING, calls, or_missing
 from classmark.web.api.shapes import Answer, Body, Id, Note
 from classmark.web.people import Admin, OpenDesk
-from classmark.workbench import people
+from classmark.workbench.team import people
 
 router = calls("tokens")
 TokenId = Annotated[str, Path(min_length=1, max_length=100)]

@@ -11,8 +11,8 @@ from classmark.web.api.exchange import IN, Format, Kind, Name, Wait, received
 from classmark.web.api.shapes import Answer
 from classmark.web.api.working import Job, require_well, shown
 from classmark.web.people import Admin, OpenDesk
-from classmark.workbench.desk import files, uploads
-from classmark.workbench.desk.desk import Desk
+from classmark.workbench.files import exchange, uploads
+from classmark.workbench.team.desk import Desk
 
 router = calls("files")
 Token = Annotated[str, Path(max_length=100)]
@@ -66,7 +66,7 @@ def look(
 ) -> Preview:
     """The first rows of a file that waits, as it would be read."""
     _named(desk, token)
-    return Preview.model_validate(files.preview(desk, token, kind, form))
+    return Preview.model_validate(exchange.preview(desk, token, kind, form))
 
 
 @router.post("/uploads/{token}/import", status_code=202, responses=MISSING)
@@ -76,7 +76,7 @@ def take_in(
 ) -> Job:  # fmt: skip
     """Take a file in that waits: all of it, or nothing, and then it still waits."""
     _named(desk, token)
-    job = files.start_import(desk, who.name, token, kind, form).wait(wait)
+    job = exchange.start_import(desk, who.name, token, kind, form).wait(wait)
     require_well(job)
     return shown(job)
 

@@ -14,9 +14,9 @@ from classmark.web.api.tokens import Role
 from classmark.web.guard.passwords import fits, hash_password
 from classmark.web.guard.refusing import Refused as NotLetIn
 from classmark.web.people import Admin, OpenDesk, Reader
-from classmark.workbench import people
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.store import Store
+from classmark.workbench.store.store import Store
+from classmark.workbench.team import people
+from classmark.workbench.team.desk import Desk
 
 router = calls("users")
 TRIES: Documented = {429: refusal("too many were wrong")}

@@ -11,8 +11,8 @@ from classmark.problems import Mistake
 from classmark.web.api.calls import MISSING, calls, or_missing
 from classmark.web.api.shapes import LARGEST, Answer
 from classmark.web.people import Admin, Classifier, OpenDesk, Reader
-from classmark.workbench.desk.jobs import Job as Work
-from classmark.workbench.desk.works import start_work
+from classmark.workbench.team.jobs import Job as Work
+from classmark.workbench.team.works import start_work
 
 router = calls("work")
 JobNumber = Annotated[int, Path(ge=0, le=LARGEST)]
@@ -107,7 +107,7 @@ def shown(job: Work) -> Job:
 
 
 def _rebuilt(project: Any) -> str:
-    from classmark.workbench.rebuilding import rebuild as rebuild_model
+    from classmark.workbench.learning.rebuild import rebuild as rebuild_model
 
     return told(rebuild_model(project))
 

@@ -9,11 +9,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.web.people import ROLES, Who
-from classmark.workbench.log import whoami
-from classmark.workbench.people import digest_of, find_token, find_user
+from classmark.workbench.store.log import whoami
+from classmark.workbench.team.people import digest_of, find_token, find_user
 
 if TYPE_CHECKING:
-    from classmark.workbench.desk.desk import Desk
+    from classmark.workbench.team.desk import Desk
 
 REMEMBERED = 2.0
 MOST = 5_000

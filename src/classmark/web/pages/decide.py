@@ -14,10 +14,10 @@ from classmark.web.people import Classifier, OpenDesk, Reader
 from classmark.web.readings import both_decisions, on_the_page
 from classmark.web.rendering import fragment, page
 from classmark.web.statements import ACTS, Reading, Statement, waiting, words_of
-from classmark.workbench.desk.alike import alike, nearly_same
-from classmark.workbench.desk.deciding import Conflict
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.desk.sheets import choice_of, lay_out
+from classmark.workbench.deciding.decide import Conflict
+from classmark.workbench.deciding.sheet import choice_of, lay_out
+from classmark.workbench.deciding.similar import alike, nearly_same
+from classmark.workbench.team.desk import Desk
 
 router = APIRouter()
 

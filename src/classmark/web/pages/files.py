@@ -11,10 +11,8 @@ from starlette.background import BackgroundTask
 from classmark.web.people import Admin, OpenDesk, Reader
 from classmark.web.rendering import fragment, page
 from classmark.web.uploading import receive
-from classmark.workbench.desk import files
-from classmark.workbench.desk.hunting import make_index, standing
-from classmark.workbench.desk.jobs import Job
-from classmark.workbench.desk.uploads import (
+from classmark.workbench.files import exchange
+from classmark.workbench.files.uploads import (
     ENDINGS,
     KINDS,
     LARGEST,
@@ -22,11 +20,13 @@ from classmark.workbench.desk.uploads import (
     upload_of,
     waiting,
 )
+from classmark.workbench.search.search_box import make_index, standing
+from classmark.workbench.team.jobs import Job
 
 router = APIRouter(prefix="/files")
 HERE = "Import and export"
 Text = Annotated[str, Form()]
-JOBS = (files.IMPORTING, "index")
+JOBS = (exchange.IMPORTING, "index")
 
 
 @router.get("")
@@ -36,7 +36,7 @@ def listed(request: Request, desk: OpenDesk, who: Reader) -> HTMLResponse:
     return page(
         request, HERE, "files.html", waiting=uploads, jobs=_jobs(desk),
         endings=ENDINGS, largest=LARGEST >> 20,
-        preferences=files.has_preferences(desk), standing=standing(desk),
+        preferences=exchange.has_preferences(desk), standing=standing(desk),
     )  # fmt: skip
 
 
@@ -59,10 +59,10 @@ def look(
     kind: str = "", format: str = "",  # noqa: A002 - as the form calls it
 ) -> HTMLResponse:  # fmt: skip
     """The first rows of a file that waits."""
-    found = files.preview(desk, token, kind, format)
+    found = exchange.preview(desk, token, kind, format)
     return page(
         request, HERE, "files_preview.html", title=found.upload.name, found=found,
-        kinds=KINDS, formats=files.FORMATS[found.kind],
+        kinds=KINDS, formats=exchange.FORMATS[found.kind],
     )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def take_in(
     if act == "throw":
         throw_away(desk, upload_of(desk, token))
         return RedirectResponse("/files?saved=thrown+away", status_code=303)
-    files.start_import(desk, who.name, token, kind, format)
+    exchange.start_import(desk, who.name, token, kind, format)
     return RedirectResponse("/files", status_code=303)
 
 
@@ -89,7 +89,7 @@ def index(desk: OpenDesk, who: Admin) -> RedirectResponse:
 @router.get("/get/{name}")
 def get(desk: OpenDesk, who: Reader, name: str) -> FileResponse:
     """Take a file of the project out; the whole of it is for admins."""
-    path, remove = files.download(desk, name, whole=who.may("admin"))
+    path, remove = exchange.download(desk, name, whole=who.may("admin"))
     return FileResponse(path, filename=name, background=BackgroundTask(remove))
 
 

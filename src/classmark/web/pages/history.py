@@ -13,11 +13,11 @@ from classmark.web.owning import require_own
 from classmark.web.people import Classifier, OpenDesk, Reader
 from classmark.web.rendering import page
 from classmark.web.statements import words_of
-from classmark.workbench.desk.deciding import undo_for
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.desk.past import Wanted, acts, correct, past, people
-from classmark.workbench.desk.taking_back import look_at_range, undo_range
-from classmark.workbench.store import titles
+from classmark.workbench.deciding.decide import undo_for
+from classmark.workbench.deciding.history import Wanted, acts, correct, past, people
+from classmark.workbench.deciding.undo_range import look_at_range, undo_range
+from classmark.workbench.store.store import titles
+from classmark.workbench.team.desk import Desk
 
 router = APIRouter()
 Text = Annotated[str, Query(max_length=400)]

@@ -12,10 +12,16 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from classmark.problems import Mistake
 from classmark.web.people import Classifier, OpenDesk, Reader
 from classmark.web.rendering import page
-from classmark.workbench.desk.accepting import Guessed, accept, offer
-from classmark.workbench.desk.inbox import inbox, people, start_in
-from classmark.workbench.desk.picking import Filters
-from classmark.workbench.queueing import ORDERS
+from classmark.workbench.deciding.inbox import (
+    Filters,
+    Guessed,
+    accept,
+    inbox,
+    offer,
+    people,
+    start_in,
+)
+from classmark.workbench.deciding.queue import ORDERS
 
 router = APIRouter()
 Text = Annotated[str, Query(max_length=400)]

@@ -12,12 +12,12 @@ from starlette.background import BackgroundTask
 from classmark.problems import Mistake
 from classmark.web.people import Classifier, OpenDesk, Reader
 from classmark.web.rendering import page
-from classmark.workbench.desk import liking
-from classmark.workbench.desk.files import kept_until_sent
-from classmark.workbench.desk.held import BeingRead
-from classmark.workbench.liking import ids_of
-from classmark.workbench.screening import StoppingRule
-from classmark.workbench.searches import Said
+from classmark.workbench.examples import team_search
+from classmark.workbench.examples.like import ids_of
+from classmark.workbench.examples.open_searches import BeingRead
+from classmark.workbench.examples.screening import StoppingRule
+from classmark.workbench.examples.searches import Said
+from classmark.workbench.files.exchange import kept_until_sent
 
 router = APIRouter(prefix="/like")
 HERE = "Find by example"
@@ -43,13 +43,13 @@ class Asked(BaseModel):
     target: float = 95.0
     error: float = 5.0
 
-    def as_wanted(self, desk: OpenDesk) -> liking.Wanted:
+    def as_wanted(self, desk: OpenDesk) -> team_search.Wanted:
         """The same, as the desk takes it."""
         store = desk.project.store
         ids = (
             ids_of([self.examples], store, "examples") if self.examples.strip() else ()
         )
-        return liking.Wanted(
+        return team_search.Wanted(
             self.name, tuple(dict.fromkeys([*ids, *self.ticked])), (),
             {"text 1": self.text} if self.text.strip() else {}, self.category.strip(),
             self.goal == "all", StoppingRule(self.target / 100, self.error / 100),
@@ -63,7 +63,7 @@ def listed(
 ) -> HTMLResponse:
     """The searches there are, and a form that begins one."""
     shown = _form(request, desk, Asked(examples=example, category=category))
-    shown.background = BackgroundTask(liking.warm, desk)
+    shown.background = BackgroundTask(team_search.warm, desk)
     return shown
 
 
@@ -73,7 +73,7 @@ def begin(
 ) -> RedirectResponse | HTMLResponse:
     """Begin a search; where that cannot be, the form comes back as it was filled."""
     try:
-        number = liking.begin(desk, who.name, wanted.as_wanted(desk))
+        number = team_search.begin(desk, who.name, wanted.as_wanted(desk))
     except Mistake as mistake:
         return _form(request, desk, wanted, str(mistake))
     return _back(number, "begun")
@@ -83,8 +83,8 @@ def _form(
     request: Request, desk: OpenDesk, asked: Asked, wrong: str = ""
 ) -> HTMLResponse:
     shown = page(
-        request, HERE, "like.html", searches=liking.searches(desk), methods=METHODS,
-        asked=asked, wrong=wrong,
+        request, HERE, "like.html", methods=METHODS, asked=asked, wrong=wrong,
+        searches=team_search.searches(desk),
     )  # fmt: skip
     shown.status_code = 400 if wrong else 200
     return shown
@@ -92,12 +92,12 @@ def _form(
 
 @router.get("/{number}")
 def show(
-    request: Request, desk: OpenDesk, _: Reader, number: int, k: int = liking.SHOWN
+    request: Request, desk: OpenDesk, _: Reader, number: int, k: int = team_search.SHOWN
 ) -> HTMLResponse:
     """A search: its basket, what it learned, what it finds."""
     k = min(max(k, 1), 200)
     try:
-        basket = liking.show(desk, number, k)
+        basket = team_search.show(desk, number, k)
     except BeingRead as reading:
         return page(request, HERE, "like_reading.html", said=str(reading), desk=desk)
     return page(
@@ -116,7 +116,7 @@ def say(
     said |= dict.fromkeys(yes, "yes")
     said |= dict.fromkeys(no, "no")
     said |= dict.fromkeys(skip, "skip")
-    liking.say(desk, who.name, number, said)
+    team_search.say(desk, who.name, number, said)
     return _back(number, "saved")
 
 
@@ -125,7 +125,7 @@ def add_text(
     desk: OpenDesk, _: Classifier, number: int, text: Text
 ) -> RedirectResponse:
     """Put a text of one's own into the basket."""
-    liking.add_text(desk, number, text)
+    team_search.add_text(desk, number, text)
     return _back(number, "saved")
 
 
@@ -134,28 +134,28 @@ def drop_text(
     desk: OpenDesk, _: Classifier, number: int, name: Text
 ) -> RedirectResponse:
     """Take a text out of the basket."""
-    liking.drop_text(desk, number, name)
+    team_search.drop_text(desk, number, name)
     return _back(number, "saved")
 
 
 @router.post("/{number}/undo")
 def undo(desk: OpenDesk, who: Classifier, number: int) -> RedirectResponse:
     """Take back what was said last."""
-    back = liking.undo(desk, who.name, number)
+    back = team_search.undo(desk, who.name, number)
     return _back(number, f"{len(back)} taken back")
 
 
 @router.post("/{number}/redo")
 def redo(desk: OpenDesk, who: Classifier, number: int) -> RedirectResponse:
     """Bring back what was taken back last."""
-    again = liking.redo(desk, who.name, number)
+    again = team_search.redo(desk, who.name, number)
     return _back(number, f"{len(again)} brought back")
 
 
 @router.post("/{number}/screen")
 def screen(desk: OpenDesk, who: Classifier, number: int) -> RedirectResponse:
     """Begin a screening with what this search knows."""
-    return _back(liking.screen(desk, who.name, number), "begun")
+    return _back(team_search.screen(desk, who.name, number), "begun")
 
 
 @router.get("/{number}/why/{document:path}")
@@ -163,7 +163,7 @@ def why(
     request: Request, desk: OpenDesk, _: Reader, number: int, document: str
 ) -> HTMLResponse:
     """Every word's part of a document's score."""
-    told = liking.explain(desk, number, document)
+    told = team_search.explain(desk, number, document)
     return page(
         request, HERE, "like_why.html", title=told.title, told=told, number=number
     )
@@ -176,7 +176,7 @@ def found(desk: OpenDesk, _: Reader, number: int, ending: str) -> FileResponse:
         raise Mistake(f"found{ending}: use {', '.join(ENDINGS)}")
     name = f"found{ending}"
     path, remove = kept_until_sent(
-        desk, name, lambda path: liking.write_found(desk, number, path)
+        desk, name, lambda path: team_search.write_found(desk, number, path)
     )
     return FileResponse(path, filename=name, background=BackgroundTask(remove))
 

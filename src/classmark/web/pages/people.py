@@ -12,8 +12,8 @@ from classmark.web.guard.passwords import fits, hash_password
 from classmark.web.guard.refusing import Refused
 from classmark.web.people import ROLES, Admin, OpenDesk, Reader
 from classmark.web.rendering import page
-from classmark.workbench import people
-from classmark.workbench.desk.desk import Desk
+from classmark.workbench.team import people
+from classmark.workbench.team.desk import Desk
 
 router = APIRouter(prefix="/settings")
 Text = Annotated[str, Form(max_length=1024)]

@@ -13,7 +13,8 @@ from classmark.problems import Mistake
 from classmark.web.clock import by_the_clock
 from classmark.web.people import Classifier, OpenDesk, Reader
 from classmark.web.rendering import page
-from classmark.workbench.desk.agreement import (
+from classmark.workbench.store.store import titles
+from classmark.workbench.team.agreement import (
     Opinion,
     agreement,
     disagreements,
@@ -21,11 +22,9 @@ from classmark.workbench.desk.agreement import (
     settle,
     to_read_again,
 )
-from classmark.workbench.desk.calibration import promises
-from classmark.workbench.desk.panels import calibration, number, panels
-from classmark.workbench.desk.plots import percent
-from classmark.workbench.desk.progress import ALLOWED, progress
-from classmark.workbench.store import titles
+from classmark.workbench.team.calibration import promises
+from classmark.workbench.team.plots import calibration, number, panels, percent
+from classmark.workbench.team.progress import ALLOWED, progress
 
 router = APIRouter()
 Said = Annotated[str, Form(max_length=2000)]

@@ -13,7 +13,7 @@ from starlette.background import BackgroundTask
 from classmark.problems import Mistake
 from classmark.web.people import Classifier, OpenDesk, Reader
 from classmark.web.rendering import page
-from classmark.workbench.desk import hunting
+from classmark.workbench.search import search_box
 
 router = APIRouter(prefix="/search")
 HERE = "Search"
@@ -29,11 +29,11 @@ class Asked(BaseModel):
     feedback: str = ""
     prior: str = ""
     ranker: str = ""
-    k: int = Field(10, ge=1, le=hunting.MOST)
+    k: int = Field(10, ge=1, le=search_box.MOST)
 
-    def as_wish(self) -> hunting.Wish:
+    def as_wish(self) -> search_box.Wish:
         """The same, as the desk takes it."""
-        return hunting.Wish(
+        return search_box.Wish(
             self.model or None, tuple(self.set.split()), self.k, self.feedback or None,
             self.prior or None, False, tuple(self.weights.split()), self.ranker or None,
         )  # fmt: skip
@@ -51,19 +51,19 @@ def search(
 ) -> HTMLResponse:
     """Find documents, best first."""
     found, wrong = None, ""
-    standing = hunting.standing(desk)
+    standing = search_box.standing(desk)
     if asked.q.strip() and standing.ready:
         try:
-            found = hunting.find(desk, asked.q, asked.as_wish(), who.name)
+            found = search_box.find(desk, asked.q, asked.as_wish(), who.name)
         except Mistake as mistake:
             wrong = str(mistake)
     shown = page(
         request, HERE, "search.html", title=asked.q or HERE, asked=asked, found=found,
-        wrong=wrong, standing=standing, models=hunting.MODELS,
-        feedbacks=hunting.FEEDBACK, job=_indexing(desk),
+        wrong=wrong, standing=standing, models=search_box.MODELS,
+        feedbacks=search_box.FEEDBACK, job=_indexing(desk),
     )  # fmt: skip
     shown.status_code = 400 if wrong else 200
-    shown.background = None if asked.q else BackgroundTask(hunting.warm, desk)
+    shown.background = None if asked.q else BackgroundTask(search_box.warm, desk)
     return shown
 
 
@@ -72,7 +72,7 @@ def opened(
     desk: OpenDesk, _: Reader, impression: int, document: str
 ) -> RedirectResponse:
     """Go to a document, and keep that it was opened from this list."""
-    hunting.click(desk, impression, document)
+    search_box.click(desk, impression, document)
     return RedirectResponse(f"/decide/{quote(document, safe='')}", status_code=303)
 
 
@@ -82,9 +82,9 @@ def index(
     positions: Annotated[str, Form()] = "",
 ) -> RedirectResponse:  # fmt: skip
     """Make the index, or bring it up to date."""
-    hunting.make_index(desk, who.name, positions=True if positions else None)
+    search_box.make_index(desk, who.name, positions=True if positions else None)
     return RedirectResponse(f"/search?q={quote(q)}", status_code=303)
 
 
 def _indexing(desk: OpenDesk) -> object:
-    return next(iter(desk.jobs.running(hunting.INDEXING)), None)
+    return next(iter(desk.jobs.running(search_box.INDEXING)), None)

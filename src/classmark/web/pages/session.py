@@ -13,8 +13,8 @@ from classmark.web.guard.passwords import fits
 from classmark.web.guard.sessions import same
 from classmark.web.people import OpenDesk
 from classmark.web.rendering import alone
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.people import find_user, users
+from classmark.workbench.team.desk import Desk
+from classmark.workbench.team.people import find_user, users
 
 router = APIRouter()
 Text = Annotated[str, Form(max_length=1024)]

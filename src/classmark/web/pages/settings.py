@@ -10,13 +10,9 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from classmark.problems import Mistake
 from classmark.web.people import Admin, OpenDesk, Reader
 from classmark.web.rendering import THEMES, fragment, page
-from classmark.workbench.desk.configuring import (
-    SECTIONS,
-    change_settings,
-    settings_of,
-)
-from classmark.workbench.desk.works import WORKS, start_work
 from classmark.workbench.info import info
+from classmark.workbench.settings_form import SECTIONS, change_settings, settings_of
+from classmark.workbench.team.works import WORKS, start_work
 
 router = APIRouter(prefix="/settings")
 KEYS = (

@@ -11,10 +11,10 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 
 from classmark.web.people import Admin, OpenDesk, Reader
 from classmark.web.rendering import fragment, page
-from classmark.workbench.desk.deciding import undo_for
-from classmark.workbench.desk.finder import find_categories
-from classmark.workbench.desk.nodes import level_of, node_of, overview, tree_to
-from classmark.workbench.desk.previews import Change, carry_out, foresee
+from classmark.workbench.categories.browse import level_of, node_of, overview, tree_to
+from classmark.workbench.categories.find import find_categories
+from classmark.workbench.categories.preview import Change, carry_out, foresee
+from classmark.workbench.deciding.decide import undo_for
 
 router = APIRouter()
 Asked = Annotated[str, Query(max_length=1000)]

@@ -8,7 +8,7 @@ import pytest
 import uvicorn
 
 from classmark.client import Client, Refused
-from classmark.workbench.people import add_token
+from classmark.workbench.team.people import add_token
 
 ALONE = """
 import importlib.util, sys

@@ -8,7 +8,7 @@ import pytest
 from classmark.web.api.events import told
 from classmark.web.app import create_app
 from classmark.web.guard.doors import Doors
-from classmark.workbench.desk.events import Event
+from classmark.workbench.team.presence import Event
 
 ROOT = "/api/v1"
 
@@ -125,7 +125,7 @@ def test_other_files_are_not_there(reader):
 
 @pytest.mark.parametrize("kind", ["zip", "jsonl"])
 def test_a_backup_restores_to_the_same(admin, desk, tmp_path, kind):
-    from classmark.workbench.backup import restore
+    from classmark.workbench.files.backup import restore
     from classmark.workbench.project import Project
 
     path = tmp_path / f"b.{kind}"

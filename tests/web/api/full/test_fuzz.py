@@ -18,8 +18,8 @@ from schemathesis.specs.openapi.checks import (
 
 from classmark.web.app import create_app
 from classmark.web.guard.doors import Doors
-from classmark.workbench.desk.desk import Desk
-from classmark.workbench.people import add_token
+from classmark.workbench.team.desk import Desk
+from classmark.workbench.team.people import add_token
 
 FULL = os.environ.get("CLASSMARK_PROMISES") == "full"
 CALLS = 10_000 if FULL else 300

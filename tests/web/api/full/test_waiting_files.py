@@ -6,7 +6,7 @@ import pytest
 
 from classmark.web.api.events import EACH
 from classmark.web.guard.passwords import hash_password
-from classmark.workbench.people import add_user
+from classmark.workbench.team.people import add_user
 
 ROOT = "/api/v1"
 LINES = b'{"id": "w1", "text": "a wasp"}\n{"id": "w2", "text": "two wasps"}\n'

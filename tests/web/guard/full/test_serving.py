@@ -19,8 +19,8 @@ import pytest
 
 from classmark.web.guard.doors import Doors
 from classmark.web.serving import Entrance, listen, new_server
-from classmark.workbench.people import add_token, find_user, tokens, users
 from classmark.workbench.project import Project
+from classmark.workbench.team.people import add_token, find_user, tokens, users
 
 PASSWORD = "a plain long sentence"  # noqa: S105 - of this test
 

@@ -1,0 +1,1 @@
+"""The taxonomy of a project: edited, browsed, searched, proposed and reported."""

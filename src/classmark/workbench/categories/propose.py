@@ -1,0 +1,306 @@
+"""Daughters of a category, proposed from its documents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from classmark.arrays import Floats, Ints
+from classmark.formats.records import Record
+from classmark.problems import Mistake
+from classmark.sparse import Rows, take
+from classmark.taxonomy.category import Category
+from classmark.workbench.categories import edit
+from classmark.workbench.categories.edit import require_open
+from classmark.workbench.examples.vectors import Collection, collection_of, words_behind
+from classmark.workbench.results import Cell, Logged, Table
+from classmark.workbench.store.log import whoami
+
+if TYPE_CHECKING:
+    from classmark.workbench.project import Project
+    from classmark.workbench.store.store import Store
+
+
+def words_of(
+    project: Project,
+    collection: Collection,
+    documents: Sequence[str],
+    terms: Sequence[str],
+) -> tuple[str, ...]:
+    """The terms as words that people recognise."""
+    analyzer = collection.vectorizer.analyzer_
+    behind: dict[str, str] = {}
+    for id_ in documents:
+        if all(term in behind for term in terms):
+            break
+        text = project.text_of(Record(project.store.document(id_)))
+        behind = words_behind(text, analyzer) | behind
+    return tuple(behind.get(term, term) for term in terms)
+
+
+def beginning_of_ids(store: Store, node: str) -> str:
+    """What the ids of daughters begin with, if most ids tell of parents: «nature.»."""
+    pairs = [(c.id, parent) for c in store.categories() for parent in c.parents]
+    signs = [
+        id_[len(parent)]
+        for id_, parent in pairs
+        if id_.startswith(parent) and len(id_) > len(parent)
+    ]
+    told = [sign for sign in signs if not sign.isalnum()]
+    return node + told[0] if 2 * len(told) > len(pairs) else ""
+
+
+def free_id(before: str, terms: Sequence[str], taken: set[str]) -> str:
+    """An id of the first term, of more of them, or with a number, not yet taken.
+
+    >>> free_id("nature.", ("bees", "hive"), {"nature.bees"})
+    'nature.bees-hive'
+    """
+    names = ["-".join(terms[:count]) for count in range(1, len(terms) + 1)]
+    tries = [before + name.replace(" ", "-") for name in names]
+    for name in tries:
+        if name not in taken:
+            return name
+    return next(
+        name
+        for name in (f"{tries[0]}-{count}" for count in range(2, len(taken) + 3))
+        if name not in taken
+    )
+
+
+PROPOSED = "proposed"  # the event that keeps proposals until they are accepted
+METHODS = ("kmeans", "mixture", "agglomerative")
+TERMS, EXAMPLES = 5, 3
+NAMING = 2  # terms that make a label
+LOOKED_AT = 30  # documents of a cluster that are searched for the words behind terms
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A daughter category that the documents of a category suggest.
+
+    terms : what tells it from its sisters;  examples : the documents nearest to its
+    centre;  cohesion : the mean cosine of its documents to the centre;  digest : of the
+    documents' texts.
+    """
+
+    number: int
+    id: str
+    label: str
+    terms: tuple[str, ...]
+    examples: tuple[str, ...]
+    cohesion: float
+    documents: tuple[str, ...]
+    digest: str
+
+
+def propose(
+    project: Project, node: str, *, k: int | None = None, method: str = "kmeans"
+) -> list[Proposal]:
+    """Cluster the documents that are in a category itself, not in those below it.
+
+    k : how many daughters; None tries a few numbers and takes that with the greatest
+    silhouette.  method : "kmeans", "mixture" or "agglomerative" (Ward). The proposals
+    are kept, and those before them for the same category are forgotten. Documents
+    without any known word are left out.
+    """
+    if method not in METHODS:
+        raise Mistake(f"method is {method!r}: use {', '.join(METHODS)}")
+    store = project.store
+    require_open(store, [node])
+    collection = collection_of(project)
+    ids, rows = _documents(store, node, collection)
+    if k is not None and not 2 <= k <= len(ids):
+        raise Mistake(
+            f"k is {k}, and {len(ids)} documents of {node!r} can be told apart: give "
+            f"a number from 2 to {len(ids)}"
+        )
+    labels = _clustered(rows, k, method)
+    found = list(_described(project, node, collection, ids, rows, labels))
+    kept = [asdict(proposal) for proposal in found]
+    number = store.number_of(node)
+    store.note_event(PROPOSED, whoami(), node=number, method=method, proposals=kept)
+    return found
+
+
+def accept(
+    project: Project,
+    node: str,
+    number: int,
+    *,
+    id_: str | None = None,
+    label: str | None = None,
+    who: str = "",
+) -> Logged:
+    """Make a proposal a daughter of the category, and move its documents there.
+
+    One act of the log, taken back by one undo. Refused when one of the documents is
+    not in the category any more, or its text has changed.
+    """
+    store = project.store
+    with store.transaction():
+        require_open(store, [node])
+        chosen = _kept(store, node, number)
+        _require_unchanged(store, node, chosen)
+        new = Category(
+            chosen.id if id_ is None else id_,
+            chosen.label if label is None else label,
+            parents=(node,),
+        )
+        return edit.split(project, node, new, chosen.documents, who)
+
+
+def as_table(node: str, found: Sequence[Proposal]) -> Table:
+    """The proposals as people read them."""
+    rows: list[dict[str, Cell]] = [
+        {
+            "number": one.number,
+            "id": one.id,
+            "label": one.label,
+            "documents": len(one.documents),
+            "cohesion": one.cohesion,
+            "terms": ", ".join(one.terms),
+            "examples": ", ".join(one.examples),
+        }
+        for one in found
+    ]
+    return Table(
+        f"Proposed below {node}",
+        rows,
+        f"to take one: classmark taxonomy accept {node} NUMBER [--id ID --label LABEL]",
+    )
+
+
+def _documents(
+    store: Store, node: str, collection: Collection
+) -> tuple[list[str], Rows]:
+    """The documents of a category itself that have words, and their vectors."""
+    there = _labelled(store, node)
+    if not there:
+        raise Mistake(
+            f"no document is in {node!r} itself: assign some there, or name a category "
+            "that has documents"
+        )
+    has_words = np.diff(collection.rows.starts) > 0
+    places = [
+        place
+        for place, id_ in enumerate(collection.ids)
+        if id_ in there and has_words[place]
+    ]
+    if len(places) < 2:
+        raise Mistake(
+            f"{node!r} has {len(places)} document(s) with words: two or more are needed"
+        )
+    return [collection.ids[place] for place in places], take(collection.rows, places)
+
+
+def _labelled(store: Store, node: str) -> set[str]:
+    sql = "SELECT document FROM labels WHERE category = ?"
+    return {id_ for (id_,) in store.run(sql, (node,))}
+
+
+def _clustered(rows: Rows, k: int | None, method: str) -> Ints:
+    """Cluster numbers from 0, the greatest cluster first."""
+    from classmark.clusters.agglomerative import Agglomerative
+    from classmark.clusters.kmeans import SphericalKMeans, choose_n_clusters
+    from classmark.clusters.mixture import SoftMixture
+
+    wanted = choose_n_clusters(rows) if k is None else k
+    model: Any = {
+        "kmeans": SphericalKMeans(wanted, n_init=5),
+        "mixture": SoftMixture(wanted),
+        "agglomerative": Agglomerative(wanted),
+    }[method]
+    labels = model.fit(rows).labels_
+    _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    place = np.empty(len(sizes), np.int64)
+    place[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
+    return place[labels]
+
+
+def _described(
+    project: Project,
+    node: str,
+    collection: Collection,
+    ids: list[str],
+    rows: Rows,
+    labels: Ints,
+) -> Iterator[Proposal]:
+    from classmark.clusters.kmeans import name_clusters
+
+    features = collection.vectorizer.get_feature_names_out()
+    named = name_clusters(rows, labels, list(features), TERMS)
+    taken = {category.id for category in project.store.categories()}
+    before = beginning_of_ids(project.store, node)
+    for cluster, stems in enumerate(named):
+        members = np.flatnonzero(labels == cluster)
+        cosines = _to_the_centre(take(rows, members))
+        order = np.argsort(-cosines, kind="stable")
+        near = [ids[members[place]] for place in order]
+        terms = words_of(project, collection, near[:LOOKED_AT], stems)
+        id_ = free_id(before, terms or (f"part {cluster + 1}",), taken)
+        taken.add(id_)
+        documents = tuple(ids[member] for member in members)
+        yield Proposal(
+            cluster + 1,
+            id_,
+            ", ".join(terms[:NAMING]).capitalize(),
+            terms,
+            tuple(near[:EXAMPLES]),
+            float(cosines.mean()),
+            documents,
+            _digest(project.store, documents),
+        )
+
+
+def _to_the_centre(rows: Rows) -> Floats:
+    """The cosine of each unit row with the sum of all."""
+    matrix = rows.to_scipy().astype(np.float64)
+    total = np.asarray(matrix.sum(axis=0)).ravel()
+    return np.asarray(matrix @ (total / np.linalg.norm(total)))
+
+
+def _digest(store: Store, documents: Sequence[str]) -> str:
+    said = blake2b(digest_size=16)
+    for id_ in documents:
+        fields = store.document(id_).fields
+        said.update(json.dumps([id_, dict(fields)], ensure_ascii=False).encode())
+    return said.hexdigest()
+
+
+def _kept(store: Store, node: str, number: int) -> Proposal:
+    proposals = store.last_event(PROPOSED, node=store.number_of(node)).get("proposals")
+    if not proposals:
+        raise Mistake(
+            f"nothing is proposed below {node!r}: run classmark taxonomy propose {node}"
+        )
+    if not 1 <= number <= len(proposals):
+        raise Mistake(
+            f"there is no proposal {number} below {node!r}: give a number from 1 to "
+            f"{len(proposals)}"
+        )
+    kept: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in proposals[number - 1].items()
+    }
+    return Proposal(**kept)
+
+
+def _require_unchanged(store: Store, node: str, chosen: Proposal) -> None:
+    remedy = f"run classmark taxonomy propose {node} again"
+    there = _labelled(store, node)
+    gone = [id_ for id_ in chosen.documents if id_ not in there]
+    if gone:
+        raise Mistake(
+            f"proposal {chosen.number}: {len(gone)} of its {len(chosen.documents)} "
+            f"documents (first {gone[0]!r}) are not in {node!r} any more: {remedy}"
+        )
+    if _digest(store, chosen.documents) != chosen.digest:
+        raise Mistake(
+            f"proposal {chosen.number}: the text of a document has changed: {remedy}"
+        )

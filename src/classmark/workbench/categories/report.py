@@ -1,0 +1,168 @@
+"""What is the project's taxonomy like, and would a classifier gain by pruning it?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from classmark.hierarchies.held_out import NodeLearner
+from classmark.hierarchies.places import places_of
+from classmark.hierarchies.pruning import PruningOptions, pruning_report
+from classmark.hierarchies.report import (
+    WORDS,
+    TaxonomyReport,
+    feature_counts,
+    taxonomy_report,
+)
+from classmark.problems import Mistake
+from classmark.sparse import rows_from
+from classmark.taxonomy.category import taxonomy_of
+from classmark.workbench.learning.lessons import TEST, labelled, part_of
+from classmark.workbench.results import FACTS, Cell, Table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from classmark.taxonomy.tree import Taxonomy
+    from classmark.workbench.project import Project
+
+
+PLOT = "taxonomy.svg"
+SHOWN_LEVELS = 4  # of which the features by rank are drawn
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """Figures as a table for people and by name for programs, and the plot's file."""
+
+    table: Table
+    facts: Mapping[str, Any]
+    plot: Path | None = None
+
+
+def report_taxonomy(project: Project) -> Reported:
+    """Describe the taxonomy, with the documents that are not set apart for testing.
+
+    Without labelled documents only the tree is described, and nothing is drawn.
+    """
+    tree, X, y = _material(project)
+    report = taxonomy_report(tree, X, None if X is None else y)
+    rows: list[dict[str, Cell]] = [
+        {"what": row["what"], "value": _shown(row["value"])}
+        for row in report.rows()
+        if row["what"] != WORDS["why"]
+    ]
+    table = Table(f"Taxonomy of {project.settings.name}", rows, report.why, FACTS)
+    plot = None if X is None else _plotted(project, tree, X, y)
+    return Reported(table, _facts(report), plot)
+
+
+def try_pruning(
+    project: Project,
+    policy: str = "bound",
+    *,
+    share: float | None = None,
+    bold: bool = False,
+    base: str = "svm",
+) -> Reported:
+    """Prune with three quarters of the labelled documents, try it on the others.
+
+    The taxonomy of the project stays as it is: pruning concerns the tree that a
+    classifier works on.
+    """
+    options = PruningOptions(policy, share, bold)
+    tree, X, y = _material(project)
+    if X is None:
+        raise Mistake(
+            f"{project.folder} has no labelled documents to try a pruned tree on: "
+            "import some with labels (classmark import FILE)"
+        )
+    found = pruning_report(tree, X, y, options, NodeLearner(base))
+    title = f"Taxonomy of {project.settings.name}, pruned by {policy}"
+    facts = {
+        "before": _plain(found.before),
+        "after": _plain(found.after),
+        "p": found.chance.p_value,
+        "trained": found.trained,
+        "tested": found.tested,
+        "tried": found.tried,
+        "removed": [{"category": r.node, "why": r.why} for r in found.removed],
+        "said": found.said,
+        "explained": found.explained,
+    }
+    rows: list[dict[str, Cell]] = found.rows()
+    note = "\n".join(filter(None, (found.said, found.explained)))
+    return Reported(Table(title, rows, note), facts)
+
+
+def _material(project: Project) -> tuple[Taxonomy, csr_matrix | None, list[Any]]:
+    """The tree, and rows and categories of the documents to learn from."""
+    from classmark.workbench.learning.fit import new_vectorizer
+
+    tree = taxonomy_of(project.store.categories())
+    if not len(tree):
+        raise Mistake(
+            f"{project.folder} has no categories: bring some in with "
+            "classmark taxonomy import FILE"
+        )
+    records = [r for r in labelled(project) if part_of(r) != TEST]
+    if not records:
+        return tree, None, []
+    texts = [project.text_of(record) for record in records]
+    X = new_vectorizer(project).fit_transform(texts)
+    return tree, X, [list(record.labels) for record in records]
+
+
+def _plotted(
+    project: Project, tree: Taxonomy, X: csr_matrix, y: list[Any]
+) -> Path | None:
+    """Draw documents by rank of the leaf, and features by rank of the node.
+
+    Nothing is drawn where there is no second rank.
+    """
+    from classmark.evaluation.figures import power_laws
+
+    places = places_of(tree, y)
+    shape = feature_counts(places, rows_from(X))
+    series = {"documents of a leaf": _ranked(places.sizes)}
+    for level in list(shape.laws)[:SHOWN_LEVELS]:
+        name = f"features of a node, level {level}"
+        series[name] = _ranked(shape.features[shape.inner_at(level)])
+    path = project.folder / "reports" / PLOT
+    drawn = {name: two for name, two in series.items() if len(two[0]) > 1}
+    if not drawn:
+        return None
+    title = f"{project.settings.name}: how sizes fall with rank"
+    power_laws(drawn, path, title, ("rank", "documents, features"))
+    return path
+
+
+def _shown(value: Any) -> str:
+    """A figure as people read it, for a column that also holds words."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _ranked(values: Any) -> tuple[Any, Any]:
+    """Ranks from 1 and the values above 0, the largest first."""
+    sizes = np.sort(np.asarray(values))[::-1]
+    sizes = sizes[sizes > 0]
+    return np.arange(1, len(sizes) + 1), sizes
+
+
+def _facts(report: TaxonomyReport) -> dict[str, Any]:
+    return {field.name: _plain(report[field.name]) for field in fields(report)}
+
+
+def _plain(value: Any) -> Any:
+    """Named tuples as dictionaries, however deep."""
+    if hasattr(value, "_asdict"):
+        return {name: _plain(part) for name, part in value._asdict().items()}
+    if isinstance(value, dict):
+        return {str(name): _plain(part) for name, part in value.items()}
+    return value

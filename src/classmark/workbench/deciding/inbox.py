@@ -1,0 +1,398 @@
+"""The inbox: documents by filters, each with its best guess; many accepted at once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
+from classmark.problems import Mistake
+from classmark.rankers.calibration import ENOUGH
+from classmark.taxonomy.category import path_names
+from classmark.workbench.deciding.decide import (
+    UNTRAINED,
+    Decision,
+    Seen,
+    acts_since,
+    decide,
+    version_of,
+)
+from classmark.workbench.deciding.opinions import disagreements
+from classmark.workbench.deciding.queue import ORDERS, Guess, shuffled, two_best
+from classmark.workbench.deciding.sheet import percent
+from classmark.workbench.store.state import holdings_of
+
+if TYPE_CHECKING:
+    from classmark.workbench.project import Project
+    from classmark.workbench.results import Logged
+    from classmark.workbench.team.desk import Desk
+
+
+UNDECIDED, DECIDED, ASIDE, DISAGREED, ALL = SHOWS = (
+    "undecided",
+    "decided",
+    "aside",
+    "disagreed",
+    "all",
+)
+_ODD = re.compile(r"""[^!-~]+|[%"\\]""")  # may be written otherwise in JSON
+BY = """
+SELECT DISTINCT document FROM judgments AS j
+WHERE who = ? AND document IS NOT NULL AND act <> 'undo'
+AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which documents to show.
+
+    show : undecided, decided, aside, disagreed (by several people) or all;  branch : in
+    this category or below it, by label or else by best guess;  words : in the text, in
+    a row;  who : somebody has said something of it.
+    """
+
+    show: str = UNDECIDED
+    branch: str = ""
+    words: str = ""
+    who: str = ""
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """Those that are not as they begin, as an address has them."""
+        plain = {"show": UNDECIDED, "branch": "", "words": "", "who": ""}
+        return {
+            name: value
+            for name in plain
+            if (value := getattr(self, name)) != plain[name]
+        }
+
+
+def documents_in(desk: Desk, order: str, filters: Filters) -> list[str]:
+    """The ids of the documents that the filters leave, in an order.
+
+    What waits is in the order as far as it was looked at, the rest at random; what does
+    not wait is in order of arrival, the last first, or at random.
+    """
+    ids = _shown(desk, order, filters.show)
+    if filters.branch:
+        inside = _inside(desk, filters.branch)
+        ids = [id_ for id_ in ids if inside(id_)]
+    store = desk.project.store
+    if filters.who:
+        theirs = {id_ for (id_,) in store.run(BY, (filters.who,))}
+        ids = [id_ for id_ in ids if id_ in theirs]
+    if filters.words.strip():
+        having = _having(desk.project, filters.words.strip())
+        ids = [id_ for id_ in ids if id_ in having]
+    return ids
+
+
+def require_known(desk: Desk, order: str, filters: Filters) -> None:
+    """Refuse an order or a filter that means nothing."""
+    if order not in ORDERS:
+        raise Mistake(f"order is {order!r}: use {', '.join(ORDERS)}")
+    if filters.show not in SHOWS:
+        raise Mistake(f"show is {filters.show!r}: use {', '.join(SHOWS)}")
+    if filters.branch and filters.branch not in desk.categories:
+        raise Mistake(
+            f"there is no category {filters.branch!r}: choose one from the taxonomy"
+        )
+
+
+def _shown(desk: Desk, order: str, show: str) -> list[str]:
+    ledger = desk.ledger
+    if show == UNDECIDED:
+        return desk.queues.ordered(order)
+    ids = list(ledger.ids)[::-1]
+    if order == "random" and ids:
+        ids = [ids[at] for at in shuffled(ids, desk.project.settings.name)]
+    if show == ALL:
+        return ids
+    if show == DISAGREED:
+        kept = {each.document for each in disagreements(desk)}
+    else:
+        kept = ledger.labelled if show == DECIDED else ledger.aside
+    return [id_ for id_ in ids if id_ in kept]
+
+
+def _inside(desk: Desk, branch: str) -> Callable[[str], bool]:
+    """Whether a document is in a category or below it, by label or else best guess."""
+    below = {branch, *desk.tree.descendants(branch)}
+    labels, guesses = holdings_of(desk).labels, desk.guesses
+
+    def inside(document: str) -> bool:
+        if document in labels:
+            return not below.isdisjoint(labels[document])
+        guess = guesses.get(document)
+        return guess is not None and guess.category in below
+
+    return inside
+
+
+def _having(project: Project, words: str) -> set[str]:
+    """Documents in whose fields the words stand one after the other.
+
+    The database knows the fields as JSON, and small letters of English only: it is
+    asked for what may fit.
+    """
+    wanted = _plain(words)
+    told = _ODD.sub("%", wanted).replace("!", "!!").replace("_", "!_")
+    rows = project.store.run(
+        "SELECT id, fields FROM documents WHERE lower(fields) LIKE ? ESCAPE '!'",
+        (f"%{told}%",),
+    )
+    return {
+        id_
+        for id_, fields in rows
+        if any(wanted in _plain(text) for text in json.loads(fields).values())
+    }
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+SHOWN = 25  # documents a page
+FIRST = 200  # letters of the first line
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A document in the inbox.
+
+    guess : the best category, as a path, and how likely, in words;  labels : the names
+    of those it has;  holder : who has it open.
+    """
+
+    id: str
+    title: str
+    first_line: str
+    state: str
+    guess: tuple[str, ...] = ()
+    category: str = ""
+    likely: str = ""
+    probability: float | None = None
+    labels: tuple[str, ...] = ()
+    holder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    """A page of documents.
+
+    page, pages : which, of how many;  total : of all pages;  looked_at : how many of
+    those that wait are in order yet; the others follow at random.
+    """
+
+    rows: tuple[Row, ...]
+    order: str
+    filters: Filters
+    page: int
+    pages: int
+    total: int
+    looked_at: int
+
+
+def inbox(
+    desk: Desk, order: str = "uncertain", filters: Filters | None = None, page: int = 1
+) -> Inbox:
+    """A page of the documents that the filters leave, in an order."""
+    chosen = Filters() if filters is None else filters
+    require_known(desk, order, chosen)
+    ids = documents_in(desk, order, chosen)
+    pages = max(1, -(-len(ids) // SHOWN))
+    at = min(max(page, 1), pages)
+    rows = rows_of(desk, ids[(at - 1) * SHOWN : at * SHOWN])
+    return Inbox(tuple(rows), order, chosen, at, pages, len(ids), len(desk.guesses))
+
+
+def start_in(desk: Desk, who: str, order: str, filters: Filters) -> None:
+    """Give somebody what waits in this order, as far as the filters leave it."""
+    require_known(desk, order, filters)
+    if filters.show != UNDECIDED:
+        raise Mistake(
+            f"documents shown as {filters.show} do not wait: show the undecided ones, "
+            "or open one of these"
+        )
+    among = tuple(documents_in(desk, order, filters)) if filters.chosen else None
+    desk.set_queue(who, order, filters.chosen, among)
+
+
+def rows_of(desk: Desk, ids: Sequence[str]) -> list[Row]:
+    """Documents as the inbox shows them."""
+    project = desk.project
+    documents = [project.store.document(id_) for id_ in ids]
+    guesses = _guessed(desk, documents)
+    labels = holdings_of(desk).labels
+    return [
+        _row(desk, document, guesses.get(document.id), labels.get(document.id, ()))
+        for document in documents
+    ]
+
+
+def people(desk: Desk) -> list[str]:
+    """Everybody who has said something, in order of their names."""
+    rows = desk.project.store.run("SELECT DISTINCT who FROM judgments ORDER BY who")
+    return [str(who) for (who,) in rows]
+
+
+def _guessed(desk: Desk, documents: Sequence[Document]) -> dict[str, Guess]:
+    """Document → the best guess; those not looked at in the background yet, now."""
+    known = {d.id: g for d in documents if (g := desk.guesses.get(d.id)) is not None}
+    model, missing = desk.model(), [d for d in documents if d.id not in known]
+    if model is None or not missing:
+        return known
+    texts = [desk.project.text_of(Record(document)) for document in missing]
+    _, best, heights = two_best(model, texts)
+    for document, at, (high, lower, score, _) in zip(
+        missing, best.tolist(), heights.tolist(), strict=True
+    ):
+        if at >= 0:
+            chance = None if model.calibrator is None else high
+            name = model.categories[at]
+            known[document.id] = Guess(document.id, name, score, chance, high - lower)
+    return known
+
+
+def _row(
+    desk: Desk, document: Document, guess: Guess | None, labels: tuple[str, ...]
+) -> Row:
+    fields = dict(document.fields)
+    title = fields.pop("title", "").strip() or document.id
+    longest = max(fields.values(), key=len, default="")
+    line = " ".join(longest.split())
+    ledger, known = desk.ledger, desk.categories
+    state = (
+        "aside" if document.id in ledger.aside
+        else "decided" if labels
+        else UNDECIDED
+    )  # fmt: skip
+    named = tuple(known[name].name if name in known else name for name in labels)
+    holder = desk.claims.holder(document.id)
+    row = Row(document.id, title, line[:FIRST], state, labels=named, holder=holder)
+    if guess is None:
+        return row
+    path = path_names(known, desk.tree, guess.category)
+    return replace(
+        row, guess=path, category=guess.category, likely=likely(guess),
+        probability=guess.probability,
+    )  # fmt: skip
+
+
+def likely(guess: Guess) -> str:
+    """How likely the best guess is, in words.
+
+    >>> likely(Guess("d", "bees", 1.2, 0.874, 0.5))
+    '87 % likely'
+    """
+    if guess.probability is None:
+        return f"score {guess.score:.2f}".replace("-", "−")
+    return f"{percent(guess.probability)} likely"
+
+
+ACCEPTED_AT_ONCE = 100  # documents accepted at once, at most
+
+
+class Guessed(NamedTuple):
+    """A guess somebody has seen, and the version of the document then."""
+
+    document: str
+    category: str
+    score: float
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Guesses that may be accepted together, the likeliest first.
+
+    rows : each with its guess;  least : their least probability;  total : how many,
+    shown or not;  wrong : how many of those shown are to be expected wrong;
+    looked_at : how many documents were looked at;  calibrated_on : so many decisions.
+    """
+
+    rows: tuple[tuple[Row, Guessed], ...]
+    least: float
+    total: int
+    wrong: float
+    looked_at: int
+    calibrated_on: int
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What was written: the numbers of the acts; and what was left, by why."""
+
+    numbers: tuple[int, ...]
+    left: tuple[str, ...]
+
+
+def offer(desk: Desk, who: str, filters: Filters, least: float) -> Offer:
+    """The best guesses with at least this probability that nobody else has open.
+
+    Of the documents that wait and were looked at in the background.
+    """
+    if not 0 < least <= 1:
+        raise Mistake(f"the least probability is {least:g}: give a number above 0 to 1")
+    if filters.show != UNDECIDED:
+        raise Mistake("only undecided documents can be accepted: show those")
+    model = desk.model()
+    if model is None or model.calibrator is None:
+        raise Mistake(
+            "to accept guesses at once their probabilities must be known: train with "
+            f"{ENOUGH} or more labelled documents"
+        )
+    sure = [
+        guess
+        for id_ in documents_in(desk, "likely", filters)
+        if (guess := desk.guesses.get(id_)) is not None
+        and (guess.probability or 0.0) >= least
+        and desk.claims.holder(id_) in {"", who}
+    ]
+    shown, store = sure[:ACCEPTED_AT_ONCE], desk.project.store
+    rows = rows_of(desk, [guess.document for guess in shown])
+    pairs = tuple(
+        (row, Guessed(row.id, g.category, g.score, version_of(store, row.id)))
+        for row, g in zip(rows, shown, strict=True)
+    )
+    wrong = sum(1 - (guess.probability or 0.0) for guess in shown)
+    decisions = int(model.calibrator.decisions_)
+    return Offer(pairs, least, len(sure), wrong, len(desk.guesses), decisions)
+
+
+def accept(desk: Desk, who: str, guesses: Sequence[Guessed], least: float) -> Accepted:
+    """Assign each document the category guessed, where nobody decided it meanwhile.
+
+    All of it is on disk when this returns, or nothing.
+    """
+    if not guesses:
+        raise Mistake("no document is ticked: tick those whose guess is right")
+    if len(guesses) > ACCEPTED_AT_ONCE:
+        raise Mistake(
+            f"at most {ACCEPTED_AT_ONCE} documents are accepted at once: tick fewer"
+        )
+    folder = desk.project.models.current()
+    model = UNTRAINED if folder is None else folder.name
+    note = f"accepted at once, {100 * least:g} % likely or more"
+
+    def write(project: Project) -> dict[Guessed, Logged]:
+        done: dict[Guessed, Logged] = {}
+        for guess in guesses:
+            id_, category, score, version = guess
+            if not acts_since(project.store, id_, version):
+                said = Decision(assign=(category,), note=note)
+                seen = {category: Seen(model, 1, score)}
+                done[guess] = decide(project, id_, said, seen, who, together=True)
+        return done
+
+    done = desk.write(write)
+    for guess, logged in done.items():
+        desk.after_write([guess.document], who, logged, [guess.category])
+    numbers = tuple(logged.numbers[0] for logged in done.values())
+    left = tuple(guess.document for guess in guesses if guess not in done)
+    return Accepted(numbers, left)

@@ -1,0 +1,207 @@
+"""What does each person say of a document, and where do they differ?
+
+An opinion is somebody's last word on each category of a document. Who has given it a
+label has read it, and says no to whatever they did not name. What a merge, a split or
+a settlement moved is nobody's opinion, and neither is an import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from classmark.workbench.store.log import LABELS, PRIMARY, SETTLE, UNSURE
+
+if TYPE_CHECKING:
+    from classmark.workbench.store.store import Store
+    from classmark.workbench.team.desk import Desk
+
+
+IMPORTED = " (import)"  # how the name ends that imported labels are logged under
+FILES = f"%{IMPORTED}"
+SPOKEN = """
+SELECT j.document, j.who, j.category, j.act, j.seq, j.at, j.note FROM judgments AS j
+LEFT JOIN judgments AS p ON p.seq = j.within
+WHERE j.act IN ('assign', 'remove', 'primary', 'reject', 'unsure')
+  AND j.category IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq)
+  AND (p.seq IS NULL OR (p.document IS NOT NULL AND p.act <> 'settle'))
+  AND {} ORDER BY j.seq
+"""
+TWICE = """j.document IN (
+  SELECT document FROM judgments
+  WHERE act IN ('assign', 'remove', 'primary', 'reject', 'unsure')
+    AND category IS NOT NULL AND who NOT LIKE ?
+  GROUP BY document HAVING count(DISTINCT who) > 1)"""
+SETTLED = """
+SELECT document, max(seq) FROM judgments AS j WHERE act = ?
+  AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq) GROUP BY document
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What one person says of a document; number, at : of the last act of it.
+
+    labels : with the primary ones;  refused : said no to, or taken back.
+    """
+
+    who: str
+    number: int
+    at: str
+    labels: frozenset[str] = frozenset()
+    primary: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
+    unsure: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def imported(self) -> bool:
+        """Whether a file said so, and no person."""
+        return self.who.endswith(IMPORTED)
+
+    @property
+    def main(self) -> str | None:
+        """The one label, or the one that is primary; None: there is no such one."""
+        one = self.primary or self.labels
+        return next(iter(one)) if len(one) == 1 else None
+
+    def opposes(self, category: str) -> bool:
+        """Whether this person has read the document and does not say so."""
+        if category in self.labels:
+            return False
+        return bool(self.labels) or category in self.refused | self.unsure
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A document of which people differ, and nobody has settled it since.
+
+    over : the categories that one gives and another does not, in order of their ids;
+    number : of the last word on it.
+    """
+
+    document: str
+    opinions: tuple[Opinion, ...]
+    over: tuple[str, ...]
+
+    @property
+    def number(self) -> int:
+        """The last word on it."""
+        return max(opinion.number for opinion in self.opinions)
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Who differs."""
+        return tuple(opinion.who for opinion in self.opinions)
+
+
+def opinions(desk: Desk, document: str) -> list[Opinion]:
+    """What each person says of a document, the first to speak first; imports too."""
+    store = desk.project.store
+    store.document(document)
+    rows = store.run(SPOKEN.format("j.document = ?"), (document,))
+    return next(iter(_sorted_out(store, rows).values()), [])
+
+
+def disagreements(desk: Desk) -> list[Disagreement]:
+    """Documents of which people differ and nobody has settled it since, newest last."""
+    return list(desk.once(_disagreements))
+
+
+def _disagreements(desk: Desk) -> list[Disagreement]:
+    store = desk.project.store
+    settled: dict[str, int] = dict(store.run(SETTLED, (SETTLE,)).fetchall())
+    found = []
+    for document, said in readings(store).items():
+        over = differing(said)
+        if over and max(each.number for each in said) > settled.get(document, -1):
+            found.append(Disagreement(document, tuple(said), over))
+    return sorted(found, key=lambda each: each.number)
+
+
+def readings(store: Store) -> dict[str, list[Opinion]]:
+    """Document → the opinions of people, where several have one."""
+    found = {}
+    for document, said in _sorted_out(
+        store, store.run(SPOKEN.format(TWICE), (FILES,))
+    ).items():
+        people = [opinion for opinion in said if not opinion.imported]
+        if len(people) > 1:
+            found[document] = people
+    return found
+
+
+def differing(said: Iterable[Opinion]) -> tuple[str, ...]:
+    """The categories that one gives and another, having read it, does not.
+
+    >>> ada = Opinion("ada", 1, "", labels=frozenset({"bees"}))
+    >>> differing([ada, Opinion("bo", 2, "", labels=frozenset({"bees", "wax"}))])
+    ('wax',)
+    """
+    found: set[str] = set()
+    for one, other in combinations(said, 2):
+        for first, second in ((one, other), (other, one)):
+            found |= {name for name in first.labels if second.opposes(name)}
+    return tuple(sorted(found))
+
+
+def _sorted_out(store: Store, rows: Iterable[Any]) -> dict[str, list[Opinion]]:
+    """Document → opinions, from the acts of people in order."""
+    last: dict[str, dict[str, dict[int, tuple[Any, ...]]]] = {}
+    for document, who, category, *said in rows:
+        mine = last.setdefault(document, {}).setdefault(who, {})
+        mine[category] = tuple(said)
+    names = _names(store) if last else {}
+    return {
+        document: [_opinion(who, said, names) for who, said in people.items()]
+        for document, people in last.items()
+    }
+
+
+def _opinion(
+    who: str, said: dict[int, tuple[Any, ...]], names: dict[int, str]
+) -> Opinion:
+    by: dict[str, set[str]] = {"labels": set(), "primary": set(), "unsure": set()}
+    refused: set[str] = set()
+    notes: dict[str, None] = {}
+    for category, (act, _, _, note) in sorted(said.items(), key=lambda one: one[1][1]):
+        if category not in names:
+            continue
+        into = by["labels"] if act in LABELS else by.get(act, refused)
+        into.add(names[category])
+        if act == PRIMARY:
+            by["primary"].add(names[category])
+        if note:
+            notes[note] = None
+    _, number, at, _ = max(said.values(), key=lambda one: one[1])
+    return Opinion(
+        who,
+        number,
+        at,
+        frozenset(by["labels"]),
+        frozenset(by["primary"]),
+        frozenset(refused - by["labels"]),
+        frozenset(by[UNSURE] - by["labels"]),
+        tuple(notes),
+    )
+
+
+def _names(store: Store) -> dict[int, str]:
+    """Number → the id that a category has now; of a merged one, what it became."""
+    rows = {
+        number: (id_, stands, joined)
+        for number, id_, stands, joined in store.run(
+            "SELECT number, id, stands, joined FROM categories"
+        )
+    }
+    names = {}
+    for number in rows:
+        at = number
+        while rows[at][2] is not None and not rows[at][1]:
+            at = rows[at][2]
+        if rows[at][1]:
+            names[number] = rows[at][0]
+    return names

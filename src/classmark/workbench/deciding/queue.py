@@ -1,0 +1,513 @@
+"""Which document is next: queues of the documents that wait, and their best guesses."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import chain, islice
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from classmark.arrays import Floats, Ints
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.sparse import Rows, rows_from, stack, take
+from classmark.workbench.learning.live import held
+from classmark.workbench.results import Cell, Table
+
+if TYPE_CHECKING:
+    from classmark.rankers.text_ranker import TextRanker
+    from classmark.workbench.learning.models import TopDownTextRanker
+    from classmark.workbench.project import Project
+    from classmark.workbench.team.desk import Desk
+
+
+ORDERS = ("uncertain", "likely", "random", "similar")
+BLOCK = 1000  # documents scored at once, at most
+CELLS = 1 << 23  # scores held at once: 64 MiB
+
+
+def queue(
+    project: Project, order: str = "uncertain", top: int = 20, to: str | None = None
+) -> Table:
+    """The first documents without a label, not set aside, in an order.
+
+    "uncertain": the least difference between the two best categories, of calibrated
+    probabilities or else scores; "likely": the highest best one; "random": the same
+    order every time; "similar": the greatest cosine to the document ``to``, or to the
+    one decided last.
+    """
+    if order not in ORDERS:
+        raise Mistake(f"order is {order!r}: use {', '.join(ORDERS)}")
+    if top < 1:
+        raise Mistake(f"n is {top}: ask for at least one document")
+    if to is not None and order != "similar":
+        raise Mistake("--to names what to be similar to: add --order similar")
+    match order:
+        case "random":
+            ids = [document.id for document in project.store.undecided()]
+            chosen = shuffled(ids, project.settings.name)[:top]
+            rows: list[dict[str, Cell]] = [{"document": ids[i]} for i in chosen]
+            note = "in the project's own random order"
+        case "similar":
+            rows, note = _similar(project, top, to)
+        case _:
+            rows, note = _by_scores(project, order, top)
+    if not rows:
+        note = "no document is waiting: every one is decided or set aside"
+    return Table("Queue", rows, note)
+
+
+def uncertain_first(best: Floats, second: Floats, ties: Floats | None = None) -> Ints:
+    """Least difference between the best and the second category first, shape (n,).
+
+    ties : where the difference is the same, the least of these first.
+
+    >>> uncertain_first(np.array([3.0, 2.0]), np.array([1.0, 1.5])).tolist()
+    [1, 0]
+    """
+    lead = best - second
+    return np.lexsort((lead if ties is None else ties, lead))
+
+
+def likely_first(best: Floats, ties: Floats | None = None) -> Ints:
+    """Highest best category first, shape (n,); ``ties`` as the rest, greatest first.
+
+    >>> likely_first(np.array([0.2, 0.9])).tolist()
+    [1, 0]
+    """
+    return np.lexsort((-best if ties is None else -ties, -best))
+
+
+def shuffled(ids: Sequence[str], seed: str) -> Ints:
+    """A random order that stays the same among those left when documents come and go.
+
+    >>> len(shuffled(["a", "b", "c"], "shelf"))
+    3
+    """
+    key = blake2b(seed.encode(), digest_size=32).digest()
+    drawn = [blake2b(i.encode(), digest_size=8, key=key).digest() for i in ids]
+    values = np.frombuffer(b"".join(drawn), dtype=">u8")
+    return np.argsort(values, kind="stable")
+
+
+def best_two(scores: Floats) -> tuple[Ints, Ints]:
+    """The columns of the best and the second of each row; of one column, the same.
+
+    scores : shape (n, categories).
+
+    >>> [column.tolist() for column in best_two(np.array([[1.0, 3.0, 2.0]]))]
+    [[1], [2]]
+    """
+    best = scores.argmax(axis=1)
+    if scores.shape[1] == 1:
+        return best, best
+    rest = scores.copy()
+    rest[np.arange(len(scores)), best] = -np.inf
+    return best, rest.argmax(axis=1)
+
+
+def cosines(X: Any, centre: Any) -> Floats:
+    """⟨x, c⟩ / (‖x‖ ‖c‖) for each sparse row x of X and the one row c; 0 for no terms.
+
+    X : rows, or a sparse matrix;  centre : the same, no wider.
+
+    >>> cosines([[2.0, 0.0], [0.0, 0.0], [1.0, 1.0]], [[2.0, 0.0]]).round(3).tolist()
+    [1.0, 0.0, 0.707]
+    """
+    rows, (columns, values) = rows_from(X), rows_from(centre).row(0)
+    wide = np.zeros(rows.width)
+    wide[columns] = values
+    row_of = np.repeat(np.arange(len(rows)), np.diff(rows.starts))
+    own = rows.values.astype(np.float64)
+    products = np.bincount(row_of, own * wide[rows.columns], len(rows))
+    scale = np.sqrt(np.bincount(row_of, own * own, len(rows)) * (wide @ wide))
+    found: Floats = np.zeros(len(rows))
+    np.divide(products, scale, out=found, where=scale > 0)
+    return found
+
+
+def _by_scores(
+    project: Project, order: str, top: int
+) -> tuple[list[dict[str, Cell]], str]:
+
+    model = project.require_model()
+    ids: list[str] = []
+    columns, values = [np.zeros(0, np.int64)], [np.zeros((0, 4))]
+    for block, texts in _blocks(project, model, project.store.undecided()):
+        _, best, heights = two_best(model, texts)
+        ids += block
+        columns.append(best)
+        values.append(heights)
+    column = np.concatenate(columns)
+    best, next_best, score, next_score = np.concatenate(values).T
+    if order == "uncertain":
+        places = uncertain_first(best, next_best, score - next_score)
+    else:
+        places = likely_first(best, score)
+    what = "score" if model.calibrator is None else "probability"
+    return [
+        {
+            "document": ids[i],
+            "category": model.categories[column[i]],
+            what: float(best[i]),
+            "lead": float(best[i] - next_best[i]),
+        }
+        for i in places[:top].tolist()
+    ], f"by the {what} of the best category; lead: how far above the second"
+
+
+def _similar(
+    project: Project, top: int, to: str | None
+) -> tuple[list[dict[str, Cell]], str]:
+
+    model = project.require_model()
+    near = project.store.document(_last_decided(project) if to is None else to)
+    ((_, texts),) = _blocks(project, model, [near])
+    ids: list[str] = []
+    values = [np.zeros(0)]
+    with held(model):
+        centre = model.vectorizer.rows(texts)
+    for block, texts in _blocks(project, model, project.store.undecided()):
+        ids += block
+        with held(model):
+            X = model.vectorizer.rows(texts)
+        values.append(cosines(X, centre))
+    found = np.concatenate(values)
+    places = [i for i in likely_first(found).tolist() if ids[i] != near.id]
+    rows: list[dict[str, Cell]] = [
+        {"document": ids[i], "cosine": float(found[i])} for i in places[:top]
+    ]
+    return rows, f"by likeness to {near.id}"
+
+
+def _last_decided(project: Project) -> str:
+    found = project.store.run(
+        "SELECT document FROM judgments AS j WHERE document IS NOT NULL AND "
+        "act <> 'undo' AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq) "
+        "ORDER BY seq DESC LIMIT 1"
+    ).fetchone()
+    if found is None:
+        raise Mistake("nothing is decided yet: name a document with --to")
+    return str(found[0])
+
+
+def two_best(model: TextRanker, texts: Sequence[str]) -> tuple[Rows, Ints, Floats]:
+    """Rows of weighted terms, the best category of each, and how high it is.
+
+    The last, shape (n, 4): the calibrated probability, or else the score, of the best
+    and of the second category, then the scores of both. A model that goes down a tree
+    looks at the nodes on the way to them only; where it finds none, −1 and zeros.
+    """
+    from classmark.workbench.learning.models import TopDownTextRanker
+
+    with held(model):
+        X = model.vectorizer.rows(texts)
+        if isinstance(model, TopDownTextRanker):
+            return X, *_on_the_way(model, X)
+        scores = model.ranker.decision_function(X)
+        ranked = np.flatnonzero(np.isfinite(scores).all(axis=0))
+        if not len(ranked):
+            return X, np.full(len(scores), -1), np.zeros((len(scores), 4))
+        scores = scores[:, ranked]
+        shown = model.probabilities(scores)
+    shown = scores if shown is None else shown
+    first, second = best_two(scores)
+    rows, pair = np.arange(len(scores))[:, None], np.stack([first, second], axis=1)
+    return X, ranked[first], np.hstack([shown[rows, pair], scores[rows, pair]])
+
+
+def _on_the_way(model: TopDownTextRanker, X: Rows) -> tuple[Ints, Floats]:
+    columns, values = np.full(len(X), -1), np.zeros((len(X), 4))
+    for at in range(len(X)):
+        found = model.ranker.best(take(X, [at]), 2)
+        if not found:
+            continue
+        scores = np.array([score for _, score in (*found, found[-1])][:2])
+        likely = model.probabilities(scores[:, None])
+        columns[at] = found[0][0]
+        values[at] = *(scores if likely is None else likely[:, 0]), *scores
+    return columns, values
+
+
+def _blocks(
+    project: Project, model: TextRanker, documents: Iterable[Document]
+) -> Iterator[tuple[list[str], list[str]]]:
+    """Ids and texts, a block at a time."""
+    stream = iter(track(documents, "reading the queue"))
+    size = max(1, min(BLOCK, CELLS // max(1, len(model.categories))))
+    while block := list(islice(stream, size)):
+        texts = [project.text_of(Record(document)) for document in block]
+        yield [document.id for document in block], texts
+
+
+LISTED = "listed"
+ROOM = 100  # documents that do not wait, before they are dropped from a list
+FIRST = 0.5  # seconds that the first one who asks may wait for the order
+SKIPPED = """
+SELECT document FROM judgments AS j WHERE act = 'skip' AND who = ?
+AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq) ORDER BY seq
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChoice:
+    """The order somebody chose, and which documents.
+
+    order : "uncertain", "likely", "random", "similar" (to what they decided last), or
+    "listed": as ``among`` names them;  filters : as the inbox shows them;  among : the
+    documents they leave; None: all that wait.
+    """
+
+    order: str = "uncertain"
+    filters: Mapping[str, str] = field(default_factory=dict)
+    among: tuple[str, ...] | None = None
+
+
+class Queues:
+    """Every person's own queue over one ledger."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._lock = Lock()
+        self._choices: dict[str, QueueChoice] = {}
+        self._skipped: dict[str, dict[str, None]] = {}
+        self._all: list[str] = []
+        self._left: list[str] = []
+        self._returned = -1
+
+    def of(self, who: str) -> QueueChoice:
+        """What somebody chose; uncertain first, where nothing."""
+        return self._choices.get(who, QueueChoice())
+
+    def set(self, who: str, choice: QueueChoice) -> None:
+        """Give somebody documents in this order from now on."""
+        if choice.order not in (*ORDERS, LISTED):
+            raise Mistake(f"order is {choice.order!r}: use {', '.join(ORDERS)}")
+        self._choices[who] = choice
+
+    def next_for(self, who: str, after: str | None = None) -> str | None:
+        """The first document in somebody's order that nobody else has open."""
+        claims = self._desk.claims
+        self._desk.background.first_ordered(FIRST)
+        for id_ in self.in_turn(who, after):
+            if id_ != after and claims.take(id_, who):
+                return id_
+        return None
+
+    def ordered(self, order: str, like: str | None = None) -> list[str]:
+        """All documents that wait, in an order; as far as they were looked at yet.
+
+        like : the document that "similar" means; None: the one decided last.
+        """
+        ledger, guesses = self._desk.ledger, self._desk.guesses
+        first = [] if order == "random" else guesses.ordered(order, like)
+        known = set(first)
+        rest = (id_ for id_ in self._shuffled() if id_ not in known)
+        return [id_ for id_ in (*first, *rest) if ledger.waits(id_)]
+
+    def sample(self, most: int) -> list[str]:
+        """Some documents that wait, drawn evenly: those that are to be looked at."""
+        waits = self._desk.ledger.waits
+        return list(islice((i for i in self._shuffled() if waits(i)), most))
+
+    def skip(self, document: str, who: str) -> None:
+        """Put a document at the end of somebody's queue."""
+        skipped = self._skipped_by(who)
+        skipped.pop(document, None)
+        skipped[document] = None
+
+    def unskip(self, document: str) -> None:
+        """Look into the log again who has skipped what: something was taken back."""
+        with self._lock:
+            for who in [w for w, ids in self._skipped.items() if document in ids]:
+                del self._skipped[who]
+
+    def in_turn(self, who: str, after: str | None = None) -> Iterator[str]:
+        """Somebody's documents that wait, what they skipped last."""
+        skipped = self._skipped_by(who)
+        waits = self._desk.ledger.waits
+        for id_ in self._own(who, after):
+            if id_ not in skipped and waits(id_):
+                yield id_
+        among = self.of(who).among
+        for id_ in list(skipped):
+            if waits(id_) and (among is None or id_ in among):
+                yield id_
+
+    def _own(self, who: str, after: str | None) -> Iterable[str]:
+        choice = self.of(who)
+        if choice.order == LISTED:
+            yield from choice.among or ()
+            return
+        chosen = None if choice.among is None else set(choice.among)
+        first: list[str] = []
+        if choice.order != "random":
+            first = self._desk.guesses.ordered(choice.order, after)
+        for id_ in chain(first, self._shuffled()):
+            if chosen is None or id_ in chosen:
+                yield id_
+
+    def _shuffled(self) -> list[str]:
+        """The documents that wait, and some more, in the project's own random order."""
+        ledger = self._desk.ledger
+        with self._lock:
+            if len(self._all) != len(ledger.ids):
+                ids, name = list(ledger.ids), self._desk.project.settings.name
+                self._all = [ids[i] for i in shuffled(ids, name)] if ids else []
+            if self._returned != ledger.returned or self._is_long():
+                self._returned = ledger.returned
+                self._left = [id_ for id_ in self._all if ledger.waits(id_)]
+            return self._left
+
+    def _is_long(self) -> bool:
+        """Whether most of the documents left do not wait any more."""
+        return len(self._left) > 2 * self._desk.ledger.count() + ROOM
+
+    def _skipped_by(self, who: str) -> dict[str, None]:
+        with self._lock:
+            if who not in self._skipped:
+                rows = self._desk.project.store.run(SKIPPED, (who,))
+                self._skipped[who] = dict.fromkeys(id_ for (id_,) in rows)
+            return self._skipped[who]
+
+
+LOOKED_AT = 2000  # documents, at most
+AT_ONCE = 16
+REST = 3.0  # times as long as was worked
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """The best category for a document that waits.
+
+    probability : None where the ranker is not calibrated;  lead : how far the best is
+    above the second, of probabilities or else of scores.
+    """
+
+    document: str
+    category: str
+    score: float
+    probability: float | None
+    lead: float
+
+    @property
+    def height(self) -> float:
+        """How likely the best category is, or its score."""
+        return self.score if self.probability is None else self.probability
+
+
+class Guesses:
+    """The best guess of some thousand documents that wait, newest look at each."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._lock = Lock()
+        self._found: dict[str, Guess] = {}
+        self._rows: dict[str, Rows] = {}
+        self._orders: dict[str, list[str]] = {}
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def get(self, document: str) -> Guess | None:
+        """The guess on a document, if it was looked at."""
+        return self._found.get(document)
+
+    def ordered(self, order: str, like: str | None = None) -> list[str]:
+        """The documents looked at, in an order: "uncertain", "likely" or "similar"."""
+        if order == "similar":
+            return self._similar(like)
+        with self._lock:
+            if order not in self._orders:
+                key: Callable[[Guess], float] = (
+                    (lambda g: g.lead)
+                    if order == "uncertain"
+                    else (lambda g: -g.height)
+                )
+                rows = sorted(self._found.values(), key=key)
+                self._orders[order] = [guess.document for guess in rows]
+            return self._orders[order]
+
+    def look(self, ids: Iterable[str], go_on: Callable[[float], bool]) -> None:
+        """Look at documents; what is not among them is forgotten.
+
+        go_on : rests for so many seconds; False: stop.
+        """
+        wanted = list(ids)
+        self._keep(set(wanted))
+        for at in range(0, len(wanted), AT_ONCE):
+            block = wanted[at : at + AT_ONCE]
+            started = time.perf_counter()
+            model = self._desk.model()
+            if model is None:
+                return
+            self._take(self._desk.project, model, block)
+            if not go_on(REST * (time.perf_counter() - started)):
+                return
+
+    def _keep(self, wanted: set[str]) -> None:
+        with self._lock:
+            self._found = {i: g for i, g in self._found.items() if i in wanted}
+            self._rows = {i: x for i, x in self._rows.items() if i in wanted}
+            self._orders = {}
+
+    def _take(self, project: Project, model: TextRanker, ids: Sequence[str]) -> None:
+        documents = _documents(project, ids)
+        if not documents:
+            return
+        texts = [project.text_of(Record(document)) for document in documents]
+        X, best, heights = two_best(model, texts)
+        names, is_calibrated = model.categories, model.calibrator is not None
+        with self._lock:
+            for at, document in enumerate(documents):
+                self._rows[document.id] = take(X, [at])
+                if best[at] < 0:
+                    continue
+                likely, next_likely, score, _ = heights[at].tolist()
+                self._found[document.id] = Guess(
+                    document.id,
+                    names[best[at]],
+                    score,
+                    likely if is_calibrated else None,
+                    likely - next_likely,
+                )
+            self._orders = {}
+
+    def _similar(self, like: str | None) -> list[str]:
+        """Those looked at by the cosine to a document."""
+        desk, model = self._desk, self._desk.model()
+        near = like if like is not None else self._last()
+        if model is None or near is None:
+            return self.ordered("uncertain")
+        text = desk.project.text_of(Record(desk.project.store.document(near)))
+        centre, *_ = two_best(model, [text])
+        with self._lock:
+            ids, rows = list(self._rows), list(self._rows.values())
+        if not ids:
+            return []
+        found = cosines(stack([centre, *rows]), centre)[1:]
+        return [ids[i] for i in np.argsort(-found, kind="stable") if ids[i] != near]
+
+    def _last(self) -> str | None:
+        found = self._desk.project.store.run(
+            "SELECT document FROM judgments WHERE document IS NOT NULL "
+            "AND act IN ('assign', 'primary') ORDER BY seq DESC LIMIT 1"
+        ).fetchone()
+        return None if found is None else str(found[0])
+
+
+def _documents(project: Project, ids: Sequence[str]) -> list[Document]:
+    places = ", ".join("?" * len(ids))
+    rows = project.store.run(
+        f"SELECT id, fields FROM documents WHERE id IN ({places})",  # noqa: S608 (places for ids)
+        tuple(ids),
+    )
+    return [Document(id_, json.loads(fields)) for id_, fields in rows]

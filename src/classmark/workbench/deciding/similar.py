@@ -1,0 +1,216 @@
+"""Documents that are alike: nearly the same text, and neighbours in the collection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakSet
+
+import numpy as np
+
+from classmark.arrays import Floats
+from classmark.problems import Mistake
+from classmark.ranking import top
+from classmark.sparse import take
+from classmark.workbench.deciding.decide import Decision, decide
+from classmark.workbench.deciding.queue import queue
+from classmark.workbench.examples.open_searches import AT_ONCE
+from classmark.workbench.examples.vectors import collection_of
+from classmark.workbench.results import Cell, Logged, Table
+from classmark.workbench.store.log import Act, whoami
+
+if TYPE_CHECKING:
+    from classmark.sparse import Rows
+    from classmark.workbench.project import Project
+    from classmark.workbench.store.store import Store
+    from classmark.workbench.team.desk import Desk
+
+
+ALIKE = 0.8  # cosine
+ALL = 2**62
+OTHERS, WIDE = "like it", 60
+GROUPS_SHOWN = 20  # documents decided with another, by name
+
+
+def grouped_queue(
+    project: Project,
+    order: str = "uncertain",
+    top: int = 20,
+    to: str | None = None,
+    alike: float = ALIKE,
+) -> Table:
+    """The queue, one line a group: its first document, and those like it.
+
+    Groups are merged as long as the mean cosine between them is ``alike`` or more; they
+    come in the order of their first documents.
+    """
+    if top < 1:
+        raise Mistake(f"n is {top}: ask for at least one group")
+    whole = queue(project, order, ALL, to)
+    ids = [str(row["document"]) for row in whole.rows]
+    found = groups_of(project, ids, alike)
+    rows: list[dict[str, Cell]] = [
+        {
+            **whole.rows[group[0]],
+            "size": len(group),
+            OTHERS: ", ".join(ids[place] for place in group[1:]),
+        }
+        for group in found[:top]
+    ]
+    many = f"{len(ids)} documents in {len(found)} groups of cosine {alike:g}"
+    return Table("Queue", rows, f"{many}; {whole.note}" if rows else whole.note)
+
+
+def shortened(table: Table) -> Table:
+    """The same with few ids a line: for people, who see the size beside them."""
+    rows = []
+    for row in table.rows:
+        ids = str(row[OTHERS])
+        short = ids if len(ids) <= WIDE else f"{ids[:WIDE].rpartition(',')[0]} …"
+        rows.append({**row, OTHERS: short})
+    return replace(table, rows=rows)
+
+
+def decide_group(
+    project: Project,
+    document: str,
+    decision: Decision,
+    alike: float = ALIKE,
+    who: str = "",
+) -> Logged:
+    """Decide on a document and on those of its group that are in the queue.
+
+    The acts on the others are within those on the document: one undo takes an act back
+    for all of them.
+    """
+    store, who = project.store, who or whoami()
+    store.document(document)
+    ids = [document, *(id_ for id_ in _waiting(store) if id_ != document)]
+    group = [ids[place] for place in groups_of(project, ids, alike)[0][1:]]
+    with store.transaction():
+        still = set(_waiting(store))
+        others = [id_ for id_ in group if id_ in still]
+        first = decide(project, document, decision, who=who)
+        acts = [
+            Act(
+                other,
+                said.act,
+                said.category,
+                said.grade,
+                note=decision.note,
+                other=said.other,
+                within=said.seq,
+            )
+            for said in list(store.log(after=min(first.numbers) - 1))
+            for other in others
+        ]
+        numbers = store.judge(acts, who)
+    said = f"{first.said} ({_named(others)})" if others else first.said
+    return Logged((*first.numbers, *numbers), said)
+
+
+def _named(others: Sequence[str]) -> str:
+    """How many others were decided with a document, and which.
+
+    >>> _named(["d2", "d3"])
+    'and of 2 like it: d2, d3'
+    """
+    more = (
+        f" and {len(others) - GROUPS_SHOWN} more" if len(others) > GROUPS_SHOWN else ""
+    )
+    return f"and of {len(others)} like it: {', '.join(others[:GROUPS_SHOWN])}{more}"
+
+
+def _waiting(store: Store) -> list[str]:
+    return [document.id for document in store.undecided()]
+
+
+def groups_of(
+    project: Project, ids: Sequence[str], alike: float = ALIKE
+) -> list[list[int]]:
+    """Places in ``ids`` of each group; groups, and places in them, in order."""
+    from classmark.clusters.agglomerative import near_duplicates
+
+    if not 0 < alike <= 1:
+        raise Mistake(f"--alike is {alike:g}: give a cosine above 0, up to 1")
+    if not ids:
+        return []
+    collection = collection_of(project)
+    place = {id_: at for at, id_ in enumerate(collection.ids)}
+    rows = take(collection.rows, [place[id_] for id_ in ids])
+    groups: dict[int, list[int]] = {}
+    labels = near_duplicates(rows, alike, linkage="average")
+    for at, group in enumerate(labels.tolist()):
+        groups.setdefault(group, []).append(at)
+    return list(groups.values())
+
+
+SHOWN = 6
+NEARLY = 0.8  # the cosine of documents that are nearly the same
+LONGEST = 160  # letters of a beginning
+
+
+class Alike(NamedTuple):
+    """A document like another; cosine : how much, 0 to 1;  labels : names."""
+
+    document: str
+    title: str
+    beginning: str
+    cosine: float
+    labels: tuple[str, ...]
+
+
+_READ: WeakSet[Desk] = WeakSet()  # desks whose documents are vectors in memory
+
+
+def alike(desk: Desk, document: str, top_k: int = SHOWN) -> list[Alike]:
+    """The documents whose words are most like those of one, the most like first."""
+    desk.project.store.document(document)
+    rows, ids, _ = desk.shelf.collection(desk)
+    _READ.add(desk)
+    try:
+        at = ids.index(document)
+    except ValueError:
+        raise Mistake(
+            f"{document} came in after the documents were read: try again in a moment"
+        ) from None
+    found = cosines_to(rows, at)
+    found[at] = -1.0
+    best = [int(i) for i in top(found, min(top_k, len(ids))) if found[i] > 0]
+    return [_shown(desk, ids[i], float(found[i])) for i in best]
+
+
+def nearly_same(desk: Desk, document: str) -> list[Alike]:
+    """The documents that are nearly the same as one.
+
+    Of a large collection only once somebody has asked for similar ones: nobody waits
+    until it is read.
+    """
+    if len(desk.ledger.ids) > AT_ONCE and desk not in _READ:
+        return []
+    return [one for one in alike(desk, document) if one.cosine >= NEARLY]
+
+
+def cosines_to(rows: Rows, at: int) -> Floats:
+    """⟨x, c⟩ for each row x of unit length and the row c at a place, shape (n,).
+
+    >>> from classmark.sparse import rows_from
+    >>> cosines_to(rows_from([[0.6, 0.8], [1.0, 0.0]]), 0).round(1).tolist()
+    [1.0, 0.6]
+    """
+    dense = np.zeros(rows.width)
+    columns, values = rows.row(at)
+    dense[columns] = values
+    return np.asarray(rows.to_scipy() @ dense, float)
+
+
+def _shown(desk: Desk, document: str, cosine: float) -> Alike:
+    record = desk.project.store.record(document)
+    fields = dict(record.document.fields)
+    title = fields.pop("title", "") or document
+    longest = max(fields.values(), key=len, default="")
+    cut = longest[:LONGEST].rsplit(" ", 1)[0] + " …" if longest[LONGEST:] else longest
+    names = (desk.categories.get(id_) for id_ in record.labels)
+    labels = tuple(category.name for category in names if category is not None)
+    return Alike(document, title, cut, cosine, labels)

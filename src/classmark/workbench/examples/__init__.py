@@ -1,0 +1,1 @@
+"""More documents like these: searches by example, and screening."""

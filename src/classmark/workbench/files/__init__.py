@@ -1,0 +1,1 @@
+"""Documents and taxonomies in and out: import, export, uploads, backup."""

@@ -1,0 +1,1 @@
+"""From decisions to rankers: training, models, and learning while people decide."""

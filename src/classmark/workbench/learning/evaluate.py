@@ -1,0 +1,242 @@
+"""How good are learners and strategies on documents they have not seen?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from classmark.arrays import Ints
+from classmark.corpus.documents import folds
+from classmark.evaluation.evaluate import (
+    FEW,
+    Evaluation,
+    Split,
+    evaluate_each,
+    in_tree,
+    of_assigned,
+)
+from classmark.evaluation.evaluate import RARE as RECALL
+from classmark.measures import macro_t_test, micro_sign_test
+from classmark.problems import Mistake
+from classmark.rankers.text_ranker import LEARNERS
+from classmark.workbench.learning.fit import (
+    LEARNER,
+    PLAIN,
+    Task,
+    fit,
+    has_tree,
+    new_ranker,
+    new_vectorizer,
+    require,
+    task_of,
+)
+from classmark.workbench.learning.lessons import TEST, collected, labelled, part_of
+from classmark.workbench.learning.train import voting
+from classmark.workbench.results import Cell, Column, Evaluated, Table
+
+if TYPE_CHECKING:
+    from classmark.formats.records import Record
+    from classmark.rankers.text_ranker import TextRanker
+    from classmark.weighting.vectorizer import Vectorizer
+    from classmark.workbench.project import Project
+    from classmark.workbench.settings import LearningSettings
+
+
+SHOWN = (
+    "one_error", "average_precision", "coverage", "max_f1", "loss1", "loss2", "loss3",
+    "calibration_error",
+)  # fmt: skip
+COMPARED = ("one_error", "average_precision", "coverage", "max_f1")
+RARE = " + rare"
+BEST = "of the best categories, as many as are right"
+COLUMNS = (
+    Column("learner"),
+    Column("strategy"),
+    Column("one_error", "wrong at\nthe top", ".1%", "least"),
+    Column("average_precision", "average\nprecision", ".3f", "greatest"),
+    Column("looked_at", "looked at until\nall are found", ".1f", "least"),
+    Column("micro_f1", "micro-F1", ".3f", "greatest", BEST),
+    Column("macro_f1", "macro-F1", ".3f", "greatest", BEST),
+    Column("seconds", format=".1f", meaning="of training and scoring"),
+    Column(
+        "sign_p", "p of the\nsign test", ".3f", meaning="micro sign test with the first"
+    ),
+    Column(
+        "t_p", "p of the\nt-test", ".3f", meaning="macro t-test over the categories' F1"
+    ),
+    Column("coverage", meaning="looked at until all are found, less 1", brief=False),
+    *(Column(name, brief=False) for name in SHOWN[3:]),
+    Column("hierarchical_f1", meaning=BEST, brief=False),
+    Column(
+        "tree_error",
+        meaning="edges from the best category to the nearest right one",
+        brief=False,
+    ),
+    Column("accuracy_bound", brief=False),
+    Column("detected", meaning="categories assigned to some document", brief=False),
+    Column(
+        RECALL,
+        meaning=f"mean over categories learned from {FEW} documents or fewer",
+        brief=False,
+    ),
+    Column("tested", meaning="documents", brief=False),
+)
+
+
+def evaluate_project(
+    project: Project, learners: Sequence[str] = (), n_folds: int | None = None
+) -> Evaluated:
+    """Measure learners on the documents set apart, or by cross-validation."""
+    said = {name: _learner(project, name) for name in learners or tuple(LEARNERS)}
+    return _measured(project, "learner", said, n_folds)
+
+
+def evaluate_strategies(
+    project: Project,
+    strategies: Sequence[str],
+    learning: LearningSettings | None = None,
+    n_folds: int | None = None,
+) -> Evaluated:
+    """Compare strategies, each with the first: who is right where they differ?
+
+    learning : with ``rare``, each is measured without and with the votes on rare
+    categories.
+    """
+    learning = learning or project.settings.learning
+    said: dict[str, LearningSettings] = {}
+    for name in dict.fromkeys(strategies):
+        said[name] = replace(learning, strategy=name, rare=False)
+        if learning.rare:
+            said[name + RARE] = replace(learning, strategy=name, rare=True)
+    return _measured(project, "strategy", said, n_folds)
+
+
+def _learner(project: Project, name: str) -> LearningSettings:
+    """The project's settings with another learner; only plm looks at the tree."""
+    settings = replace(project.settings.learning, learner=name)
+    return settings if name == LEARNER else replace(settings, strategy=PLAIN)
+
+
+def _measured(
+    project: Project, what: str, said: dict[str, LearningSettings], n_folds: int | None
+) -> Evaluated:
+    from classmark.evaluation.figures import rank_curves
+
+    for settings in said.values():
+        require(settings)
+        new_ranker(settings)
+    records = labelled(project)
+    if not records:
+        raise Mistake(
+            f"{project.folder} has no labelled documents to measure on: import some "
+            "with labels (classmark import FILE), or label them (classmark decide)"
+        )
+    categories = project.store.categories()
+    grades = project.settings.learning.grades
+    collection = collected(project, records, grades, categories)
+    task = task_of(collection, categories)
+    splits, how = _splits(records, n_folds)
+    learners = {
+        name: _Learning(new_vectorizer(project, settings), task, settings)
+        for name, settings in said.items()
+    }
+    found = evaluate_each(collection, splits, learners)
+    plot = project.folder / "reports" / "evaluation.svg"
+    curves = {name: result.precision for name, result in found.items()}
+    rank_curves(curves, plot, f"{project.settings.name}: precision along the ranking")
+    rows = _rows(what, found, task)
+    drawn = (
+        _draw_induced(project, found) if any(s.rare for s in said.values()) else None
+    )
+    table = Table("Evaluation", rows, how, COLUMNS, "measures")
+    return Evaluated(table, plot, drawn)
+
+
+def _draw_induced(project: Project, found: dict[str, Evaluation]) -> Path:
+    """Draw how often categories are right and how often each strategy assigns them."""
+    from classmark.evaluation.figures import induced_curves
+
+    first = next(iter(found.values()))
+    lines = {"true": _often(first.labels)}
+    lines |= {name: _often(result.assigned) for name, result in found.items()}
+    path = project.folder / "reports" / "rare.svg"
+    title = "How often is a category right, and how often is it chosen?"
+    induced_curves({project.settings.name: lines}, path, title)
+    return path
+
+
+def _often(labels: Sequence[Sequence[int]]) -> list[int]:
+    """How often each category occurs, most often first."""
+    counts = Counter(label for own in labels for label in own)
+    return sorted(counts.values(), reverse=True)
+
+
+class _Learning:
+    """Learns from some of a task's texts, as the settings say."""
+
+    def __init__(
+        self, vectorizer: Vectorizer, task: Task, settings: LearningSettings
+    ) -> None:
+        self.vectorizer, self.task, self.settings = vectorizer, task, settings
+
+    def __call__(self, train: Ints) -> TextRanker:
+        vectorizer = copy(self.vectorizer)
+        which = train.tolist()
+        fitted = fit(self.task, vectorizer, self.settings, which)
+        return voting(fitted, self.task, which) if self.settings.rare else fitted.model
+
+
+def _rows(what: str, found: dict[str, Evaluation], task: Task) -> list[dict[str, Cell]]:
+    names = task.collection.categories
+    first = next(iter(found.values()))
+    rows: list[dict[str, Cell]] = []
+    for name, result in found.items():
+        shown = SHOWN if what == "learner" else COMPARED
+        row: dict[str, Cell] = {what: name}
+        row |= {measure: result.measures.get(measure) for measure in shown}
+        row["looked_at"] = result.measures["coverage"] + 1
+        if has_tree(task.tree):
+            row |= in_tree(result, task.tree, names)
+        else:
+            row |= of_assigned(result, len(names))
+        if what == "strategy":
+            row |= _against(first, result)
+        rows.append(row | {"seconds": result.seconds, "tested": result.tested})
+    return rows
+
+
+def _against(first: Evaluation, other: Evaluation) -> dict[str, Cell]:
+    """Could the difference from the first be chance? By decisions, and by F1."""
+    if other is first:
+        return {"sign_p": None, "t_p": None}
+    sets = (other.labels, other.assigned, first.assigned)
+    several = len({label for lines in sets for own in lines for label in own}) > 1
+    return {
+        "sign_p": micro_sign_test(*sets).p_value,
+        "t_p": macro_t_test(*sets).p_value if several else None,
+    }
+
+
+def _splits(records: Sequence[Record], n_folds: int | None) -> tuple[list[Split], str]:
+    parts = np.array([part_of(record) for record in records])
+    if n_folds is None and (parts == TEST).any():
+        test: Ints = np.flatnonzero(parts == TEST)
+        rest: Ints = np.flatnonzero(parts != TEST)
+        return [(rest, test)], (
+            f"trained on {len(rest)} documents, tested on the {len(test)} set apart"
+        )
+    count = 5 if n_folds is None else n_folds
+    if not 2 <= count <= len(records):
+        raise Mistake(
+            f"folds is {count} with {len(records)} labelled documents: "
+            "use 2 or more, and at most one per document"
+        )
+    return list(
+        folds(len(records), count, random_state=0)
+    ), f"{count}-fold cross-validation"

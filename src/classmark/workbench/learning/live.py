@@ -1,0 +1,462 @@
+"""The live ranker of a project: opened, taught act by act, saved.
+
+It is a cache: the log is the truth, and holds, with the acts, how many re-visits were
+made on them, so that reading it again gives the same ranker.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from copy import copy
+from dataclasses import asdict, dataclass, replace
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from classmark.arrays import Floats
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.rankers.live import LiveTextRanker, load_kernels
+from classmark.rankers.preference import PreferenceRanker
+from classmark.rankers.text_ranker import Suggestion, TextRanker
+from classmark.solvers.preference_live import LIVE
+from classmark.storage import sync_folder
+from classmark.taxonomy.category import ACTIVE, taxonomy_of
+from classmark.weighting.live import LiveVectorizer
+from classmark.workbench.learning.fit import DESCENDING, FLAT, PLAIN
+from classmark.workbench.learning.lessons import TEST, lesson_by, part_of, spoken_of
+from classmark.workbench.results import Learned, Logged
+from classmark.workbench.settings import LearningSettings, with_loss
+from classmark.workbench.store.replay import Moment
+
+if TYPE_CHECKING:
+    from classmark.workbench.project import Project
+    from classmark.workbench.store.log import Entry, Judged
+    from classmark.workbench.store.store import Store
+
+
+KEPT = 2
+AT_ONCE = 64  # re-visits while nobody may ask
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where live learning began: the model's name, or "", and the settings then."""
+
+    base: str
+    settings: dict[str, Any]
+
+
+class Overtaken(Mistake):
+    """Another has learned the same acts meanwhile: open the learner anew."""
+
+
+class Learner:
+    """A live ranker and the moment of the log it has come to.
+
+    used : the numbers of the categories that some document was ever put in;  labels :
+    the present id of each category, in order, and its number in the ranker;  lock :
+    held while the ranker changes;  writing : makes a short transaction of the store.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        ranker: LiveTextRanker,
+        moment: Moment,
+        origin: Origin,
+        used: Iterable[int] = (),
+    ) -> None:
+        self.project, self.ranker = project, ranker
+        self.moment, self.origin = moment, origin
+        self.used = set(used)
+        self.lock = RLock()
+        self.writing: Callable[[], AbstractContextManager[object]] = (
+            project.store.transaction
+        )
+        self._split = (-1, -1, -1)
+        self._moves: dict[str, list[tuple[int, int]]] = {}
+        self._reshaped = False
+        self._know_categories()
+
+    @property
+    def numbers(self) -> list[int]:
+        """Label → the number of its category."""
+        return [int(key) for key in self.ranker.categories]
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether there is anything it could rank by."""
+        return bool(self.origin.base) or len(self.ranker.dual) > 0
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there are acts it has not seen."""
+        return any(True for _ in self.project.store.log(self.moment.upto))
+
+    def model(self) -> TextRanker:
+        """The ranker with the present ids of its categories."""
+        model = copy(self.ranker.model)
+        model.categories = list(self.labels)
+        return model
+
+    def catch_up(self) -> Learned:
+        """Learn every act since the last; where none was made, re-visit documents.
+
+        Others may write meanwhile. The re-visits are noted where nobody else has noted
+        some since; otherwise this has come to another ranker than the log tells, and
+        is ``Overtaken``.
+        """
+        started = time.perf_counter()
+        store = self.project.store
+        with store.snapshot():
+            last = _last_lesson(store)
+            entries = list(store.log(self.moment.upto))
+        waiting = self._follow(entries)
+        documents, apart = self._learn(waiting)
+        visits = self._revisit(documents) if waiting else 0
+        if waiting:
+            with self.writing():
+                if _last_lesson(store) != last:
+                    raise Overtaken(
+                        "another process has learned these decisions meanwhile: open "
+                        "the live ranker again"
+                    )
+                store.note_revisits(self.moment.upto, visits)
+        return Learned(documents, visits, time.perf_counter() - started, apart)
+
+    def _follow(self, entries: Iterable[Entry]) -> dict[str, None]:
+        """Go through acts as they were learned; return the documents that were not."""
+        waiting: dict[str, None] = {}
+        for entry in entries:
+            with self.lock:
+                waiting |= self._take(entry)
+            if entry.revisits is not None:
+                self._learn(waiting)
+                with self.lock:
+                    self.ranker.revisit(entry.revisits)
+                waiting = {}
+        return waiting
+
+    def save(self) -> None:
+        """Keep the ranker for the next process, unless another model is in service."""
+        lives = self.project.lives
+        new = lives.folder / f".{os.getpid()}.new"
+        shutil.rmtree(new, ignore_errors=True)
+        facts = {
+            "base": self.origin.base,
+            "settings": self.origin.settings,
+            "upto": self.moment.upto,
+            "used": sorted(self.used),
+        }
+        self.ranker.save(new, facts)
+        with self.writing():
+            if base_of(self.project) != self.origin.base:
+                shutil.rmtree(new)
+                return
+            folder = lives.next()
+            new.rename(folder)
+            sync_folder(lives.folder)
+            lives.put_in_service(folder)
+            lives.drop_old(KEPT)
+
+    def _take(self, entry: Entry) -> dict[str, None]:
+        """Go on by one act; return the documents whose lesson it may change."""
+        self.moment.take(entry)
+        touched = self._reshape(entry) if entry.changes else {}
+        first, second = entry.numbers
+        if first is not None and second is not None:
+            if entry.act == "merge":
+                self.ranker.merge(self._label(first), self._label(second))
+                self._show()
+            elif entry.act == "split":
+                self._split = (entry.seq, first, second)
+        if entry.document is None:
+            return touched
+        if entry.within is not None and entry.within == self._split[0]:
+            self._moves.setdefault(entry.document, []).append(self._split[1:])
+        return {entry.document: None}
+
+    def _reshape(self, entry: Entry) -> dict[str, None]:
+        """Know the categories; return the documents of those that came or went.
+
+        With them those whose preferences are listed, and so name all categories.
+        """
+        self._know_categories()
+        numbers = [n for n, fields in entry.changes.items() if "stands" in fields]
+        if not numbers:
+            return {}
+        self._reshaped = True
+        listed = self.ranker.dual.listed
+        found = {id_: None for n in numbers for id_ in self.moment.naming(n)}
+        return found | {i: None for i, h in self.ranker.handles.items() if h in listed}
+
+    def _learn(self, documents: Iterable[str]) -> tuple[int, int]:
+        """Teach what is said of each document now; return how many, and set apart."""
+        count = apart = 0
+        for id_ in track(documents, "learning"):
+            record = self.moment.record(id_)
+            with self.lock:
+                count += self._learn_one(record)
+            apart += part_of(record) == TEST
+        return count, apart
+
+    def _learn_one(self, record: Judged) -> bool:
+        """Teach what is said of a document; False: nothing is, and nothing was."""
+        id_, is_apart = record.id, part_of(record) == TEST
+        for old, new in dict.fromkeys(self._moves.pop(id_, ())):
+            self.ranker.move([id_], self._label(old), self._label(new))
+        spoken = {self._number[name] for name in spoken_of(record)}
+        if not is_apart and not spoken <= self.used:
+            self.used |= spoken
+            self._show()
+        grades = self.origin.settings["grades"]
+        said = None if is_apart else lesson_by(record, self.labels, grades)
+        changed = self.ranker.teach(id_, self.project.text_of(record), said)
+        return changed or said is not None
+
+    def _revisit(self, documents: int) -> int:
+        """Visit documents again; return how many visits.
+
+        After a decision, as many as the time allows; after several, as many as there
+        were; where categories came or went, every one that is kept: those that are in
+        neither have not been compared with what is new.
+        """
+        whole, self._reshaped = self._reshaped, False
+        if whole:
+            return self._visit(len(self.ranker.dual))
+        if not documents:
+            return 0
+        if documents > 1:
+            return self._visit(documents)
+        with self.lock:
+            return self.ranker.revisit(None)
+
+    def _visit(self, count: int) -> int:
+        """Visit so many documents again, some at once."""
+        for left in range(count, 0, -AT_ONCE):
+            with self.lock:
+                self.ranker.revisit(min(AT_ONCE, left))
+        return count
+
+    def _know_categories(self) -> None:
+        """Have a label for every category there ever was, and show those in use."""
+        known = set(self.numbers)
+        fresh = [n for n in sorted(self.moment.rows) if n not in known]
+        self.ranker.add([str(number) for number in fresh])
+        self._show()
+
+    def _show(self) -> None:
+        categories = self.moment.categories()
+        leaves = set(taxonomy_of(categories).leaves)
+        self._number = self.moment.numbers()
+        name = {number: id_ for id_, number in self._number.items()}
+        self.labels = {
+            name.get(number, f"\0{number}"): label
+            for label, number in enumerate(self.numbers)
+        }
+        self.ranker.show(
+            self.labels[category.id]
+            for category in categories
+            if category.status == ACTIVE
+            and (category.id in leaves or self._number[category.id] in self.used)
+        )
+
+    def _label(self, number: int) -> int:
+        return self.numbers.index(number)
+
+
+def base_of(project: Project) -> str:
+    """The name of the trained model in service; "" where there is none."""
+    current = project.models.current()
+    return current.name if current else ""
+
+
+def _last_lesson(store: Store) -> int:
+    """The last act that re-visits were noted of; -1 before the first."""
+    (seq,) = store.run("SELECT coalesce(max(seq), -1) FROM lessons").fetchone()
+    return int(seq)
+
+
+class SharedTextRanker(TextRanker):
+    """What a learner knows at the moment it is asked; nobody asks while it learns.
+
+    dress : what is to be done with the learner's ranker before it is asked.
+    """
+
+    def __init__(
+        self, learner: Learner, dress: Callable[[TextRanker], TextRanker]
+    ) -> None:
+        self._learner, self._dress = learner, dress
+        self.lock = learner.lock
+        with self.lock:
+            self.settle()
+
+    def is_of(self, learner: Learner) -> bool:
+        """Whether it asks this learner."""
+        return self._learner is learner
+
+    def settle(self) -> TextRanker:
+        """The ranker of now; for those who hold the lock."""
+        if getattr(self, "_labels", None) is not self._learner.labels:
+            self._labels = self._learner.labels
+            self._asked = self._dress(self._learner.model())
+            super().__init__(
+                self._asked.vectorizer, self._asked.ranker, self._asked.categories
+            )
+            self.calibrator = self._asked.calibrator
+        return self._asked
+
+    def suggest(self, text: str, k: int = 10, terms: int = 5) -> list[Suggestion]:
+        """The best categories for a text, each with its strongest terms."""
+        with self.lock:
+            return self.settle().suggest(text, k, terms)
+
+    def scores(self, texts: Iterable[str]) -> Floats:
+        """Scores of all categories, shape (texts, categories)."""
+        with self.lock:
+            return self.settle().scores(texts)
+
+
+@contextmanager
+def held(model: TextRanker) -> Iterator[None]:
+    """Inside, a model does not change, and its parts may be asked one by one."""
+    if not isinstance(model, SharedTextRanker):
+        yield
+        return
+    with model.lock:
+        model.settle()
+        yield
+
+
+BUDGET = 0.010  # seconds of re-visits after a decision
+USUAL_C = 3.0  # from nothing, without a center
+TRAINED = "trained"  # the event
+
+
+def and_learn(project: Project, logged: Logged) -> Logged:
+    """Learn from what was just logged, and say so with it."""
+    learned = learn_at_once(project)
+    later = _why_later(project) if learned is None else ""
+    return replace(logged, learned=learned, later=later)
+
+
+def learn_at_once(project: Project) -> Learned | None:
+    """Learn from what was decided since the last time; None: not without ``train``."""
+    if not base_of(project) or project.lives.current() is not None:
+        load_kernels()  # before others are kept waiting
+    with project.store.transaction():
+        learner = open_learner(project)
+        if learner is None:
+            return None
+        learned = learner.catch_up()
+    learner.save()
+    return learned
+
+
+def learner_in_service(project: Project) -> Learner | None:
+    """The live ranker, come to the last act; None where it has learned nothing."""
+    learner = open_learner(project)
+    if learner is None or not learner.has_learned:
+        return None
+    if learner.is_behind:
+        with project.store.transaction():
+            learner.catch_up()
+        learner.save()
+    return learner
+
+
+def open_learner(project: Project) -> Learner | None:
+    """The live ranker as it was saved, or a new one; None where there can be none."""
+    with project.store.transaction():  # nobody saves, or drops, another meanwhile
+        base, folder = base_of(project), project.lives.current()
+        if folder is not None:
+            ranker, facts = LiveTextRanker.open(folder)
+            origin = Origin(facts["base"], facts["settings"])
+            before = asdict(LearningSettings()) | with_loss(origin.settings)
+            if origin.base == base and (base or before == _settings(project)):
+                moment = Moment(project.store, facts["upto"])
+                return Learner(project, ranker, moment, origin, facts["used"])
+        return None if base else from_nothing(project)
+
+
+def from_nothing(project: Project) -> Learner | None:
+    """A ranker that has seen nothing; None where the project's learner is another."""
+    learning = project.settings.learning
+    if not by_margins(learning):
+        return None
+    vectorizer = LiveVectorizer(project.settings.text.analyzer, learning.weighting)
+    ranker = PreferenceRanker(learning.loss, learning.C or USUAL_C, time_budget=BUDGET)
+    live = LiveTextRanker(vectorizer, ranker)
+    moment = Moment(project.store, -1)
+    return Learner(project, live, moment, Origin("", _settings(project)))
+
+
+def from_model(
+    project: Project,
+    model: TextRanker,
+    ids: Iterable[str],
+    moment: Moment,
+    origin: Origin,
+) -> Learner | None:
+    """Go on from a model just fitted at a moment; None where its learner cannot."""
+    ranker = model.ranker.simple
+    if not isinstance(ranker, PreferenceRanker) or not ranker.can_go_on:
+        return None
+    number = moment.numbers()
+    used = {number[name] for r in moment.records() for name in spoken_of(r)}
+    ranker.set_params(time_budget=BUDGET)
+    live = LiveTextRanker.start(model, ids)
+    live.categories[:] = [str(number[name]) for name in live.categories]
+    return Learner(project, live, moment, origin, used)
+
+
+def by_margins(settings: LearningSettings) -> bool:
+    """Whether the learner, with this loss, can learn from one decision."""
+    return settings.learner == "plm" and settings.loss in LIVE
+
+
+def by_nodes(settings: LearningSettings) -> bool:
+    """Whether ``base`` decides: at the nodes of a tree, or over all categories."""
+    flat = settings.strategy == FLAT and settings.base != "svm"
+    return settings.strategy in DESCENDING or (flat and settings.learner == "plm")
+
+
+def how_trained(project: Project, base: str) -> LearningSettings | None:
+    """The settings a model was trained with, as the log says; None if it does not."""
+    how = project.store.last_event(TRAINED, model=base).get("settings")
+    if not how:
+        return None
+    return LearningSettings(
+        **{"strategy": PLAIN} | with_loss(how)
+    )  # before there were strategies
+
+
+def _settings(project: Project) -> dict[str, Any]:
+    """What a ranker that begins with nothing depends on."""
+    text = project.settings.text
+    said = {"analyzer": text.analyzer, "fields": list(text.fields)}
+    return asdict(project.settings.learning) | said
+
+
+def _why_later(project: Project) -> str:
+    """Why nothing was learned at once, and what to do."""
+    base = base_of(project)
+    if not base:
+        learning = project.settings.learning
+        name = learning.loss if learning.learner == "plm" else learning.learner
+        return f"not learned yet: {name} learns from all at once, with classmark train"
+    how = how_trained(project, base)
+    if how and how.strategy in DESCENDING:
+        return (
+            f"kept in the log, not learned yet: model {base} goes down the tree "
+            f"({how.strategy}), and learns with the next classmark train"
+        )
+    if how and by_margins(how) and not by_nodes(how):
+        return f"not learned yet: to go on from model {base}, run classmark rebuild"
+    return (
+        f"not learned yet: model {base} stays as it is until the next classmark train"
+    )

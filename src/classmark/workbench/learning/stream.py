@@ -1,0 +1,281 @@
+"""Replay labelled texts as if they came one by one: rank, look at the labels, learn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from classmark.evaluation.figures import learning_curves, learning_panel
+from classmark.evaluation.stream import Follower, Replay, RunningRocchio
+from classmark.figures import require_svg
+from classmark.formats import read_records
+from classmark.preferences.labels import labels_from
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.rankers.online import MMP, CategoryPerceptron
+from classmark.rankers.preference import PreferenceRanker
+from classmark.sparse import Rows, rows_from
+from classmark.validation import generator
+from classmark.weighting.live import LiveVectorizer
+from classmark.workbench.results import Cell, Table
+
+if TYPE_CHECKING:
+    from classmark.evaluation.stream import OnlineRanker
+
+
+LEARNERS = ("plm", "mmp", "perceptron", "rocchio")
+ORDERS = ("file", "random")
+PLOT = Path("reports") / "stream.svg"
+PANELS = {
+    "loss1": "loss 1",
+    "loss2": "loss 2",
+    "loss3": "loss 3",
+    "one_error": "one-error",
+    "average_precision": "average precision",
+    "inspected": "categories inspected until done",
+}
+DECADES = ("loss2", "loss3", "inspected")
+SHOWN = {**PANELS, "average_precision": "AvgP", "inspected": "inspected"}
+
+
+class Told(NamedTuple):
+    """A text and the names of its categories."""
+
+    text: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Which learners, and how they learn.
+
+    loss, average : of mmp (average also of the perceptron);  C, revisits,
+    max_documents : of plm, with ``time_budget`` seconds a document in place of a number
+    of re-visits.
+    """
+
+    learners: tuple[str, ...] = ("plm",)
+    loss: int = 3
+    average: bool = False
+    C: float = 1.0
+    revisits: int = 100
+    time_budget: float | None = None
+    max_documents: int | None = None
+
+    def make(self, learner: str) -> OnlineRanker:
+        """A ranker that knows nothing yet."""
+        if learner == "plm":
+            return PreferenceRanker(
+                C=self.C,
+                revisits=self.revisits,
+                time_budget=self.time_budget,
+                max_documents=self.max_documents,
+            )
+        if learner == "mmp":
+            return MMP(self.loss, average=self.average)
+        if learner == "perceptron":
+            return CategoryPerceptron(average=self.average)
+        if learner == "rocchio":
+            return RunningRocchio()
+        raise Mistake(f"learner {learner!r} is not known: use {', '.join(LEARNERS)}")
+
+    def taught(self, learner: str, rows: Rows, labels: Rows) -> OnlineRanker:
+        """A ranker that has learned these documents, by re-visits, not by the clock."""
+        ranker = replace(self, time_budget=None).make(learner)
+        ranker.partial_fit(rows, labels, labels.width)
+        if isinstance(ranker, PreferenceRanker):
+            ranker.set_params(time_budget=self.time_budget)
+        return ranker
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """What was measured, in a table and in full, and the plot's file."""
+
+    table: Table
+    facts: Mapping[str, Any]
+    plot: Path
+
+
+def require(
+    setting: Setting, order: str, plot: Path | None, facts: Path | None
+) -> None:
+    """Refuse what cannot be done, before anything is read."""
+    for name, least in (("revisits", 0), ("time_budget", 1e-6), ("max_documents", 1)):
+        value = getattr(setting, name)
+        if value is not None and value < least:
+            raise Mistake(f"{name} is {value}: give {least} or more")
+    for learner in setting.learners:
+        _warm_up(setting.make(learner))
+    if order not in ORDERS:
+        raise Mistake(f"order {order!r} is not known: use {' or '.join(ORDERS)}")
+    if plot is not None:
+        require_svg(plot)
+    if facts is not None and facts.suffix != ".json":
+        raise Mistake(f"--json {facts}: give a file whose name ends in .json")
+
+
+def read_stream(path: Path, format_: str | None = None) -> list[Told]:
+    """Read a file or folder of documents, in its order."""
+    records = read_records(path, format_)
+    return [Told(record.document.text, tuple(record.labels)) for record in records]
+
+
+def known_stream(name: str, data: Path | None = None) -> list[Told]:
+    """Load a known collection, its parts together, in the order of the ids.
+
+    Ids that are numbers are taken as numbers.
+    """
+    from classmark.datasets import load
+
+    dataset = load(name, data)
+    told: list[tuple[str, Told]] = []
+    for part in (dataset.train, dataset.validation, dataset.test):
+        if part is not None:
+            pairs = zip(part.ids, part.texts, part.labels, strict=False)
+            told += [(key, Told(text, tuple(own))) for key, text, own in pairs]
+    if not told:
+        raise Mistake(f"{name} has no labelled texts: choose a collection that has")
+    numbered = all(key.isdecimal() for key, _ in told)
+    told.sort(key=lambda one: (int(one[0]) if numbered else 0, one[0]))
+    return [document for _, document in told]
+
+
+def stream(
+    source: str, told: Sequence[Told], setting: Setting, order: str, plot: Path | None
+) -> Streamed:
+    """Replay labelled texts from nothing, for every learner, and draw the curves."""
+    documents = [document for document in told if document.labels]
+    if not documents:
+        raise Mistake(
+            f"{source}: none of its {len(told)} documents has a label: there is "
+            "nothing to learn from"
+        )
+    if order == "random":
+        shuffled = generator(0).permutation(len(documents))
+        documents = [documents[int(i)] for i in shuffled]
+    found = replay_texts(documents, setting)
+    target = PLOT if plot is None else plot
+    draw(found, target, f"{source}: {len(documents):,} documents, learned one by one")
+    facts = {
+        "source": source,
+        "documents": len(documents),
+        "order": order,
+        "setting": asdict(setting),
+        "learners": {name: _facts(one) for name, one in found.items()},
+    }
+    return Streamed(_table(source, found, len(told) - len(documents)), facts, target)
+
+
+class Arrivals:
+    """Texts that come one by one, with words and categories nobody knew before."""
+
+    def __init__(self) -> None:
+        self.vectorizer = LiveVectorizer(weighting="log-tfidf")
+        self.number: dict[str, int] = {}
+        self.past: list[Told] = []
+
+    def take(self, document: Told) -> tuple[Rows, Rows]:
+        """The document's row and labels, as wide as what is known by now."""
+        for name in document.labels:
+            self.number.setdefault(name, len(self.number))
+        self.past.append(document)
+        row = self.vectorizer.partial_fit([document.text])
+        return row, self._labels([document])
+
+    @property
+    def doubled(self) -> bool:
+        """Whether 2, 4, 8, 16, … documents have come."""
+        seen = len(self.past)
+        return seen > 1 and seen & (seen - 1) == 0
+
+    def reweighted(self, keep: int | None) -> tuple[Rows, Rows]:
+        """Weigh what has come by what is known now: the last ``keep``, or all."""
+        self.vectorizer.reweight()
+        kept = self.past if keep is None else self.past[-keep:]
+        rows = self.vectorizer.rows([document.text for document in kept])
+        return rows, self._labels(kept)
+
+    def _labels(self, documents: Sequence[Told]) -> Rows:
+        own = [[self.number[name] for name in labels] for _, labels in documents]
+        return labels_from(own, None, len(self.number))
+
+
+def replay_texts(documents: Sequence[Told], setting: Setting) -> dict[str, Replay]:
+    """Rank, measure and learn text by text.
+
+    Whenever the documents have doubled, words are weighed anew by what is known then,
+    and the learners learn the documents again (the last ``keep``) with these weights.
+    """
+    followers = {name: Follower(setting.make(name)) for name in setting.learners}
+    for name in followers:
+        _warm_up(setting.make(name))
+    arrivals = Arrivals()
+    for document in track(documents, "replaying", len(documents)):
+        if arrivals.doubled:
+            again = arrivals.reweighted(setting.max_documents)
+            for name, follower in followers.items():
+                follower.go_on_with(setting.taught(name, *again), *again)
+        row, labels = arrivals.take(document)
+        for follower in followers.values():
+            follower.see(row, labels)
+    return {name: follower.result() for name, follower in followers.items()}
+
+
+def _warm_up(ranker: OnlineRanker) -> None:
+    """Load the compiled parts before anything is timed."""
+    ranker.partial_fit(rows_from([[1.0, 0.0], [0.0, 1.0]]), [[0], [1]], 2)
+    ranker.decision_function(rows_from([[1.0, 1.0]]))
+
+
+def draw(found: Mapping[str, Replay], plot: Path, title: str) -> None:
+    """Draw the mean of each measure up to a document, a line a learner."""
+    panels = [
+        learning_panel(
+            shown,
+            {learner: one.curve(name) for learner, one in found.items()},
+            log=name in DECADES,
+        )
+        for name, shown in PANELS.items()
+    ]
+    learning_curves(panels, plot, title)
+
+
+def write_facts(streamed: Streamed, path: Path) -> None:
+    """Write all values as JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(streamed.facts, ensure_ascii=False, indent=1)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _facts(replay: Replay) -> dict[str, Any]:
+    tenth = max(1, len(replay) // 10)
+    curves = {}
+    for name in replay.measures:
+        rounds, values = replay.curve(name)
+        curves[name] = {"rounds": rounds.tolist(), "values": values.tolist()}
+    return {"categories": replay.n_labels, **replay.summary(tenth), "curves": curves}
+
+
+def _table(source: str, found: Mapping[str, Replay], unlabelled: int) -> Table:
+    rows: list[dict[str, Cell]] = []
+    for learner, replay in found.items():
+        n = len(replay)
+        spans = {
+            "first tenth": (0, max(1, n // 10)),
+            "second half": (n // 2, None),
+            "all": (0, None),
+        }
+        for span, ends in spans.items():
+            row: dict[str, Cell] = {"learner": learner, "documents": span}
+            row |= {SHOWN[name]: replay.mean(name, *ends) for name in PANELS}
+            times = replay.update_times(*ends)
+            row |= {"update ms": times["median"], "p99 ms": times["p99"]}
+            rows.append(row)
+    some = next(iter(found.values()))
+    note = f"{len(some):,} documents, {some.n_labels:,} categories"
+    note += f"; {unlabelled:,} without labels were left out" if unlabelled else ""
+    return Table(f"{source}: ranked first, then learned", rows, note)

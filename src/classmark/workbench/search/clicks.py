@@ -1,0 +1,206 @@
+"""Impressions: what a search showed, and what was opened from it.
+
+A line is on the disk before it is acknowledged, and is never changed. Nothing is kept
+of a search unless the project, or whoever searches, asks for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from classmark.arrays import Floats
+from classmark.ltr.propensity import CLIP, fit_click_model, propensity_weights
+from classmark.preferences.clicks import STRATEGIES, click_preferences
+from classmark.problems import Mistake
+from classmark.workbench.store.log import as_json, now, whoami
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from classmark.workbench.project import Project
+    from classmark.workbench.store.store import Store
+
+
+__all__ = [
+    "CLIP",
+    "STRATEGIES",
+    "Click",
+    "Impression",
+    "Preference",
+    "log_click",
+    "log_impression",
+    "logged_preferences",
+    "read_impressions",
+]
+
+IMPRESSIONS = """
+SELECT number, at, who, query, ranker, generation, shown,
+  (SELECT json_group_array(DISTINCT document)
+   FROM clicks WHERE impression = number)
+FROM impressions ORDER BY number
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Impression:
+    """One list that was shown: ids and scores, best first, and the ids clicked.
+
+    who : nobody ("") where the log is anonymous;  ranker, generation : which ranking
+    of which index it was.
+    """
+
+    number: int
+    at: str
+    who: str
+    query: str
+    ranker: str
+    generation: int
+    shown: tuple[tuple[str, float], ...]
+    clicked: frozenset[str] = frozenset()
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids that were shown, best first."""
+        return [id_ for id_, _ in self.shown]
+
+
+class Click(NamedTuple):
+    """A document opened from a list; position : where it stood, from 1."""
+
+    impression: int
+    document: str
+    position: int
+
+
+class Preference(NamedTuple):
+    """One document over another for a query.
+
+    weight : 1, or what a click at the winner's position counts.
+    """
+
+    query: str
+    winner: str
+    loser: str
+    weight: float = 1.0
+
+
+def log_impression(
+    project: Project,
+    query: str,
+    shown: Sequence[tuple[str, float]],
+    *,
+    ranker: str = "bm25",
+    who: str = "",
+) -> int:
+    """Keep what a search showed; return the number to log clicks under.
+
+    shown : ids and scores, best first.  The index in service says the generation.
+    """
+    current = project.index.current()
+    generation = 0 if current is None else int(current.name)
+    ids = [id_ for id_, _ in shown]
+    if len(set(ids)) < len(ids):
+        raise Mistake("shown has a document twice: give each once, best first")
+    who = "" if project.settings.search.log == "anonymous" else who or whoami()
+    made = project.store.run(
+        "INSERT INTO impressions (at, who, query, ranker, generation, shown) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            now(), who, query, ranker, generation,
+            as_json([[id_, float(score)] for id_, score in shown]),
+        ),
+    )  # fmt: skip
+    return int(made.lastrowid or 0)
+
+
+def log_click(store: Store, impression: int, what: str | int) -> Click:
+    """Keep that a document was opened from a list.
+
+    what : its id, or its position, from 1; where digits are both, the id is meant.
+    """
+    row = store.run(
+        "SELECT shown FROM impressions WHERE number = ?",
+        (str(impression),),  # as text, since SQLite takes no integer over 64 bits
+    ).fetchone()
+    if row is None:
+        (last,) = store.run("SELECT max(number) FROM impressions").fetchone()
+        known = f"the last is {last}" if last else "classmark search --log makes one"
+        raise Mistake(f"there is no impression {impression}: {known}")
+    click = _clicked(impression, [id_ for id_, _ in json.loads(row[0])], what)
+    store.run(
+        "INSERT INTO clicks (impression, document, position, at) VALUES (?, ?, ?, ?)",
+        (*click, now()),
+    )
+    return click
+
+
+def _clicked(impression: int, ids: list[str], what: str | int) -> Click:
+    if what in ids:
+        return Click(impression, str(what), ids.index(str(what)) + 1)
+    text = str(what)
+    if text.isdecimal() and 1 <= int(text) <= len(ids):
+        return Click(impression, ids[int(text) - 1], int(text))
+    raise Mistake(
+        f"impression {impression} did not show {text!r}: give an id of its "
+        f"{len(ids)} documents, or a position from 1"
+    )
+
+
+def read_impressions(store: Store) -> list[Impression]:
+    """Every list that was shown, in order, with what was opened from it."""
+    return [
+        Impression(
+            number, at, who, query, ranker, generation,
+            tuple((id_, score) for id_, score in json.loads(shown)),
+            frozenset(json.loads(clicked)),
+        )
+        for number, at, who, query, ranker, generation, shown, clicked in store.run(
+            IMPRESSIONS
+        )
+    ]  # fmt: skip
+
+
+def estimated_propensities(store: Store) -> Floats:
+    """The chance of a look at each position, as the click log itself tells it.
+
+    Estimated by the position-based click model, for which documents must have stood at
+    several positions; a ``Mistake`` says where they have not.
+    """
+    pairs: list[str] = []
+    positions: list[int] = []
+    clicks: list[bool] = []
+    for seen in read_impressions(store):
+        for at, id_ in enumerate(seen.ids, 1):
+            pairs.append(f"{seen.query}\t{id_}")
+            positions.append(at)
+            clicks.append(id_ in seen.clicked)
+    return fit_click_model(pairs, positions, clicks).propensities
+
+
+def logged_preferences(
+    store: Store,
+    strategy: str = "clicked-over-skipped",
+    propensities: ArrayLike | None = None,
+    clip: float = CLIP,
+) -> list[Preference]:
+    """What the clicks prefer to what, one line for each time they say so.
+
+    propensities : the chance of a look at positions 1, 2, …; with it a preference
+    counts 1/θ of its winner's position, ``clip`` at most.
+    """
+    found = []
+    for seen in read_impressions(store):
+        ids = seen.ids
+        weight = dict.fromkeys(ids, 1.0)
+        if propensities is not None:
+            places = [at for at, id_ in enumerate(ids, 1) if id_ in seen.clicked]
+            each = propensity_weights(propensities, places, clip).tolist()
+            weight |= {ids[at - 1]: w for at, w in zip(places, each, strict=True)}
+        found += [
+            Preference(seen.query, winner, loser, weight[winner])
+            for winner, loser in click_preferences(ids, seen.clicked, strategy)
+        ]
+    return found

@@ -1,0 +1,143 @@
+"""Rank documents, or the pages of a list of links, by who points to them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from classmark.arrays import Floats
+from classmark.formats.text_files import lines
+from classmark.links.graph import graph_of, graph_of_edges
+from classmark.links.pagerank import pagerank
+from classmark.problems import Mistake, UnreadableFile
+from classmark.progress import track
+from classmark.ranking import top
+from classmark.workbench.results import Cell, Table
+
+if TYPE_CHECKING:
+    from classmark.index.index import Index
+    from classmark.sparse import Rows
+    from classmark.workbench.project import Project
+
+
+LINKS = "SELECT id, links FROM documents ORDER BY number"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who follows the links: how steadily, from where (ids; all, if none), and how."""
+
+    damping: float = 0.85
+    home: Sequence[str] = ()
+    method: str = "power"
+
+
+class Page(NamedTuple):
+    """A document's id and its links."""
+
+    id: str
+    links: Sequence[tuple[str, str]]
+
+
+def rank_documents(project: Project, reader: Reader, n: int = 20) -> Table:
+    """Rank the documents of a project by their links to each other."""
+    _require(n)
+    pages = [Page(id_, json.loads(links)) for id_, links in project.store.run(LINKS)]
+    A, ids = graph_of(pages)
+    if A.nnz == 0:
+        raise Mistake(
+            f"{project.folder}: none of its {len(ids)} documents links to another: "
+            "import documents with links, or give a FILE with a link a line"
+        )
+    given = sum(len({to for to, _ in page.links}) for page in pages)
+    found = _ranked(A, ids, reader, n)
+    rows = [
+        {**row, "title": project.store.document(str(row["id"])).title} for row in found
+    ]
+    return Table(
+        f"Documents of {project.settings.name} by links", rows, _note(A, given)
+    )
+
+
+def chances(project: Project, index: Index) -> Floats | None:
+    """Return the PageRank of each item of an index; None where nothing links."""
+    pages = [Page(id_, json.loads(links)) for id_, links in project.store.run(LINKS)]
+    A, ids = graph_of(pages)
+    if A.nnz == 0:
+        return None
+    found = np.ones(index.searcher.n_items)
+    for id_, chance in zip(ids, pagerank(A).tolist(), strict=True):
+        number = index.number(id_)
+        if number is not None:
+            found[number] = chance
+    return found
+
+
+def rank_edges(path: Path, reader: Reader, n: int = 20) -> Table:
+    """Rank the pages of a file of ``source target`` lines; ``#`` begins a comment."""
+    _require(n)
+    A, ids = graph_of_edges(track(_edges(path), f"reading {path}"))
+    if A.nnz == 0:
+        raise UnreadableFile(path, None, "no link: give a source and a target a line")
+    return Table(f"Pages of {path.name} by links", _ranked(A, ids, reader, n), _note(A))
+
+
+def _require(n: int) -> None:
+    if n < 1:
+        raise Mistake(f"k is {n}: ask for at least one page")
+
+
+def _edges(path: Path) -> Iterator[tuple[str, str]]:
+    for number, line in lines(path):
+        if line.startswith("#") or not line.strip():
+            continue
+        cells = line.split("\t") if "\t" in line else line.split()
+        ends = [cell.strip() for cell in cells]
+        if len(ends) != 2 or not all(ends):
+            raise UnreadableFile(
+                path,
+                number,
+                f"{len(ends)} cells: a link is a source and a target, with a tab or "
+                "blanks between",
+            )
+        yield ends[0], ends[1]
+
+
+def _ranked(A: Rows, ids: list[str], reader: Reader, n: int) -> list[dict[str, Cell]]:
+    home = None if not reader.home else _teleport(ids, reader.home)
+    x = pagerank(A, reader.damping, home, reader.method)
+    incoming = np.bincount(A.columns, minlength=len(ids))
+    best = top(x, n)
+    return [
+        {
+            "rank": place,
+            "id": ids[page],
+            "probability": float(x[page]),
+            "times the mean": float(x[page] * len(ids)),
+            "links in": int(incoming[page]),
+            "links out": int(A.starts[page + 1] - A.starts[page]),
+        }
+        for place, page in enumerate(best.tolist(), 1)
+    ]
+
+
+def _teleport(ids: list[str], home: Sequence[str]) -> Floats:
+    number = {id_: at for at, id_ in enumerate(ids)}
+    v = np.zeros(len(ids))
+    for id_ in home:
+        if id_ not in number:
+            raise Mistake(f"there is no page {id_!r} to personalise for: give its id")
+        v[number[id_]] = 1.0
+    return np.asarray(v / v.sum())
+
+
+def _note(A: Rows, given: int | None = None) -> str:
+    dangling = int((np.diff(A.starts) == 0).sum())
+    said = f"{A.nnz:,} links, {len(A):,} pages, {dangling:,} of them without links"
+    outside = 0 if given is None else given - A.nnz
+    return said + (f"; {outside:,} links lead elsewhere" if outside else "")

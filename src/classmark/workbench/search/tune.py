@@ -1,0 +1,205 @@
+"""Sweep a model's parameters over judged queries, and plot what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from classmark.evaluation.figures import sweep_curve
+from classmark.evaluation.retrieval import (
+    Grid,
+    JudgedQueries,
+    Trial,
+    best_of,
+    grid_of,
+    indexed,
+    judged_queries,
+    settings_of,
+    sweep,
+)
+from classmark.figures import require_svg
+from classmark.formats import read_records
+from classmark.formats.records import Judgment, gather
+from classmark.formats.text_files import lines
+from classmark.index.index import Index
+from classmark.problems import Mistake, UnreadableFile
+from classmark.workbench.results import Cell, Evaluated, Table
+from classmark.workbench.search.index import index_folder
+from classmark.workbench.search.search import feedback_of, named_values
+
+if TYPE_CHECKING:
+    from classmark.datasets.dataset import Dataset
+    from classmark.machines.cluster import Machines
+    from classmark.workbench.project import Project
+
+
+REPORTS = Path("reports")
+MOST = 12  # lines in a plot
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What to try: a model, ``name=first:last:step`` for some parameters, a measure.
+
+    fixed : ``name=value`` for parameters that stay;  feedback : as ``search`` takes it.
+    """
+
+    model: str = "bm25"
+    parameters: Sequence[str] = ()
+    measure: str = "map"
+    fixed: Sequence[str] = ()
+    feedback: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgments:
+    """Where queries and judgments are: two files, or a known collection."""
+
+    queries: Path | None = None
+    qrels: Path | None = None
+    dataset: str | None = None
+    data: Path | None = None
+
+
+def tune(
+    asked: JudgedQueries, wish: Sweep, plot: Path | None = None
+) -> tuple[Evaluated, Trial]:
+    """Try every setting; return the table, the plot and the best setting."""
+    grid = grid_of(wish.parameters)
+    if not grid:
+        raise Mistake("no parameter to tune: give --parameter b=0:1:0.05")
+    path = plot or REPORTS / f"tune-{wish.model}-{'-'.join(grid)}.svg"
+    require_svg(path)
+    trials = sweep(
+        asked,
+        wish.model,
+        settings_of(grid),
+        wish.measure,
+        fixed=named_values(wish.fixed, "--set"),
+        feedback=None if wish.feedback is None else feedback_of(wish.feedback),
+    )
+    best = best_of(trials)
+    rows: list[dict[str, Cell]] = [
+        {**trial.parameters, wish.measure: trial.value} for trial in trials
+    ]
+    said = ", ".join(f"{name} = {value:g}" for name, value in best.parameters.items())
+    table = Table(
+        f"{wish.model} on {asked.name}, {len(asked.queries)} queries",
+        rows,
+        f"best: {said} ({wish.measure} {best.value:.4f})",
+    )
+    names = (next(iter(grid)), wish.measure)
+    sweep_curve(_curves(trials, grid), path, table.title, names)
+    return Evaluated(table, path), best
+
+
+@contextmanager
+def judged_in(
+    project: Project | None,
+    folder: Path | None,
+    judgments: Judgments,
+    *,
+    machines: Machines | None = None,
+) -> Iterator[JudgedQueries]:
+    """Put judged queries to a project, to an index, or to their own collection.
+
+    machines : who answers the queries, if not this process; the answers are the same.
+    """
+    where = _folder(project, folder)
+    if where is None:
+        if judgments.dataset is None or judgments.queries or judgments.qrels:
+            raise Mistake(
+                "nothing to tune on: give --dataset NAME, or a project or --index with "
+                "--queries FILE and --qrels FILE"
+            )
+        with indexed(_loaded(judgments), _opened(machines)) as asked:
+            yield asked
+        return
+    queries, qrels, name = read_judged(judgments)
+    with _opened(machines)(where) as index:
+        yield judged_queries(index, queries, qrels, name)
+
+
+def read_judged(
+    judgments: Judgments,
+) -> tuple[Mapping[str, str], Mapping[str, Mapping[str, float]], str]:
+    """Read query → text, query → document → grade, and what to call them."""
+    if judgments.dataset is not None:
+        found = _loaded(judgments)
+        return found.queries, found.qrels, found.name
+    if judgments.queries is None or judgments.qrels is None:
+        raise Mistake(
+            "judged queries are needed: give --queries FILE and --qrels FILE, or "
+            "--dataset NAME for those of a known collection"
+        )
+    queries = {r.id: r.document.text for r in read_records(judgments.queries)}
+    return queries, gather(_judgments(judgments.qrels)), judgments.queries.name
+
+
+def _folder(project: Project | None, folder: Path | None) -> Path | None:
+    if folder is not None:
+        return folder
+    return None if project is None else index_folder(project)
+
+
+def _opened(machines: Machines | None) -> Callable[[Path], Index]:
+    """Return what opens an index: for this process, or for machines."""
+    if machines is None:
+        return Index.open
+    from classmark.machines.searching import SpreadIndex
+
+    def spread(path: Path) -> Index:
+        return cast("Index", SpreadIndex(machines, path))  # judged queries only search
+
+    return spread
+
+
+def _loaded(judgments: Judgments) -> Dataset:
+    from classmark.datasets import load
+
+    name = str(judgments.dataset)
+    return load(name, judgments.data, "dev" if name == "nfcorpus" else None)
+
+
+def _judgments(path: Path) -> Iterator[Judgment]:
+    """Yield ``query document grade``, or TREC's four columns; a header may be there."""
+    begun = False
+    for number, line in lines(path):
+        row = line.split()
+        if not row:
+            continue
+        grade = _grade(row[-1])
+        if len(row) not in {3, 4} or (grade is None and begun):
+            raise UnreadableFile(
+                path, number, "query, document and grade are needed: mend the line"
+            )
+        begun = True
+        if grade is not None:
+            yield Judgment(row[0], row[-2], grade)
+
+
+def _grade(text: str) -> float | None:
+    try:
+        grade = float(text)
+    except ValueError:
+        return None
+    return grade if isfinite(grade) else None
+
+
+def _curves(
+    trials: Sequence[Trial], grid: Grid
+) -> Mapping[str, tuple[list[float], list[float]]]:
+    """Return a line against the first parameter for each setting of the others."""
+    first = next(iter(grid))
+    curves: dict[str, tuple[list[float], list[float]]] = {}
+    for trial in trials:
+        rest = [f"{k} = {v:g}" for k, v in trial.parameters.items() if k != first]
+        x, y = curves.setdefault(", ".join(rest), ([], []))
+        x.append(trial.parameters[first])
+        y.append(trial.value)
+    ordered = sorted(curves.items(), key=lambda entry: -max(entry[1][1]))
+    return dict(ordered[:MOST])

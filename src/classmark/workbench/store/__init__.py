@@ -1,0 +1,1 @@
+"""The store: tables, the log of what people decided, undo, and what stands."""

@@ -1,0 +1,235 @@
+"""Take back any act of the log, also an undoing: the log gets one more line."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, NamedTuple
+
+from classmark.problems import Mistake
+from classmark.taxonomy.category import taxonomy_of
+from classmark.workbench.results import Logged
+from classmark.workbench.store.log import (
+    UNDO,
+    Act,
+    Changes,
+    reversed_changes,
+    rows_of,
+    unpacked,
+    whoami,
+    write,
+)
+
+if TYPE_CHECKING:
+    from classmark.workbench.project import Project
+    from classmark.workbench.store.store import Store
+
+
+LOST = """
+SELECT count(*) FROM statements AS s
+WHERE category = ?1 AND act IN ('assign', 'primary') AND NOT EXISTS (
+  SELECT 1 FROM statements AS t JOIN categories AS c
+  ON c.number = ?1 AND c.joined = t.category
+  WHERE t.document = s.document AND t.act IN ('assign', 'primary'))
+"""
+SHOWN = 20  # acts undone with another, by number
+PLACES = ("parents", "stands")  # what a taxonomy's shape rests on
+COMPARED = """
+SELECT count(*) FROM comparisons
+WHERE ?1 IN (category, other)
+AND (SELECT joined FROM categories WHERE number = ?1) IS NULL
+"""
+
+
+class _Line(NamedTuple):
+    seq: int
+    document: str | None
+    act: str
+    category: int | None
+    other: int | None
+    undoes: int | None
+    changes: Changes
+
+
+def undo(
+    project: Project,
+    number: int | None = None,
+    who: str = "",
+    within: int | None = None,
+) -> Logged:
+    """Undo an act; without a number, the last of this user that is not undone.
+
+    Undoing an undoing brings the act back. What belongs to the act goes with it: the
+    documents that a merge or a split moved. within : the act that this is part of.
+    """
+    store, who = project.store, who or whoami()
+    with store.transaction():
+        line = _line(store, _last(store, who) if number is None else number)
+        seqs = _undo(store, line, who, within)
+    what = "brought back" if line.act == UNDO else "undone"
+    return Logged(tuple(seqs), f"{what}: {line.act} ({_acts(store, seqs)})")
+
+
+def _acts(store: Store, seqs: list[int]) -> str:
+    """Which acts some undoings are about, the one asked for first."""
+    first, *within = (_undone_by(store, seq) for seq in seqs)
+    if not within:
+        return f"act {first}"
+    named = ", ".join(map(str, sorted(filter(None, within))[:SHOWN]))
+    more = f" and {len(within) - SHOWN} more" if len(within) > SHOWN else ""
+    which = "act" if len(within) == 1 else "acts"
+    return f"act {first}, and with it {which} {named}{more}"
+
+
+def _last(store: Store, who: str) -> int:
+    found = store.run(
+        "SELECT max(seq) FROM judgments AS j WHERE who = ? AND act <> 'undo' AND "
+        "within IS NULL AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq)",
+        (who,),
+    ).fetchone()[0]
+    if found is None:
+        raise Mistake(
+            f"{who} has nothing to undo: give the number of another's act "
+            "(classmark history lists them)"
+        )
+    return int(found)
+
+
+def _line(store: Store, seq: int) -> _Line:
+    found = store.run(
+        "SELECT seq, document, act, category, other, undoes, changes FROM judgments "
+        "WHERE seq = ?",
+        (seq,),
+    ).fetchone()
+    if found is None:
+        raise Mistake(f"there is no act {seq}: see the numbers with classmark history")
+    newest = _newest(store, seq)
+    dead = store.run("SELECT 1 FROM undone WHERE seq = ?", (seq,)).fetchone()
+    if dead or (newest != seq and _undone_by(store, seq) is not None):
+        raise Mistake(
+            f"act {seq} is undone already; the last word on it is act {newest}: to "
+            f"take that back, run classmark undo {newest}"
+        )
+    *columns, text = found
+    return _Line._make([*columns, unpacked(text) if text else {}])
+
+
+def _undo(store: Store, line: _Line, who: str, within: int | None) -> list[int]:
+    """Undo one act, and the acts within it; return the numbers given."""
+    changes = reversed_changes(line.changes)
+    if changes:
+        _require_untouched(store, line)
+        _write(store, changes, line)
+    elif within is None:
+        _require_standing(store, line)
+    act = Act(line.document, UNDO, undoes=line.seq, within=within, changes=changes)
+    seqs = [store.append(act, who, (line.category, line.other))]
+    _fall(store, line.seq)
+    for (part,) in store.run(
+        "SELECT seq FROM judgments AS j WHERE within = ? AND NOT EXISTS "
+        "(SELECT 1 FROM undone WHERE seq = j.seq) ORDER BY seq DESC",
+        (line.seq,),
+    ).fetchall():
+        chosen = part if _undone_by(store, part) is None else _newest(store, part)
+        seqs += _undo(store, _line(store, chosen), who, seqs[0])
+    _require_kept(store, changes, line)
+    return seqs
+
+
+def _fall(store: Store, seq: int) -> None:
+    """An act holds no more; what it undid holds again, and so on down the chain."""
+    falls, at = True, seq
+    while True:
+        if falls:
+            store.run("INSERT INTO undone VALUES (?)", (at,))
+        else:
+            store.run("DELETE FROM undone WHERE seq = ?", (at,))
+        undoes = _undone_by(store, at)
+        if undoes is None:
+            return
+        at, falls = undoes, not falls
+
+
+def _undone_by(store: Store, seq: int) -> int | None:
+    """The number of the act that an act undoes."""
+    sql = "SELECT undoes FROM judgments WHERE seq = ?"
+    (undoes,) = store.run(sql, (seq,)).fetchone()
+    return None if undoes is None else int(undoes)
+
+
+def _first(store: Store, seq: int) -> int:
+    """The act that a chain of undoings is about."""
+    while (undoes := _undone_by(store, seq)) is not None:
+        seq = undoes
+    return seq
+
+
+def _newest(store: Store, seq: int) -> int:
+    """The last word on whether an act holds: itself, or the newest of its chain."""
+    sql = (
+        "WITH RECURSIVE chain (seq) AS (VALUES (CAST(? AS BIGINT)) UNION ALL "
+        "SELECT j.seq FROM judgments AS j JOIN chain ON j.undoes = chain.seq) "
+        "SELECT max(seq) FROM chain"
+    )
+    return int(store.run(sql, (_first(store, seq),)).fetchone()[0])
+
+
+def _require_untouched(store: Store, line: _Line) -> None:
+    """What the act changed is as it left it, and no other act since rests on it."""
+    refused = f"act {line.seq} ({line.act}) cannot be undone alone"
+    cells = {(number, field) for number, own in line.changes.items() for field in own}
+    for seq, text in store.run(
+        "SELECT seq, changes FROM judgments AS j WHERE seq > ? AND changes IS NOT NULL "
+        "AND undoes IS NULL AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq) "
+        "ORDER BY seq DESC",
+        (_first(store, line.seq),),
+    ):
+        later = unpacked(text)
+        if any(field in later.get(number, {}) for number, field in cells):
+            raise Mistake(
+                f"{refused}: act {seq} changed the same category since: undo {seq} "
+                "first"
+            )
+    now = rows_of(store, set(line.changes))
+    if any(now[n][field] != line.changes[n][field][1] for n, field in cells):
+        raise Mistake(
+            f"{refused}: the category is not as it was then: make the change anew"
+        )
+
+
+def _write(store: Store, changes: Changes, line: _Line) -> None:
+    refused = f"act {line.seq} ({line.act}) cannot be undone"
+    try:
+        write(store, changes)
+        if any(not fields.keys().isdisjoint(PLACES) for fields in changes.values()):
+            taxonomy_of(store.categories())
+    except sqlite3.IntegrityError:
+        raise Mistake(
+            f"{refused}: another category has its id now: rename that one first"
+        ) from None
+    except Mistake as problem:
+        raise Mistake(f"{refused} as things stand: {problem}") from None
+
+
+def _require_standing(store: Store, line: _Line) -> None:
+    pair = {number for number in (line.category, line.other) if number is not None}
+    for row in rows_of(store, pair).values():
+        if not row["stands"]:
+            raise Mistake(
+                f"act {line.seq} is about the category {row['id']!r}, which is not "
+                "there any more: undo what took it away first, or decide anew"
+            )
+
+
+def _require_kept(store: Store, changes: Changes, line: _Line) -> None:
+    """No label is lost with a category that goes, unless another has taken it over."""
+    for number, fields in changes.items():
+        if fields.get("stands") != (1, 0):
+            continue
+        (lost,) = store.run(LOST, (number,)).fetchone()
+        (compared,) = store.run(COMPARED, (number,)).fetchone()
+        if lost or compared:
+            raise Mistake(
+                f"act {line.seq} ({line.act}) cannot be undone: the category that "
+                f"would go is in use (judgments: {lost + compared}): merge it into "
+                "another, or retire it"
+            )

@@ -1,0 +1,1 @@
+"""Several people at once: the served project, presence, jobs, agreement, progress."""

@@ -1,0 +1,205 @@
+"""How far do people agree?"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from classmark.measures import (
+    cohen_kappa,
+    jaccard_distance,
+    kappa_of,
+    krippendorff_alpha,
+)
+from classmark.workbench.deciding.decide import settle
+from classmark.workbench.deciding.opinions import (
+    Disagreement,
+    Opinion,
+    disagreements,
+    opinions,
+    readings,
+)
+from classmark.workbench.deciding.queue import shuffled
+from classmark.workbench.team.following import following
+
+if TYPE_CHECKING:
+    from classmark.workbench.team.desk import Desk
+
+
+__all__ = [
+    "Agreed",
+    "Disagreement",
+    "Opinion",
+    "Pair",
+    "Parted",
+    "agreement",
+    "disagreements",
+    "opinions",
+    "settle",
+    "to_read_again",
+]
+Decisions = list[list[Hashable | None]]
+Said = Mapping[str, Mapping[str, Opinion]]  # document → person → what they say
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two people and the documents that both have given labels.
+
+    same : of how many their labels are the same;  alike : the mean share of labels in
+    common (Jaccard);  kappa : Cohen's, over every category on every document, yes or
+    no;  main, kappa_main : of how many both name one main category, and κ over these.
+    NaN where it is not defined.
+    """
+
+    first: str
+    second: str
+    documents: int
+    same: int
+    alike: float
+    kappa: float
+    main: int
+    kappa_main: float
+
+
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """A category on the documents that two or more have read.
+
+    both : pairs of readings that give it together;  one : of which only one does.
+    """
+
+    category: str
+    both: int
+    one: int
+
+    @property
+    def share(self) -> float:
+        """How often the second gives it too, once one does."""
+        return 2 * self.both / (2 * self.both + self.one)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """How far the people of a project agree.
+
+    documents : how many two or more have given labels;  masi, jaccard : Krippendorff's
+    α over sets of labels;  nominal : over main categories;  open : disagreements that
+    nobody has settled;  categories : those that part people most, first.
+    """
+
+    people: tuple[str, ...]
+    documents: int
+    open: int
+    masi: float
+    jaccard: float
+    nominal: float
+    pairs: tuple[Pair, ...]
+    categories: tuple[Parted, ...]
+
+
+def agreement(desk: Desk) -> Agreed:
+    """How far people agree on the documents that two or more have given labels."""
+    return desk.once(_agreement)
+
+
+def _agreement(desk: Desk) -> Agreed:
+    read = readings(desk.project.store).items()
+    given = {id_: {e.who: e for e in found if e.labels} for id_, found in read}
+    said = {id_: each for id_, each in given.items() if len(each) > 1}
+    people = sorted({who for each in said.values() for who in each})
+    sets = _decisions(said, people, lambda each: each.labels)
+    return Agreed(
+        tuple(people),
+        len(said),
+        len(disagreements(desk)),
+        _alpha(sets, "masi"),
+        _alpha(sets, "jaccard"),
+        _alpha(_decisions(said, people, lambda each: each.main), "nominal"),
+        tuple(_pairs(said, people)),
+        _parted(said),
+    )
+
+
+def to_read_again(desk: Desk, who: str, top: int = 20) -> list[str]:
+    """Documents that others have decided and this person has not, drawn at random.
+
+    A second reading of these, without seeing the first, is what agreement is about.
+    """
+    with following(desk) as log:
+        found = sorted(
+            document
+            for document, people in log.readers.items()
+            if who not in people and document in desk.ledger.labelled
+        )
+    if not found:
+        return []
+    order = shuffled(found, f"{desk.project.settings.name} again")
+    return [found[place] for place in order[:top].tolist()]
+
+
+def _decisions(
+    said: Said, people: Sequence[str], what: Callable[[Opinion], Hashable]
+) -> Decisions:
+    return [
+        [what(each[who]) if who in each else None for each in said.values()]
+        for who in people
+    ]
+
+
+def _alpha(decisions: Decisions, distance: str) -> float:
+    pairable = [item for item in zip(*decisions, strict=True) if _many(item) > 1]
+    if not pairable:
+        return math.nan
+    return krippendorff_alpha(list(zip(*pairable, strict=True)), distance)
+
+
+def _many(item: Sequence[object]) -> int:
+    return sum(each is not None for each in item)
+
+
+def _pairs(said: Said, people: Sequence[str]) -> list[Pair]:
+    found = []
+    for one, other in combinations(people, 2):
+        both = [(e[one], e[other]) for e in said.values() if one in e and other in e]
+        if both:
+            found.append(_pair(one, other, both))
+    return found
+
+
+def _pair(one: str, other: str, both: Sequence[tuple[Opinion, Opinion]]) -> Pair:
+    sets = [(a.labels, b.labels) for a, b in both]
+    mains = [(a.main, b.main) for a, b in both if a.main and b.main]
+    return Pair(
+        one,
+        other,
+        len(both),
+        sum(a == b for a, b in sets),
+        1 - sum(jaccard_distance(a, b) for a, b in sets) / len(sets),
+        _label_by_label(sets),
+        len(mains),
+        cohen_kappa(*zip(*mains, strict=True)) if mains else math.nan,
+    )
+
+
+def _label_by_label(sets: Sequence[tuple[frozenset[str], frozenset[str]]]) -> float:
+    """κ over every document and every category that either gave to any of them."""
+    used = {name for pair in sets for names in pair for name in names}
+    yes = sum(len(a & b) for a, b in sets)
+    first, second = (sum(len(pair[who]) for pair in sets) for who in (0, 1))
+    no = len(sets) * len(used) - first - second + yes
+    return kappa_of([[yes, first - yes], [second - yes, no]])
+
+
+def _parted(said: Said) -> tuple[Parted, ...]:
+    both, one = Counter[str](), Counter[str]()
+    for each in said.values():
+        for a, b in combinations(each.values(), 2):
+            both.update(a.labels & b.labels)
+            one.update(a.labels ^ b.labels)
+    found = [Parted(name, both[name], one[name]) for name in both | one]
+    return tuple(sorted(found, key=lambda c: (-c.one, c.share, c.category)))

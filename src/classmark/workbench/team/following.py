@@ -1,0 +1,281 @@
+"""Follow the log: who decided what, with which ranks, and what stands; act by act.
+
+What comes new is taken up; where something was undone, the log is read again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from classmark.arrays import Floats
+from classmark.taxonomy.category import ACTIVE
+from classmark.workbench.deciding.opinions import IMPORTED
+from classmark.workbench.store.log import LABELS
+
+if TYPE_CHECKING:
+    from classmark.workbench.store.store import Store
+    from classmark.workbench.team.desk import Desk
+
+
+STATED = """
+SELECT seq, within, at, who, document, category, act, model, rank FROM judgments
+WHERE act IN ('assign', 'primary', 'remove', 'reject', 'unsure')
+  AND category IS NOT NULL AND document IS NOT NULL AND seq > ? AND seq <= ?
+ORDER BY seq
+"""
+AROUND = "SELECT seq FROM judgments WHERE document IS NULL OR act = 'settle'"
+_FOLLOWED: WeakKeyDictionary[Desk, Followed] = WeakKeyDictionary()
+_ONE_AT_A_TIME = Lock()
+
+
+class Stated(NamedTuple):
+    """A line of the log that says something of a document and a category."""
+
+    seq: int
+    within: int | None
+    at: str
+    who: str
+    document: str
+    category: int
+    act: str
+    model: str
+    rank: int | None
+
+
+class Followed:
+    """What the log has told up to act ``upto``.
+
+    made : what people gave at once, in order;  quality : of each that is measured;
+    documents : the number of a category → how many have it;  readers : document → the
+    people who said something of it.
+    """
+
+    def __init__(self, categories: int) -> None:
+        self.categories, self.upto = categories, -1
+        self.made: list[Given] = []
+        self.quality: list[tuple[float, ...]] = []
+        self.documents: Counter[int] = Counter()
+        self.readers: dict[str, set[str]] = {}
+        self._used = Used(categories)
+        self._stands: set[tuple[str, int]] = set()
+        self._labelled: set[str] = set()
+        self._last: Stated | None = None
+
+    def goes_on(self, store: Store, upto: int, categories: int) -> bool:
+        """Whether what came since can be taken up by itself."""
+        if categories != self.categories or upto < self.upto:
+            return False
+        sql = "SELECT seq, who, document, undoes FROM judgments WHERE seq > ?"
+        came = store.run(f"{sql} ORDER BY seq", (self.upto,)).fetchall()
+        if any(undoes is not None for *_, undoes in came):
+            return False
+        last = self._last
+        return last is None or all(
+            (last.seq + 1, last.who, last.document) != (seq, who, document)
+            for seq, who, document, _ in came[:1]
+        )
+
+    def take(self, store: Store, upto: int) -> None:
+        """Take up all that came until an act."""
+        undone = {seq for (seq,) in store.run("SELECT seq FROM undone")}
+        around = {seq for (seq,) in store.run(AROUND)}
+        rows = store.run(STATED, (self.upto, upto))
+        lines = (Stated._make(row) for row in rows if row[0] not in undone)
+        for said in at_once(self._noted(lines, around)):
+            self._give(said)
+        self.upto = upto
+
+    def _noted(self, lines: Iterable[Stated], around: set[int]) -> Iterator[Stated]:
+        """What stands after each line; the labels that are somebody's own go on."""
+        for line in lines:
+            self._stand(line)
+            if line.within not in around:
+                if not line.who.endswith(IMPORTED):
+                    self.readers.setdefault(line.document, set()).add(line.who)
+                if line.act in LABELS:
+                    yield line
+
+    def _stand(self, line: Stated) -> None:
+        pair, stood = (line.document, line.category), len(self._stands)
+        if line.act in LABELS:
+            self._stands.add(pair)
+        else:
+            self._stands.discard(pair)
+        self.documents[line.category] += len(self._stands) - stood
+
+    def _give(self, said: list[Stated]) -> None:
+        first, names = said[0], [line.category for line in said]
+        if not first.who.endswith(IMPORTED):
+            is_first = first.document not in self._labelled
+            places = map(self._used.place, names if is_first else ())
+            made = Given(
+                first.seq, first.at, first.who, first.document, first.model,
+                tuple([line.rank for line in said]), is_first, max(places, default=0.0),
+            )  # fmt: skip
+            self.made.append(made)
+            if made.is_measured:
+                self.quality.append(quality(made.ranks))
+        self._labelled.add(first.document)
+        self._used.add(names)
+        self._last = said[-1]
+
+
+@contextmanager
+def following(desk: Desk) -> Iterator[Followed]:
+    """What the log has told up to now; one thread at a time may look at it."""
+    store = desk.project.store
+    (upto,) = store.run("SELECT coalesce(max(seq), 0) FROM judgments").fetchone()
+    categories = sum(c.status == ACTIVE for c in desk.categories.values())
+    with _ONE_AT_A_TIME:
+        found = _FOLLOWED.get(desk)
+        if found is None or not found.goes_on(store, upto, categories):
+            found = Followed(categories)
+        if found.upto < upto:
+            found.take(store, upto)
+        _FOLLOWED[desk] = found
+        yield found
+
+
+def at_once(lines: Iterable[Stated]) -> Iterator[list[Stated]]:
+    """Labels of one decision: within one act, or one right after the other."""
+    group: list[Stated] = []
+    for line in lines:
+        if group and _continues(group, line):
+            group.append(line)
+            continue
+        if group:
+            yield group
+        group = [line]
+    if group:
+        yield group
+
+
+def _continues(group: list[Stated], line: Stated) -> bool:
+    last = group[-1]
+    if (last.who, last.document) != (line.who, line.document):
+        return False
+    return line.within == group[0].seq or line.seq == last.seq + 1
+
+
+FIVE = 5
+
+
+class Given(NamedTuple):
+    """The labels that somebody gave a document at once.
+
+    ranks : where the ranker had put them, None where it did not rank them;  first :
+    whether the document had no label before;  popular : how far down the last of them
+    is in a list of the categories used most so far, of first ones.
+    """
+
+    number: int
+    at: str
+    who: str
+    document: str
+    model: str
+    ranks: tuple[int | None, ...]
+    first: bool
+    popular: float
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether a ranker had suggested something, not having learned it."""
+        return self.first and any(rank is not None for rank in self.ranks)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Means over some decisions, one after the other; upto : how many were before.
+
+    effort : the rank of the last right label, how many categories were looked at;
+    first, five : precision@1 and @5;  found : the share of the right labels among the
+    first five;  one_error : how often the first suggestion is wrong;
+    average_precision : the mean over right labels of the precision at their rank.
+    """
+
+    upto: int
+    documents: int
+    effort: float
+    first: float
+    five: float
+    found: float
+    one_error: float
+    average_precision: float
+
+
+class Used:
+    """How often categories were used so far, and their places in that order."""
+
+    def __init__(self, categories: int) -> None:
+        self._counts: dict[int, int] = {}
+        self._at_least = [categories]  # count → how many categories have it, or more
+
+    def place(self, category: int) -> float:
+        """The place of a category, the mean one of those used as often."""
+        count = self._counts.get(category, 0)
+        above = self._above(count + 1)
+        return above + (max(self._above(count) - above, 1) + 1) / 2
+
+    def add(self, categories: Iterable[int]) -> None:
+        """Count some as used once more."""
+        for category in categories:
+            count = self._counts[category] = self._counts.get(category, 0) + 1
+            if count == len(self._at_least):
+                self._at_least.append(0)
+            self._at_least[count] += 1
+
+    def _above(self, count: int) -> int:
+        return self._at_least[count] if count < len(self._at_least) else 0
+
+
+def quality(ranks: Iterable[int | None]) -> tuple[float, ...]:
+    """The measures of ``Step`` for the right labels of one document, by their ranks.
+
+    A label without a rank is never found; the effort is NaN then.
+
+    >>> [round(value, 2) for value in quality([1, 4])]
+    [4, 1.0, 0.4, 1.0, 0.0, 0.75]
+    """
+    all_of_them = list(ranks)
+    known = sorted(rank for rank in all_of_them if rank is not None)
+    among = sum(rank <= FIVE for rank in known)
+    right = float(bool(known) and known[0] == 1)
+    precise = sum(place / rank for place, rank in enumerate(known, start=1))
+    return (
+        known[-1] if len(known) == len(all_of_them) else float("nan"),
+        right,
+        among / FIVE,
+        among / len(all_of_them),
+        1 - right,
+        precise / len(all_of_them),
+    )
+
+
+def steps(values: Floats, most: int = 24, least: int = 10) -> list[Step]:
+    """The means of stretches of equal length.
+
+    values : shape (decisions, 6), as ``quality`` gives them, in order.
+    """
+    many = max(1, min(most, len(values) // least))
+    edges = np.linspace(0, len(values), many + 1).round().astype(int)
+    return [
+        step(values[low:high], high)
+        for low, high in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+        if high > low
+    ]
+
+
+def step(values: Floats, upto: int) -> Step:
+    """The means of one stretch; efforts that are unknown are left out of theirs."""
+    effort = values[:, 0][~np.isnan(values[:, 0])]
+    means = values[:, 1:].mean(axis=0).tolist()
+    looked_at = float(effort.mean()) if len(effort) else float("nan")
+    return Step(upto, len(values), looked_at, *means)

@@ -1,0 +1,181 @@
+"""Jobs: long work beside the desk, one of a kind at a time, and how far it is."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Sized
+from dataclasses import dataclass, field
+from threading import Event as Flag
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from classmark.problems import Mistake
+from classmark.progress import shown_by
+from classmark.workbench.project import Project
+from classmark.workbench.store.log import now
+from classmark.workbench.team.presence import Event
+
+if TYPE_CHECKING:
+    from classmark.workbench.team.desk import Desk
+
+
+T = TypeVar("T")
+RUNNING, DONE, FAILED = "running", "done", "failed"
+KEPT = 50  # jobs that are remembered
+PAUSE = 0.5  # seconds between two tellings of how far a job is
+STOPPED = "it was stopped with the server: begin it again"
+
+
+class Stopped(BaseException):
+    """A job was told to stop; nothing that forgives a mistake forgives this."""
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """Some long work.
+
+    state : "running", "done" or "failed";  doing, done, total : what it is at, how far,
+    and of how many, if known;  said : its result in words;  mistake : why it failed.
+    """
+
+    id: int
+    name: str
+    who: str = ""
+    state: str = RUNNING
+    doing: str = ""
+    done: int = 0
+    total: int | None = None
+    said: str = ""
+    mistake: str = ""
+    result: Any = None
+    began: str = field(default_factory=now)
+    ended: str = ""
+    thread: Thread | None = field(default=None, repr=False)
+
+    def wait(self, timeout: float | None = None) -> Job:
+        """Wait until it has ended."""
+        if self.thread is not None:
+            self.thread.join(timeout)
+        return self
+
+
+class Jobs:
+    """The long work of a desk, newest last."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._lock = Lock()
+        self._jobs: dict[int, Job] = {}
+        self._last = 0
+        self._stopping = Flag()
+
+    def __iter__(self) -> Iterator[Job]:
+        with self._lock:
+            return iter(list(self._jobs.values()))
+
+    def start(self, name: str, work: Callable[[Project], object], who: str = "") -> Job:
+        """Begin some work; it is given an open project of its own.
+
+        What it returns is the job's ``result``, and if it is a text, what it ``said``.
+        """
+        with self._lock:
+            if self._stopping.is_set():
+                raise Mistake("the server stops: begin this when it serves again")
+            if self._running(name):
+                raise Mistake(f"{name} is running already: wait until it has ended")
+            self._last += 1
+            job = Job(self._last, name, who)
+            self._jobs[job.id] = job
+            for old in [i for i, j in self._jobs.items() if j.state != RUNNING][:-KEPT]:
+                del self._jobs[old]
+            job.thread = Thread(
+                target=self._run, args=(job, work), name=f"job {name}", daemon=True
+            )
+            job.thread.start()
+        return job
+
+    def get(self, id_: int) -> Job:
+        """A job by its number."""
+        with self._lock:
+            if id_ not in self._jobs:
+                raise Mistake(f"there is no job {id_}: the jobs are listed in Settings")
+            return self._jobs[id_]
+
+    def running(self, name: str = "") -> list[Job]:
+        """The jobs that have not ended, of all kinds or one."""
+        with self._lock:
+            return self._running(name)
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait until all have ended."""
+        for job in self.running():
+            job.wait(timeout)
+
+    def stop(self, patience: float) -> None:
+        """Tell all to stop at their next step; what they have committed stays.
+
+        patience : seconds to wait for them, all together; what does not look up until
+        then ends with the program.
+        """
+        self._stopping.set()
+        until = time.monotonic() + patience
+        for job in self.running():
+            job.wait(max(0.0, until - time.monotonic()))
+
+    def _running(self, name: str) -> list[Job]:
+        jobs = self._jobs.values()
+        return [j for j in jobs if j.state == RUNNING and name in ("", j.name)]
+
+    def _run(self, job: Job, work: Callable[[Project], object]) -> None:
+        self._tell(job)
+        state = FAILED
+        try:
+            with Project(self._desk.folder) as project, shown_by(_Told(job, self)):
+                job.result = work(project)
+            job.said = job.result if isinstance(job.result, str) else job.said
+            self._desk.look_again()
+            state = DONE
+        except Stopped:
+            job.mistake = STOPPED
+        except Mistake as mistake:
+            job.mistake = str(mistake)
+        except Exception:
+            logging.getLogger(__name__).exception("job %s failed", job.name)
+            job.mistake = "it stopped by an error of the program: see the server's log"
+        finally:
+            job.ended, job.state = now(), state
+            self._tell(job)
+
+    def _tell(self, job: Job) -> None:
+        self._desk.events.tell(Event("job", job.id, who=job.who, said=job.name))
+
+    def told(self, job: Job) -> None:
+        """How far a job is has changed."""
+        self._tell(job)
+
+    def go_on(self) -> None:
+        """Raise ``Stopped`` where the work is to end."""
+        if self._stopping.is_set():
+            raise Stopped
+
+
+class _Told:
+    """A display of progress that writes it into a job."""
+
+    def __init__(self, job: Job, jobs: Jobs) -> None:
+        self._job, self._jobs = job, jobs
+
+    def track(self, items: Iterable[T], what: str, total: int | None) -> Iterator[T]:
+        job, told = self._job, 0.0
+        if total is None and isinstance(items, Sized):
+            total = len(items)
+        job.doing, job.done, job.total = what, 0, total
+        self._jobs.go_on()
+        for done, item in enumerate(items, start=1):
+            yield item
+            self._jobs.go_on()
+            job.doing, job.done, job.total = what, done, total
+            if (time_now := time.monotonic()) - told > PAUSE:
+                told = time_now
+                self._jobs.told(job)

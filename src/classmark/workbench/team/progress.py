@@ -1,0 +1,211 @@
+"""How far the work is, how much effort a decision takes, and whether to stop.
+
+Every document is ranked by what was learned from others before it is decided and
+learned itself, so its first decision measures the ranker honestly (test, then learn).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from classmark.arrays import Floats
+from classmark.taxonomy.category import ACTIVE
+from classmark.workbench.team.following import Given, Step, following, step, steps
+
+if TYPE_CHECKING:
+    from classmark.workbench.store.store import Store
+    from classmark.workbench.team.desk import Desk
+
+
+RECENT = 100  # decisions that "now" means
+ALLOWED = 0.05  # of the first suggestions may be wrong
+ERROR = 0.05  # the chance that more are
+FEWEST = 10  # decisions before anything is measured
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Whether the rest may be accepted unread.
+
+    wrong of the last ``decisions`` had a wrong first suggestion;  most : the share of
+    wrong ones at most, with 95 % confidence, were they drawn at random.
+    """
+
+    decisions: int
+    wrong: int
+    most: float
+    waiting: int
+
+    @property
+    def stop(self) -> bool:
+        """Whether few enough would be wrong."""
+        return self.most <= ALLOWED
+
+    @property
+    def wrong_at_most(self) -> int:
+        """How many of those that wait would be wrong, at most."""
+        return math.ceil(self.most * self.waiting)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one person did: decisions, and the means over those that are measured."""
+
+    who: str
+    decisions: int
+    means: Step | None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the work is and how it goes.
+
+    decisions : of people;  measured : those that a ranker had made suggestions for;
+    whole, recent : means over all of these, and the last hundred;  popular, unordered :
+    how many categories would have been looked at in a list of the most used first, and
+    in one without order;  tail : category → documents, the most used first;  unused :
+    categories without any;  days : decisions of each day.
+    """
+
+    documents: int
+    decided: int
+    aside: int
+    decisions: int
+    measured: int
+    unknown: int
+    whole: Step | None
+    recent: Step | None
+    steps: tuple[Step, ...]
+    popular: float
+    unordered: float
+    hint: Hint | None
+    tail: tuple[tuple[str, int], ...]
+    unused: int
+    days: tuple[tuple[str, int], ...]
+    people: tuple[Share, ...]
+
+    @property
+    def waiting(self) -> int:
+        """Documents without a label that are not set aside."""
+        return max(0, self.documents - self.decided - self.aside)
+
+    @property
+    def saved(self) -> float | None:
+        """The share of looking that the ranking saves, against the most used first."""
+        if self.whole is None or not self.popular > 0 or math.isnan(self.whole.effort):
+            return None
+        return 1 - self.whole.effort / self.popular
+
+
+def progress(desk: Desk) -> Progress:
+    """How far the work is; read once, and again when something was said since."""
+    return desk.once(_read)
+
+
+def most_wrong(wrong: int, decisions: int, error: float = ERROR) -> float:
+    """The upper bound of a share, wrong of so many being seen [ClopperPearson34].
+
+    The share at which so few wrong ones, or fewer, have the chance ``error``.
+
+    >>> round(most_wrong(0, 100), 4)
+    0.0295
+    """
+    from scipy.special import betaincinv
+
+    if wrong >= decisions:
+        return 1.0
+    return float(betaincinv(wrong + 1, decisions - wrong, 1 - error))
+
+
+def _read(desk: Desk) -> Progress:
+    ledger = desk.ledger
+    with following(desk) as log:
+        made, choices = list(log.made), log.categories
+        values = np.array(log.quality, dtype=np.float64).reshape(len(log.quality), 6)
+        counts = dict(log.documents)
+    measured = [each for each in made if each.is_measured]
+    known = ~np.isnan(values[:, 0])
+    enough = len(measured) >= FEWEST
+    tail = _tail(desk, counts)
+    decided, aside = len(ledger.labelled), len(ledger.aside - ledger.labelled)
+    recent = step(values[-RECENT:], len(values)) if enough else None
+    active = {id_ for id_, c in desk.categories.items() if c.status == ACTIVE}
+    return Progress(
+        documents=len(ledger.ids),
+        decided=decided,
+        aside=aside,
+        decisions=len(made),
+        measured=len(measured),
+        unknown=int((~known).sum()),
+        whole=step(values, len(values)) if enough else None,
+        recent=recent,
+        steps=tuple(steps(values)) if enough else (),
+        popular=_mean([e.popular for e, k in zip(measured, known, strict=True) if k]),
+        unordered=_mean([_by_chance(len(e.ranks), choices) for e in measured]),
+        hint=_hint(recent, max(0, len(ledger.ids) - decided - aside)),
+        tail=tail,
+        unused=len(active - {name for name, _ in tail}),
+        days=tuple(sorted(Counter(each.at[:10] for each in made).items())),
+        people=_people(made, measured, values),
+    )
+
+
+def _tail(desk: Desk, counts: Mapping[int, int]) -> tuple[tuple[str, int], ...]:
+    """Category → documents, the most used first; those that do not stand are left."""
+    standing = desk.project.store.run(
+        "SELECT number, id FROM categories WHERE stands = 1"
+    )
+    found = [(id_, counts[number]) for number, id_ in standing if counts.get(number)]
+    return tuple(sorted(found, key=lambda row: (-row[1], row[0])))
+
+
+def _people(
+    made: Sequence[Given], measured: Sequence[Given], values: Floats
+) -> tuple[Share, ...]:
+    decisions = Counter(each.who for each in made)
+    who = np.array([each.who for each in measured], dtype=object)
+    return tuple(
+        Share(name, count, step(mine, len(mine)) if len(mine) else None)
+        for name, count in sorted(decisions.items())
+        for mine in [values[who == name]]
+    )
+
+
+def _hint(recent: Step | None, waiting: int) -> Hint | None:
+    if recent is None:
+        return None
+    wrong = round(recent.one_error * recent.documents)
+    most = most_wrong(wrong, recent.documents)
+    return Hint(recent.documents, wrong, most, waiting)
+
+
+def _by_chance(labels: int, categories: int) -> float:
+    """The expected rank of the last of some labels in a list without order."""
+    return labels * (categories + 1) / (labels + 1)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else math.nan
+
+
+ACTS = 300  # the last ones, that are asked; no index by document is to be scanned
+LOOKED_AT = """
+SELECT avg(deepest), count(*) FROM (
+  SELECT max(rank) AS deepest FROM judgments AS j
+  WHERE seq > (SELECT max(seq) FROM judgments) - ? AND act IN ('assign', 'primary')
+  AND rank IS NOT NULL AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq)
+  GROUP BY document || ''
+) AS decided
+"""
+
+
+def pace(store: Store) -> str:
+    """The mean rank of the last label that was right, of late, in words; or ""."""
+    mean, many = store.run(LOOKED_AT, (ACTS,)).fetchone()
+    return f"{float(mean):.1f} looked at per document" if many else ""

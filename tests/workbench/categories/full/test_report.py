@@ -1,0 +1,120 @@
+"""The report of a project's taxonomy, from the workbench and the command line."""
+
+import json
+
+import pytest
+
+from classmark.cli import branches
+from classmark.datasets.library import library_folder, library_records
+from classmark.problems import Mistake
+from classmark.workbench.categories.report import report_taxonomy, try_pruning
+from classmark.workbench.files.importing import (
+    import_documents,
+    import_records,
+    import_taxonomy,
+)
+from classmark.workbench.project import Project, create
+from classmark.workbench.settings import Settings
+
+CATEGORIES = (
+    "id,parent,label\nall,,All\nbees,all,Bees\nbread,all,Bread\nrye,bread,Rye\n"
+)
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """Return a project with categories and no documents."""
+    (tmp_path / "tree.csv").write_text(CATEGORIES)
+    create(tmp_path / "bare", Settings("bare"))
+    with Project(tmp_path / "bare") as project:
+        import_taxonomy(project, tmp_path / "tree.csv")
+    return tmp_path / "bare"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """Return the embedded library as a project."""
+    folder = tmp_path_factory.mktemp("projects") / "library"
+    create(folder, Settings("library"))
+    with Project(folder) as project:
+        import_taxonomy(project, library_folder() / "taxonomy.csv")
+        import_records(project, library_records(), "library")
+    return folder
+
+
+def test_without_documents_the_tree_is_described(bare, capsys):
+    with Project(bare) as project:
+        found = report_taxonomy(project)
+    assert found.plot is None
+    assert found.facts["leaves"] == 2
+    assert found.facts["documents"] is None
+    branches.report(bare)
+    assert "documents are needed" in capsys.readouterr().out
+
+
+def test_one_document_is_described_and_nothing_drawn(bare, tmp_path):
+    (tmp_path / "one.jsonl").write_text('{"id": "1", "text": "rye", "primary": "rye"}')
+    with Project(bare) as project:
+        import_documents(project, tmp_path / "one.jsonl")
+        found = report_taxonomy(project)
+        assert found.plot is None
+        assert found.facts["documents"] == 1
+        assert "too few" in found.table.note
+        with pytest.raises(Mistake, match="1 documents have a category"):
+            try_pruning(project)
+
+
+def test_the_library_is_reported_with_a_plot(library, capsys):
+    branches.report(library, as_json=True)
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["strategy"] in {"flat", "top-down", "pruned"}
+    assert facts["why"]
+    assert facts["bound_flat"]["complexity"] > facts["bound_top_down"]["complexity"]
+    assert facts["class_sizes"]["exponent"] > 0
+    assert facts["feature_laws"]["1"]["ranks"] == 9
+    plot = library / "reports" / "taxonomy.svg"
+    assert facts["plot"] == str(plot)
+    drawn = plot.read_text()
+    assert "documents of a leaf: slope" in drawn
+    assert "features of a node, level 1" in drawn
+    assert "slope −" in drawn
+    assert "slope -" not in drawn
+
+
+def test_pruning_is_tried_and_the_taxonomy_stays(library, capsys):
+    with Project(library) as project:
+        before = project.store.categories()
+        found = try_pruning(project, "meta", bold=True)
+        assert project.store.categories() == before
+    assert [row["what"] for row in found.table.rows][-1] == "bound of the theorem"
+    first = found.table.rows[0]
+    assert (first["before"], first["after"]) == (0, len(found.facts["removed"]))
+    assert "did not decide" in found.table.note
+    assert found.facts["removed"]
+    assert "micro sign test" in found.table.note
+    branches.prune("random", share=0.5, project=library)
+    out = capsys.readouterr().out
+    assert "pruned by random" in out
+    assert ": at random" in out
+    branches.prune("random", share=0.0, project=library, as_json=True)
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["removed"] == []
+    assert facts["before"]["error"] == facts["after"]["error"]
+
+
+def test_pruning_needs_documents_and_a_known_policy(bare, library):
+    with Project(bare) as project, pytest.raises(Mistake, match="no labelled"):
+        try_pruning(project)
+    with Project(library) as project:
+        with pytest.raises(Mistake, match="policy 'guess' is not known"):
+            try_pruning(project, "guess")
+        with pytest.raises(Mistake, match="base 'trees' is not known"):
+            try_pruning(project, base="trees")
+        with pytest.raises(Mistake, match="share is 2"):
+            try_pruning(project, share=2)
+
+
+def test_a_project_without_categories_is_told_so(tmp_path):
+    create(tmp_path / "none", Settings("none"))
+    with Project(tmp_path / "none") as project, pytest.raises(Mistake, match="import"):
+        report_taxonomy(project)

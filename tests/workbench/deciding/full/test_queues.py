@@ -1,0 +1,276 @@
+"""Who is given which document next; long work; what happens is told."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Event as Flag
+
+import pytest
+
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
+from classmark.problems import Mistake
+from classmark.progress import track
+from classmark.workbench.deciding.decide import next_for, skip_for, undo_for
+from classmark.workbench.deciding.queue import queue
+from classmark.workbench.learning import train as training
+from classmark.workbench.learning.train import train
+from classmark.workbench.team.desk import Desk
+from classmark.workbench.team.jobs import STOPPED
+from classmark.workbench.team.presence import HELD, KEPT, Claims, Event, Events
+from workbench.live_projects import new_project
+from workbench.team.desks import new_desk, say, say_all
+
+WAITING = {"b3", "c3", "d3", "t1"}
+
+
+@pytest.fixture
+def desk(tmp_path):
+    with new_desk(tmp_path / "shelf") as desk:
+        say_all(desk)
+        assert desk.background.ordered(30)
+        yield desk
+
+
+@pytest.fixture
+def shelf(tmp_path):
+    return new_project(tmp_path / "shelf")
+
+
+def turns(desk, who, **choice):
+    """All documents in the order they are given."""
+    desk.set_queue(who, **choice)
+    desk.claims.clear()
+    return list(desk.queues.in_turn(who))
+
+
+@pytest.mark.parametrize("order", ["uncertain", "likely", "similar", "random"])
+def test_the_orders_are_those_of_the_queue(desk, order):
+    expected = [row["document"] for row in queue(desk.project, order).rows]
+    found = desk.queues.ordered(order)
+    if order == "similar":  # several are not similar at all
+        assert (found[0], set(found)) == (expected[0], set(expected))
+    else:
+        assert found == expected
+        assert list(dict.fromkeys(turns(desk, "ada", order=order))) == expected
+
+
+def test_similar_to_the_last_is_as_the_queue_has_it(desk):
+    say(desk, "c3", "candles")
+    assert desk.learned(30)
+    assert desk.background.ordered(30)
+    rows = queue(desk.project, "similar").rows
+    desk.set_queue("ada", "similar")
+    assert next_for(desk, "ada", "c3") == rows[0]["document"]
+
+
+def test_guesses_say_what_the_ranker_says(desk):
+    guess = desk.guesses.get("b3")
+    best, second = desk.model().suggest(desk.project.store.document("b3").text, 2)
+    assert (guess.category, guess.score) == (best.category, pytest.approx(best.score))
+    assert guess.probability is None
+    assert guess.lead == pytest.approx(best.score - second.score)
+    assert desk.guesses.get("b1") is None
+
+
+def test_nobody_is_given_what_another_has_open(desk):
+    for id_ in WAITING:
+        desk.claims.release(id_, "ada")
+    people = [f"person {n}" for n in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        given = list(pool.map(lambda who: next_for(desk, who), people))
+    assert set(given) == WAITING
+    assert next_for(desk, "late") is None
+    assert next_for(desk, people[0]) == given[0]
+    assert set(desk.claims.held().values()) == set(people)
+    onward = say(desk, given[0], "bees", who=people[0])
+    assert onward.next is None
+    undo_for(desk, people[0])
+    assert next_for(desk, "late") == given[0]
+
+
+def test_a_queue_of_somebody_s_own(desk):
+    assert desk.queue_of("ada").order == "uncertain"
+    desk.set_queue("ada", "listed", {"words": "flame"}, ("t1", "b1", "c3"))
+    assert desk.queue_of("ada").filters == {"words": "flame"}
+    assert next_for(desk, "ada") == "t1"
+    assert say(desk, "t1", "bread").next == "c3"
+    assert say(desk, "c3", "candles").next is None
+    assert next_for(desk, "bo") in {"b3", "d3"}
+    desk.set_queue("cy", "uncertain", among=("d3",))
+    assert set(turns(desk, "cy", order="likely", among=("d3", "b1"))) == {"d3"}
+    with pytest.raises(Mistake, match="order is 'newest'"):
+        desk.set_queue("ada", "newest")
+
+
+def test_what_was_skipped_is_known_to_the_next_desk(tmp_path):
+    with new_desk(tmp_path / "shelf") as desk:
+        first = next_for(desk, "ada")
+        skip_for(desk, first, "ada")
+    with Desk(desk.folder) as desk:
+        desk.set_queue("ada", "random")
+        assert list(desk.queues.in_turn("ada"))[-1] == first
+        only = ("b1", first) if first != "b1" else ("b2", first)
+        assert turns(desk, "ada", order="listed", among=only) == list(only)
+
+
+def test_documents_that_come_later_are_given_too(desk):
+    with desk.writing() as project:
+        project.store.put_documents(
+            Record(Document(f"n{n}", {"text": f"a hive {n}"})) for n in range(300)
+        )
+    assert desk.learned(30)
+    assert desk.background.ordered(60)
+    assert len(desk.guesses) == 304
+    assert len(desk.queues.ordered("uncertain")) == 304
+    for n in range(300):
+        desk.ledger.labelled.add(f"n{n}")
+    assert set(turns(desk, "ada")) == WAITING
+
+
+def test_claims_end(monkeypatch):
+    claims = Claims(minutes=1)
+    assert claims.take("d", "ada")
+    assert not claims.take("d", "bo")
+    later = time.monotonic() + 61
+    monkeypatch.setattr(
+        "classmark.workbench.team.presence.time.monotonic", lambda: later
+    )
+    assert claims.take("d", "bo")
+    claims.release("d", "ada")
+    assert claims.held() == {"d": "bo"}
+    for n in range(HELD):
+        claims.take(f"other {n}", "bo")
+    assert claims.holder("d") == ""
+
+
+def test_events_reach_everybody_and_the_slow_miss_the_oldest():
+    events = Events()
+    with events.subscribe() as one, events.subscribe() as other:
+        for number in range(KEPT + 3):
+            events.tell(Event("decided", number))
+            assert one.get(1).number == number
+        assert other.missed == 3
+        assert [event.number for event in other.waiting()] == list(range(3, KEPT + 3))
+        assert other.get(0.01) is None
+    events.tell(Event("job"))
+    assert one.get(0.01) is None
+
+
+def test_a_job_tells_how_far_it_is(desk):
+    go_on = Flag()
+
+    def work(project):
+        for _ in track(range(4), "counting"):
+            go_on.wait(30)
+        return f"{project.settings.name} counted"
+
+    with desk.events.subscribe() as listener:
+        job = desk.jobs.start("count", work, "ada")
+        with pytest.raises(Mistake, match="count is running already"):
+            desk.jobs.start("count", work)
+        assert desk.jobs.running() == [job]
+        go_on.set()
+        job.wait(30)
+        kinds = {(event.kind, event.number) for event in listener.waiting()}
+    assert (job.state, job.said, job.done, job.total) == (
+        "done", "shelf counted", 4, 4,
+    )  # fmt: skip
+    assert ("job", job.id) in kinds
+    assert desk.jobs.get(job.id) is job
+    assert job.ended >= job.began
+    assert list(desk.jobs) == [job]
+    with pytest.raises(Mistake, match="no job 99"):
+        desk.jobs.get(99)
+
+
+def test_loops_within_loops_are_counted_each(desk):
+    told, begun = [], Flag()
+
+    def work(_):
+        begun.wait(30)
+        for _ in track(range(2), "outer"):
+            told.append((job.doing, job.done, job.total))
+            list(track(range(5), "inner"))
+
+    job = desk.jobs.start("count", work)
+    begun.set()
+    job.wait(30)
+    assert (job.state, job.doing, job.done, job.total) == ("done", "outer", 2, 2)
+    assert told[-1] == ("outer", 1, 2)
+
+
+def test_a_desk_that_closes_stops_its_jobs(shelf):
+    begun, said = Flag(), []
+
+    def work(_):
+        with suppress(Exception):  # a mistake may be forgiven, not this
+            for number in track(range(10**9), "counting"):
+                said.append(number)
+                begun.set()
+                time.sleep(0.001)
+
+    with Desk(shelf) as desk:
+        job = desk.jobs.start("count", work)
+        assert begun.wait(30)
+    assert (job.state, job.mistake) == ("failed", STOPPED)
+    assert len(said) < 10**9
+    with pytest.raises(Mistake, match="the server stops"):
+        desk.jobs.start("count", work)
+
+
+def test_a_job_that_does_not_look_up_holds_nobody(shelf, monkeypatch):
+    monkeypatch.setattr("classmark.workbench.team.desk.PATIENCE", 0.05)
+    go_on = Flag()
+    with Desk(shelf) as desk:
+        job = desk.jobs.start("count", lambda _: go_on.wait(30))
+    assert job.state == "running"
+    go_on.set()
+    job.wait(30)
+
+
+def test_a_job_that_fails_says_why(desk, caplog):
+    def refuse(_):
+        raise Mistake("there is nothing to count: import something")
+
+    def break_(_):
+        raise ZeroDivisionError
+
+    job = desk.jobs.start("count", refuse).wait(30)
+    assert (job.state, job.mistake) == (
+        "failed", "there is nothing to count: import something",
+    )  # fmt: skip
+    job = desk.jobs.start("count", break_).wait(30)
+    assert job.state == "failed"
+    assert "error of the program" in job.mistake
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_model_that_can_be_learned_from_only_later(desk, monkeypatch):
+    """Training puts a model in service a little before what learns on from it."""
+    plain, go_on = training.from_model, Flag()
+
+    def later(*arguments):
+        assert go_on.wait(30)
+        return plain(*arguments)
+
+    monkeypatch.setattr(training, "from_model", later)
+    job = desk.jobs.start("train", train)
+    while desk.service.base != "000001":
+        assert desk.learned(30)
+    assert desk.service.learner is None
+    go_on.set()
+    assert job.wait(60).state == "done"
+    assert desk.learned(30)
+    assert desk.service.learner.origin.base == "000001"
+
+
+def test_after_training_the_desk_asks_the_new_model(desk):
+    job = desk.jobs.start("train", train).wait(60)
+    assert job.state == "done"
+    assert job.result.model == "000001"
+    assert desk.learned(30)
+    assert desk.service.base == "000001"
+    assert say(desk, "b3", "bees").number > 0
+    assert desk.learned(30)
+    assert desk.service.learner.origin.base == "000001"

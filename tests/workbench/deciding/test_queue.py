@@ -1,0 +1,197 @@
+"""The queue's orders are what they say, over blocks, without what is decided."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from classmark.problems import Mistake
+from classmark.rankers.text_ranker import TextRanker
+from classmark.workbench.deciding import queue as queueing
+from classmark.workbench.deciding.decide import Decision, decide
+from classmark.workbench.deciding.queue import (
+    best_two,
+    cosines,
+    likely_first,
+    queue,
+    shuffled,
+    uncertain_first,
+)
+from classmark.workbench.files.importing import import_documents
+from classmark.workbench.learning.train import train
+from classmark.workbench.project import Project, create
+from classmark.workbench.settings import Settings
+
+MATRICES = st.integers(0, 2**32 - 1).map(
+    lambda seed: np.random.default_rng(seed).normal(size=(1 + seed % 9, 1 + seed % 5))
+)
+
+
+@given(MATRICES)
+def test_best_two_are_the_ends_of_a_sorted_row(scores):
+    first, second = best_two(scores)
+    order = np.argsort(-scores, axis=1)
+    assert first.tolist() == order[:, 0].tolist()
+    assert second.tolist() == order[:, min(1, scores.shape[1] - 1)].tolist()
+
+
+@given(MATRICES)
+def test_the_first_in_each_order_is_the_extreme(scores):
+    rows = np.arange(len(scores))
+    first, second = best_two(scores)
+    best, next_best = scores[rows, first], scores[rows, second]
+    lead = (best - next_best)[uncertain_first(best, next_best)]
+    assert (np.diff(lead) >= 0).all()
+    assert lead[0] == (best - next_best).min()
+    assert (np.diff(best[likely_first(best)]) <= 0).all()
+
+
+def test_equal_probabilities_are_told_apart_by_scores():
+    same = np.array([0.9, 0.9, 0.8])
+    assert likely_first(same, np.array([1.0, 2.0, 9.0])).tolist() == [1, 0, 2]
+    none = np.zeros(3)
+    assert uncertain_first(same, none, np.array([2.0, 1.0, 9.0])).tolist() == [2, 1, 0]
+
+
+@given(st.sets(st.text(), min_size=3, max_size=30), st.data())
+def test_random_is_a_stable_permutation_of_its_own(ids, data):
+    listed = sorted(ids)
+    order = [listed[i] for i in shuffled(listed, "shelf")]
+    assert sorted(order) == listed
+    gone = data.draw(st.sampled_from(listed))
+    left = [name for name in reversed(listed) if name != gone]
+    again = [left[i] for i in shuffled(left, "shelf")]
+    assert again == [name for name in order if name != gone]
+
+
+def test_another_project_has_another_random_order():
+    ids = [str(i) for i in range(50)]
+    assert shuffled(ids, "a").tolist() != shuffled(ids, "b").tolist()
+    assert shuffled(ids, "a").tolist() != list(range(50))
+
+
+@given(MATRICES)
+def test_cosines_are_those_of_dense_vectors(dense):
+    from scipy.sparse import csr_matrix
+
+    X = csr_matrix(dense)
+    centre = dense[0]
+    wanted = dense @ centre / (np.linalg.norm(dense, axis=1) * np.linalg.norm(centre))
+    assert cosines(X, X[:1]) == pytest.approx(wanted)
+
+
+WORDS = {"bees": "hive honey queen swarm", "bread": "oven dough rye yeast crust"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("queue")
+    rows = [
+        {"id": f"{label}{i}", "text": word, "labels": [label]}
+        for label, words in WORDS.items()
+        for i, word in enumerate(words.split())
+    ]
+    rows += [
+        {"id": "mixed", "text": "hive oven"},
+        {"id": "sweet", "text": "hive honey swarm"},
+        {"id": "baked", "text": "oven dough dough crust"},
+        {"id": "later", "text": "rye honey"},
+    ]
+    file = place / "notes.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    create(place / "shelf", Settings("shelf"))
+    with Project(place / "shelf") as project:
+        import_documents(project, file)
+        train(project)
+        decide(project, "later", Decision(aside=True), {})
+    return place / "shelf"
+
+
+@pytest.fixture
+def project(folder):
+    with Project(folder) as opened:
+        yield opened
+
+
+def first(table):
+    return [row["document"] for row in table.rows]
+
+
+@pytest.mark.parametrize("block", [1, 2, 1000])
+def test_the_queue_holds_what_is_undecided_in_order(project, monkeypatch, block):
+    monkeypatch.setattr(queueing, "BLOCK", block)
+    model = TextRanker.open(project.models.current())
+    texts = {"mixed": "hive oven", "sweet": "hive honey swarm",
+             "baked": "oven dough dough crust"}  # fmt: skip
+    scores = {name: np.sort(model.scores([t])[0])[::-1] for name, t in texts.items()}
+    table = queue(project, "uncertain")
+    assert first(table) == sorted(texts, key=lambda n: scores[n][0] - scores[n][1])
+    assert table.rows[0]["document"] == "mixed"
+    lead = scores["mixed"][0] - scores["mixed"][1]
+    assert table.rows[0]["lead"] == pytest.approx(lead)
+    assert "by the score" in table.note
+    likely = queue(project, "likely", 2)
+    assert first(likely) == sorted(texts, key=lambda n: -scores[n][0])[:2]
+    category = {row["document"]: row["category"] for row in table.rows}
+    assert (category["sweet"], category["baked"]) == ("bees", "bread")
+
+
+def test_similar_is_near_what_was_decided_last_or_named(project):
+    assert first(queue(project, "similar", to="bread1"))[0] == "baked"
+    assert first(queue(project, "similar", to="bees1"))[0] == "sweet"
+    assert "baked" not in first(queue(project, "similar", to="baked"))
+    table = queue(project, "similar")
+    assert table.note == "by likeness to later"
+    assert first(table)[0] == "sweet", "it shares honey with it"
+
+
+def test_an_empty_queue_says_so(tmp_path):
+    create(tmp_path / "none", Settings("none"))
+    with Project(tmp_path / "none") as project:
+        assert "no document is waiting" in queue(project, "random").note
+
+
+def test_random_needs_no_model(tmp_path):
+    create(tmp_path / "bare", Settings("bare"))
+    with Project(tmp_path / "bare") as bare:
+        assert queue(bare, "random").rows == []
+        with pytest.raises(Mistake, match="classmark train"):
+            queue(bare, "likely")
+
+
+def test_with_enough_decisions_probabilities_decide(tmp_path):
+    words = [word for text in WORDS.values() for word in text.split()]
+    label = {word: name for name, text in WORDS.items() for word in text.split()}
+    rows = [
+        {"id": f"{word}{i}", "text": word, "labels": [label[word]]}
+        for i in range(12)
+        for word in words
+    ]
+    rows += [{"id": "mixed", "text": "hive oven"}, {"id": "plain", "text": "dough"}]
+    file = tmp_path / "notes.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    create(tmp_path / "shelf", Settings("shelf"))
+    with Project(tmp_path / "shelf") as project:
+        import_documents(project, file)
+        assert train(project).calibrated_on is not None
+        table = queue(project)
+        assert first(table) == ["mixed", "plain"]
+        assert 0 <= table.rows[0]["probability"] <= 1
+        assert "by the probability" in table.note
+        assert first(queue(project, "likely"))[0] == "plain"
+
+
+@pytest.mark.parametrize(
+    ("asked", "wrong"),
+    [
+        ({"order": "steep"}, "uncertain, likely, random, similar"),
+        ({"top": 0}, "at least one"),
+        ({"to": "bees0"}, "--order similar"),
+        ({"order": "similar", "to": "nobody"}, "no document 'nobody'"),
+    ],
+)
+def test_what_cannot_be_queued_is_told(project, asked, wrong):
+    with pytest.raises(Mistake, match=wrong):
+        queue(project, **asked)

@@ -1,0 +1,175 @@
+"""Searches are named, their marks only grow, and every mark can be taken back."""
+
+import sqlite3
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
+from classmark.problems import Mistake
+from classmark.workbench.examples.searches import (
+    Mark,
+    add_marks,
+    begin_search,
+    change_settings,
+    documents_of,
+    list_searches,
+    open_search,
+    redo_marks,
+    standing_marks,
+    undo_marks,
+)
+from classmark.workbench.store.schema import APPLICATION, MIGRATIONS, VERSION
+from classmark.workbench.store.store import Store
+
+IDS = ["d1", "d2", "d3"]
+
+
+def new_store(path, server=None):
+    store = Store(path, create=True, server=server)
+    store.put_documents([Record(Document(id_, {"text": id_})) for id_ in IDS])
+    return store
+
+
+@pytest.fixture
+def store(tmp_path, any_store):
+    with new_store(tmp_path / "store.sqlite", any_store()) as opened:
+        yield opened
+
+
+def held(store, search):
+    return {
+        found.mark.document: found.mark.act for found in standing_marks(store, search)
+    }
+
+
+def test_searches_are_opened_by_name_and_the_last_used_comes_first(store):
+    first = begin_search(store, "first", {"method": "auto"}, who="eve")
+    second = begin_search(store, "second")
+    begin_search(store, "a screening", kind="screen")
+    assert open_search(store, "first") == first
+    assert open_search(store) == second
+    add_marks(store, first, [Mark("d1", "example")], "eve")
+    assert [search.name for search in list_searches(store)] == ["first", "second"]
+    assert open_search(store, kind="screen").name == "a screening"
+    changed = change_settings(store, first, {"C": 2.0})
+    assert open_search(store, "first") == changed
+    assert changed.settings == {"C": 2.0, "kind": "like"}
+
+
+def test_names_that_are_wrong_are_refused(store):
+    with pytest.raises(Mistake, match="there is no search yet"):
+        open_search(store)
+    begin_search(store, "bees")
+    with pytest.raises(Mistake, match="did you mean 'bees'"):
+        open_search(store, "beez")
+    with pytest.raises(
+        Mistake, match="no search 'honey': classmark like --examples begins one"
+    ):
+        open_search(store, "honey")
+    with pytest.raises(Mistake, match="already"):
+        begin_search(store, "bees", kind="screen")
+    with pytest.raises(Mistake, match="needs a name"):
+        begin_search(store, " ")
+
+
+def test_the_last_word_on_a_document_holds(store):
+    search, other = begin_search(store, "s"), begin_search(store, "t")
+    add_marks(store, search, [Mark("d1", "example"), Mark("d2", "yes", "likely", 1)])
+    add_marks(store, search, [Mark("d2", "no", "random", 7, 0.25)])
+    add_marks(store, other, [Mark("d2", "skip")])
+    assert held(store, search) == {"d1": "example", "d2": "no"}
+    assert standing_marks(store, search)[1].mark == Mark("d2", "no", "random", 7, 0.25)
+    assert documents_of(store, search, "example", "no") == ["d1", "d2"]
+    assert documents_of(store, search, "yes") == []
+
+
+def test_undo_takes_back_step_after_step_and_redo_brings_them_again(store):
+    search = begin_search(store, "s")
+    steps = [[Mark("d1", "example"), Mark("d2", "yes")], [Mark("d2", "no")]]
+    for step in steps:
+        add_marks(store, search, step, "eve")
+    add_marks(store, search, [Mark("d3", "skip")], "adam")
+    assert undo_marks(store, search, "eve") == steps[1]
+    assert held(store, search) == {"d1": "example", "d2": "yes", "d3": "skip"}
+    assert undo_marks(store, search, "eve") == steps[0]
+    assert held(store, search) == {"d3": "skip"}
+    with pytest.raises(Mistake, match="eve has nothing to undo in search 's'"):
+        undo_marks(store, search, "eve")
+    assert redo_marks(store, search, "eve") == steps[0]
+    assert redo_marks(store, search, "eve") == steps[1]
+    assert held(store, search) == {"d1": "example", "d2": "no", "d3": "skip"}
+    with pytest.raises(Mistake, match="nothing to bring back"):
+        redo_marks(store, search, "eve")
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(["undo", "redo"]),
+            st.dictionaries(
+                st.sampled_from(IDS), st.sampled_from(["yes", "no"]), min_size=1
+            ),
+        ),
+        max_size=12,
+    )
+)
+def test_undo_and_redo_are_those_of_an_editor(acts):
+    with new_store(":memory:") as store:
+        search = begin_search(store, "s")
+        done, undone = [], []
+        for act in acts:
+            if act == "undo" and done:
+                undo_marks(store, search)
+                undone.append(done.pop())
+            elif act == "redo" and undone:
+                redo_marks(store, search)
+                done.append(undone.pop())
+            elif isinstance(act, dict):
+                add_marks(store, search, [Mark(id_, it) for id_, it in act.items()])
+                done.append(act)
+                undone.clear()
+            expected = {}
+            for step in done:
+                expected |= step
+            assert held(store, search) == expected
+
+
+@pytest.mark.parametrize("sql", ["DELETE FROM marks", "UPDATE marks SET who = ''"])
+def test_the_log_of_marks_cannot_be_changed(store, sql):
+    search = begin_search(store, "s")
+    add_marks(store, search, [Mark("d1", "yes")])
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        store.run(sql)
+    assert held(store, search) == {"d1": "yes"}
+
+
+def test_marks_on_unknown_documents_are_refused_and_nothing_is_kept(store):
+    search = begin_search(store, "s")
+    with pytest.raises(Mistake, match=r"no document 'd9': did you mean d\d or d\d or"):
+        add_marks(store, search, [Mark("d1", "yes"), Mark("d9", "no")])
+    with pytest.raises(Mistake, match="no document 'elsewhere': correct its id"):
+        add_marks(store, search, [Mark("elsewhere", "no")])
+    with pytest.raises(sqlite3.IntegrityError):
+        add_marks(store, search, [Mark("d1", "yes"), Mark("d2", "maybe")])
+    assert held(store, search) == {}
+
+
+def test_a_version_3_store_gets_searches(tmp_path):
+    path = tmp_path / "store.sqlite"
+    with sqlite3.connect(path) as old:
+        for script in MIGRATIONS[:3]:
+            old.executescript(script)
+        old.execute(f"PRAGMA application_id = {APPLICATION}")
+        old.execute("PRAGMA user_version = 3")
+        old.execute(
+            "INSERT INTO documents (id, fields, added) VALUES ('d1', '{}', '2020')"
+        )
+    old.close()
+    with Store(path) as store:
+        assert store.run("PRAGMA user_version").fetchone() == (VERSION,)
+        search = begin_search(store, "s")
+        add_marks(store, search, [Mark("d1", "yes")])
+        assert held(store, search) == {"d1": "yes"}

@@ -1,0 +1,91 @@
+"""A project with enough decisions gives probabilities, and may abstain."""
+
+import json
+import sys
+
+import pytest
+
+from classmark.cli.main import main
+from classmark.datasets.library import library_categories, library_records
+from classmark.problems import Mistake
+from classmark.workbench.deciding.suggest import suggest
+from classmark.workbench.files.importing import import_records, put_taxonomy
+from classmark.workbench.learning.evaluate import evaluate_project
+from classmark.workbench.learning.train import train
+from classmark.workbench.project import Project, create
+from classmark.workbench.settings import LearningSettings, Settings
+
+NOTE = "How to keep bees: the hive, the swarm and the honey harvest"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("calibrated") / "shelf"
+    create(place, Settings("shelf"))
+    with Project(place) as project:
+        put_taxonomy(project, library_categories(), "taxonomy")
+        import_records(project, library_records(), "catalogue")
+        assert train(project).calibrated_on == 610
+    return place
+
+
+@pytest.fixture
+def project(folder):
+    with Project(folder) as opened:
+        yield opened
+
+
+def run(monkeypatch, capsys, *words):
+    monkeypatch.setattr(sys, "argv", ["classmark", *map(str, words)])
+    code = 0
+    try:
+        main()
+    except SystemExit as stop:
+        code = stop.code or 0
+    return code, *capsys.readouterr()
+
+
+def test_suggestions_are_likely_in_their_order(project):
+    found = suggest(project, NOTE, k=40)
+    chances = [one.probability for one in found]
+    assert chances == sorted(chances, reverse=True)
+    assert {one.calibrated_on for one in found} == {610}
+    least = (chances[0] + chances[1]) / 2
+    assert suggest(project, NOTE, min_probability=least) == found[:1]
+    assert suggest(project, "zzzz qqqq", min_probability=0.5) == []
+    with pytest.raises(Mistake, match="from 0 to 1"):
+        suggest(project, NOTE, min_probability=80)
+
+
+def test_the_terminal_says_how_likely_and_leaves_the_rest(folder, monkeypatch, capsys):
+    words = ["suggest", "-p", folder, "--text", NOTE]
+    code, out, _ = run(monkeypatch, capsys, *words)
+    assert code == 0
+    assert " % likely (calibrated on 610 decisions), score" in out
+    assert "under 1 % likely" in run(monkeypatch, capsys, *words, "-k", "40")[1]
+    words[-1] = "zzzz qqqq"
+    code, out, _ = run(monkeypatch, capsys, *words, "--min-probability", ".5")
+    assert code == 0
+    assert out.startswith("left to the expert")
+    words += ["--min-probability", ".5", "--json"]
+    assert json.loads(run(monkeypatch, capsys, *words)[1]) == []
+
+
+def test_evaluate_reports_the_calibration_error(project):
+    rows = evaluate_project(project, ["plm", "rocchio"]).table.rows
+    assert all(0 < row["calibration_error"] < 0.02 for row in rows)
+
+
+def test_with_few_decisions_nothing_is_promised(tmp_path, monkeypatch, capsys):
+    create(tmp_path / "few", Settings("few"))
+    with Project(tmp_path / "few") as project:
+        put_taxonomy(project, library_categories(), "taxonomy")
+        import_records(project, list(library_records())[:49], "some")
+        assert train(project, LearningSettings(learner="rocchio")).calibrated_on is None
+        assert suggest(project, NOTE)[0].probability is None
+        with pytest.raises(Mistake, match="50 or more labelled"):
+            suggest(project, NOTE, min_probability=0.5)
+        row = evaluate_project(project, ["rocchio"], 5).table.rows[0]
+        assert row["calibration_error"] is None
+    words = ["suggest", "-p", tmp_path / "few", "--text", NOTE]
+    assert "not calibrated: too few decisions" in run(monkeypatch, capsys, *words)[1]

@@ -1,0 +1,209 @@
+"""Models that stay as they are, while their categories are renamed, merged, retired."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
+from classmark.problems import Mistake
+from classmark.taxonomy.category import Category
+from classmark.workbench.categories import edit
+from classmark.workbench.deciding import suggest
+from classmark.workbench.deciding.place import place, place_if_any
+from classmark.workbench.deciding.queue import queue
+from classmark.workbench.files.importing import import_records, put_taxonomy
+from classmark.workbench.learning import models
+from classmark.workbench.learning.models import (
+    PresentRanker,
+    WayCalibrator,
+    check_model,
+    how_to_place,
+)
+from classmark.workbench.learning.train import train
+from classmark.workbench.project import Project, create
+from classmark.workbench.settings import LearningSettings, Settings
+
+LEAVES = [f"{top}.{leaf}" for top in "abc" for leaf in range(3)]
+HOW = {
+    "top-down": LearningSettings(strategy="top-down"),
+    "voted": LearningSettings(strategy="top-down", rare=True),
+    "flat": LearningSettings(strategy="flat", base="logistic"),
+}
+
+
+def words(leaf, rng):
+    noise = [f"w{v}" for v in rng.integers(30, size=4)]
+    return " ".join([f"top{leaf[0]}"] * 2 + [f"leaf{leaf[0]}{leaf[2]}"] * 2 + noise)
+
+
+def made(folder, learning):
+    rng = np.random.default_rng(0)
+    create(folder, Settings("shelf", learning=learning))
+    with Project(folder) as project:
+        tree = [Category("r"), *(Category(top, parents=("r",)) for top in "abc")]
+        tree += [Category(leaf, parents=(leaf[0],)) for leaf in [*LEAVES, "c.9"]]
+        put_taxonomy(project, tree, "tree")
+        known = [
+            Record(Document(f"{leaf}-{at}", {"text": words(leaf, rng)}), {leaf: 1.0})
+            for leaf in LEAVES
+            for at in range(9)
+        ]
+        waiting = [
+            Record(Document(f"w-{leaf}", {"text": words(leaf, rng)})) for leaf in LEAVES
+        ]
+        import_records(project, [*known, *waiting], "catalogue")
+        train(project)
+    return folder
+
+
+@pytest.fixture(scope="module", params=HOW)
+def trained(request, tmp_path_factory):
+    return made(tmp_path_factory.mktemp("made") / request.param, HOW[request.param])
+
+
+@pytest.fixture
+def project(trained, tmp_path):
+    shutil.copytree(trained, tmp_path / "shelf")
+    with Project(tmp_path / "shelf") as opened:
+        yield opened
+
+
+def suggested(project, leaf, top=10):
+    text = project.store.document(f"w-{leaf}").text
+    return [found.category for found in suggest.suggest(project, text, top)]
+
+
+def queued(project):
+    rows = queue(project, "likely", 20).rows
+    return {row["document"]: row["category"] for row in rows}
+
+
+def put(project):
+    return {
+        row["document"]: (row["kind"], row["category"])
+        for row in place(project, precision=0.8, top=0).rows
+    }
+
+
+def test_as_long_as_nothing_changes_nothing_does(project):
+    assert set(LEAVES) <= set(suggested(project, "a.1"))
+    assert queued(project)["w-a.1"] == "a.1"
+    assert put(project)["w-a.1"][1] in {"a.1", "a"}
+    check_model(project.models.current())
+
+
+def test_what_is_retired_is_not_offered(project):
+    before = put(project)
+    edit.retire(project, "a.1")
+    assert suggested(project, "a.1", 3)[0] != "a.1"
+    assert "a.1" not in suggested(project, "a.1", 20)
+    assert "a.1" not in queued(project).values()
+    assert "a.1" not in {category for _, category in put(project).values()}
+    assert put(project)["w-b.1"] == before["w-b.1"]
+
+
+def test_what_is_placed_at_a_retired_one_is_placed_above_it(project):
+    for leaf in ("a.0", "a.1", "a.2"):
+        edit.retire(project, leaf)
+    edit.retire(project, "a")
+    found = {category for _, category in put(project).values()}
+    assert found.isdisjoint({"a", "a.0", "a.1", "a.2"})
+
+
+def test_what_is_renamed_is_called_by_its_present_id(project):
+    before = suggested(project, "a.1", 3)
+    place_before = put(project)
+    edit.rename(project, "a.1", new_id="new")
+    edit.rename(project, "a", new_id="above")
+    now = {"a.1": "new", "a": "above"}
+    assert suggested(project, "a.1", 3) == [now.get(id_, id_) for id_ in before]
+    assert queued(project)["w-a.1"] == "new"
+    assert put(project) == {
+        document: (kind, now.get(id_, id_))
+        for document, (kind, id_) in place_before.items()
+    }
+
+
+def test_what_is_merged_is_called_by_what_it_was_merged_into(project):
+    edit.merge(project, "a.1", "a.2")
+    edit.merge(project, "a.2", "b.0")
+    assert suggested(project, "a.1", 3)[0] == "b.0"
+    assert suggested(project, "a.1", 20).count("b.0") == 1
+    assert queued(project)["w-a.1"] == queued(project)["w-b.0"] == "b.0"
+    text = project.store.document("w-a.1").text
+    first = suggest.suggest(project, text, 1)[0]
+    assert "leafa1" in first.favour
+    known = {category.id for category in project.store.categories()}
+    assert {category for _, category in put(project).values()} <= known | {None}
+
+
+def test_everything_retired_is_told(project):
+    for category in project.store.categories():
+        edit.retire(project, category.id)
+    with pytest.raises(Mistake, match="is retired"):
+        suggested(project, "a.1")
+
+
+def test_a_retired_leaf_without_need_is_no_candidate_after_training(project):
+    edit.retire(project, "c.9")
+    edit.retire(project, "a.1")
+    train(project)
+    assert "c.9" not in models.open_model(project.models.current()).categories
+    for leaf in ("a.1", "c.1"):
+        assert {"a.1", "c.9"}.isdisjoint(suggested(project, leaf, 20))
+    assert {"a.1", "c.9"}.isdisjoint(queued(project).values())
+
+
+def test_a_leaf_without_documents_has_no_number_that_means_nothing(project):
+    text = project.store.document("w-c.1").text
+    scores = [found.score for found in suggest.suggest(project, text, 20)]
+    assert min(scores) > -1e3
+
+
+def test_model_and_places_are_opened_once(project, monkeypatch):
+    opened = []
+
+    def counted(name):
+        inside = getattr(models, name)
+        monkeypatch.setattr(
+            models, name, lambda *given: opened.append(name) or inside(*given)
+        )
+
+    counted("open_model")
+    counted("with_votes")
+    text = project.store.document("w-a.1").text
+    for _ in range(2):
+        suggest.suggest(project, text)
+        place_if_any(project, text)
+    assert opened == ["open_model", "with_votes"]
+    edit.rename(project, "a.1", new_id="new")
+    suggest.suggest(project, text)
+    assert len(opened) == 4
+
+
+def test_another_process_is_noticed(project):
+    assert suggested(project, "a.1", 1) == ["a.1"]
+    with Project(project.folder) as other:
+        edit.rename(other, "a.1", new_id="new")
+    assert suggested(project, "a.1", 1) == ["new"]
+
+
+def test_the_tree_is_looked_at_when_it_is_needed(project):
+    back_off, _ = how_to_place(project)
+    assert "_places" not in vars(back_off)
+
+
+def test_ways_that_were_never_seen_teach_no_probability():
+    scores = np.array([[-0.1, -3.0, -np.inf], [-2.0, -0.2, -np.inf]] * 20)
+    labels = [[0], [2]] * 20
+    found = WayCalibrator().fit(scores, labels)
+    assert found.decisions_ == 40
+    other = WayCalibrator().fit(scores[:, :2], [[0], []] * 20)
+    assert np.array_equal(found.curve_, other.curve_)
+
+
+def test_a_fitted_ranker_is_not_fitted_again():
+    with pytest.raises(Mistake, match="fit that one"):
+        PresentRanker(None, []).fit([[1.0]], [[0]])

@@ -1,0 +1,40 @@
+"""A text in pieces: nothing is lost of it, and the words that answer are marked."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from classmark.text.analyzer import Analyzer
+from classmark.workbench.search.search import WIDTH, Piece, cut_out, in_whole, snippet
+
+WORDS = st.lists(
+    st.sampled_from(["bee", "Bees", "wasp", "*star*", "—", "a", "\n", "<b>"]),
+    max_size=80,
+).map(" ".join)
+
+
+@given(WORDS)
+def test_pieces_are_the_text_with_single_blanks(text):
+    pieces = in_whole(text, {"bee"}, Analyzer())
+    assert "".join(piece.text for piece in pieces) == " ".join(text.split())
+    assert {piece.text for piece in pieces if piece.hit} <= {"bee", "Bees"}
+    assert sum(piece.hit for piece in pieces) == text.lower().count("bee")
+
+
+@given(WORDS)
+def test_a_snippet_is_its_pieces_marked(text):
+    pieces = cut_out(text, {"bee"}, Analyzer())
+    assert snippet(text, {"bee"}, Analyzer()) == "".join(
+        f"*{piece.text}*" if piece.hit else piece.text for piece in pieces
+    )
+    shown = "".join(piece.text for piece in pieces).removeprefix("… ")
+    assert shown.removesuffix(" …") in " ".join(text.split())
+    if "bee" in text.lower():
+        assert any(piece.hit for piece in pieces)
+
+
+def test_long_texts_are_cut_around_the_words():
+    text = "a " * 100 + "bee " + "b " * 100
+    pieces = cut_out(text, {"bee"}, Analyzer())
+    assert pieces[0] == Piece("… ")
+    assert pieces[-1] == Piece(" …")
+    assert len("".join(piece.text for piece in pieces).split()) <= WIDTH + 2

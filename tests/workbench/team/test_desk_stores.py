@@ -1,0 +1,91 @@
+"""The desk over a file and over PostgreSQL: the same."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from classmark.corpus.documents import Document
+from classmark.formats.records import Record
+from classmark.taxonomy.category import Category
+from classmark.workbench.categories import edit
+from classmark.workbench.deciding.decide import (
+    Conflict,
+    Decision,
+    Seen,
+    decide_on,
+    next_for,
+    note_on,
+    redo_for,
+    skip_for,
+    undo_for,
+)
+from classmark.workbench.deciding.inbox import Filters, inbox
+from classmark.workbench.deciding.sheet import lay_out
+from classmark.workbench.deciding.suggest import suggest_for
+from classmark.workbench.learning.rebuild import rebuild
+from classmark.workbench.project import Project, create
+from classmark.workbench.settings import Settings
+from classmark.workbench.store.replay import require_replayed
+from classmark.workbench.team.desk import Desk
+from classmark.workbench.team.progress import pace
+from workbench.live_projects import NAMES, TEXTS
+from workbench.team.desks import say
+
+BY_WORDS = Filters("decided", words="in TALLOW")
+
+
+@pytest.fixture
+def folder(tmp_path, any_store):
+    create(tmp_path / "shelf", Settings("shelf", store=any_store()))
+    with Project(tmp_path / "shelf") as project:
+        project.store.put_documents(
+            Record(Document(id_, {"text": text})) for id_, text in TEXTS.items()
+        )
+        for name in NAMES:
+            edit.add(project, Category(name))
+    return tmp_path / "shelf"
+
+
+def test_a_day_at_the_desk(folder):
+    with Desk(folder) as desk:
+        desk.set_queue("ada", "listed", among=("b1", "d1"))
+        first = next_for(desk, "ada")
+        sheet = lay_out(desk, first, "ada")
+        say(desk, first, "bees", "bread", version=sheet.version)
+        with pytest.raises(Conflict):
+            say(desk, first, "candles", who="bo", version=sheet.version)
+        undo_for(desk, "ada")
+        redo_for(desk, "ada")
+        note_on(desk, first, "a note", "bo")
+        second = next_for(desk, "ada")
+        skip_for(desk, second, "ada")
+        say(desk, "c1", "candles", who="bo")
+        say(desk, "c2", aside=True)
+        assert desk.learned(30)
+        assert suggest_for(desk, "a wick in tallow", 1)[0].category == "candles"
+        assert desk.ledger.labelled == {first, "c1"}
+        assert desk.ledger.aside == {"c2"} - desk.ledger.labelled
+        (example,) = lay_out(desk, "c3", "ada").choices[0].examples
+        assert example[0] == "c1"
+        assert [row.id for row in inbox(desk, filters=BY_WORDS).rows] == ["c1"]
+        assert pace(desk.project.store) == ""
+        seen = {"candles": Seen("live", 3, 0.1)}
+        decide_on(desk, "c3", Decision(("candles",)), seen, "ada")
+        assert pace(desk.project.store) == "3.0 looked at per document"
+        require_replayed(desk.project.store)
+    with Project(folder) as project:
+        assert rebuild(project).rows[0]["difference"] == 0.0
+
+
+def test_many_at_once(folder):
+    def one(number):
+        id_ = sorted(TEXTS)[number % 10]
+        return say(desk, id_, NAMES[number % 3], who=f"who {number}").number
+
+    with Desk(folder) as desk:
+        with ThreadPoolExecutor(6) as pool:
+            numbers = list(pool.map(one, range(40)))
+        assert len(set(numbers)) == 40
+        assert desk.learned(60)
+    with Project(folder) as project:
+        assert rebuild(project).rows[0]["difference"] == 0.0

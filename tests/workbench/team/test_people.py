@@ -1,0 +1,80 @@
+"""People and tokens: who may, as what, and since when not any more."""
+
+import pytest
+
+from classmark.problems import Mistake
+from classmark.workbench.store.store import Store
+from classmark.workbench.team import people
+
+HASH = "$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA"
+
+
+@pytest.fixture
+def store(tmp_path, any_store):
+    path = tmp_path / "store.sqlite"
+    with Store(path, create=True, server=any_store()) as opened:
+        yield opened
+
+
+def test_people_are_added_changed_and_kept(store):
+    added = people.add_user(store, "eve", HASH)
+    assert (added.name, added.role, added.disabled) == ("eve", "classifier", False)
+    people.add_user(store, "Adam", HASH, "admin")
+    assert [user.name for user in people.users(store)] == ["Adam", "eve"]
+    people.set_role(store, "eve", "reader")
+    people.set_password(store, "eve", HASH + "x")
+    people.disable(store, "eve")
+    assert people.find_user(store, "eve") == added._replace(
+        role="reader", password=HASH + "x", disabled=True
+    )
+    people.disable(store, "eve", disabled=False)
+    assert not people.user_of(store, "eve").disabled
+    assert people.find_user(store, "nobody") is None
+
+
+def test_what_is_refused(store):
+    people.add_user(store, "eve", HASH)
+    with pytest.raises(Mistake, match="already"):
+        people.add_user(store, "eve", HASH)
+    for name in ("", " eve", "a\nb"):
+        with pytest.raises(Mistake, match="cannot be used"):
+            people.add_user(store, name, HASH)
+    with pytest.raises(Mistake, match="reader, classifier, admin"):
+        people.add_user(store, "adam", HASH, "owner")
+    with pytest.raises(Mistake, match="argon2"):
+        people.set_password(store, "eve", "in the clear")
+    for act in (people.disable, lambda *it: people.set_role(*it, "admin")):
+        with pytest.raises(Mistake, match="no user 'adam'"):
+            act(store, "adam")
+    with pytest.raises(Mistake, match="days is 0"):
+        people.add_token(store, "eve", "reader", days=0)
+    with pytest.raises(Mistake, match="no token"):
+        people.revoke(store, "x")
+
+
+def test_a_token_opens_until_it_is_revoked(store):
+    people.add_user(store, "eve", HASH)
+    id_, secret = people.add_token(store, "eve", "reader", "the catalogue")
+    assert people.add_token(store, "eve", "reader")[1] != secret
+    found = people.find_token(store, people.digest_of(secret))
+    assert (found.id, found.user, found.role) == (id_, "eve", "reader")
+    assert people.find_token(store, secret) is None, "the secret itself is not kept"
+    assert secret not in str(store.run("SELECT * FROM tokens").fetchall())
+    people.revoke(store, id_)
+    assert people.find_token(store, people.digest_of(secret)) is None
+    since = next(t.revoked for t in people.tokens(store, "eve") if t.id == id_)
+    people.revoke(store, id_)
+    assert since == next(t.revoked for t in people.tokens(store) if t.id == id_)
+
+
+def test_a_token_ends_with_its_days_and_with_its_owner(store, monkeypatch):
+    people.add_user(store, "eve", HASH)
+    _, short = people.add_token(store, "eve", "reader", days=1)
+    _, other = people.add_token(store, "eve", "reader")
+    assert people.find_token(store, people.digest_of(short)) is not None
+    with monkeypatch.context() as later:
+        later.setattr(people, "now", lambda: "9999-01-01")
+        assert people.find_token(store, people.digest_of(short)) is None
+        assert people.find_token(store, people.digest_of(other)) is not None
+    people.disable(store, "eve")
+    assert people.find_token(store, people.digest_of(other)) is None

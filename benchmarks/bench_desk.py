@@ -147,7 +147,7 @@ def measure(folder: Path, seconds: float) -> dict[str, dict[str, float]]:
     """Figures of one project."""
     found: dict[str, dict[str, float]] = {}
     with Desk(folder) as desk:
-        ids = desk.ledger.waiting()[:1000] or list(desk.ledger.ids)[:1000]
+        ids = desk.state.waiting[:1000] or list(desk.state.ids)[:1000]
         texts = [desk.project.store.document(id_).text for id_ in ids]
         at = iter(range(10**9))
         suggest_for(desk, texts[0])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from classmark.cli.options import HERE, AllColumns, AsJson
+from classmark.cli.options import HERE, AllColumns, AsJson, open_project
 
 if TYPE_CHECKING:
     from classmark.workbench.results import Cell, Table
@@ -23,11 +23,10 @@ def progress(
 ) -> None:
     """Say how far the work is, whether suggestions get better, and whether to stop."""
     from classmark.cli.output import say, show_json, show_table, tell
-    from classmark.workbench.team.desk import Desk
     from classmark.workbench.team.progress import progress as progress_of
 
-    with Desk(folder) as desk:
-        state = progress_of(desk)
+    with open_project(folder) as project:
+        state = progress_of(project)
     if as_json:
         more = {"waiting": state.waiting, "saved": state.saved}
         show_json(without_nan(asdict(state) | more))
@@ -49,10 +48,9 @@ def agreement(
     from classmark.cli.output import show_json, show_table, tell
     from classmark.workbench.team.agreement import agreement as agreement_of
     from classmark.workbench.team.agreement import disagreements
-    from classmark.workbench.team.desk import Desk
 
-    with Desk(folder) as desk:
-        agreed, differing = agreement_of(desk), disagreements(desk)
+    with open_project(folder) as project:
+        agreed, differing = agreement_of(project), disagreements(project)
     if as_json:
         documents = [each.document for each in differing]
         show_json(without_nan(asdict(agreed)) | {"disagreements": documents})

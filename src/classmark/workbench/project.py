@@ -13,6 +13,7 @@ from classmark.storage import Generations, sync_folder
 from classmark.taxonomy.category import taxonomy_of
 from classmark.workbench.settings import FILE, Settings, read_settings, settings_text
 from classmark.workbench.store.log import whoami
+from classmark.workbench.store.state import State
 from classmark.workbench.store.store import Store
 
 if TYPE_CHECKING:
@@ -34,12 +35,26 @@ class Project:
     def __init__(self, folder: Path, *, shared: bool = False) -> None:
         self.folder = folder
         self.settings = read_settings(folder)
-        self.store = Store(folder / STORE, shared=shared, server=self.settings.store)
         self.models = Generations(folder / "models")
         self.lives = Generations(folder / "live")
         self.index = Generations(folder / "index")
         self.rankers = Generations(folder / "rankers")
-        self._cache: dict[Any, tuple[tuple[Any, ...], Any]] = {}
+        self._state = State()
+        self._cache: dict[Any, tuple[object, tuple[Any, ...], Any]] = {}
+        self._store = self._open_store(shared=shared)
+
+    def _open_store(self, *, shared: bool) -> Store:
+        return Store(self.folder / STORE, shared=shared, server=self.settings.store)
+
+    @property
+    def store(self) -> Store:
+        """The tables of the project."""
+        return self._store
+
+    @property
+    def state(self) -> State:
+        """The documents and their labels, as they are now."""
+        return self._state.follow(self.store)
 
     def __enter__(self) -> Self:
         return self
@@ -83,16 +98,19 @@ class Project:
         fields = record.document.fields
         return "\n".join(fields[name] for name in names if fields.get(name))
 
-    def once(self, read: Callable[[Project], T]) -> T:
-        """What ``read`` returns of the project, computed again when it has changed."""
+    def once(self, read: Callable[[Self], T], of: object = None) -> T:
+        """What ``read`` returns of the project, computed again when it has changed.
+
+        of : what else it depends on; it is computed again when that is another.
+        """
         before = self._version()
         cached = self._cache.get(read)
-        if cached is not None and cached[0] == before:
-            return cast("T", cached[1])
+        if cached is not None and cached[:2] == (of, before):
+            return cast("T", cached[2])
         result = read(self)
         after = self._version()
         if after[0] == before[0]:
-            self._cache[read] = after, result
+            self._cache[read] = of, after, result
         return result
 
     def _version(self) -> tuple[Any, ...]:

@@ -49,7 +49,7 @@ def test_sure_guesses_are_accepted_but_for_one(page, served):
     assert f"accepted {count - 1} documents" in said
     waiting = {
         served.desk.project.store.document(id_).fields["title"]
-        for id_ in served.desk.ledger.waiting()
+        for id_ in served.desk.state.waiting
     }
     assert left in waiting
 

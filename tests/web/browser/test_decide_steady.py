@@ -28,7 +28,7 @@ NEXT = 0.150  # seconds from the key to the next document; make promises has the
 def test_nothing_on_the_screen_moves_when_something_is_learned(page, served):
     onward(page, "Enter")
     before = page.locator("main").inner_text()
-    others = [id_ for id_ in list(served.desk.ledger.ids) if id_.startswith("r10")]
+    others = [id_ for id_ in list(served.desk.state.ids) if id_.startswith("r10")]
     for id_ in [i for i in others if i != document(page)][:5]:
         decide_on(served.desk, id_, Decision(("nature.animals.birds",)), None, "bo")
     assert served.desk.learned()

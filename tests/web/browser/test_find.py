@@ -168,7 +168,7 @@ def begin_plainly(page):
 
 @pytest.mark.parametrize("width", [1024, 683])
 def test_nothing_is_wider_than_the_window(served, page, width):
-    document = next(iter(served.desk.ledger.ids))
+    document = next(iter(served.desk.state.ids))
     decide_on(served.desk, document, Decision(aside=True), {}, "ada")
     page.set_viewport_size({"width": width, "height": 384})
     for address in WORKING:

@@ -63,8 +63,8 @@ def test_a_day_at_the_desk(folder):
         say(desk, "c2", aside=True)
         assert desk.learned(30)
         assert suggest_for(desk, "a wick in tallow", 1)[0].category == "candles"
-        assert desk.ledger.labelled == {first, "c1"}
-        assert desk.ledger.aside == {"c2"} - desk.ledger.labelled
+        assert desk.state.labels.keys() == {first, "c1"}
+        assert desk.state.aside == {"c2"} - desk.state.labels.keys()
         (example,) = lay_out(desk, "c3", "ada").choices[0].examples
         assert example[0] == "c1"
         assert [row.id for row in inbox(desk, filters=BY_WORDS).rows] == ["c1"]

@@ -18,7 +18,6 @@ from classmark.web.api.shapes import (
 from classmark.web.people import OpenDesk, Reader
 from classmark.workbench.categories.browse import node_of
 from classmark.workbench.categories.find import find_categories
-from classmark.workbench.store.state import holdings_of
 from classmark.workbench.team.desk import Desk
 
 router = calls("categories")
@@ -126,5 +125,5 @@ def shown(desk: Desk, id_: str) -> Category:
         parents=list(one.parents),
         children=len(tree.children(id_)),
         retired=one.status != "active",
-        documents=holdings_of(desk).counts[id_],
+        documents=desk.state.counts[id_],
     )

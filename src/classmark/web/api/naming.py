@@ -20,7 +20,7 @@ def record_named(desk: Desk, id_: str) -> Judged:
 
 def require_document(desk: Desk, id_: str) -> None:
     """Refuse an id that no document has."""
-    if id_ in desk.ledger.ids:
+    if id_ in desk.state.ids:
         return
     with or_missing(f"there is no document {id_!r}: correct its id"):
         desk.project.store.document(id_)

@@ -55,13 +55,13 @@ def openapi(request: Request, _: Reader) -> JSONResponse:
 
 
 def _counts(desk: Desk) -> dict[str, int]:
-    ledger = desk.ledger
-    decided, aside = len(ledger.labelled), len(ledger.aside - ledger.labelled)
+    state = desk.state
+    decided, aside = len(state.labels), state.n_aside
     return {
-        "documents": len(ledger.ids),
+        "documents": len(state.ids),
         "decided": decided,
         "aside": aside,
-        "waiting": max(0, len(ledger.ids) - decided - aside),
+        "waiting": max(0, len(state.ids) - decided - aside),
         "categories": len(desk.categories),
     }
 

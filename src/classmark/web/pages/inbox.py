@@ -85,7 +85,7 @@ def show(
     found = inbox(desk, chosen, filters, number)
     values = {"inbox": found, "orders": ORDER_WORDS, "shows": SHOW_WORDS}
     values |= {"mine": mine, "people": people(desk), "address": address}
-    values |= {"documents": len(desk.ledger.ids), "categories": desk.categories}
+    values |= {"documents": len(desk.state.ids), "categories": desk.categories}
     return page(request, "Inbox", "inbox.html", **values)
 
 

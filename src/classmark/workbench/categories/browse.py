@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,7 +12,6 @@ from classmark.arrays import Ints
 from classmark.problems import Mistake
 from classmark.taxonomy.category import ACTIVE, Category, taxonomy_of
 from classmark.workbench.results import Cell, Table
-from classmark.workbench.store.state import Holdings, holdings_of
 
 if TYPE_CHECKING:
     from classmark.taxonomy.tree import Taxonomy
@@ -35,10 +32,6 @@ WHERE c.stands = 1 AND c.id IN ({}) AND rank IS NOT NULL
   AND act IN ('assign', 'primary', 'reject')
   AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq) GROUP BY c.id
 """
-_KEPT: WeakKeyDictionary[Desk, tuple[Holdings, Taxonomy, dict[str, int]]] = (
-    WeakKeyDictionary()
-)
-_LOCK = Lock()
 
 
 class Ranked(NamedTuple):
@@ -174,7 +167,7 @@ def node_of(desk: Desk, category: str) -> Node:
     """All about one category."""
     known, tree = desk.categories, desk.tree
     own = _known(desk, category)
-    newest = holdings_of(desk).documents.get(category, [])[: -TICKED - 1 : -1]
+    newest = desk.state.documents.get(category, [])[: -TICKED - 1 : -1]
     return Node(
         _twigs(desk, [category])[0],
         _named(known, tree.path(category)),
@@ -185,7 +178,7 @@ def node_of(desk: Desk, category: str) -> Node:
 
 def overview(desk: Desk) -> Overview:
     """The taxonomy in figures."""
-    known, counts = desk.categories, holdings_of(desk).counts
+    known, counts = desk.categories, desk.state.counts
     return Overview(
         len(known),
         len(desk.tree.leaf_numbers),
@@ -198,21 +191,15 @@ def overview(desk: Desk) -> Overview:
 
 def branch_counts(desk: Desk) -> Mapping[str, int]:
     """Category → how many documents it has with all below it, each counted once."""
-    held, tree = holdings_of(desk), desk.tree
-    with _LOCK:
-        kept = _KEPT.get(desk)
-        if kept is not None and kept[0] is held and kept[1] is tree:
-            return kept[2]
-        found = _summed(held, tree)
-        _KEPT[desk] = held, tree, found
-        return found
+    return desk.once(_branch_counts)
 
 
-def _summed(held: Holdings, tree: Taxonomy) -> dict[str, int]:
+def _branch_counts(project: Project) -> dict[str, int]:
     """Walk up from every label at once; documents of several labels count once."""
+    tree = project.tree
     names = tree.nodes
     number = {name: at for at, name in enumerate(names)}
-    labels = held.labels.values()
+    labels = list(project.state.labels.values())
     nodes = np.array([number.get(n, -1) for each in labels for n in each], np.int64)
     sizes = np.array([len(each) for each in labels], np.int64)
     alone = np.repeat(sizes == 1, sizes)
@@ -258,7 +245,7 @@ def title_of(store: Store, document: str) -> str:
 
 def _twigs(desk: Desk, ids: Sequence[str]) -> list[Twig]:
     known, tree = desk.categories, desk.tree
-    here, below = holdings_of(desk).counts, branch_counts(desk)
+    here, below = desk.state.counts, branch_counts(desk)
     ranked = ranked_by_log(desk.project.store, ids) if ids else {}
     return [
         Twig(

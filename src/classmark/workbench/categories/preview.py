@@ -12,7 +12,6 @@ from classmark.taxonomy.category import DEPRECATED, path_names
 from classmark.workbench.categories import edit
 from classmark.workbench.categories.browse import branch_counts
 from classmark.workbench.categories.edit import carried
-from classmark.workbench.store.state import holdings_of
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -75,7 +74,7 @@ def _add(desk: Desk, change: Change) -> tuple[str, ...]:
         raise Mistake("a category needs an id: give one or more visible characters")
     if not change.category:
         return (f"“{name}” becomes a new category at the top.",)
-    held = holdings_of(desk).counts[change.category]
+    held = desk.state.counts[change.category]
     said = [f"“{name}” becomes a new category under {_path(desk, change.category)}."]
     if desk.tree.is_leaf(change.category) and held:
         said.append(f"Documents of the category above that stay there: {held:,}.")
@@ -87,7 +86,7 @@ def _rename(desk: Desk, change: Change) -> tuple[str, ...]:
         raise Mistake("give a new label, a new id, or both")
     if change.id:
         edits.rename(desk.tree, change.category, change.id)
-    held = holdings_of(desk).counts[change.category]
+    held = desk.state.counts[change.category]
     said = [f"{_path(desk, change.category)} is called “{change.label or change.id}”."]
     if change.id and change.id != change.category:
         said.append(f"Its id {change.category} becomes {change.id}.")
@@ -116,7 +115,7 @@ def _merge(desk: Desk, change: Change) -> tuple[str, ...]:
     store = desk.project.store
     numbers = store.number_of(change.category), store.number_of(change.to)
     acts = len(list(carried(store, *numbers, change.to)))
-    held = holdings_of(desk).documents
+    held = desk.state.documents
     mine, theirs = (held.get(id_, []) for id_ in (change.category, change.to))
     both = len(set(mine) & set(theirs))
     daughters = len(desk.tree.children(change.category))
@@ -137,7 +136,7 @@ def _split(desk: Desk, change: Change) -> tuple[str, ...]:
     edits.add(desk.tree, change.id)
     if not 1 <= len(change.documents) <= SPLITS:
         raise Mistake(f"tick the documents that go to the new category (1 to {SPLITS})")
-    held = holdings_of(desk).counts[change.category]
+    held = desk.state.counts[change.category]
     go = len(change.documents)
     name, beside = change.label or change.id, _path(desk, change.category)
     return (
@@ -149,7 +148,7 @@ def _split(desk: Desk, change: Change) -> tuple[str, ...]:
 def _retire(desk: Desk, change: Change) -> tuple[str, ...]:
     if desk.categories[change.category].status == DEPRECATED:
         raise Mistake(f"{change.category} is retired already")
-    held = holdings_of(desk).counts[change.category]
+    held = desk.state.counts[change.category]
     name = _path(desk, change.category)
     return (
         f"{name} is suggested no more, and takes no new document.",

@@ -399,8 +399,8 @@ def _as_seen(
     found = desk.sheets.seen(document, who)
     rest = wanted - found.keys()
     if rest:
-        text = desk.project.store.document(document)
-        found |= what_the_model_says(desk.project, text, rest)
+        text = desk.store.document(document)
+        found |= what_the_model_says(desk, text, rest)
     return {name: found[name] for name in wanted if name in found}
 
 
@@ -419,7 +419,7 @@ def _saved(
     desk: Desk, document: str, who: str, logged: Logged, categories: Iterable[str]
 ) -> Saved:
     """Tell everybody, and find what is next."""
-    store, number = desk.project.store, logged.numbers[0]
+    store, number = desk.store, logged.numbers[0]
     desk.after_write([document], who, logged, categories)
     (at,) = store.run("SELECT at FROM judgments WHERE seq = ?", (number,)).fetchone()
     onward = desk.queues.next_for(who, document)
@@ -428,7 +428,7 @@ def _saved(
 
 def _taken_back(desk: Desk, who: str, logged: Logged) -> Saved:
     """As ``_saved``; the document that was taken back is the next one."""
-    store, number = desk.project.store, logged.numbers[0]
+    store, number = desk.store, logged.numbers[0]
     rows = store.run(
         "SELECT at, document FROM judgments WHERE seq BETWEEN ? AND ? ORDER BY seq",
         (number, logged.numbers[-1]),

@@ -142,7 +142,7 @@ def past(
     """The newest lines of the log that are asked for, those before a number."""
     if not 1 <= top <= MOST:
         raise Mistake(f"top is {top}: ask for 1 to {MOST} lines")
-    store = desk.project.store
+    store = desk.store
     where, values = conditions(wanted or Wanted())
     if before is not None:
         where, values = [*where, "j.seq < ?"], [*values, before]
@@ -156,13 +156,13 @@ def past(
 
 def people(desk: Desk) -> list[str]:
     """Everybody who has said something."""
-    found = desk.project.store.run("SELECT DISTINCT who FROM judgments ORDER BY who")
+    found = desk.store.run("SELECT DISTINCT who FROM judgments ORDER BY who")
     return [who for (who,) in found]
 
 
 def acts(desk: Desk) -> list[str]:
     """Every kind of act that is in the log."""
-    found = desk.project.store.run("SELECT DISTINCT act FROM judgments ORDER BY act")
+    found = desk.store.run("SELECT DISTINCT act FROM judgments ORDER BY act")
     return [act for (act,) in found]
 
 
@@ -206,7 +206,7 @@ def correct(desk: Desk, number: int, category: str, who: str, note: str = "") ->
 
 def line_of(desk: Desk, number: int) -> Line:
     """One line of the log."""
-    store = desk.project.store
+    store = desk.store
     found = store.run(LINES.format("j.seq = ?"), (number, 1)).fetchone()
     if found is None:
         raise Mistake(f"there is no act {number}: see the numbers in the history")

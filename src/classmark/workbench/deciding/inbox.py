@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +24,6 @@ from classmark.workbench.deciding.decide import (
 from classmark.workbench.deciding.opinions import disagreements
 from classmark.workbench.deciding.queue import ORDERS, Guess, shuffled, two_best
 from classmark.workbench.deciding.sheet import percent
-from classmark.workbench.store.state import holdings_of
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -82,12 +81,12 @@ def documents_in(desk: Desk, order: str, filters: Filters) -> list[str]:
     if filters.branch:
         inside = _inside(desk, filters.branch)
         ids = [id_ for id_ in ids if inside(id_)]
-    store = desk.project.store
+    store = desk.store
     if filters.who:
         theirs = {id_ for (id_,) in store.run(BY, (filters.who,))}
         ids = [id_ for id_ in ids if id_ in theirs]
     if filters.words.strip():
-        having = _having(desk.project, filters.words.strip())
+        having = _having(desk, filters.words.strip())
         ids = [id_ for id_ in ids if id_ in having]
     return ids
 
@@ -105,25 +104,25 @@ def require_known(desk: Desk, order: str, filters: Filters) -> None:
 
 
 def _shown(desk: Desk, order: str, show: str) -> list[str]:
-    ledger = desk.ledger
+    state = desk.state
     if show == UNDECIDED:
         return desk.queues.ordered(order)
-    ids = list(ledger.ids)[::-1]
+    ids = list(state.ids)[::-1]
     if order == "random" and ids:
-        ids = [ids[at] for at in shuffled(ids, desk.project.settings.name)]
+        ids = [ids[at] for at in shuffled(ids, desk.settings.name)]
     if show == ALL:
         return ids
     if show == DISAGREED:
-        kept = {each.document for each in disagreements(desk)}
+        documents: Collection[str] = {d.document for d in disagreements(desk)}
     else:
-        kept = ledger.labelled if show == DECIDED else ledger.aside
-    return [id_ for id_ in ids if id_ in kept]
+        documents = state.labels if show == DECIDED else state.aside
+    return [id_ for id_ in ids if id_ in documents]
 
 
 def _inside(desk: Desk, branch: str) -> Callable[[str], bool]:
     """Whether a document is in a category or below it, by label or else best guess."""
     below = {branch, *desk.tree.descendants(branch)}
-    labels, guesses = holdings_of(desk).labels, desk.guesses
+    labels, guesses = desk.state.labels, desk.guesses
 
     def inside(document: str) -> bool:
         if document in labels:
@@ -225,10 +224,9 @@ def start_in(desk: Desk, who: str, order: str, filters: Filters) -> None:
 
 def rows_of(desk: Desk, ids: Sequence[str]) -> list[Row]:
     """Documents as the inbox shows them."""
-    project = desk.project
-    documents = [project.store.document(id_) for id_ in ids]
+    documents = [desk.store.document(id_) for id_ in ids]
     guesses = _guessed(desk, documents)
-    labels = holdings_of(desk).labels
+    labels = desk.state.labels
     return [
         _row(desk, document, guesses.get(document.id), labels.get(document.id, ()))
         for document in documents
@@ -237,7 +235,7 @@ def rows_of(desk: Desk, ids: Sequence[str]) -> list[Row]:
 
 def people(desk: Desk) -> list[str]:
     """Everybody who has said something, in order of their names."""
-    rows = desk.project.store.run("SELECT DISTINCT who FROM judgments ORDER BY who")
+    rows = desk.store.run("SELECT DISTINCT who FROM judgments ORDER BY who")
     return [str(who) for (who,) in rows]
 
 
@@ -247,7 +245,7 @@ def _guessed(desk: Desk, documents: Sequence[Document]) -> dict[str, Guess]:
     model, missing = desk.model(), [d for d in documents if d.id not in known]
     if model is None or not missing:
         return known
-    texts = [desk.project.text_of(Record(document)) for document in missing]
+    texts = [desk.text_of(Record(document)) for document in missing]
     _, best, heights = two_best(model, texts)
     for document, at, (high, lower, score, _) in zip(
         missing, best.tolist(), heights.tolist(), strict=True
@@ -266,9 +264,9 @@ def _row(
     title = fields.pop("title", "").strip() or document.id
     longest = max(fields.values(), key=len, default="")
     line = " ".join(longest.split())
-    ledger, known = desk.ledger, desk.categories
+    known = desk.categories
     state = (
-        "aside" if document.id in ledger.aside
+        "aside" if document.id in desk.state.aside
         else "decided" if labels
         else UNDECIDED
     )  # fmt: skip
@@ -354,7 +352,7 @@ def offer(desk: Desk, who: str, filters: Filters, least: float) -> Offer:
         and (guess.probability or 0.0) >= least
         and desk.claims.holder(id_) in {"", who}
     ]
-    shown, store = sure[:ACCEPTED_AT_ONCE], desk.project.store
+    shown, store = sure[:ACCEPTED_AT_ONCE], desk.store
     rows = rows_of(desk, [guess.document for guess in shown])
     pairs = tuple(
         (row, Guessed(row.id, g.category, g.score, version_of(store, row.id)))
@@ -376,7 +374,7 @@ def accept(desk: Desk, who: str, guesses: Sequence[Guessed], least: float) -> Ac
         raise Mistake(
             f"at most {ACCEPTED_AT_ONCE} documents are accepted at once: tick fewer"
         )
-    folder = desk.project.models.current()
+    folder = desk.models.current()
     model = UNTRAINED if folder is None else folder.name
     note = f"accepted at once, {100 * least:g} % likely or more"
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from classmark.workbench.store.log import LABELS, PRIMARY, SETTLE, UNSURE
 
 if TYPE_CHECKING:
+    from classmark.workbench.project import Project
     from classmark.workbench.store.store import Store
-    from classmark.workbench.team.desk import Desk
 
 
 IMPORTED = " (import)"  # how the name ends that imported labels are logged under
@@ -98,21 +98,21 @@ class Disagreement:
         return tuple(opinion.who for opinion in self.opinions)
 
 
-def opinions(desk: Desk, document: str) -> list[Opinion]:
+def opinions(project: Project, document: str) -> list[Opinion]:
     """What each person says of a document, the first to speak first; imports too."""
-    store = desk.project.store
+    store = project.store
     store.document(document)
     rows = store.run(SPOKEN.format("j.document = ?"), (document,))
     return next(iter(_sorted_out(store, rows).values()), [])
 
 
-def disagreements(desk: Desk) -> list[Disagreement]:
+def disagreements(project: Project) -> list[Disagreement]:
     """Documents of which people differ and nobody has settled it since, newest last."""
-    return list(desk.once(_disagreements))
+    return list(project.once(_disagreements))
 
 
-def _disagreements(desk: Desk) -> list[Disagreement]:
-    store = desk.project.store
+def _disagreements(project: Project) -> list[Disagreement]:
+    store = project.store
     settled: dict[str, int] = dict(store.run(SETTLED, (SETTLE,)).fetchall())
     found = []
     for document, said in readings(store).items():

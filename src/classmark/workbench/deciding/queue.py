@@ -272,7 +272,7 @@ class QueueChoice:
 
 
 class Queues:
-    """Every person's own queue over one ledger."""
+    """Every person's own queue over one state."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -307,15 +307,15 @@ class Queues:
 
         like : the document that "similar" means; None: the one decided last.
         """
-        ledger, guesses = self._desk.ledger, self._desk.guesses
+        state, guesses = self._desk.state, self._desk.guesses
         first = [] if order == "random" else guesses.ordered(order, like)
         known = set(first)
         rest = (id_ for id_ in self._shuffled() if id_ not in known)
-        return [id_ for id_ in (*first, *rest) if ledger.waits(id_)]
+        return [id_ for id_ in (*first, *rest) if state.waits(id_)]
 
     def sample(self, most: int) -> list[str]:
         """Some documents that wait, drawn evenly: those that are to be looked at."""
-        waits = self._desk.ledger.waits
+        waits = self._desk.state.waits
         return list(islice((i for i in self._shuffled() if waits(i)), most))
 
     def skip(self, document: str, who: str) -> None:
@@ -333,7 +333,7 @@ class Queues:
     def in_turn(self, who: str, after: str | None = None) -> Iterator[str]:
         """Somebody's documents that wait, what they skipped last."""
         skipped = self._skipped_by(who)
-        waits = self._desk.ledger.waits
+        waits = self._desk.state.waits
         for id_ in self._own(who, after):
             if id_ not in skipped and waits(id_):
                 yield id_
@@ -357,24 +357,24 @@ class Queues:
 
     def _shuffled(self) -> list[str]:
         """The documents that wait, and some more, in the project's own random order."""
-        ledger = self._desk.ledger
+        state = self._desk.state
         with self._lock:
-            if len(self._all) != len(ledger.ids):
-                ids, name = list(ledger.ids), self._desk.project.settings.name
+            if len(self._all) != len(state.ids):
+                ids, name = list(state.ids), self._desk.settings.name
                 self._all = [ids[i] for i in shuffled(ids, name)] if ids else []
-            if self._returned != ledger.returned or self._is_long():
-                self._returned = ledger.returned
-                self._left = [id_ for id_ in self._all if ledger.waits(id_)]
+            if self._returned != state.returned or self._is_long():
+                self._returned = state.returned
+                self._left = [id_ for id_ in self._all if state.waits(id_)]
             return self._left
 
     def _is_long(self) -> bool:
         """Whether most of the documents left do not wait any more."""
-        return len(self._left) > 2 * self._desk.ledger.count() + ROOM
+        return len(self._left) > 2 * self._desk.state.n_waiting + ROOM
 
     def _skipped_by(self, who: str) -> dict[str, None]:
         with self._lock:
             if who not in self._skipped:
-                rows = self._desk.project.store.run(SKIPPED, (who,))
+                rows = self._desk.store.run(SKIPPED, (who,))
                 self._skipped[who] = dict.fromkeys(id_ for (id_,) in rows)
             return self._skipped[who]
 
@@ -449,7 +449,7 @@ class Guesses:
             model = self._desk.model()
             if model is None:
                 return
-            self._take(self._desk.project, model, block)
+            self._take(self._desk, model, block)
             if not go_on(REST * (time.perf_counter() - started)):
                 return
 
@@ -487,7 +487,7 @@ class Guesses:
         near = like if like is not None else self._last()
         if model is None or near is None:
             return self.ordered("uncertain")
-        text = desk.project.text_of(Record(desk.project.store.document(near)))
+        text = desk.text_of(Record(desk.store.document(near)))
         centre, *_ = two_best(model, [text])
         with self._lock:
             ids, rows = list(self._rows), list(self._rows.values())
@@ -497,7 +497,7 @@ class Guesses:
         return [ids[i] for i in np.argsort(-found, kind="stable") if ids[i] != near]
 
     def _last(self) -> str | None:
-        found = self._desk.project.store.run(
+        found = self._desk.store.run(
             "SELECT document FROM judgments WHERE document IS NOT NULL "
             "AND act IN ('assign', 'primary') ORDER BY seq DESC LIMIT 1"
         ).fetchone()

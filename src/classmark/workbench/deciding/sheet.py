@@ -130,7 +130,7 @@ def lay_out(
         if desk.service.learner is not None:
             desk.learned(SOON)
         desk.sheets.show(who, document, desk.service.upto, blind=blind)
-    version = version_of(desk.project.store, document)
+    version = version_of(desk.store, document)
     sheet = desk.sheets.get(who, document, version, blind=blind)
     if sheet is None:
         made = _laid_out(desk, document, version, blind=blind)
@@ -140,9 +140,9 @@ def lay_out(
 
 
 def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
-    store = desk.project.store
+    store = desk.store
     record = store.record(document)
-    text = desk.project.text_of(record)
+    text = desk.text_of(record)
     past = () if blind else acts_since(store, document, -1)
     if blind:
         record = Judged(record.document, meta=record.meta, links=record.links)
@@ -195,7 +195,7 @@ def _is_short(value: str) -> bool:
 
 def choice_of(desk: Desk, document: str, category: str) -> Choice:
     """A category that was searched for, as it is shown beside the others."""
-    record = desk.project.store.record(document)
+    record = desk.store.record(document)
     return _spoken(desk, record, category)
 
 
@@ -240,7 +240,7 @@ def _spoken(desk: Desk, record: Judged, name: str) -> Choice:
         note="" if known is None else known.note,
         guideline="" if known is None else getattr(known, "guideline", ""),
         stands=_stands(record, name),
-        examples=desk.examples.near(desk.project, name, record),
+        examples=desk.examples.near(desk, name, record),
     )
 
 

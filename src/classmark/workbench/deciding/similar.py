@@ -166,7 +166,7 @@ _READ: WeakSet[Desk] = WeakSet()  # desks whose documents are vectors in memory
 
 def alike(desk: Desk, document: str, top_k: int = SHOWN) -> list[Alike]:
     """The documents whose words are most like those of one, the most like first."""
-    desk.project.store.document(document)
+    desk.store.document(document)
     rows, ids, _ = desk.shelf.collection(desk)
     _READ.add(desk)
     try:
@@ -187,7 +187,7 @@ def nearly_same(desk: Desk, document: str) -> list[Alike]:
     Of a large collection only once somebody has asked for similar ones: nobody waits
     until it is read.
     """
-    if len(desk.ledger.ids) > AT_ONCE and desk not in _READ:
+    if len(desk.state.ids) > AT_ONCE and desk not in _READ:
         return []
     return [one for one in alike(desk, document) if one.cosine >= NEARLY]
 
@@ -206,7 +206,7 @@ def cosines_to(rows: Rows, at: int) -> Floats:
 
 
 def _shown(desk: Desk, document: str, cosine: float) -> Alike:
-    record = desk.project.store.record(document)
+    record = desk.store.record(document)
     fields = dict(record.document.fields)
     title = fields.pop("title", "") or document
     longest = max(fields.values(), key=len, default="")

@@ -100,7 +100,7 @@ def suggest_for(
     """The best categories for a text, with path and evidence; see ``suggest``."""
     if k > MOST:
         raise Mistake(f"k is {k}: ask for at most {MOST} categories")
-    return suggest(desk.project, text, k, terms, min_probability)
+    return suggest(desk, text, k, terms, min_probability)
 
 
 def suggest_many(

@@ -41,7 +41,8 @@ class TakenBack:
     """What taking back a range does, or would do.
 
     acts : those that hold no more;  again : those that hold again;  written : how many
-    lines the log gets;  problem : why it cannot be done, else "".
+    lines the log gets;  problem : why it cannot be done, else "";  documents : all
+    that the acts are about.
     """
 
     first: int
@@ -52,6 +53,7 @@ class TakenBack:
     on_categories: int = 0
     written: int = 0
     problem: str = ""
+    documents: tuple[str, ...] = ()
 
 
 class _OnlyLooking(Exception):
@@ -81,7 +83,7 @@ def first_not_own(
     """
     where, values = conditions(wanted or Wanted())
     where = ["j.seq BETWEEN ? AND ?", "(j.who <> ? OR j.document IS NULL)", *where]
-    (found,) = desk.project.store.run(
+    (found,) = desk.store.run(
         f"SELECT min(j.seq) FROM judgments AS j WHERE {' AND '.join(where)}",  # noqa: S608 (our own words; the values are bound)
         (first, last, who, *values),
     ).fetchone()
@@ -93,8 +95,8 @@ def undo_range(
 ) -> TakenBack:
     """Take back the acts of a range that are asked for: all of them, or nothing."""
     done = desk.write(lambda open_: _take_back(open_, first, last, wanted, who))
-    documents = [change.document for change in done.changes]
-    desk.after_write(documents, who, Logged((last,), f"{done.written} acts undone"))
+    logged = Logged((last,), f"{done.written} acts undone")
+    desk.after_write(done.documents, who, logged)
     return done
 
 
@@ -110,7 +112,8 @@ def _take_back(
         numbers = undo(project, flips[root], who).numbers
         written += len(numbers)
         categories += _is_on_categories(store, root)
-    after = _labels(store, documents | _documents(store, flips))
+    documents |= _documents(store, flips)
+    after = _labels(store, documents)
     held = {root: _holds(store, root) for root in flips}
     return TakenBack(
         first,
@@ -120,6 +123,7 @@ def _take_back(
         tuple(_changes(before, after)),
         categories,
         written,
+        documents=tuple(sorted(documents)),
     )
 
 

@@ -98,7 +98,7 @@ def preview(desk: Desk, token: str, kind: str = "", format_: str = "") -> Previe
     except Mistake as mistake:
         return Preview(upload, kind, format_, HEADS[kind], (), str(mistake))
     said = "" if rows else "nothing was found in it: choose another format"
-    known = sum(row[0] in desk.ledger.ids for row in rows) if kind == DOCUMENTS else 0
+    known = sum(row[0] in desk.state.ids for row in rows) if kind == DOCUMENTS else 0
     return Preview(upload, kind, chosen, HEADS[kind], rows, said, known)
 
 

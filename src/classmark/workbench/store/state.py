@@ -1,181 +1,134 @@
-"""Ledger: which documents wait, which are decided, which are set aside; in memory."""
+"""State: what the log of a project amounts to now, followed act by act, in memory."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from threading import Lock
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from classmark.workbench.store.store import Store
-    from classmark.workbench.team.desk import Desk
 
-
-STANDS = (
-    "SELECT EXISTS (SELECT 1 FROM labels WHERE document = ?), "
-    "EXISTS (SELECT 1 FROM aside WHERE document = ?)"
+LAST = (
+    "SELECT (SELECT coalesce(max(seq), 0) FROM judgments), "
+    "(SELECT coalesce(max(number), 0) FROM documents)"
 )
+SINCE = (
+    "SELECT document, undoes IS NOT NULL, changes IS NOT NULL FROM judgments "
+    "WHERE seq > ? AND seq <= ?"
+)
+NEW_DOCUMENTS = "SELECT id FROM documents WHERE number > ? ORDER BY number"
+LABELS = "SELECT document, category FROM labels"
+MANY = 2000  # acts, above which all labels are read again
 
 
-class Ledger:
-    """The documents of a project in order of arrival, and where each one stands.
+class State:
+    """The documents of a project in order of arrival, and what stands of each.
 
-    upto : the last act that is known; acts after it are looked at by ``catch_up``;
-    returned : grows when a document waits that did not before.
+    ids : the documents;  labels : document → its categories, those decided last at the
+    end;  aside : the documents that are set aside;  counts : category → how many
+    documents have it;  upto : the last act that was followed;  newest : the number of
+    the last document;  last_undo : the last act followed that undoes another;
+    returned : grows when a document waits that did not before;  lock : held while acts
+    are followed;  derived : what features compute act by act beside it, by their class.
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self.lock = RLock()
         self.ids: dict[str, None] = {}
-        self.labelled: set[str] = set()
+        self.labels: dict[str, tuple[str, ...]] = {}
         self.aside: set[str] = set()
+        self.counts: Counter[str] = Counter()
         self.upto = self.newest = self.returned = 0
+        self.last_undo = 0
+        self.derived: dict[type, Any] = {}
+        self._documents: tuple[int, Mapping[str, list[str]]] = (-1, {})
 
-    def read(self, store: Store) -> None:
-        """Know everything anew."""
-        with store.snapshot():
-            upto, newest = _last(store)
-            ids = dict.fromkeys(
-                id_ for (id_,) in store.run("SELECT id FROM documents ORDER BY number")
-            )
-            labelled = {
-                id_ for (id_,) in store.run("SELECT DISTINCT document FROM labels")
-            }
-            aside = store.aside()
-        with self._lock:
-            self.ids, self.labelled, self.aside = ids, labelled, aside
+    def follow(self, store: Store) -> Self:
+        """Take up what was written since; within a transaction, nothing."""
+        if store.engine.in_transaction:
+            return self
+        with self.lock:
+            upto, newest = (int(value) for value in store.run(LAST).fetchone())
+            if upto < self.upto or newest < self.newest:  # the store was restored
+                self.upto = self.newest = 0
+                self.ids.clear()
+            if newest != self.newest:
+                for (id_,) in store.run(NEW_DOCUMENTS, (self.newest,)):
+                    self.ids[id_] = None
+                self.returned += 1
+            if upto != self.upto:
+                self._take(store, upto)
             self.upto, self.newest = upto, newest
-            self.returned += 1
+        return self
 
-    def catch_up(self, store: Store) -> list[str]:
-        """Know what came since; return the documents that something was said of."""
-        upto, newest = _last(store)
-        came = [
-            str(id_)
-            for (id_,) in store.run(
-                "SELECT DISTINCT document FROM judgments WHERE seq > ? AND seq <= ? "
-                "AND document IS NOT NULL",
-                (self.upto, upto),
-            )
-        ]
-        for (id_,) in store.run(
-            "SELECT id FROM documents WHERE number > ? ORDER BY number", (self.newest,)
-        ):
-            with self._lock:
-                self.ids[id_] = None
+    def _take(self, store: Store, upto: int) -> None:
+        """Follow the acts until a number; all labels anew where categories changed."""
+        few = self.upto and upto - self.upto <= MANY
+        acts = store.run(SINCE, (self.upto, upto)).fetchall() if few else []
+        if not few or any(undoes for _, undoes, _ in acts):
+            self.last_undo = upto
+        if not few or any(changes for *_, changes in acts):
+            with store.snapshot():
+                rows = store.run(f"{LABELS} ORDER BY seq")
+                self.labels, self.aside = _by_document(rows), store.aside()
+            self.counts = Counter(c for names in self.labels.values() for c in names)
             self.returned += 1
-        self.look(store, came)
-        self.upto, self.newest = max(upto, self.upto), max(newest, self.newest)
-        return came
-
-    def look(self, store: Store, documents: Iterable[str]) -> None:
-        """Know where these documents stand now."""
-        for id_ in documents:
+            return
+        for id_ in {str(id_) for id_, *_ in acts if id_ is not None}:
             waited = self.waits(id_)
-            stands = store.run(STANDS, (id_, id_)).fetchone()
-            with self._lock:
-                for those, found in zip(
-                    (self.labelled, self.aside), stands, strict=True
-                ):
-                    those.add(id_) if found else those.discard(id_)
+            self._look(store, id_)
             self.returned += not waited and self.waits(id_)
+
+    def _look(self, store: Store, document: str) -> None:
+        for category in self.labels.pop(document, ()):
+            self.counts[category] -= 1
+            if not self.counts[category]:
+                del self.counts[category]
+        rows = store.run(f"{LABELS} WHERE document = ? ORDER BY seq", (document,))
+        self.labels |= _by_document(rows)
+        self.counts.update(self.labels.get(document, ()))
+        if store.is_aside(document):
+            self.aside.add(document)
+        else:
+            self.aside.discard(document)
+
+    @property
+    def documents(self) -> Mapping[str, list[str]]:
+        """Category → its documents, those decided last at the end."""
+        with self.lock:
+            if self._documents[0] != self.upto:
+                documents: dict[str, list[str]] = {}
+                for id_, names in self.labels.items():
+                    for name in names:
+                        documents.setdefault(name, []).append(id_)
+                self._documents = self.upto, documents
+            return self._documents[1]
 
     def waits(self, document: str) -> bool:
         """Whether a document has no label and is not set aside."""
-        return document not in self.labelled and document not in self.aside
+        return document not in self.labels and document not in self.aside
 
-    def count(self) -> int:
-        """How many documents wait, or about."""
-        return len(self.ids) - len(self.labelled | self.aside)
-
+    @property
     def waiting(self) -> list[str]:
         """The documents that wait, in order of arrival."""
-        with self._lock:
+        with self.lock:
             return [id_ for id_ in self.ids if self.waits(id_)]
 
+    @property
+    def n_aside(self) -> int:
+        """How many documents are set aside and have no label."""
+        return len(self.aside - self.labels.keys())
 
-def _last(store: Store) -> tuple[int, int]:
-    (upto,) = store.run("SELECT coalesce(max(seq), 0) FROM judgments").fetchone()
-    (newest,) = store.run("SELECT coalesce(max(number), 0) FROM documents").fetchone()
-    return int(upto), int(newest)
-
-
-LABELS = "SELECT document, category FROM labels"
-MANY = 2000  # acts, above which all are read again
-_KEPT: WeakKeyDictionary[Desk, Holdings] = WeakKeyDictionary()
-_LOCK = Lock()
+    @property
+    def n_waiting(self) -> int:
+        """How many documents wait."""
+        return max(0, len(self.ids) - len(self.labels) - self.n_aside)
 
 
-@dataclass(frozen=True)
-class Holdings:
-    """The labels of every decided document, as they were after an act.
-
-    labels : document → ids of its categories;  upto : the number of the act.
-    """
-
-    labels: Mapping[str, tuple[str, ...]]
-    upto: int
-
-    @cached_property
-    def counts(self) -> Counter[str]:
-        """Category → how many documents have it as a label."""
-        return Counter(name for names in self.labels.values() for name in names)
-
-    @cached_property
-    def documents(self) -> Mapping[str, list[str]]:
-        """Category → its documents, those decided last at the end."""
-        found: dict[str, list[str]] = {}
-        for document, names in self.labels.items():
-            for name in names:
-                found.setdefault(name, []).append(document)
-        return found
-
-
-def holdings_of(desk: Desk) -> Holdings:
-    """What the categories of a desk hold now."""
-    store = desk.project.store
-    with _LOCK:
-        kept = _KEPT.get(desk)
-        last = _last_act(store)
-        if kept is None or _is_other(store, kept, last):
-            kept = Holdings(_labels(store.run(f"{LABELS} ORDER BY seq")), last)
-        elif last != kept.upto:
-            kept = _followed(store, kept, last)
-        _KEPT[desk] = kept
-        return kept
-
-
-def _last_act(store: Store) -> int:
-    (last,) = store.run("SELECT coalesce(max(seq), -1) FROM judgments").fetchone()
-    return int(last)
-
-
-def _is_other(store: Store, kept: Holdings, last: int) -> bool:
-    """Whether categories changed since, or too much did."""
-    (changed,) = store.run(
-        "SELECT count(changes) FROM judgments WHERE seq > ?", (kept.upto,)
-    ).fetchone()
-    return bool(changed) or not 0 <= last - kept.upto <= MANY
-
-
-def _followed(store: Store, kept: Holdings, last: int) -> Holdings:
-    labels = dict(kept.labels)
-    for (id_,) in store.run(
-        "SELECT DISTINCT document FROM judgments WHERE seq > ? AND seq <= ? "
-        "AND document IS NOT NULL", (kept.upto, last)
-    ).fetchall():  # fmt: skip
-        labels.pop(id_, None)
-        rows = store.run(f"{LABELS} WHERE document = ? ORDER BY seq", (id_,))
-        labels |= _labels(rows)
-    return Holdings(labels, last)
-
-
-def _labels(rows: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+def _by_document(rows: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    labels: dict[str, tuple[str, ...]] = {}
     for document, category in rows:
-        found[document] = (*found.get(document, ()), category)
-    return found
+        labels[document] = (*labels.get(document, ()), category)
+    return labels

@@ -87,7 +87,7 @@ class Store(Log):
         return replace(
             _plain(id_, *columns),
             preferences=self.preferences(id_).get(id_, {}),
-            aside=id_ in self.aside(),
+            aside=self.is_aside(id_),
             **sorted_out(self.standing(id_).get(id_, {})),
         )
 
@@ -170,6 +170,11 @@ class Store(Log):
         ):
             found.setdefault(id_, {})[winner, loser] = weight
         return found
+
+    def is_aside(self, document: str) -> bool:
+        """Whether a document is set aside."""
+        sql = "SELECT 1 FROM aside WHERE document = ?"
+        return self.run(sql, (document,)).fetchone() is not None
 
     def aside(self) -> set[str]:
         """Documents set aside: the last that was said of them is «unsure»."""

@@ -24,10 +24,10 @@ from classmark.workbench.deciding.opinions import (
     readings,
 )
 from classmark.workbench.deciding.queue import shuffled
-from classmark.workbench.team.following import following
+from classmark.workbench.team.decisions import decision_log
 
 if TYPE_CHECKING:
-    from classmark.workbench.team.desk import Desk
+    from classmark.workbench.project import Project
 
 
 __all__ = [
@@ -102,13 +102,13 @@ class Agreed:
     categories: tuple[Parted, ...]
 
 
-def agreement(desk: Desk) -> Agreed:
+def agreement(project: Project) -> Agreed:
     """How far people agree on the documents that two or more have given labels."""
-    return desk.once(_agreement)
+    return project.once(_agreement)
 
 
-def _agreement(desk: Desk) -> Agreed:
-    read = readings(desk.project.store).items()
+def _agreement(project: Project) -> Agreed:
+    read = readings(project.store).items()
     given = {id_: {e.who: e for e in found if e.labels} for id_, found in read}
     said = {id_: each for id_, each in given.items() if len(each) > 1}
     people = sorted({who for each in said.values() for who in each})
@@ -116,7 +116,7 @@ def _agreement(desk: Desk) -> Agreed:
     return Agreed(
         tuple(people),
         len(said),
-        len(disagreements(desk)),
+        len(disagreements(project)),
         _alpha(sets, "masi"),
         _alpha(sets, "jaccard"),
         _alpha(_decisions(said, people, lambda each: each.main), "nominal"),
@@ -125,20 +125,21 @@ def _agreement(desk: Desk) -> Agreed:
     )
 
 
-def to_read_again(desk: Desk, who: str, top: int = 20) -> list[str]:
+def to_read_again(project: Project, who: str, top: int = 20) -> list[str]:
     """Documents that others have decided and this person has not, drawn at random.
 
     A second reading of these, without seeing the first, is what agreement is about.
     """
-    with following(desk) as log:
+    labels = project.state.labels
+    with decision_log(project) as log:
         found = sorted(
             document
             for document, people in log.readers.items()
-            if who not in people and document in desk.ledger.labelled
+            if who not in people and document in labels
         )
     if not found:
         return []
-    order = shuffled(found, f"{desk.project.settings.name} again")
+    order = shuffled(found, f"{project.settings.name} again")
     return [found[place] for place in order[:top].tolist()]
 
 

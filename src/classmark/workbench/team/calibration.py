@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from classmark.workbench.learning.lessons import TEST
 if TYPE_CHECKING:
     from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.project import Project
-    from classmark.workbench.team.desk import Desk
 
 
 BINS = 10
@@ -36,7 +34,6 @@ SELECT d.id FROM documents AS d WHERE d.id IN (SELECT document FROM labels) AND 
     AND j.act IN ('assign', 'primary')) > ?)
 ORDER BY d.id
 """
-_KEPT: WeakKeyDictionary[Desk, tuple[object, Promises]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +60,14 @@ class Promises:
     waits: bool = False
 
 
-def promises(desk: Desk, *, ask: bool = False) -> Promises:
+def promises(project: Project, *, ask: bool = False) -> Promises:
     """Compare probabilities with decisions; ``ask`` : also where it takes long."""
-    folder = desk.project.models.current()
+    folder = project.models.current()
     if folder is None:
         return Promises(reason="no model was trained yet: there are no probabilities")
-    ids = desk.once(_unlearned, folder.name)
-    kept = _KEPT.get(desk)
+    ids = project.once(_unlearned, folder.name)
+    derived = project.state.derived
+    kept: tuple[object, Promises] | None = derived.get(Promises)
     if kept is not None and kept[0] == (folder.name, len(ids)):
         return kept[1]
     if len(ids) < FEWEST:
@@ -79,17 +77,16 @@ def promises(desk: Desk, *, ask: bool = False) -> Promises:
             f"set apart: from {FEWEST} on this is measured",
         )
     asked = min(ASKED, len(ids))
-    if not ask and asked * max(1, len(desk.categories)) > CELLS:
+    if not ask and asked * max(1, len(project.categories)) > CELLS:
         earlier = kept[1] if kept is not None else Promises(asked)
         return replace(earlier, waits=True)
-    found = _measured(desk.project, ids)
-    _KEPT[desk] = (folder.name, len(ids)), found
+    found = _measured(project, ids)
+    derived[Promises] = (folder.name, len(ids)), found
     return found
 
 
-def _unlearned(desk: Desk) -> list[str]:
+def _unlearned(project: Project) -> list[str]:
     """Decided documents that the model in service has not learned from."""
-    project = desk.project
     folder = project.models.current()
     name = "" if folder is None else folder.name
     upto = int(project.store.last_event("trained", model=name).get("upto", -1))

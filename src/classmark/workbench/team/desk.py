@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Condition, Lock, RLock, Thread, local
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.deciding.queue import LOOKED_AT, Guesses, QueueChoice, Queues
@@ -21,7 +21,6 @@ from classmark.workbench.examples.open_searches import Shelf
 from classmark.workbench.learning.service import Service
 from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, read_settings
-from classmark.workbench.store.state import Ledger
 from classmark.workbench.team.jobs import Jobs
 from classmark.workbench.team.presence import Claims, Event, Events
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from classmark.taxonomy.tree import Taxonomy
     from classmark.workbench.deciding.sheet import Sheet
     from classmark.workbench.results import Logged
-    from classmark.workbench.settings import Settings
+    from classmark.workbench.store.store import Store
 
 
 T = TypeVar("T")
@@ -114,7 +113,7 @@ class Background:
         self._hurry, self._begun = threading.Event(), threading.Event()
         self._changed = Condition()
         self._asked = self._looked = 0
-        self._wanted = self._learned = 0
+        self._wanted = self._learned = self._followed = 0
         self._acted = time.monotonic()
         self._threads = [
             Thread(target=self._repeat, args=(self._learn,), name="learning"),
@@ -186,13 +185,14 @@ class Background:
             wanted = self._wanted
         desk = self._desk
         desk.notice()
-        came = desk.ledger.catch_up(desk.project.store)
-        if desk.service.upto < desk.ledger.upto:
+        upto = desk.state.upto
+        if desk.service.upto < upto:
             learned = desk.service.learn()
             if learned is not None and learned.documents:
                 said = f"learned from {learned.documents}"
                 desk.events.tell(Event("learned", desk.service.upto, said=said))
-        if came or woken:
+        if upto != self._followed or woken:
+            self._followed = upto
             self._acted = time.monotonic()
             self._stale.set()
         elif time.monotonic() - self._acted > IDLE:
@@ -224,55 +224,31 @@ PATIENCE = 2.0  # seconds that long work has to stop when the desk is closed
 ON_CATEGORIES = "SELECT max(seq) FROM judgments WHERE changes IS NOT NULL"
 
 
-class Connection(Project):
-    """The project of a desk, as one of its threads sees it."""
-
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk.folder, shared=True)
-        self._desk = desk
-
-    @property
-    def categories(self) -> Mapping[str, Category]:
-        """The categories of today, by id."""
-        return self._desk.categories
-
-    @property
-    def tree(self) -> Taxonomy:
-        """The tree of today's categories."""
-        return self._desk.tree
-
-    def model(self) -> TextRanker | None:
-        """The ranker that all threads of the desk share; None: nothing learned yet."""
-        return self._desk.model()
-
-
-class Desk:
+class Desk(Project):
     """A project that several threads use at once; a context manager that closes it.
 
-    Every thread reads by its own connection, ``project``; one at a time writes, within
-    ``writing`` or by ``write``. categories, tree : as they are now;  ledger : where
-    every document stands;  queues, guesses, claims : who is given which next;  sheets :
-    what is laid out;  events, jobs : what happens, and long work.  begin : whether
-    learning and ordering begin at once, or when ``background.start`` is called.
+    Every thread reads by a connection of its own, ``store``; one at a time writes,
+    within ``writing`` or by ``write``. queues, guesses, claims : who is given which
+    document next;  sheets : what is laid out;  events, jobs : what happens, and long
+    work.  begin : whether learning and ordering begin at once, or when
+    ``background.start`` is called.
     """
 
     def __init__(self, folder: Path, *, begin: bool = True) -> None:
-        self.folder = folder
-        self._own = local()
-        self._opened: list[Project] = []
+        self._thread = local()
+        self._opened: list[Store] = []
         self._opening, self._writing = Lock(), RLock()
+        super().__init__(folder, shared=True)
         self._commits = Commits(self._writing)
-        self.events, self.claims, self.ledger = Events(), Claims(), Ledger()
+        self.events, self.claims = Events(), Claims()
         self.jobs, self.queues, self.guesses = Jobs(self), Queues(self), Guesses(self)
         self.sheets, self.examples, self.shelf = Sheets(), Examples(), Shelf()
-        self._cache: dict[Any, tuple[object, Any]] = {}
-        self._read_categories(self.project)
+        self._read_categories()
         self._settings_file = self._state_of_settings()
         self.service = Service(Project(folder, shared=True), self._writing_of_service)
-        self._opened.append(self.service.project)
         self._ranked_at = self._categories_at
         self.service.open()
-        self.ledger.read(self.project.store)
+        self._state.follow(self.store)
         self._ahead = ThreadPoolExecutor(1, "ahead")
         self.background = Background(self)
         if begin:
@@ -290,35 +266,55 @@ class Desk:
         self.jobs.stop(PATIENCE)
         self.background.stop()
         self.service.save()
-        for project in self._opened:
-            project.__exit__()
+        self.service.project.__exit__()
+        for store in self._opened:
+            store.close()
+
+    def _open_store(self, *, shared: bool) -> Store:
+        store = self._thread.store = super()._open_store(shared=shared)
+        with self._opening:
+            self._opened.append(store)
+        return store
 
     @property
-    def project(self) -> Project:
-        """The project, by a connection of the thread's own."""
-        found: Project | None = getattr(self._own, "project", None)
-        if found is None:
-            found = self._own.project = Connection(self)
-            with self._opening:
-                self._opened.append(found)
-        return found
+    def store(self) -> Store:
+        """The tables of the project, by a connection of the thread's own."""
+        store: Store | None = getattr(self._thread, "store", None)
+        return self._open_store(shared=True) if store is None else store
+
+    @property
+    def project(self) -> Self:
+        """The desk itself, which is a project."""
+        return self
+
+    @property
+    def categories(self) -> Mapping[str, Category]:
+        """The categories of today, by id."""
+        return self._categories
+
+    @property
+    def tree(self) -> Taxonomy:
+        """The tree of today's categories."""
+        return self._tree
+
+    def _version(self) -> tuple[Any, ...]:
+        state = self.state
+        return state.upto, state.newest, self.models.current(), self.lives.current()
 
     @contextmanager
     def writing(self) -> Iterator[Project]:
         """One thread at a time; what it writes is on disk when this ends."""
-        project = self.project
-        with self._writing, project.store.transaction():
-            yield project
-        self._written(project)
+        with self._writing, self.store.transaction():
+            yield self
+        self._written()
 
     def write(self, act: Callable[[Project], T]) -> T:
         """Write something, together with what other threads write at the moment.
 
         It is on disk when this returns; ``act`` is all or nothing.
         """
-        project = self.project
-        result = self._commits.write(project, act)
-        self._written(project)
+        result = self._commits.write(self, act)
+        self._written()
         return result
 
     def after_write(
@@ -334,7 +330,7 @@ class Desk:
         skipped no more, and listeners are told. categories : those whose examples may
         have changed; None: any.
         """
-        self.ledger.look(self.project.store, documents)
+        self._state.follow(self.store)
         for document in documents:
             self.claims.release(document, who)
             self.queues.unskip(document)
@@ -342,26 +338,13 @@ class Desk:
             self.examples.clear()
         else:
             self.examples.forget(categories)
-        first = documents[0] if documents else ""
+        first = documents[0] if len(documents) == 1 else ""
         self.events.tell(Event("decided", logged.numbers[0], first, who, logged.said))
-
-    def once(self, read: Callable[[Desk], T], of: object = None) -> T:
-        """What ``read`` returns of the desk, computed again when the log has grown.
-
-        of : what else it depends on; it is computed again when that is another.
-        """
-        store = self.project.store
-        (last,) = store.run("SELECT coalesce(max(seq), 0) FROM judgments").fetchone()
-        state = (of, last, len(self.ledger.ids), len(self.ledger.labelled))
-        cached = self._cache.get(read)
-        if cached is None or cached[0] != state:
-            cached = self._cache[read] = state, read(self)
-        return cast("T", cached[1])
 
     def look_again(self) -> None:
         """Know documents, categories, settings and the model as they are now."""
-        self._read_categories(self.project)
-        self.ledger.read(self.project.store)
+        self._read_categories()
+        self._state.follow(self.store)
         self._forget()
         self._looked_at_settings()
         self.background.wake()
@@ -371,7 +354,7 @@ class Desk:
         """Look at what others have done to the files; for the thread that learns."""
         if self._settings_file != self._state_of_settings():
             self._looked_at_settings()
-        newest = self._look_at_categories(self.project)
+        newest = self._look_at_categories()
         if self.service.is_outdated():
             self.service.open()
             self._forget()
@@ -418,23 +401,23 @@ class Desk:
 
     def tally(self) -> str:
         """How far the work is, in words."""
-        return f"{len(self.ledger.labelled):,} of {len(self.ledger.ids):,} decided"
+        return f"{len(self._state.labels):,} of {len(self._state.ids):,} decided"
 
     @contextmanager
     def _writing_of_service(self) -> Iterator[None]:
         with self._writing, self.service.project.store.transaction():
             yield
 
-    def _written(self, project: Project) -> None:
+    def _written(self) -> None:
         """Something is on disk: categories are looked at, and it is learned soon."""
-        self._look_at_categories(project)
+        self._look_at_categories()
         self.background.wake()
 
-    def _look_at_categories(self, project: Project) -> int:
+    def _look_at_categories(self) -> int:
         """Read the categories, if they were changed; return the act that did it."""
-        newest = self._newest_on_categories(project)
+        newest = self._newest_on_categories()
         if newest != self._categories_at:
-            self._read_categories(project)
+            self._read_categories()
             self._forget()
             self.events.tell(Event("taxonomy", newest))
         return newest
@@ -444,15 +427,13 @@ class Desk:
         self.sheets.clear()
         self.examples.clear()
 
-    def _read_categories(self, project: Project) -> None:
-        self._categories_at = self._newest_on_categories(project)
-        self.categories: Mapping[str, Category] = {
-            category.id: category for category in project.store.categories()
-        }
-        self.tree: Taxonomy = taxonomy_of(self.categories.values())
+    def _read_categories(self) -> None:
+        self._categories_at = self._newest_on_categories()
+        self._categories = {each.id: each for each in self.store.categories()}
+        self._tree = taxonomy_of(self._categories.values())
 
-    def _newest_on_categories(self, project: Project) -> int:
-        (newest,) = project.store.run(ON_CATEGORIES).fetchone()
+    def _newest_on_categories(self) -> int:
+        (newest,) = self.store.run(ON_CATEGORIES).fetchone()
         return int(newest or 0)
 
     def _state_of_settings(self) -> tuple[int, int]:
@@ -461,10 +442,7 @@ class Desk:
 
     def _looked_at_settings(self) -> None:
         self._settings_file = self._state_of_settings()
-        found: Settings = read_settings(self.folder)
-        with self._opening:
-            for project in self._opened:
-                project.settings = found
+        self.settings = self.service.project.settings = read_settings(self.folder)
 
 
 def _tell_trouble(done: Future[Sheet]) -> None:

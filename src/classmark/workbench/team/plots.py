@@ -11,7 +11,7 @@ from classmark.figures import Scale, linear_ticks, log_ticks, spread
 from classmark.workbench.team.calibration import Promises
 
 if TYPE_CHECKING:
-    from classmark.workbench.team.following import Step
+    from classmark.workbench.team.decisions import Step
     from classmark.workbench.team.progress import Progress
 
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from classmark.arrays import Floats
 from classmark.taxonomy.category import ACTIVE
-from classmark.workbench.team.following import Given, Step, following, step, steps
+from classmark.workbench.team.decisions import Given, Step, decision_log, step, steps
 
 if TYPE_CHECKING:
+    from classmark.workbench.project import Project
     from classmark.workbench.store.store import Store
-    from classmark.workbench.team.desk import Desk
 
 
 RECENT = 100  # decisions that "now" means
@@ -103,9 +103,9 @@ class Progress:
         return 1 - self.whole.effort / self.popular
 
 
-def progress(desk: Desk) -> Progress:
+def progress(project: Project) -> Progress:
     """How far the work is; read once, and again when something was said since."""
-    return desk.once(_read)
+    return project.once(_read)
 
 
 def most_wrong(wrong: int, decisions: int, error: float = ERROR) -> float:
@@ -123,23 +123,22 @@ def most_wrong(wrong: int, decisions: int, error: float = ERROR) -> float:
     return float(betaincinv(wrong + 1, decisions - wrong, 1 - error))
 
 
-def _read(desk: Desk) -> Progress:
-    ledger = desk.ledger
-    with following(desk) as log:
+def _read(project: Project) -> Progress:
+    state = project.state
+    with decision_log(project) as log:
         made, choices = list(log.made), log.categories
         values = np.array(log.quality, dtype=np.float64).reshape(len(log.quality), 6)
         counts = dict(log.documents)
     measured = [each for each in made if each.is_measured]
     known = ~np.isnan(values[:, 0])
     enough = len(measured) >= FEWEST
-    tail = _tail(desk, counts)
-    decided, aside = len(ledger.labelled), len(ledger.aside - ledger.labelled)
+    tail = _tail(project, counts)
     recent = step(values[-RECENT:], len(values)) if enough else None
-    active = {id_ for id_, c in desk.categories.items() if c.status == ACTIVE}
+    active = {id_ for id_, c in project.categories.items() if c.status == ACTIVE}
     return Progress(
-        documents=len(ledger.ids),
-        decided=decided,
-        aside=aside,
+        documents=len(state.ids),
+        decided=len(state.labels),
+        aside=state.n_aside,
         decisions=len(made),
         measured=len(measured),
         unknown=int((~known).sum()),
@@ -148,7 +147,7 @@ def _read(desk: Desk) -> Progress:
         steps=tuple(steps(values)) if enough else (),
         popular=_mean([e.popular for e, k in zip(measured, known, strict=True) if k]),
         unordered=_mean([_by_chance(len(e.ranks), choices) for e in measured]),
-        hint=_hint(recent, max(0, len(ledger.ids) - decided - aside)),
+        hint=_hint(recent, state.n_waiting),
         tail=tail,
         unused=len(active - {name for name, _ in tail}),
         days=tuple(sorted(Counter(each.at[:10] for each in made).items())),
@@ -156,11 +155,9 @@ def _read(desk: Desk) -> Progress:
     )
 
 
-def _tail(desk: Desk, counts: Mapping[int, int]) -> tuple[tuple[str, int], ...]:
+def _tail(project: Project, counts: Mapping[int, int]) -> tuple[tuple[str, int], ...]:
     """Category → documents, the most used first; those that do not stand are left."""
-    standing = desk.project.store.run(
-        "SELECT number, id FROM categories WHERE stands = 1"
-    )
+    standing = project.store.run("SELECT number, id FROM categories WHERE stands = 1")
     found = [(id_, counts[number]) for number, id_ in standing if counts.get(number)]
     return tuple(sorted(found, key=lambda row: (-row[1], row[0])))
 

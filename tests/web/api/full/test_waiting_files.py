@@ -26,7 +26,7 @@ def test_a_file_is_sent_looked_at_and_taken_in(admin, ada, desk):
     looked = admin.get(f"/uploads/{token}").json()
     assert (looked["format"], looked["heads"][0]) == ("jsonl", "id")
     assert [row[0] for row in looked["rows"]] == ["w1", "w2"]
-    assert "w1" not in desk.ledger.ids
+    assert "w1" not in desk.state.ids
     job = admin.post(f"/uploads/{token}/import")
     assert (job.status_code, job.json()["state"]) == (202, "done")
     assert ada.get("/documents/w1").status_code == 200

@@ -20,7 +20,6 @@ from classmark.workbench.deciding.decide import Decision, Seen, decide
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 from classmark.workbench.store import state
-from classmark.workbench.store.state import holdings_of
 from classmark.workbench.store.undo import undo
 from classmark.workbench.team.desk import Desk
 
@@ -72,7 +71,7 @@ def slowly(desk):
 
 def test_counts_are_those_of_looking_at_every_document(desk):
     here, below = slowly(desk)
-    assert dict(holdings_of(desk).counts) == here
+    assert dict(desk.state.counts) == here
     assert (
         branch_counts(desk) == below == {"life": 3, "bees": 2, "wasps": 2, "hornets": 1}
     )
@@ -81,20 +80,20 @@ def test_counts_are_those_of_looking_at_every_document(desk):
 @pytest.mark.parametrize("many", [2000, 0])
 def test_counts_follow_every_act(desk, monkeypatch, many):
     monkeypatch.setattr(state, "MANY", many)
-    assert holdings_of(desk) is holdings_of(desk)
+    assert desk.state is desk.state
     with desk.writing() as project:
         say(project, "d3", "wasps")
         last = say(project, "d0", remove=("bees",)).numbers[-1]
-    assert dict(holdings_of(desk).counts) == slowly(desk)[0]
+    assert dict(desk.state.counts) == slowly(desk)[0]
     with desk.writing() as project:
         undo(project, last)
-    assert dict(holdings_of(desk).counts) == slowly(desk)[0]
+    assert dict(desk.state.counts) == slowly(desk)[0]
     carry_out(desk, Change("merge", "wasps", "bees"), "eve")
-    assert dict(holdings_of(desk).counts) == slowly(desk)[0]
+    assert dict(desk.state.counts) == slowly(desk)[0]
     assert branch_counts(desk) == slowly(desk)[1]
     carry_out(desk, Change("rename", "bees", id="apids"), "eve")
-    assert holdings_of(desk).counts["apids"] == 3
-    assert holdings_of(desk).documents["apids"][-1] in {"d0", "d3", "d1"}
+    assert desk.state.counts["apids"] == 3
+    assert desk.state.documents["apids"][-1] in {"d0", "d3", "d1"}
 
 
 def test_levels_open_one_by_one(desk, monkeypatch):
@@ -194,7 +193,7 @@ def test_the_other_changes_do_what_was_foreseen(desk):
     assert desk.categories["vespids"].label == "Vespids"
     said, _ = done(desk, "split", "bees", id="solo", documents=("d0",))
     assert "Documents that go there: 1; that stay: 1." in said
-    assert holdings_of(desk).documents["solo"] == ["d0"]
+    assert desk.state.documents["solo"] == ["d0"]
     said, _ = done(desk, "retire", "bees")
     assert "Documents that stay there: 1." in said
     assert desk.categories["bees"].status == DEPRECATED

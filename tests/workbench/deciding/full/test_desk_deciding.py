@@ -195,8 +195,8 @@ def test_undo_and_redo_are_as_two_piles(tmp_path_factory, steps, number):
             undone = []
         kept = desk.project.store.labels()
         assert set(kept) == {id_ for id_, step in done if step == "decide"}
-        assert desk.ledger.labelled == set(kept)
-        assert desk.ledger.aside == desk.project.store.aside()
+        assert desk.state.labels.keys() == set(kept)
+        assert desk.state.aside == desk.project.store.aside()
         require_replayed(desk.project.store)
 
 
@@ -233,7 +233,7 @@ def test_a_note_leaves_a_document_aside(desk):
     note_on(desk, "b1", "ask the archive", "bo")
     skip_for(desk, "b1", "bo")
     assert desk.project.store.aside() == {"b1"}
-    assert desk.ledger.aside == {"b1"}
+    assert desk.state.aside == {"b1"}
     assert lay_out(desk, "b1", "bo").aside
     require_replayed(desk.project.store)
 

@@ -124,7 +124,7 @@ def test_documents_that_come_later_are_given_too(desk):
     assert len(desk.guesses) == 304
     assert len(desk.queues.ordered("uncertain")) == 304
     for n in range(300):
-        desk.ledger.labelled.add(f"n{n}")
+        desk.state.labels[f"n{n}"] = ("bees",)
     assert set(turns(desk, "ada")) == WAITING
 
 

@@ -174,7 +174,7 @@ def test_probabilities_say_what_they_rest_on(tmp_path):
         import_records(project, list(library_records())[:300], "catalogue")
         train(project)
     with Desk(tmp_path / "library") as desk:
-        id_ = next(iter(desk.ledger.ids))
+        id_ = next(iter(desk.state.ids))
         sheet = lay_out(desk, id_, "ada")
         assert sheet.calibrated.startswith("calibrated on ")
         assert sheet.choices[0].likely.endswith(" %")

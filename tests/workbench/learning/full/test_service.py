@@ -212,10 +212,10 @@ def test_another_process_decides_meanwhile(tmp_path):
         other.stderr.close()
         assert desk.learned(60)
         for _ in range(100):
-            if desk.service.upto == desk.ledger.upto:
+            if desk.service.upto == desk.state.upto:
                 break
             time.sleep(0.05)
-        assert desk.ledger.labelled == set(desk.project.store.labels())
+        assert desk.state.labels.keys() == set(desk.project.store.labels())
     assert_as_the_log_says(desk.folder)
 
 

@@ -11,8 +11,15 @@ from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
-from classmark.workbench.deciding.decide import Decision, decide_on, undo_for
+from classmark.workbench.deciding.decide import (
+    Decision,
+    decide_on,
+    note_on,
+    skip_for,
+    undo_for,
+)
 from classmark.workbench.deciding.opinions import differing, readings
+from classmark.workbench.deciding.undo_range import undo_range
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 from classmark.workbench.store.log import Act
@@ -130,11 +137,11 @@ def test_what_is_settled_is_not_aside_any_more(desk):
     say(desk, "ada", "d1", "bread")
     say(desk, "bo", "d1", "wax")
     decide_on(desk, "d1", Decision(aside=True), None, "bo")
-    assert desk.ledger.aside == store.aside() == {"d1"}
+    assert desk.state.aside == store.aside() == {"d1"}
     logged = settle(desk, "d1", {"wax": False}, "cy")
-    assert desk.ledger.aside == store.aside() == set()
+    assert desk.state.aside == store.aside() == set()
     undo_for(desk, "cy", logged.numbers[0])
-    assert desk.ledger.aside == store.aside() == {"d1"}
+    assert desk.state.aside == store.aside() == {"d1"}
     assert set(store.record("d1").labels) == {"bread", "wax"}
     require_replayed(store)
 
@@ -268,3 +275,48 @@ def test_opinions_are_those_of_a_slow_replay(desk):
     assert set(readings(store)) == {
         d for d in ("d0", "d1", "d2", "d3") if len(slow.opinions(store, d)) > 1
     }
+
+
+def test_a_note_does_not_stop_a_settlement(desk):
+    say(desk, "ada", "d1", "bees")
+    say(desk, "bo", "d1", "wax")
+    seen = disagreements(desk)[0].number
+    note_on(desk, "d1", "look at the third page", "bo")
+    settle(desk, "d1", {"wax": False}, "cy", version=seen)
+    assert labels_of(desk, "d1") == {"wax"}
+
+
+def test_a_decision_while_a_settlement_is_written_stops_it(desk, monkeypatch):
+    say(desk, "ada", "d1", "bees")
+    say(desk, "bo", "d1", "wax")
+    seen = disagreements(desk)[0].number
+    write = type(desk).write
+
+    def overtaken(self, act):
+        monkeypatch.undo()
+        say(desk, "bo", "d1", "bread")
+        return write(self, act)
+
+    monkeypatch.setattr(type(desk), "write", overtaken)
+    with pytest.raises(Mistake, match="bo decided on it since"):
+        settle(desk, "d1", {"wax": False}, "cy", version=seen)
+    assert labels_of(desk, "d1") == {"bees", "wax", "bread"}
+
+
+@pytest.mark.parametrize("how", ["settle", "undo a range"])
+def test_every_part_of_the_desk_follows(desk, how):
+    say(desk, "ada", "d1", "bees")
+    say(desk, "bo", "d1", "wax")
+    skipped = skip_for(desk, "d2", "cy")
+    record = desk.store.record("d3")
+    assert desk.examples.near(desk, "wax", record) == (("d1", "d1"),)
+    for document in ("d1", "d2"):
+        assert desk.claims.take(document, "cy")
+    if how == "settle":
+        settle(desk, "d1", {"bees": False}, "cy")
+    else:
+        undo_range(desk, 1, skipped.number, "cy")
+        assert "d2" not in list(desk.queues.in_turn("cy"))[-1:]
+        assert desk.claims.holder("d2") == ""
+    assert desk.claims.holder("d1") == ""
+    assert desk.examples.near(desk, "wax", record) == ()

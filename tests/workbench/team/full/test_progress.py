@@ -17,8 +17,8 @@ from classmark.workbench.settings import Settings
 from classmark.workbench.store.log import Act
 from classmark.workbench.team.agreement import settle
 from classmark.workbench.team.calibration import FEWEST, promises
+from classmark.workbench.team.decisions import decision_log, quality, steps
 from classmark.workbench.team.desk import Desk
-from classmark.workbench.team.following import following, quality, steps
 from classmark.workbench.team.plots import Axis, calibration, panels
 from classmark.workbench.team.progress import Hint, most_wrong, progress
 from oracles import progress as slow
@@ -98,7 +98,7 @@ def test_a_list_of_the_most_used_first_is_that_of_the_oracle(desk):
         labelled.append(chosen.tolist())
         seen = {name: Seen("000001", 1) for name in labelled[-1]}
         decide_on(desk, f"d{n}", Decision(tuple(labelled[-1])), seen, "ada")
-    with following(desk) as log:
+    with decision_log(desk) as log:
         places = [each.popular for each in log.made]
     assert places == pytest.approx(slow.popular(labelled, NAMES))
     found = progress(desk)

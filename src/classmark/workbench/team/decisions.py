@@ -1,6 +1,6 @@
-"""Follow the log: who decided what, with which ranks, and what stands; act by act.
+"""Who decided what, with which ranks before them: the log, decision by decision.
 
-What comes new is taken up; where something was undone, the log is read again.
+New acts are taken up one by one; where something was undone, the log is read again.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -21,8 +19,9 @@ from classmark.workbench.deciding.opinions import IMPORTED
 from classmark.workbench.store.log import LABELS
 
 if TYPE_CHECKING:
+    from classmark.workbench.project import Project
+    from classmark.workbench.store.state import State
     from classmark.workbench.store.store import Store
-    from classmark.workbench.team.desk import Desk
 
 
 STATED = """
@@ -32,8 +31,6 @@ WHERE act IN ('assign', 'primary', 'remove', 'reject', 'unsure')
 ORDER BY seq
 """
 AROUND = "SELECT seq FROM judgments WHERE document IS NULL OR act = 'settle'"
-_FOLLOWED: WeakKeyDictionary[Desk, Followed] = WeakKeyDictionary()
-_ONE_AT_A_TIME = Lock()
 
 
 class Stated(NamedTuple):
@@ -50,12 +47,12 @@ class Stated(NamedTuple):
     rank: int | None
 
 
-class Followed:
-    """What the log has told up to act ``upto``.
+class DecisionLog:
+    """The decisions of people up to act ``upto``.
 
-    made : what people gave at once, in order;  quality : of each that is measured;
-    documents : the number of a category → how many have it;  readers : document → the
-    people who said something of it.
+    made : the labels that people gave at once, in order;  quality : of each that is
+    measured;  documents : the number of a category → how many documents have it;
+    readers : document → the people who said something of it.
     """
 
     def __init__(self, categories: int) -> None:
@@ -69,18 +66,21 @@ class Followed:
         self._labelled: set[str] = set()
         self._last: Stated | None = None
 
-    def goes_on(self, store: Store, upto: int, categories: int) -> bool:
-        """Whether what came since can be taken up by itself."""
-        if categories != self.categories or upto < self.upto:
+    def goes_on(self, store: Store, state: State, categories: int) -> bool:
+        """Whether the acts since can be taken up by themselves."""
+        if categories != self.categories or state.upto < self.upto:
             return False
-        sql = "SELECT seq, who, document, undoes FROM judgments WHERE seq > ?"
-        came = store.run(f"{sql} ORDER BY seq", (self.upto,)).fetchall()
-        if any(undoes is not None for *_, undoes in came):
+        if state.last_undo > self.upto:
             return False
         last = self._last
-        return last is None or all(
-            (last.seq + 1, last.who, last.document) != (seq, who, document)
-            for seq, who, document, _ in came[:1]
+        sql = "SELECT 1 FROM judgments WHERE seq = ? AND who = ? AND document = ?"
+        return (
+            last is None
+            or last.seq < self.upto
+            or (
+                store.run(sql, (last.seq + 1, last.who, last.document)).fetchone()
+                is None
+            )
         )
 
     def take(self, store: Store, upto: int) -> None:
@@ -129,19 +129,18 @@ class Followed:
 
 
 @contextmanager
-def following(desk: Desk) -> Iterator[Followed]:
-    """What the log has told up to now; one thread at a time may look at it."""
-    store = desk.project.store
-    (upto,) = store.run("SELECT coalesce(max(seq), 0) FROM judgments").fetchone()
-    categories = sum(c.status == ACTIVE for c in desk.categories.values())
-    with _ONE_AT_A_TIME:
-        found = _FOLLOWED.get(desk)
-        if found is None or not found.goes_on(store, upto, categories):
-            found = Followed(categories)
-        if found.upto < upto:
-            found.take(store, upto)
-        _FOLLOWED[desk] = found
-        yield found
+def decision_log(project: Project) -> Iterator[DecisionLog]:
+    """The decisions up to now; one thread at a time may look at them."""
+    state, store = project.state, project.store
+    categories = sum(c.status == ACTIVE for c in project.categories.values())
+    with state.lock:
+        log: DecisionLog | None = state.derived.get(DecisionLog)
+        if log is None or not log.goes_on(store, state, categories):
+            log = DecisionLog(categories)
+        if log.upto < state.upto:
+            log.take(store, state.upto)
+        state.derived[DecisionLog] = log
+        yield log
 
 
 def at_once(lines: Iterable[Stated]) -> Iterator[list[Stated]]:

@@ -2,13 +2,13 @@
 
 import html
 import re
+from dataclasses import replace
 
 import pytest
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.workbench.deciding.decide import Decision, decide_on
-from classmark.workbench.deciding.queue import Guess
 
 
 @pytest.fixture
@@ -100,7 +100,8 @@ def test_accepting_at_once(client, quiet):
         assert "probabilities must be known" in refused.text
     picks = []
     for at, (id_, guess) in enumerate(found.items()):
-        quiet.guesses._found[id_] = Guess(id_, guess.category, 1.0, 1 - at / 10, 0.1)  # noqa: SLF001 (as if)
+        sure = replace(guess, score=1.0, probability=1 - at / 10)
+        quiet.guesses._guesses[id_] = sure  # noqa: SLF001 (as if)
         picks.append(f'["{id_}", "{guess.category}", 1.0, 0]')
     form = {"pick": picks[:3], "least": "0.8"}
     done = client.post("/inbox/accept", data=form, follow_redirects=False)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from classmark.web.guard.refusing import Refused
 from classmark.web.people import Who
-from classmark.workbench.deciding.history import Wanted
-from classmark.workbench.deciding.undo_range import first_not_own
+from classmark.workbench.deciding.history import Wanted, first_not_own
 from classmark.workbench.team.desk import Desk
 
 

@@ -208,8 +208,8 @@ def test_an_empty_project_has_an_empty_inbox(empty):
 
 
 def test_likeliness_in_words():
-    assert likely(Guess("d", "c", -1.5, None, 0.1)) == "score −1.50"
-    assert likely(Guess("d", "c", 2.0, 0.9999, 0.1)) == "over 99 % likely"
+    assert likely(Guess("d", "c", -1.5, None, 0.1, 0.1)) == "score −1.50"
+    assert likely(Guess("d", "c", 2.0, 0.9999, 0.1, 0.1)) == "over 99 % likely"
 
 
 @pytest.fixture
@@ -219,7 +219,7 @@ def sure(desk):
     found = {id_: desk.guesses.get(id_) for id_ in NEW}
     for at, (id_, guess) in enumerate(found.items()):
         chance = 0.99 - at / 20
-        desk.guesses._found[id_] = Guess(id_, guess.category, 1.5, chance, 0.5)  # noqa: SLF001 (as if it had been looked at so)
+        desk.guesses._guesses[id_] = Guess(id_, guess.category, 1.5, chance, 0.5, 0.5)  # noqa: SLF001 (as if it had been looked at so)
     desk.guesses._orders.clear()  # noqa: SLF001
     return desk
 

@@ -12,12 +12,12 @@ from classmark.rankers.text_ranker import TextRanker
 from classmark.workbench.deciding import queue as queueing
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.queue import (
+    KEYS,
+    Guess,
     best_two,
     cosines,
-    likely_first,
     queue,
     shuffled,
-    uncertain_first,
 )
 from classmark.workbench.files.importing import import_documents
 from classmark.workbench.learning.train import train
@@ -37,22 +37,23 @@ def test_best_two_are_the_ends_of_a_sorted_row(scores):
     assert second.tolist() == order[:, min(1, scores.shape[1] - 1)].tolist()
 
 
-@given(MATRICES)
-def test_the_first_in_each_order_is_the_extreme(scores):
-    rows = np.arange(len(scores))
-    first, second = best_two(scores)
-    best, next_best = scores[rows, first], scores[rows, second]
-    lead = (best - next_best)[uncertain_first(best, next_best)]
-    assert (np.diff(lead) >= 0).all()
-    assert lead[0] == (best - next_best).min()
-    assert (np.diff(best[likely_first(best)]) <= 0).all()
+def in_order(order, *guesses):
+    return [guess.document for guess in sorted(guesses, key=KEYS[order])]
+
+
+def test_uncertain_and_likely_ones_come_first():
+    sure = Guess("sure", "c", 3.0, 0.9, 0.8, 2.0)
+    even = Guess("even", "c", 1.0, 0.5, 0.1, 0.2)
+    assert in_order("uncertain", sure, even) == ["even", "sure"]
+    assert in_order("likely", even, sure) == ["sure", "even"]
+    scored = Guess("scored", "c", 0.7, None, 0.3, 0.3)
+    assert in_order("likely", even, scored) == ["scored", "even"]
 
 
 def test_equal_probabilities_are_told_apart_by_scores():
-    same = np.array([0.9, 0.9, 0.8])
-    assert likely_first(same, np.array([1.0, 2.0, 9.0])).tolist() == [1, 0, 2]
-    none = np.zeros(3)
-    assert uncertain_first(same, none, np.array([2.0, 1.0, 9.0])).tolist() == [2, 1, 0]
+    one, two = (Guess(f"d{n}", "c", float(n), 0.9, 0.5, -n) for n in (1, 2))
+    assert in_order("likely", one, two) == ["d2", "d1"]
+    assert in_order("uncertain", one, two) == ["d2", "d1"]
 
 
 @given(st.sets(st.text(), min_size=3, max_size=30), st.data())

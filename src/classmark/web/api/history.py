@@ -20,7 +20,7 @@ from classmark.web.api.shapes import (
 from classmark.web.owning import require_own
 from classmark.web.people import Classifier, OpenDesk, Reader
 from classmark.workbench.deciding import history as desk_past
-from classmark.workbench.deciding import undo_range as taking_back
+from classmark.workbench.deciding import history as taking_back
 
 router = calls("history")
 Word = Annotated[str, Field(max_length=1000, pattern=NO_NUL)]

@@ -14,8 +14,15 @@ from classmark.web.people import Classifier, OpenDesk, Reader
 from classmark.web.rendering import page
 from classmark.web.statements import words_of
 from classmark.workbench.deciding.decide import undo_for
-from classmark.workbench.deciding.history import Wanted, acts, correct, past, people
-from classmark.workbench.deciding.undo_range import look_at_range, undo_range
+from classmark.workbench.deciding.history import (
+    Wanted,
+    acts,
+    correct,
+    look_at_range,
+    past,
+    people,
+    undo_range,
+)
 from classmark.workbench.store.store import titles
 from classmark.workbench.team.desk import Desk
 

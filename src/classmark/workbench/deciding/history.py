@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from classmark.problems import Mistake
 from classmark.workbench.deciding.decide import Decision, Saved, decide_on
-from classmark.workbench.results import Cell, Column, Table
-from classmark.workbench.store.log import ASSIGN, PRIMARY, REJECT, UNDO, UNSURE
+from classmark.workbench.results import Column, Logged, Table
+from classmark.workbench.store.log import ASSIGN, LABELS, PRIMARY, REJECT, UNDO, UNSURE
 from classmark.workbench.store.store import titles
+from classmark.workbench.store.undo import chain_of, holds_by, is_undone, undo
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -19,39 +21,8 @@ if TYPE_CHECKING:
     from classmark.workbench.team.desk import Desk
 
 
-HISTORY = """
-SELECT j.seq AS number, at, who, document, act, c.id AS category, o.id AS other,
-  CASE WHEN u.seq IS NOT NULL THEN 'undone'
-    WHEN undoes IS NOT NULL THEN 'undoes ' || undoes
-    WHEN within IS NOT NULL THEN 'within ' || within ELSE '' END AS state,
-  undoes, within, grade, model, rank, score, j.note AS note
-FROM judgments AS j LEFT JOIN undone AS u USING (seq)
-LEFT JOIN categories AS c ON c.number = j.category
-LEFT JOIN categories AS o ON o.number = j.other
-WHERE document = ?1 OR ?1 IS NULL
-ORDER BY j.seq DESC LIMIT ?2
-"""
 ACTS = ("who", "document", "act", "category", "other", "state", "note")
 DETAILS = ("at", "undoes", "within", "grade", "model", "rank", "score")
-
-
-def history(project: Project, document: str | None = None, top: int = 20) -> Table:
-    """The newest lines of the judgment log, newest first; of one document or all."""
-    if top < 1:
-        raise Mistake(f"n is {top}: ask for at least one line")
-    if document is not None:
-        project.store.document(document)
-    found = project.store.run(HISTORY, (document, top))
-    columns = [name for name, *_ in found.description]
-    rows: list[dict[str, Cell]] = [
-        dict(zip(columns, row, strict=True)) for row in found
-    ]
-    shown = [Column("number", format="d"), *map(Column, ACTS)]
-    shown += [Column(name, brief=False) for name in DETAILS]
-    note = "newest first; undo any with classmark undo NUMBER"
-    return Table("History", rows, note, shown)
-
-
 STATES = ("holds", "undone")
 MOST = 200  # lines of a page
 CORRECTED = (ASSIGN, PRIMARY, REJECT, UNSURE)
@@ -117,6 +88,15 @@ class Line:
     again: int | None = None
 
     @property
+    def state(self) -> str:
+        """Whether it holds, and to which act it belongs, in words."""
+        if self.undone:
+            return "undone"
+        if self.undoes is not None:
+            return f"undoes {self.undoes}"
+        return "" if self.within is None else f"within {self.within}"
+
+    @property
     def holds(self) -> bool:
         """Whether it can be taken back by itself."""
         return not self.undone and self.within is None
@@ -136,33 +116,58 @@ class Page:
     older: int | None
 
 
+def history(project: Project, document: str | None = None, top: int = 20) -> Table:
+    """The newest lines of the judgment log, newest first; of one document or all."""
+    if top < 1:
+        raise Mistake(f"n is {top}: ask for at least one line")
+    if document is not None:
+        project.store.document(document)
+    lines, _ = _lines(project.store, Wanted(document=document or ""), None, top)
+    names = ("number", "at", *ACTS[:-1], *DETAILS[1:], "note")
+    rows = [{name: getattr(line, name) for name in names} for line in lines]
+    columns = [Column("number", format="d"), *map(Column, ACTS)]
+    columns += [Column(name, brief=False) for name in DETAILS]
+    note = "newest first; undo any with classmark undo NUMBER"
+    return Table("History", rows, note, columns)
+
+
 def past(
-    desk: Desk, wanted: Wanted | None = None, before: int | None = None, top: int = 50
+    project: Project,
+    wanted: Wanted | None = None,
+    before: int | None = None,
+    top: int = 50,
 ) -> Page:
     """The newest lines of the log that are asked for, those before a number."""
     if not 1 <= top <= MOST:
         raise Mistake(f"top is {top}: ask for 1 to {MOST} lines")
-    store = desk.store
-    where, values = conditions(wanted or Wanted())
+    store = project.store
+    lines, more = _lines(store, wanted or Wanted(), before, top)
+    named = titles(store, {line.document for line in lines if line.document})
+    titled = (replace(line, title=named.get(line.document or "", "")) for line in lines)
+    return Page(tuple(titled), lines[-1].number if more else None)
+
+
+def _lines(
+    store: Store, wanted: Wanted, before: int | None, top: int
+) -> tuple[list[Line], bool]:
+    """The newest lines that are asked for, and whether there are older ones."""
+    where, values = conditions(wanted)
     if before is not None:
         where, values = [*where, "j.seq < ?"], [*values, before]
     sql = LINES.format(" AND ".join(where) or "1 = 1")
     rows = store.run(sql, (*values, top + 1)).fetchall()
-    shown = rows[:top]
-    named = titles(store, {row[3] for row in shown if row[3] is not None})
-    lines = tuple(_line(store, row, named) for row in shown)
-    return Page(lines, lines[-1].number if len(rows) > top else None)
+    return [_line(store, row) for row in rows[:top]], len(rows) > top
 
 
-def people(desk: Desk) -> list[str]:
+def people(project: Project) -> list[str]:
     """Everybody who has said something."""
-    found = desk.store.run("SELECT DISTINCT who FROM judgments ORDER BY who")
+    found = project.store.run("SELECT DISTINCT who FROM judgments ORDER BY who")
     return [who for (who,) in found]
 
 
-def acts(desk: Desk) -> list[str]:
+def acts(project: Project) -> list[str]:
     """Every kind of act that is in the log."""
-    found = desk.store.run("SELECT DISTINCT act FROM judgments ORDER BY act")
+    found = project.store.run("SELECT DISTINCT act FROM judgments ORDER BY act")
     return [act for (act,) in found]
 
 
@@ -204,23 +209,23 @@ def correct(desk: Desk, number: int, category: str, who: str, note: str = "") ->
     return decide_on(desk, line.document, Decision(**said, note=note), {}, who)
 
 
-def line_of(desk: Desk, number: int) -> Line:
+def line_of(project: Project, number: int) -> Line:
     """One line of the log."""
-    store = desk.store
+    store = project.store
     found = store.run(LINES.format("j.seq = ?"), (number, 1)).fetchone()
     if found is None:
         raise Mistake(f"there is no act {number}: see the numbers in the history")
-    return _line(store, found, {})
+    return _line(store, found)
 
 
-def named(desk: Desk, words: str) -> str:
+def named(project: Project, words: str) -> str:
     """The category of this id, or else the one category with this label."""
-    if words in desk.categories:
+    if words in project.categories:
         return words
     wanted = words.strip().casefold()
     found = [
         id_
-        for id_, category in desk.categories.items()
+        for id_, category in project.categories.items()
         if wanted and category.name.casefold() == wanted
     ]
     if len(found) == 1:
@@ -229,24 +234,11 @@ def named(desk: Desk, words: str) -> str:
     raise Mistake(f"category {words!r}: {many}: give its id (see the taxonomy)")
 
 
-def _line(store: Store, row: Any, named: Mapping[str, str]) -> Line:
-    seq, at, who, document, act, category, other, gone, *rest = row
-    again = _newest(store, seq) if gone is not None and act != UNDO else None
-    title = named.get(document or "", document or "")
-    what = [document, title, act, category, other, gone is not None]
-    parts: list[Any] = [seq, at, who, *what, *rest, again]
-    return Line(*parts)
-
-
-def _newest(store: Store, seq: int) -> int:
-    """The last word on whether an act holds: the newest undoing of its chain."""
-    while True:
-        (later,) = store.run(
-            "SELECT max(seq) FROM judgments WHERE undoes = ?", (seq,)
-        ).fetchone()
-        if later is None:
-            return seq
-        seq = int(later)
+def _line(store: Store, row: Any) -> Line:
+    seq, at, who, document, act, category, other, undone, *rest = row
+    again = None if undone is None or act == UNDO else max(chain_of(store, seq))
+    parts: list[Any] = [act, category, other, undone is not None, *rest, again]
+    return Line(seq, at, who, document, document or "", *parts)
 
 
 def _day(name: str, text: str, after: int = 0) -> str:
@@ -256,3 +248,179 @@ def _day(name: str, text: str, after: int = 0) -> str:
         return (date.fromisoformat(text) + timedelta(days=after)).isoformat()
     except (ValueError, OverflowError):
         raise Mistake(f"{name} is {text!r}: give a day as YYYY-MM-DD") from None
+
+
+LARGEST_RANGE = 2000  # acts
+Labels = Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What would be different of a document: labels that go, and that come back."""
+
+    document: str
+    goes: tuple[str, ...]
+    comes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """What taking back a range does, or would do.
+
+    acts : those that hold no more;  again : those that hold again;  written : how many
+    lines the log gets;  problem : why it cannot be done, else "";  documents : all
+    that the acts are about.
+    """
+
+    first: int
+    last: int
+    acts: tuple[int, ...] = ()
+    again: tuple[int, ...] = ()
+    changes: tuple[Change, ...] = ()
+    on_categories: int = 0
+    written: int = 0
+    problem: str = ""
+    documents: tuple[str, ...] = ()
+
+
+class _OnlyLooking(Exception):
+    """Nothing is wrong, but nothing is to be kept: the transaction goes back."""
+
+
+def look_at_range(
+    desk: Desk, first: int, last: int, wanted: Wanted | None = None
+) -> TakenBack:
+    """What taking back the acts of a range would do; nothing is written."""
+    found = TakenBack(first, last)
+    with suppress(_OnlyLooking), desk.writing() as project:
+        try:
+            found = _take_back(project, first, last, wanted, "preview")
+        except Mistake as problem:
+            found = TakenBack(first, last, problem=str(problem))
+        raise _OnlyLooking
+    return found
+
+
+def first_not_own(
+    desk: Desk, first: int, last: int, who: str, wanted: Wanted | None = None
+) -> int | None:
+    """The first act of a range that is another's, or is on categories; None: none.
+
+    What somebody may take back without being asked is what they said themselves.
+    """
+    where, values = conditions(wanted or Wanted())
+    where = ["j.seq BETWEEN ? AND ?", "(j.who <> ? OR j.document IS NULL)", *where]
+    (found,) = desk.store.run(
+        f"SELECT min(j.seq) FROM judgments AS j WHERE {' AND '.join(where)}",  # noqa: S608 (our own words; the values are bound)
+        (first, last, who, *values),
+    ).fetchone()
+    return None if found is None else int(found)
+
+
+def undo_range(
+    desk: Desk, first: int, last: int, who: str, wanted: Wanted | None = None
+) -> TakenBack:
+    """Take back the acts of a range that are asked for: all of them, or nothing."""
+    done = desk.write(lambda open_: _take_back(open_, first, last, wanted, who))
+    logged = Logged((last,), f"{done.written} acts undone")
+    desk.after_write(done.documents, who, logged)
+    return done
+
+
+def _take_back(
+    project: Project, first: int, last: int, wanted: Wanted | None, who: str
+) -> TakenBack:
+    store = project.store
+    flips = _to_flip(store, first, last, wanted or Wanted())
+    documents = _documents(store, flips)
+    before = _labels(store, documents)
+    written, categories = 0, 0
+    for root in sorted(flips, key=flips.__getitem__, reverse=True):
+        numbers = undo(project, flips[root], who).numbers
+        written += len(numbers)
+        categories += _is_on_categories(store, root)
+    documents |= _documents(store, flips)
+    after = _labels(store, documents)
+    holds = {root: not is_undone(store, root) for root in flips}
+    return TakenBack(
+        first,
+        last,
+        tuple(sorted(root for root in flips if not holds[root])),
+        tuple(sorted(root for root in flips if holds[root])),
+        tuple(_changes(before, after)),
+        categories,
+        written,
+        documents=tuple(sorted(documents)),
+    )
+
+
+def _to_flip(store: Store, first: int, last: int, wanted: Wanted) -> dict[int, int]:
+    """Act → the last word on it, where taking back the range turns it round."""
+    rows = _rows(store, first, last, wanted)
+    chosen = {seq for seq, _ in rows}
+    flips = {}
+    for seq in chosen:
+        chain = chain_of(store, seq)
+        root = min(chain)
+        rest = {act: undoes for act, undoes in chain.items() if act not in chosen}
+        stays = root in rest and holds_by(rest, root)
+        if stays == is_undone(store, root):
+            flips[root] = max(chain)
+    if not flips:
+        raise Mistake(
+            f"acts {first} to {last}: none that is asked for holds: there is nothing "
+            "to take back"
+        )
+    return flips
+
+
+def _rows(store: Store, first: int, last: int, wanted: Wanted) -> list[Any]:
+    if first > last:
+        raise Mistake(f"from act {first} to act {last}: the first is to be the lower")
+    where, values = conditions(wanted)
+    where = ["j.seq BETWEEN ? AND ?", "j.within IS NULL", "j.act <> 'import'", *where]
+    found = store.run(
+        f"SELECT j.seq, j.undoes FROM judgments AS j WHERE {' AND '.join(where)} "  # noqa: S608 (our own words; the values are bound)
+        "ORDER BY j.seq LIMIT ?",
+        (first, last, *values, LARGEST_RANGE + 1),
+    ).fetchall()
+    if len(found) > LARGEST_RANGE:
+        raise Mistake(
+            f"acts {first} to {last}: more than {LARGEST_RANGE:,} acts at once: take "
+            "back a part of them first"
+        )
+    return found
+
+
+def _is_on_categories(store: Store, seq: int) -> bool:
+    sql = "SELECT document FROM judgments WHERE seq = ?"
+    return bool(store.run(sql, (seq,)).fetchone()[0] is None)
+
+
+def _documents(store: Store, roots: Iterable[int]) -> set[str]:
+    """The documents that acts, and what is within them, are about."""
+    sql = (
+        "SELECT document FROM judgments WHERE document IS NOT NULL "
+        "AND (seq = ? OR within = ?)"
+    )
+    return {
+        str(id_) for root in roots for (id_,) in store.run(sql, (root, root)).fetchall()
+    }
+
+
+def _labels(store: Store, documents: Iterable[str]) -> dict[str, frozenset[str]]:
+    return {
+        id_: frozenset(
+            name
+            for name, (act, _) in store.standing(id_).get(id_, {}).items()
+            if act in LABELS
+        )
+        for id_ in documents
+    }
+
+
+def _changes(before: Labels, after: Labels) -> Iterable[Change]:
+    for document in sorted(after):
+        old, new = before.get(document, frozenset()), after[document]
+        if old != new:
+            yield Change(document, tuple(sorted(old - new)), tuple(sorted(new - old)))

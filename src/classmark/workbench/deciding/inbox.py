@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.corpus.documents import Document
-from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.rankers.calibration import ENOUGH
 from classmark.taxonomy.category import path_names
@@ -22,7 +21,7 @@ from classmark.workbench.deciding.decide import (
     version_of,
 )
 from classmark.workbench.deciding.opinions import disagreements
-from classmark.workbench.deciding.queue import ORDERS, Guess, shuffled, two_best
+from classmark.workbench.deciding.queue import ORDERS, Guess, best_guesses, shuffled
 from classmark.workbench.deciding.sheet import percent
 
 if TYPE_CHECKING:
@@ -245,15 +244,8 @@ def _guessed(desk: Desk, documents: Sequence[Document]) -> dict[str, Guess]:
     model, missing = desk.model(), [d for d in documents if d.id not in known]
     if model is None or not missing:
         return known
-    texts = [desk.text_of(Record(document)) for document in missing]
-    _, best, heights = two_best(model, texts)
-    for document, at, (high, lower, score, _) in zip(
-        missing, best.tolist(), heights.tolist(), strict=True
-    ):
-        if at >= 0:
-            chance = None if model.calibrator is None else high
-            name = model.categories[at]
-            known[document.id] = Guess(document.id, name, score, chance, high - lower)
+    _, guesses = best_guesses(desk, model, missing)
+    known |= {guess.document: guess for guess in guesses if guess is not None}
     return known
 
 

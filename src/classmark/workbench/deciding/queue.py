@@ -26,12 +26,18 @@ if TYPE_CHECKING:
     from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.learning.models import TopDownTextRanker
     from classmark.workbench.project import Project
+    from classmark.workbench.store.store import Store
     from classmark.workbench.team.desk import Desk
 
 
 ORDERS = ("uncertain", "likely", "random", "similar")
 BLOCK = 1000  # documents scored at once, at most
-CELLS = 1 << 23  # scores held at once: 64 MiB
+CELLS = 1 << 23  # scores in memory at once: 64 MiB
+LAST_DECIDED = """
+SELECT document FROM judgments AS j
+WHERE document IS NOT NULL AND act NOT IN ('undo', 'skip', 'note')
+AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq) ORDER BY seq DESC LIMIT 1
+"""
 
 
 def queue(
@@ -52,38 +58,120 @@ def queue(
         raise Mistake("--to names what to be similar to: add --order similar")
     match order:
         case "random":
-            ids = [document.id for document in project.store.undecided()]
-            chosen = shuffled(ids, project.settings.name)[:top]
-            rows: list[dict[str, Cell]] = [{"document": ids[i]} for i in chosen]
+            ids = project.state.waiting
+            places = shuffled(ids, project.settings.name)[:top]
+            rows: list[dict[str, Cell]] = [{"document": ids[i]} for i in places]
             note = "in the project's own random order"
         case "similar":
             rows, note = _similar(project, top, to)
         case _:
-            rows, note = _by_scores(project, order, top)
+            rows, note = _by_guess(project, order, top)
     if not rows:
         note = "no document is waiting: every one is decided or set aside"
     return Table("Queue", rows, note)
 
 
-def uncertain_first(best: Floats, second: Floats, ties: Floats | None = None) -> Ints:
-    """Least difference between the best and the second category first, shape (n,).
+def _by_guess(
+    project: Project, order: str, top: int
+) -> tuple[list[dict[str, Cell]], str]:
+    model = project.require_model()
+    guesses = [
+        guess
+        for documents in _blocks(model, project.store.undecided())
+        for guess in best_guesses(project, model, documents)[1]
+        if guess is not None
+    ]
+    what = "score" if model.calibrator is None else "probability"
+    return [
+        {
+            "document": guess.document,
+            "category": guess.category,
+            what: guess.height,
+            "lead": guess.lead,
+        }
+        for guess in sorted(guesses, key=KEYS[order])[:top]
+    ], f"by the {what} of the best category; lead: how far above the second"
 
-    ties : where the difference is the same, the least of these first.
 
-    >>> uncertain_first(np.array([3.0, 2.0]), np.array([1.0, 1.5])).tolist()
-    [1, 0]
+def _similar(
+    project: Project, top: int, to: str | None
+) -> tuple[list[dict[str, Cell]], str]:
+    model = project.require_model()
+    near = last_decided(project.store) if to is None else to
+    if near is None:
+        raise Mistake("nothing is decided yet: name a document with --to")
+    centre = _rows(project, model, [project.store.document(near)])
+    cosine_of: dict[str, float] = {}
+    for documents in _blocks(model, project.store.undecided()):
+        values = cosines(_rows(project, model, documents), centre).tolist()
+        ids = [document.id for document in documents]
+        cosine_of.update(zip(ids, values, strict=True))
+    cosine_of.pop(near, None)
+    rows: list[dict[str, Cell]] = [
+        {"document": id_, "cosine": cosine_of[id_]}
+        for id_ in sorted(cosine_of, key=lambda id_: -cosine_of[id_])[:top]
+    ]
+    return rows, f"by likeness to {near}"
+
+
+def last_decided(store: Store) -> str | None:
+    """The document of the last decision that is not undone; None: there is none."""
+    row = store.run(LAST_DECIDED).fetchone()
+    return None if row is None else str(row[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """The best category for a document that waits.
+
+    probability : None where the ranker is not calibrated;  lead : how far the best is
+    above the second, of probabilities or else of scores;  score_lead : of scores.
     """
-    lead = best - second
-    return np.lexsort((lead if ties is None else ties, lead))
+
+    document: str
+    category: str
+    score: float
+    probability: float | None
+    lead: float
+    score_lead: float
+
+    @property
+    def height(self) -> float:
+        """How likely the best category is, or its score."""
+        return self.score if self.probability is None else self.probability
 
 
-def likely_first(best: Floats, ties: Floats | None = None) -> Ints:
-    """Highest best category first, shape (n,); ``ties`` as the rest, greatest first.
+KEYS: Mapping[str, Callable[[Guess], tuple[float, float]]] = {
+    "uncertain": lambda guess: (guess.lead, guess.score_lead),
+    "likely": lambda guess: (-guess.height, -guess.score),
+}
 
-    >>> likely_first(np.array([0.2, 0.9])).tolist()
-    [1, 0]
+
+def best_guesses(
+    project: Project, model: TextRanker, documents: Sequence[Document]
+) -> tuple[Rows, list[Guess | None]]:
+    """Documents as rows of weighted terms, and the best category of each.
+
+    None where a model that goes down a tree finds no category.
     """
-    return np.lexsort((-best if ties is None else -ties, -best))
+    texts = [project.text_of(Record(document)) for document in documents]
+    X, columns, heights = two_best(model, texts)
+    guesses: list[Guess | None] = [
+        None
+        if column < 0
+        else Guess(
+            document.id,
+            model.categories[column],
+            score,
+            None if model.calibrator is None else height,
+            height - next_height,
+            score - next_score,
+        )
+        for document, column, (height, next_height, score, next_score) in zip(
+            documents, columns.tolist(), heights.tolist(), strict=True
+        )
+    ]
+    return X, guesses
 
 
 def shuffled(ids: Sequence[str], seed: str) -> Ints:
@@ -134,71 +222,6 @@ def cosines(X: Any, centre: Any) -> Floats:
     return found
 
 
-def _by_scores(
-    project: Project, order: str, top: int
-) -> tuple[list[dict[str, Cell]], str]:
-
-    model = project.require_model()
-    ids: list[str] = []
-    columns, values = [np.zeros(0, np.int64)], [np.zeros((0, 4))]
-    for block, texts in _blocks(project, model, project.store.undecided()):
-        _, best, heights = two_best(model, texts)
-        ids += block
-        columns.append(best)
-        values.append(heights)
-    column = np.concatenate(columns)
-    best, next_best, score, next_score = np.concatenate(values).T
-    if order == "uncertain":
-        places = uncertain_first(best, next_best, score - next_score)
-    else:
-        places = likely_first(best, score)
-    what = "score" if model.calibrator is None else "probability"
-    return [
-        {
-            "document": ids[i],
-            "category": model.categories[column[i]],
-            what: float(best[i]),
-            "lead": float(best[i] - next_best[i]),
-        }
-        for i in places[:top].tolist()
-    ], f"by the {what} of the best category; lead: how far above the second"
-
-
-def _similar(
-    project: Project, top: int, to: str | None
-) -> tuple[list[dict[str, Cell]], str]:
-
-    model = project.require_model()
-    near = project.store.document(_last_decided(project) if to is None else to)
-    ((_, texts),) = _blocks(project, model, [near])
-    ids: list[str] = []
-    values = [np.zeros(0)]
-    with held(model):
-        centre = model.vectorizer.rows(texts)
-    for block, texts in _blocks(project, model, project.store.undecided()):
-        ids += block
-        with held(model):
-            X = model.vectorizer.rows(texts)
-        values.append(cosines(X, centre))
-    found = np.concatenate(values)
-    places = [i for i in likely_first(found).tolist() if ids[i] != near.id]
-    rows: list[dict[str, Cell]] = [
-        {"document": ids[i], "cosine": float(found[i])} for i in places[:top]
-    ]
-    return rows, f"by likeness to {near.id}"
-
-
-def _last_decided(project: Project) -> str:
-    found = project.store.run(
-        "SELECT document FROM judgments AS j WHERE document IS NOT NULL AND "
-        "act <> 'undo' AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq) "
-        "ORDER BY seq DESC LIMIT 1"
-    ).fetchone()
-    if found is None:
-        raise Mistake("nothing is decided yet: name a document with --to")
-    return str(found[0])
-
-
 def two_best(model: TextRanker, texts: Sequence[str]) -> tuple[Rows, Ints, Floats]:
     """Rows of weighted terms, the best category of each, and how high it is.
 
@@ -237,15 +260,20 @@ def _on_the_way(model: TopDownTextRanker, X: Rows) -> tuple[Ints, Floats]:
     return columns, values
 
 
+def _rows(project: Project, model: TextRanker, documents: Sequence[Document]) -> Rows:
+    texts = [project.text_of(Record(document)) for document in documents]
+    with held(model):
+        return model.vectorizer.rows(texts)
+
+
 def _blocks(
-    project: Project, model: TextRanker, documents: Iterable[Document]
-) -> Iterator[tuple[list[str], list[str]]]:
-    """Ids and texts, a block at a time."""
+    model: TextRanker, documents: Iterable[Document]
+) -> Iterator[list[Document]]:
+    """As many documents at a time as their scores have room in memory."""
     stream = iter(track(documents, "reading the queue"))
     size = max(1, min(BLOCK, CELLS // max(1, len(model.categories))))
     while block := list(islice(stream, size)):
-        texts = [project.text_of(Record(document)) for document in block]
-        yield [document.id for document in block], texts
+        yield block
 
 
 LISTED = "listed"
@@ -384,42 +412,22 @@ AT_ONCE = 16
 REST = 3.0  # times as long as was worked
 
 
-@dataclass(frozen=True, slots=True)
-class Guess:
-    """The best category for a document that waits.
-
-    probability : None where the ranker is not calibrated;  lead : how far the best is
-    above the second, of probabilities or else of scores.
-    """
-
-    document: str
-    category: str
-    score: float
-    probability: float | None
-    lead: float
-
-    @property
-    def height(self) -> float:
-        """How likely the best category is, or its score."""
-        return self.score if self.probability is None else self.probability
-
-
 class Guesses:
     """The best guess of some thousand documents that wait, newest look at each."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._lock = Lock()
-        self._found: dict[str, Guess] = {}
+        self._guesses: dict[str, Guess] = {}
         self._rows: dict[str, Rows] = {}
         self._orders: dict[str, list[str]] = {}
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._guesses)
 
     def get(self, document: str) -> Guess | None:
         """The guess on a document, if it was looked at."""
-        return self._found.get(document)
+        return self._guesses.get(document)
 
     def ordered(self, order: str, like: str | None = None) -> list[str]:
         """The documents looked at, in an order: "uncertain", "likely" or "similar"."""
@@ -427,81 +435,58 @@ class Guesses:
             return self._similar(like)
         with self._lock:
             if order not in self._orders:
-                key: Callable[[Guess], float] = (
-                    (lambda g: g.lead)
-                    if order == "uncertain"
-                    else (lambda g: -g.height)
-                )
-                rows = sorted(self._found.values(), key=key)
-                self._orders[order] = [guess.document for guess in rows]
+                guesses = sorted(self._guesses.values(), key=KEYS[order])
+                self._orders[order] = [guess.document for guess in guesses]
             return self._orders[order]
 
-    def look(self, ids: Iterable[str], go_on: Callable[[float], bool]) -> None:
+    def look(self, ids: Sequence[str], go_on: Callable[[float], bool]) -> None:
         """Look at documents; what is not among them is forgotten.
 
         go_on : rests for so many seconds; False: stop.
         """
-        wanted = list(ids)
-        self._keep(set(wanted))
-        for at in range(0, len(wanted), AT_ONCE):
-            block = wanted[at : at + AT_ONCE]
+        self._forget_others(set(ids))
+        for at in range(0, len(ids), AT_ONCE):
             started = time.perf_counter()
             model = self._desk.model()
             if model is None:
                 return
-            self._take(self._desk, model, block)
+            self._take(model, ids[at : at + AT_ONCE])
             if not go_on(REST * (time.perf_counter() - started)):
                 return
 
-    def _keep(self, wanted: set[str]) -> None:
+    def _forget_others(self, ids: set[str]) -> None:
         with self._lock:
-            self._found = {i: g for i, g in self._found.items() if i in wanted}
-            self._rows = {i: x for i, x in self._rows.items() if i in wanted}
+            self._guesses = {i: g for i, g in self._guesses.items() if i in ids}
+            self._rows = {i: x for i, x in self._rows.items() if i in ids}
             self._orders = {}
 
-    def _take(self, project: Project, model: TextRanker, ids: Sequence[str]) -> None:
-        documents = _documents(project, ids)
+    def _take(self, model: TextRanker, ids: Sequence[str]) -> None:
+        documents = _documents(self._desk, ids)
         if not documents:
             return
-        texts = [project.text_of(Record(document)) for document in documents]
-        X, best, heights = two_best(model, texts)
-        names, is_calibrated = model.categories, model.calibrator is not None
+        X, guesses = best_guesses(self._desk, model, documents)
         with self._lock:
-            for at, document in enumerate(documents):
+            for at, (document, guess) in enumerate(
+                zip(documents, guesses, strict=True)
+            ):
                 self._rows[document.id] = take(X, [at])
-                if best[at] < 0:
-                    continue
-                likely, next_likely, score, _ = heights[at].tolist()
-                self._found[document.id] = Guess(
-                    document.id,
-                    names[best[at]],
-                    score,
-                    likely if is_calibrated else None,
-                    likely - next_likely,
-                )
+                if guess is not None:
+                    self._guesses[document.id] = guess
             self._orders = {}
 
     def _similar(self, like: str | None) -> list[str]:
         """Those looked at by the cosine to a document."""
         desk, model = self._desk, self._desk.model()
-        near = like if like is not None else self._last()
+        near = like if like is not None else last_decided(desk.store)
         if model is None or near is None:
             return self.ordered("uncertain")
-        text = desk.text_of(Record(desk.store.document(near)))
-        centre, *_ = two_best(model, [text])
+        centre = _rows(desk, model, [desk.store.document(near)])
         with self._lock:
             ids, rows = list(self._rows), list(self._rows.values())
         if not ids:
             return []
-        found = cosines(stack([centre, *rows]), centre)[1:]
-        return [ids[i] for i in np.argsort(-found, kind="stable") if ids[i] != near]
-
-    def _last(self) -> str | None:
-        found = self._desk.store.run(
-            "SELECT document FROM judgments WHERE document IS NOT NULL "
-            "AND act IN ('assign', 'primary') ORDER BY seq DESC LIMIT 1"
-        ).fetchone()
-        return None if found is None else str(found[0])
+        values = cosines(stack([centre, *rows]), centre)[1:]
+        return [ids[i] for i in np.argsort(-values, kind="stable") if ids[i] != near]
 
 
 def _documents(project: Project, ids: Sequence[str]) -> list[Document]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.problems import Mistake
@@ -30,6 +31,13 @@ WHERE category = ?1 AND act IN ('assign', 'primary') AND NOT EXISTS (
   SELECT 1 FROM statements AS t JOIN categories AS c
   ON c.number = ?1 AND c.joined = t.category
   WHERE t.document = s.document AND t.act IN ('assign', 'primary'))
+"""
+CHAIN = """
+WITH RECURSIVE chain (seq, undoes) AS (
+  SELECT seq, undoes FROM judgments WHERE seq = ?
+  UNION ALL SELECT j.seq, j.undoes FROM judgments AS j JOIN chain
+  ON j.undoes = chain.seq)
+SELECT seq, undoes FROM chain ORDER BY seq
 """
 SHOWN = 20  # acts undone with another, by number
 PLACES = ("parents", "stands")  # what a taxonomy's shape rests on
@@ -102,9 +110,8 @@ def _line(store: Store, seq: int) -> _Line:
     ).fetchone()
     if found is None:
         raise Mistake(f"there is no act {seq}: see the numbers with classmark history")
-    newest = _newest(store, seq)
-    dead = store.run("SELECT 1 FROM undone WHERE seq = ?", (seq,)).fetchone()
-    if dead or (newest != seq and _undone_by(store, seq) is not None):
+    newest = max(chain_of(store, seq))
+    if is_undone(store, seq) or (newest != seq and found[5] is not None):
         raise Mistake(
             f"act {seq} is undone already; the last word on it is act {newest}: to "
             f"take that back, run classmark undo {newest}"
@@ -129,7 +136,7 @@ def _undo(store: Store, line: _Line, who: str, within: int | None) -> list[int]:
         "(SELECT 1 FROM undone WHERE seq = j.seq) ORDER BY seq DESC",
         (line.seq,),
     ).fetchall():
-        chosen = part if _undone_by(store, part) is None else _newest(store, part)
+        chosen = part if _undone_by(store, part) is None else max(chain_of(store, part))
         seqs += _undo(store, _line(store, chosen), who, seqs[0])
     _require_kept(store, changes, line)
     return seqs
@@ -156,21 +163,31 @@ def _undone_by(store: Store, seq: int) -> int | None:
     return None if undoes is None else int(undoes)
 
 
-def _first(store: Store, seq: int) -> int:
-    """The act that a chain of undoings is about."""
+def chain_of(store: Store, seq: int) -> dict[int, int | None]:
+    """The act that undoings are about, first, and every undoing → what it undoes.
+
+    seq : any of them.
+    """
     while (undoes := _undone_by(store, seq)) is not None:
         seq = undoes
-    return seq
+    return dict(store.run(CHAIN, (seq,)).fetchall())
 
 
-def _newest(store: Store, seq: int) -> int:
-    """The last word on whether an act holds: itself, or the newest of its chain."""
-    sql = (
-        "WITH RECURSIVE chain (seq) AS (VALUES (CAST(? AS BIGINT)) UNION ALL "
-        "SELECT j.seq FROM judgments AS j JOIN chain ON j.undoes = chain.seq) "
-        "SELECT max(seq) FROM chain"
-    )
-    return int(store.run(sql, (_first(store, seq),)).fetchone()[0])
+def is_undone(store: Store, seq: int) -> bool:
+    """Whether an act does not hold."""
+    sql = "SELECT 1 FROM undone WHERE seq = ?"
+    return store.run(sql, (seq,)).fetchone() is not None
+
+
+def holds_by(chain: Mapping[int, int | None], seq: int) -> bool:
+    """Whether an act would hold, were these undoings the only ones."""
+    undone: set[int] = set()
+    for act in chain:
+        at, falls = chain[act], True
+        while at is not None and at in chain:
+            undone.add(at) if falls else undone.discard(at)
+            at, falls = chain[at], not falls
+    return seq not in undone
 
 
 def _require_untouched(store: Store, line: _Line) -> None:
@@ -181,7 +198,7 @@ def _require_untouched(store: Store, line: _Line) -> None:
         "SELECT seq, changes FROM judgments AS j WHERE seq > ? AND changes IS NOT NULL "
         "AND undoes IS NULL AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq) "
         "ORDER BY seq DESC",
-        (_first(store, line.seq),),
+        (min(chain_of(store, line.seq)),),
     ):
         later = unpacked(text)
         if any(field in later.get(number, {}) for number, field in cells):

@@ -24,10 +24,11 @@ from classmark.workbench.deciding.history import (
     acts,
     correct,
     line_of,
+    look_at_range,
     past,
     people,
+    undo_range,
 )
-from classmark.workbench.deciding.undo_range import look_at_range, undo_range
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 from classmark.workbench.store.replay import Replay, require_replayed

@@ -11,7 +11,7 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.workbench.deciding.decide import next_for, skip_for, undo_for
+from classmark.workbench.deciding.decide import next_for, note_on, skip_for, undo_for
 from classmark.workbench.deciding.queue import queue
 from classmark.workbench.learning import train as training
 from classmark.workbench.learning.train import train
@@ -62,6 +62,18 @@ def test_similar_to_the_last_is_as_the_queue_has_it(desk):
     rows = queue(desk.project, "similar").rows
     desk.set_queue("ada", "similar")
     assert next_for(desk, "ada", "c3") == rows[0]["document"]
+
+
+def test_similar_means_the_last_decision_that_holds(desk):
+    say(desk, "b1", "bees")
+    say(desk, "d1", "bread")
+    assert desk.learned(30)
+    assert desk.background.ordered(60)
+    undo_for(desk, "ada")
+    note_on(desk, "c1", "a note is no decision", "ada")
+    expected = [row["document"] for row in queue(desk, "similar", to="b1").rows]
+    assert desk.guesses.ordered("similar")[:1] == expected[:1]
+    assert queue(desk, "similar").note == "by likeness to b1"
 
 
 def test_guesses_say_what_the_ranker_says(desk):

@@ -18,8 +18,8 @@ from classmark.workbench.deciding.decide import (
     skip_for,
     undo_for,
 )
+from classmark.workbench.deciding.history import undo_range
 from classmark.workbench.deciding.opinions import differing, readings
-from classmark.workbench.deciding.undo_range import undo_range
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 from classmark.workbench.store.log import Act

@@ -6,7 +6,7 @@ import pytest
 
 from classmark.workbench.settings import Settings, read_settings
 from classmark.workbench.settings_form import SAYS, settings_of
-from classmark.workbench.team.works import WORKS
+from classmark.workbench.team.jobs import WORKS
 
 
 def test_every_setting_is_explained():

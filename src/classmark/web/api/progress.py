@@ -7,7 +7,7 @@ from pydantic import Field
 from classmark.web.api.calls import calls
 from classmark.web.api.shapes import Answer, Counted, Value
 from classmark.web.people import OpenDesk, Reader
-from classmark.workbench.team import calibration
+from classmark.workbench.team import progress as calibration
 from classmark.workbench.team import progress as desk_progress
 
 router = calls("progress")

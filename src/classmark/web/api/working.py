@@ -12,7 +12,7 @@ from classmark.web.api.calls import MISSING, calls, or_missing
 from classmark.web.api.shapes import LARGEST, Answer
 from classmark.web.people import Admin, Classifier, OpenDesk, Reader
 from classmark.workbench.team.jobs import Job as Work
-from classmark.workbench.team.works import start_work
+from classmark.workbench.team.jobs import start_work
 
 router = calls("work")
 JobNumber = Annotated[int, Path(ge=0, le=LARGEST)]

@@ -22,9 +22,8 @@ from classmark.workbench.team.agreement import (
     settle,
     to_read_again,
 )
-from classmark.workbench.team.calibration import promises
 from classmark.workbench.team.plots import calibration, number, panels, percent
-from classmark.workbench.team.progress import ALLOWED, progress
+from classmark.workbench.team.progress import ALLOWED, progress, promises
 
 router = APIRouter()
 Said = Annotated[str, Form(max_length=2000)]

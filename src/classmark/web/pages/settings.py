@@ -12,7 +12,7 @@ from classmark.web.people import Admin, OpenDesk, Reader
 from classmark.web.rendering import THEMES, fragment, page
 from classmark.workbench.info import info
 from classmark.workbench.settings_form import SECTIONS, change_settings, settings_of
-from classmark.workbench.team.works import WORKS, start_work
+from classmark.workbench.team.jobs import WORKS, start_work
 
 router = APIRouter(prefix="/settings")
 KEYS = (

@@ -81,10 +81,10 @@ def decide(
     its other acts are within its first, and so undone with it.
     """
     store = project.store
-    found = store.document(document)
+    text = store.document(document)
     _require_clear(decision)
     if seen is None:
-        seen = what_the_model_says(project, found, named(decision))
+        seen = what_the_model_says(project, text, named(decision))
     acts = list(_acts(document, decision, seen))
     with store.transaction():
         new = {*decision.assign, *decision.primary, *decision.unsure}
@@ -110,13 +110,13 @@ def what_the_model_says(
     folder = project.models.current()
     name = UNTRAINED if folder is None else folder.name
     scores = model.scores([project.text_of(Record(document))])[0]
-    wanted = set(names)
-    column = {id_: at for at, id_ in enumerate(model.categories) if id_ in wanted}
+    ids = set(names)
+    column = {id_: at for at, id_ in enumerate(model.categories) if id_ in ids}
     return {
         id_: Seen(name, rank_of(scores, column[id_]), float(scores[column[id_]]))
         if id_ in column and scores[column[id_]] > -inf
         else Seen(name)
-        for id_ in wanted
+        for id_ in ids
     }
 
 
@@ -127,18 +127,18 @@ def rank_of(scores: Floats, column: int) -> int:
     >>> rank_of(np.array([2.0, 5.0, 2.0]), 2)
     3
     """
-    own = scores[column]
-    return 1 + int((scores > own).sum() + (scores[:column] == own).sum())
+    score = scores[column]
+    return 1 + int((scores > score).sum() + (scores[:column] == score).sum())
 
 
 def pairs_of(project: Project, texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Read each «winner:loser»."""
-    said = list(texts)
-    known = {c.id for c in project.store.categories()} if said else set()
-    return tuple(pair_of(text, known) for text in said)
+    pairs = list(texts)
+    ids = {c.id for c in project.store.categories()} if pairs else set()
+    return tuple(pair_of(text, ids) for text in pairs)
 
 
-def pair_of(text: str, known: set[str]) -> tuple[str, str]:
+def pair_of(text: str, ids: set[str]) -> tuple[str, str]:
     """Read «winner:loser»; ids may hold colons themselves.
 
     >>> pair_of("a:b:c", {"a:b", "c"})
@@ -146,23 +146,23 @@ def pair_of(text: str, known: set[str]) -> tuple[str, str]:
     """
     parts = text.split(":")
     cuts = [(":".join(parts[:at]), ":".join(parts[at:])) for at in range(1, len(parts))]
-    found = [cut for cut in cuts if cut[0] in known and cut[1] in known]
-    if len(found) == 1:
-        return found[0]
+    matches = [cut for cut in cuts if cut[0] in ids and cut[1] in ids]
+    if len(matches) == 1:
+        return matches[0]
     if len(cuts) == 1:
         return cuts[0]
     raise Mistake(
         f"--over {text}: give two categories of the project as winner:loser"
-        + (f"; this reads as {len(found)} pairs" if found else "")
+        + (f"; this reads as {len(matches)} pairs" if matches else "")
     )
 
 
 def _require_clear(decision: Decision) -> None:
     """Refuse a decision that says nothing, or too much."""
-    said = any([_require_one_each(decision), _require_order(decision)])
-    if decision.aside and said:
+    is_something = any([_require_one_each(decision), _require_order(decision)])
+    if decision.aside and is_something:
         raise Mistake("a document set aside takes no other decision: say one of them")
-    if not (decision.aside or said):
+    if not (decision.aside or is_something):
         raise Mistake(
             "nothing was decided: say --assign, --primary, --reject, --unsure, "
             "--remove, --over or --aside"
@@ -218,11 +218,11 @@ def _acts(document: str, decision: Decision, seen: Mapping[str, Seen]) -> Iterat
     grades = {ASSIGN: SECONDARY, PRIMARY: PRIMARY_GRADE}
     for act, names in _grouped(decision):
         for name in dict.fromkeys(names):
-            what = seen.get(name, Seen())
-            yield Act(document, act, name, grades.get(act), *what, decision.note)
+            view = seen.get(name, Seen())
+            yield Act(document, act, name, grades.get(act), *view, decision.note)
     for winner, loser in dict.fromkeys(decision.over):
-        what = seen.get(winner, Seen())
-        yield Act(document, PREFER, winner, 1.0, *what, decision.note, loser)
+        view = seen.get(winner, Seen())
+        yield Act(document, PREFER, winner, 1.0, *view, decision.note, loser)
     if decision.aside:
         yield Act(document, UNSURE, note=decision.note)
 
@@ -275,7 +275,7 @@ class Conflict(Mistake):
     def __init__(
         self, document: str, theirs: tuple[Said, ...], yours: Decision
     ) -> None:
-        who = ", ".join(dict.fromkeys(said.who for said in theirs))
+        who = ", ".join(dict.fromkeys(act.who for act in theirs))
         super().__init__(
             f"{document}: {who} decided on it meanwhile: look at both decisions, and "
             "say which holds"
@@ -395,22 +395,22 @@ def _as_seen(
     desk: Desk, document: str, decision: Decision, who: str
 ) -> dict[str, Seen]:
     """What was shown of the categories that a decision names."""
-    wanted = named(decision)
-    found = desk.sheets.seen(document, who)
-    rest = wanted - found.keys()
+    ids = named(decision)
+    views = desk.sheets.seen(document, who)
+    rest = ids - views.keys()
     if rest:
         text = desk.store.document(document)
-        found |= what_the_model_says(desk, text, rest)
-    return {name: found[name] for name in wanted if name in found}
+        views |= what_the_model_says(desk, text, rest)
+    return {name: views[name] for name in ids if name in views}
 
 
-def _say(desk: Desk, act: Act, who: str, said: str) -> Saved:
+def _say(desk: Desk, act: Act, who: str, words: str) -> Saved:
     from classmark.workbench.results import Logged
 
     def write(project: Project) -> Logged:
         project.store.document(str(act.document))
         numbers = project.store.judge([act], who)
-        return Logged(tuple(numbers), f"{act.document}: {said}")
+        return Logged(tuple(numbers), f"{act.document}: {words}")
 
     return _saved(desk, str(act.document), who, desk.write(write), ())
 
@@ -469,8 +469,8 @@ def settle(
         numbers = store.judge(_moves(document, labels, stood, first), who)
         for number in _set_aside(store, document):
             numbers += undo(project, number, who, first).numbers
-        said = f"{document}: settled, {', '.join(labels)}"
-        return Logged((first, *numbers), said)
+        words = f"{document}: settled, {', '.join(labels)}"
+        return Logged((first, *numbers), words)
 
     logged = desk.write(write)
     desk.after_write([document], who, logged)

@@ -133,7 +133,7 @@ def history(project: Project, document: str | None = None, top: int = 20) -> Tab
 
 def past(
     project: Project,
-    wanted: Wanted | None = None,
+    filters: Wanted | None = None,
     before: int | None = None,
     top: int = 50,
 ) -> Page:
@@ -141,17 +141,17 @@ def past(
     if not 1 <= top <= MOST:
         raise Mistake(f"top is {top}: ask for 1 to {MOST} lines")
     store = project.store
-    lines, more = _lines(store, wanted or Wanted(), before, top)
+    lines, more = _lines(store, filters or Wanted(), before, top)
     named = titles(store, {line.document for line in lines if line.document})
     titled = (replace(line, title=named.get(line.document or "", "")) for line in lines)
     return Page(tuple(titled), lines[-1].number if more else None)
 
 
 def _lines(
-    store: Store, wanted: Wanted, before: int | None, top: int
+    store: Store, filters: Wanted, before: int | None, top: int
 ) -> tuple[list[Line], bool]:
     """The newest lines that are asked for, and whether there are older ones."""
-    where, values = conditions(wanted)
+    where, values = conditions(filters)
     if before is not None:
         where, values = [*where, "j.seq < ?"], [*values, before]
     sql = LINES.format(" AND ".join(where) or "1 = 1")
@@ -161,33 +161,33 @@ def _lines(
 
 def people(project: Project) -> list[str]:
     """Everybody who has said something."""
-    found = project.store.run("SELECT DISTINCT who FROM judgments ORDER BY who")
-    return [who for (who,) in found]
+    rows = project.store.run("SELECT DISTINCT who FROM judgments ORDER BY who")
+    return [who for (who,) in rows]
 
 
 def acts(project: Project) -> list[str]:
     """Every kind of act that is in the log."""
-    found = project.store.run("SELECT DISTINCT act FROM judgments ORDER BY act")
-    return [act for (act,) in found]
+    rows = project.store.run("SELECT DISTINCT act FROM judgments ORDER BY act")
+    return [act for (act,) in rows]
 
 
-def conditions(wanted: Wanted) -> tuple[list[str], list[Any]]:
+def conditions(filters: Wanted) -> tuple[list[str], list[Any]]:
     """What is asked for as conditions of SQL on a line ``j``, and their values."""
-    if wanted.state not in ("", *STATES):
-        raise Mistake(f"state is {wanted.state!r}: use {' or '.join(STATES)}")
-    asked = {
-        "j.who = ?": [wanted.who],
-        "j.act = ?": [wanted.act],
-        "j.document = ?": [wanted.document],
-        f"(j.category IN ({MENTIONS}) OR j.other IN ({MENTIONS}))": [wanted.category]
+    if filters.state not in ("", *STATES):
+        raise Mistake(f"state is {filters.state!r}: use {' or '.join(STATES)}")
+    tests = {
+        "j.who = ?": [filters.who],
+        "j.act = ?": [filters.act],
+        "j.document = ?": [filters.document],
+        f"(j.category IN ({MENTIONS}) OR j.other IN ({MENTIONS}))": [filters.category]
         * 4,
-        "j.at >= ?": [_day("since", wanted.since)],
-        "j.at < ?": [_day("until", wanted.until, after=1)],
+        "j.at >= ?": [_day("since", filters.since)],
+        "j.at < ?": [_day("until", filters.until, after=1)],
     }
-    used = {sql: values for sql, values in asked.items() if values[0]}
+    used = {sql: values for sql, values in tests.items() if values[0]}
     where = list(used)
-    if wanted.state:
-        where.append(GONE if wanted.state == "undone" else f"NOT {GONE}")
+    if filters.state:
+        where.append(GONE if filters.state == "undone" else f"NOT {GONE}")
     return where, [value for values in used.values() for value in values]
 
 
@@ -205,32 +205,32 @@ def correct(desk: Desk, number: int, category: str, who: str, note: str = "") ->
     new = named(desk, category)
     if new == line.category:
         raise Mistake(f"act {number} says {new} already: name another category")
-    said: dict[str, Any] = {line.act: (new,), "remove": (line.category,)}
-    return decide_on(desk, line.document, Decision(**said, note=note), {}, who)
+    parts: dict[str, Any] = {line.act: (new,), "remove": (line.category,)}
+    return decide_on(desk, line.document, Decision(**parts, note=note), {}, who)
 
 
 def line_of(project: Project, number: int) -> Line:
     """One line of the log."""
     store = project.store
-    found = store.run(LINES.format("j.seq = ?"), (number, 1)).fetchone()
-    if found is None:
+    row = store.run(LINES.format("j.seq = ?"), (number, 1)).fetchone()
+    if row is None:
         raise Mistake(f"there is no act {number}: see the numbers in the history")
-    return _line(store, found)
+    return _line(store, row)
 
 
 def named(project: Project, words: str) -> str:
     """The category of this id, or else the one category with this label."""
     if words in project.categories:
         return words
-    wanted = words.strip().casefold()
-    found = [
+    label = words.strip().casefold()
+    ids = [
         id_
         for id_, category in project.categories.items()
-        if wanted and category.name.casefold() == wanted
+        if label and category.name.casefold() == label
     ]
-    if len(found) == 1:
-        return found[0]
-    many = f"{len(found)} categories are called so" if found else "there is none"
+    if len(ids) == 1:
+        return ids[0]
+    many = f"{len(ids)} categories are called so" if ids else "there is none"
     raise Mistake(f"category {words!r}: {many}: give its id (see the taxonomy)")
 
 
@@ -288,50 +288,50 @@ class _OnlyLooking(Exception):
 
 
 def look_at_range(
-    desk: Desk, first: int, last: int, wanted: Wanted | None = None
+    desk: Desk, first: int, last: int, filters: Wanted | None = None
 ) -> TakenBack:
     """What taking back the acts of a range would do; nothing is written."""
-    found = TakenBack(first, last)
+    outcome = TakenBack(first, last)
     with suppress(_OnlyLooking), desk.writing() as project:
         try:
-            found = _take_back(project, first, last, wanted, "preview")
+            outcome = _take_back(project, first, last, filters, "preview")
         except Mistake as problem:
-            found = TakenBack(first, last, problem=str(problem))
+            outcome = TakenBack(first, last, problem=str(problem))
         raise _OnlyLooking
-    return found
+    return outcome
 
 
 def first_not_own(
-    desk: Desk, first: int, last: int, who: str, wanted: Wanted | None = None
+    desk: Desk, first: int, last: int, who: str, filters: Wanted | None = None
 ) -> int | None:
     """The first act of a range that is another's, or is on categories; None: none.
 
     What somebody may take back without being asked is what they said themselves.
     """
-    where, values = conditions(wanted or Wanted())
+    where, values = conditions(filters or Wanted())
     where = ["j.seq BETWEEN ? AND ?", "(j.who <> ? OR j.document IS NULL)", *where]
-    (found,) = desk.store.run(
+    (first_act,) = desk.store.run(
         f"SELECT min(j.seq) FROM judgments AS j WHERE {' AND '.join(where)}",  # noqa: S608 (our own words; the values are bound)
         (first, last, who, *values),
     ).fetchone()
-    return None if found is None else int(found)
+    return None if first_act is None else int(first_act)
 
 
 def undo_range(
-    desk: Desk, first: int, last: int, who: str, wanted: Wanted | None = None
+    desk: Desk, first: int, last: int, who: str, filters: Wanted | None = None
 ) -> TakenBack:
     """Take back the acts of a range that are asked for: all of them, or nothing."""
-    done = desk.write(lambda open_: _take_back(open_, first, last, wanted, who))
+    done = desk.write(lambda open_: _take_back(open_, first, last, filters, who))
     logged = Logged((last,), f"{done.written} acts undone")
     desk.after_write(done.documents, who, logged)
     return done
 
 
 def _take_back(
-    project: Project, first: int, last: int, wanted: Wanted | None, who: str
+    project: Project, first: int, last: int, filters: Wanted | None, who: str
 ) -> TakenBack:
     store = project.store
-    flips = _to_flip(store, first, last, wanted or Wanted())
+    flips = _to_flip(store, first, last, filters or Wanted())
     documents = _documents(store, flips)
     before = _labels(store, documents)
     written, categories = 0, 0
@@ -354,9 +354,9 @@ def _take_back(
     )
 
 
-def _to_flip(store: Store, first: int, last: int, wanted: Wanted) -> dict[int, int]:
+def _to_flip(store: Store, first: int, last: int, filters: Wanted) -> dict[int, int]:
     """Act → the last word on it, where taking back the range turns it round."""
-    rows = _rows(store, first, last, wanted)
+    rows = _rows(store, first, last, filters)
     chosen = {seq for seq, _ in rows}
     flips = {}
     for seq in chosen:
@@ -374,22 +374,22 @@ def _to_flip(store: Store, first: int, last: int, wanted: Wanted) -> dict[int, i
     return flips
 
 
-def _rows(store: Store, first: int, last: int, wanted: Wanted) -> list[Any]:
+def _rows(store: Store, first: int, last: int, filters: Wanted) -> list[Any]:
     if first > last:
         raise Mistake(f"from act {first} to act {last}: the first is to be the lower")
-    where, values = conditions(wanted)
+    where, values = conditions(filters)
     where = ["j.seq BETWEEN ? AND ?", "j.within IS NULL", "j.act <> 'import'", *where]
-    found = store.run(
+    rows = store.run(
         f"SELECT j.seq, j.undoes FROM judgments AS j WHERE {' AND '.join(where)} "  # noqa: S608 (our own words; the values are bound)
         "ORDER BY j.seq LIMIT ?",
         (first, last, *values, LARGEST_RANGE + 1),
     ).fetchall()
-    if len(found) > LARGEST_RANGE:
+    if len(rows) > LARGEST_RANGE:
         raise Mistake(
             f"acts {first} to {last}: more than {LARGEST_RANGE:,} acts at once: take "
             "back a part of them first"
         )
-    return found
+    return rows
 
 
 def _is_on_categories(store: Store, seq: int) -> bool:

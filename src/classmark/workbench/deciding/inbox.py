@@ -138,16 +138,16 @@ def _having(project: Project, words: str) -> set[str]:
     The database knows the fields as JSON, and small letters of English only: it is
     asked for what may fit.
     """
-    wanted = _plain(words)
-    told = _ODD.sub("%", wanted).replace("!", "!!").replace("_", "!_")
+    phrase = _plain(words)
+    pattern = _ODD.sub("%", phrase).replace("!", "!!").replace("_", "!_")
     rows = project.store.run(
         "SELECT id, fields FROM documents WHERE lower(fields) LIKE ? ESCAPE '!'",
-        (f"%{told}%",),
+        (f"%{pattern}%",),
     )
     return {
         id_
         for id_, fields in rows
-        if any(wanted in _plain(text) for text in json.loads(fields).values())
+        if any(phrase in _plain(text) for text in json.loads(fields).values())
     }
 
 
@@ -240,13 +240,13 @@ def people(desk: Desk) -> list[str]:
 
 def _guessed(desk: Desk, documents: Sequence[Document]) -> dict[str, Guess]:
     """Document → the best guess; those not looked at in the background yet, now."""
-    known = {d.id: g for d in documents if (g := desk.guesses.get(d.id)) is not None}
-    model, missing = desk.model(), [d for d in documents if d.id not in known]
+    guess_of = {d.id: g for d in documents if (g := desk.guesses.get(d.id)) is not None}
+    model, missing = desk.model(), [d for d in documents if d.id not in guess_of]
     if model is None or not missing:
-        return known
+        return guess_of
     _, guesses = best_guesses(desk, model, missing)
-    known |= {guess.document: guess for guess in guesses if guess is not None}
-    return known
+    guess_of |= {guess.document: guess for guess in guesses if guess is not None}
+    return guess_of
 
 
 def _row(
@@ -256,18 +256,20 @@ def _row(
     title = fields.pop("title", "").strip() or document.id
     longest = max(fields.values(), key=len, default="")
     line = " ".join(longest.split())
-    known = desk.categories
+    categories = desk.categories
     state = (
         "aside" if document.id in desk.state.aside
         else "decided" if labels
         else UNDECIDED
     )  # fmt: skip
-    named = tuple(known[name].name if name in known else name for name in labels)
+    named = tuple(
+        categories[name].name if name in categories else name for name in labels
+    )
     holder = desk.claims.holder(document.id)
     row = Row(document.id, title, line[:FIRST], state, labels=named, holder=holder)
     if guess is None:
         return row
-    path = path_names(known, desk.tree, guess.category)
+    path = path_names(categories, desk.tree, guess.category)
     return replace(
         row, guess=path, category=guess.category, likely=likely(guess),
         probability=guess.probability,
@@ -375,9 +377,9 @@ def accept(desk: Desk, who: str, guesses: Sequence[Guessed], least: float) -> Ac
         for guess in guesses:
             id_, category, score, version = guess
             if not acts_since(project.store, id_, version):
-                said = Decision(assign=(category,), note=note)
+                decision = Decision(assign=(category,), note=note)
                 seen = {category: Seen(model, 1, score)}
-                done[guess] = decide(project, id_, said, seen, who, together=True)
+                done[guess] = decide(project, id_, decision, seen, who, together=True)
         return done
 
     done = desk.write(write)

@@ -65,8 +65,8 @@ class Opinion:
     @property
     def main(self) -> str | None:
         """The one label, or the one that is primary; None: there is no such one."""
-        one = self.primary or self.labels
-        return next(iter(one)) if len(one) == 1 else None
+        labels = self.primary or self.labels
+        return next(iter(labels)) if len(labels) == 1 else None
 
     def opposes(self, category: str) -> bool:
         """Whether this person has read the document and does not say so."""
@@ -114,60 +114,62 @@ def disagreements(project: Project) -> list[Disagreement]:
 def _disagreements(project: Project) -> list[Disagreement]:
     store = project.store
     settled: dict[str, int] = dict(store.run(SETTLED, (SETTLE,)).fetchall())
-    found = []
-    for document, said in readings(store).items():
-        over = differing(said)
-        if over and max(each.number for each in said) > settled.get(document, -1):
-            found.append(Disagreement(document, tuple(said), over))
-    return sorted(found, key=lambda each: each.number)
+    disagreements = []
+    for document, opinions in readings(store).items():
+        over = differing(opinions)
+        if over and max(each.number for each in opinions) > settled.get(document, -1):
+            disagreements.append(Disagreement(document, tuple(opinions), over))
+    return sorted(disagreements, key=lambda each: each.number)
 
 
 def readings(store: Store) -> dict[str, list[Opinion]]:
     """Document → the opinions of people, where several have one."""
-    found = {}
-    for document, said in _sorted_out(
+    opinions_of = {}
+    for document, opinions in _sorted_out(
         store, store.run(SPOKEN.format(TWICE), (FILES,))
     ).items():
-        people = [opinion for opinion in said if not opinion.imported]
+        people = [opinion for opinion in opinions if not opinion.imported]
         if len(people) > 1:
-            found[document] = people
-    return found
+            opinions_of[document] = people
+    return opinions_of
 
 
-def differing(said: Iterable[Opinion]) -> tuple[str, ...]:
+def differing(opinions: Iterable[Opinion]) -> tuple[str, ...]:
     """The categories that one gives and another, having read it, does not.
 
     >>> ada = Opinion("ada", 1, "", labels=frozenset({"bees"}))
     >>> differing([ada, Opinion("bo", 2, "", labels=frozenset({"bees", "wax"}))])
     ('wax',)
     """
-    found: set[str] = set()
-    for one, other in combinations(said, 2):
-        for first, second in ((one, other), (other, one)):
-            found |= {name for name in first.labels if second.opposes(name)}
-    return tuple(sorted(found))
+    categories: set[str] = set()
+    for opinion, other in combinations(opinions, 2):
+        for first, second in ((opinion, other), (other, opinion)):
+            categories |= {name for name in first.labels if second.opposes(name)}
+    return tuple(sorted(categories))
 
 
 def _sorted_out(store: Store, rows: Iterable[Any]) -> dict[str, list[Opinion]]:
     """Document → opinions, from the acts of people in order."""
     last: dict[str, dict[str, dict[int, tuple[Any, ...]]]] = {}
-    for document, who, category, *said in rows:
+    for document, who, category, *words in rows:
         mine = last.setdefault(document, {}).setdefault(who, {})
-        mine[category] = tuple(said)
+        mine[category] = tuple(words)
     names = _names(store) if last else {}
     return {
-        document: [_opinion(who, said, names) for who, said in people.items()]
+        document: [_opinion(who, words, names) for who, words in people.items()]
         for document, people in last.items()
     }
 
 
 def _opinion(
-    who: str, said: dict[int, tuple[Any, ...]], names: dict[int, str]
+    who: str, words: dict[int, tuple[Any, ...]], names: dict[int, str]
 ) -> Opinion:
     by: dict[str, set[str]] = {"labels": set(), "primary": set(), "unsure": set()}
     refused: set[str] = set()
     notes: dict[str, None] = {}
-    for category, (act, _, _, note) in sorted(said.items(), key=lambda one: one[1][1]):
+    for category, (act, _, _, note) in sorted(
+        words.items(), key=lambda word: word[1][1]
+    ):
         if category not in names:
             continue
         into = by["labels"] if act in LABELS else by.get(act, refused)
@@ -176,7 +178,7 @@ def _opinion(
             by["primary"].add(names[category])
         if note:
             notes[note] = None
-    _, number, at, _ = max(said.values(), key=lambda one: one[1])
+    _, number, at, _ = max(words.values(), key=lambda word: word[1])
     return Opinion(
         who,
         number,

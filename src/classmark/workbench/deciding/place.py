@@ -45,7 +45,7 @@ def place(
     if not documents:
         chosen = list(islice(store.undecided(), top or None))
     texts = [project.text_of(Record(document)) for document in chosen]
-    found = places_of_texts(project, texts, precision)
+    places = places_of_texts(project, texts, precision)
     rows: list[dict[str, Cell]] = [
         {
             "document": document.id,
@@ -54,9 +54,9 @@ def place(
             "place": " › ".join(put.path) or None,
             "probability": put.probability,
         }
-        for document, put in zip(chosen, found, strict=True)
+        for document, put in zip(chosen, places, strict=True)
     ]
-    return Table("Places", rows, _note(found, precision))
+    return Table("Places", rows, _note(places, precision))
 
 
 def place_if_any(project: Project, text: str) -> Place | None:
@@ -84,17 +84,17 @@ def _placed(
 ) -> list[Place]:
     model = project.require_model()
     back_off, now = learned[0].at(precision), learned[1]
-    known, tree = project.categories, project.tree
+    categories, tree = project.categories, project.tree
     columns = _columns(model.categories, back_off.classes_, now)
     found = []
     for scores in _blocks(model, texts):
         wide = np.pad(scores, ((0, 0), (0, 1)), constant_values=-inf)
         for node, kind, chance in zip(*back_off.place(wide[:, columns]), strict=True):
             there = None if node is None else now(node)
-            category = _open_one(known, tree, there)
-            what = kind if category == there else "inner" if category else "left"
-            path = () if category is None else path_names(known, tree, category)
-            found.append(Place(what, category, path, float(chance)))
+            category = _open_one(categories, tree, there)
+            score_name = kind if category == there else "inner" if category else "left"
+            path = () if category is None else path_names(categories, tree, category)
+            found.append(Place(score_name, category, path, float(chance)))
     return found
 
 
@@ -115,11 +115,11 @@ def _columns(
 
 
 def _open_one(
-    known: Mapping[str, Category], tree: Taxonomy, category: str | None
+    categories: Mapping[str, Category], tree: Taxonomy, category: str | None
 ) -> str | None:
     """The category, or the nearest above it that is not retired; None if none is."""
-    way = tree.path(category) if category in known else []
-    return next((v for v in reversed(way) if known[v].status == ACTIVE), None)
+    path = tree.path(category) if category in categories else []
+    return next((v for v in reversed(path) if categories[v].status == ACTIVE), None)
 
 
 def _blocks(model: TextRanker, texts: Sequence[str]) -> Iterable[Any]:
@@ -128,13 +128,13 @@ def _blocks(model: TextRanker, texts: Sequence[str]) -> Iterable[Any]:
         yield model.scores(texts[low : low + size])
 
 
-def _note(found: Sequence[Place], precision: float) -> str:
-    if not found:
+def _note(places: Sequence[Place], precision: float) -> str:
+    if not places:
         return "no document is waiting: every one is decided or set aside"
-    count = Counter(put.kind for put in found)
+    count = Counter(put.kind for put in places)
     shares = ", ".join(
-        f"{count[kind]} {what}"
-        for kind, what in (
+        f"{count[kind]} {words}"
+        for kind, words in (
             ("leaf", "at a leaf"),
             ("inner", "higher up"),
             ("left", "left to the expert"),

@@ -81,16 +81,16 @@ def _by_guess(
         for guess in best_guesses(project, model, documents)[1]
         if guess is not None
     ]
-    what = "score" if model.calibrator is None else "probability"
+    column = "score" if model.calibrator is None else "probability"
     return [
         {
             "document": guess.document,
             "category": guess.category,
-            what: guess.height,
+            column: guess.height,
             "lead": guess.lead,
         }
         for guess in sorted(guesses, key=KEYS[order])[:top]
-    ], f"by the {what} of the best category; lead: how far above the second"
+    ], f"by the {column} of the best category; lead: how far above the second"
 
 
 def _similar(
@@ -214,12 +214,14 @@ def cosines(X: Any, centre: Any) -> Floats:
     wide = np.zeros(rows.width)
     wide[columns] = values
     row_of = np.repeat(np.arange(len(rows)), np.diff(rows.starts))
-    own = rows.values.astype(np.float64)
-    products = np.bincount(row_of, own * wide[rows.columns], len(rows))
-    scale = np.sqrt(np.bincount(row_of, own * own, len(rows)) * (wide @ wide))
-    found: Floats = np.zeros(len(rows))
-    np.divide(products, scale, out=found, where=scale > 0)
-    return found
+    values_64 = rows.values.astype(np.float64)
+    products = np.bincount(row_of, values_64 * wide[rows.columns], len(rows))
+    scale = np.sqrt(
+        np.bincount(row_of, values_64 * values_64, len(rows)) * (wide @ wide)
+    )
+    result: Floats = np.zeros(len(rows))
+    np.divide(products, scale, out=result, where=scale > 0)
+    return result
 
 
 def two_best(model: TextRanker, texts: Sequence[str]) -> tuple[Rows, Ints, Floats]:
@@ -250,12 +252,12 @@ def two_best(model: TextRanker, texts: Sequence[str]) -> tuple[Rows, Ints, Float
 def _on_the_way(model: TopDownTextRanker, X: Rows) -> tuple[Ints, Floats]:
     columns, values = np.full(len(X), -1), np.zeros((len(X), 4))
     for at in range(len(X)):
-        found = model.ranker.best(take(X, [at]), 2)
-        if not found:
+        best = model.ranker.best(take(X, [at]), 2)
+        if not best:
             continue
-        scores = np.array([score for _, score in (*found, found[-1])][:2])
+        scores = np.array([score for _, score in (*best, best[-1])][:2])
         likely = model.probabilities(scores[:, None])
-        columns[at] = found[0][0]
+        columns[at] = best[0][0]
         values[at] = *(scores if likely is None else likely[:, 0]), *scores
     return columns, values
 
@@ -337,8 +339,8 @@ class Queues:
         """
         state, guesses = self._desk.state, self._desk.guesses
         first = [] if order == "random" else guesses.ordered(order, like)
-        known = set(first)
-        rest = (id_ for id_ in self._shuffled() if id_ not in known)
+        looked_at = set(first)
+        rest = (id_ for id_ in self._shuffled() if id_ not in looked_at)
         return [id_ for id_ in (*first, *rest) if state.waits(id_)]
 
     def sample(self, most: int) -> list[str]:

@@ -133,8 +133,8 @@ def lay_out(
     version = version_of(desk.store, document)
     sheet = desk.sheets.get(who, document, version, blind=blind)
     if sheet is None:
-        made = _laid_out(desk, document, version, blind=blind)
-        sheet = desk.sheets.put(who, made, ahead=ahead)
+        new = _laid_out(desk, document, version, blind=blind)
+        sheet = desk.sheets.put(who, new, ahead=ahead)
     desk.claims.take(document, who)
     return sheet
 
@@ -147,8 +147,8 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
     if blind:
         record = Judged(record.document, meta=record.meta, links=record.links)
     model, learned = desk.model(), desk.service.upto
-    found = [] if model is None else model.suggest(text, SHOWN)
-    choices = tuple(_choice(desk, record, one) for one in found)
+    suggestions = [] if model is None else model.suggest(text, SHOWN)
+    choices = tuple(_choice(desk, record, suggestion) for suggestion in suggestions)
     title, about, body = in_parts(record.document, record.meta)
     shown = {choice.category for choice in choices}
     ranked = 0 if model is None else len(model.categories)
@@ -205,15 +205,17 @@ def notes_on(store: Store, document: str) -> tuple[Said, ...]:
     return tuple(Said(seq, who, at, "note", note=note) for seq, who, at, note in rows)
 
 
-def _choice(desk: Desk, record: Judged, one: Suggestion) -> Choice:
+def _choice(desk: Desk, record: Judged, suggestion: Suggestion) -> Choice:
     return replace(
-        _spoken(desk, record, one.category),
-        likely="" if one.probability is None else percent(one.probability),
-        favour=_told(one.favour),
-        against=_told(one.against),
-        rank=one.rank,
-        score=one.score,
-        probability=one.probability,
+        _spoken(desk, record, suggestion.category),
+        likely=""
+        if suggestion.probability is None
+        else percent(suggestion.probability),
+        favour=_told(suggestion.favour),
+        against=_told(suggestion.against),
+        rank=suggestion.rank,
+        score=suggestion.score,
+        probability=suggestion.probability,
     )
 
 
@@ -233,12 +235,14 @@ def percent(probability: float) -> str:
 
 def _spoken(desk: Desk, record: Judged, name: str) -> Choice:
     """A category with all that does not depend on the ranker."""
-    known = desk.categories.get(name)
+    found_category = desk.categories.get(name)
     return Choice(
         name,
         path_names(desk.categories, desk.tree, name),
-        note="" if known is None else known.note,
-        guideline="" if known is None else getattr(known, "guideline", ""),
+        note="" if found_category is None else found_category.note,
+        guideline=""
+        if found_category is None
+        else getattr(found_category, "guideline", ""),
         stands=_stands(record, name),
         examples=desk.examples.near(desk, name, record),
     )
@@ -290,11 +294,11 @@ def in_pieces(
     text: str, choices: Sequence[Choice]
 ) -> tuple[tuple[int, tuple[Piece, ...]], ...]:
     """The text once for each choice, its own words marked."""
-    found = [
+    pieces = [
         (number, tuple(marked(text, dict(choice.favour) | dict(choice.against))))
         for number, choice in enumerate(choices, start=1)
     ]
-    return tuple(found) or ((1, (Piece(text),)),)
+    return tuple(pieces) or ((1, (Piece(text),)),)
 
 
 Key = tuple[str, str, bool]  # who, document, blind
@@ -359,10 +363,10 @@ class Sheets:
         """What somebody was shown of categories: the model, ranks and scores."""
         with self._lock:
             both = [self._kept.get((who, document, blind)) for blind in (False, True)]
-        found = [kept for kept in both if kept is not None]
-        if not found:
+        shown = [entry for entry in both if entry is not None]
+        if not shown:
             return {}
-        _, sheet = max(found, key=lambda kept: kept[0])
+        _, sheet = max(shown, key=lambda entry: entry[0])
         return {
             choice.category: Seen(sheet.model, choice.rank, choice.score)
             for choice in sheet.choices
@@ -410,9 +414,9 @@ class Examples:
         self, project: Project, category: str, record: Record
     ) -> tuple[tuple[str, str], ...]:
         """Id and title of two documents in a category, the most alike first."""
-        own = _words(" ".join(record.document.fields.values()))
+        vocabulary = _words(" ".join(record.document.fields.values()))
         others = [e for e in self._of(project, category) if e.id != record.id]
-        others.sort(key=lambda e: -len(e.words & own))
+        others.sort(key=lambda e: -len(e.words & vocabulary))
         return tuple((example.id, example.title) for example in others[:EXAMPLES])
 
     def forget(self, categories: Iterable[str]) -> None:
@@ -427,17 +431,17 @@ class Examples:
             self._kept.clear()
 
     def _of(self, project: Project, category: str) -> list[_Example]:
-        found = self._kept.get(category)
-        if found is None:
+        examples = self._kept.get(category)
+        if examples is None:
             run = project.store.run
             ids = [id_ for (id_,) in run(NEWEST, (category, SPARE_EXAMPLES)).fetchall()]
-            held = [id_ for id_ in ids if run(HOLDS, (id_, category)).fetchone()]
-            found = [_example(project.store.document(id_)) for id_ in held]
+            labelled = [id_ for id_ in ids if run(HOLDS, (id_, category)).fetchone()]
+            examples = [_example(project.store.document(id_)) for id_ in labelled]
             with self._lock:
                 while len(self._kept) >= CATEGORIES:
                     del self._kept[next(iter(self._kept))]
-                self._kept[category] = found
-        return found
+                self._kept[category] = examples
+        return examples
 
 
 def _example(document: Document) -> _Example:

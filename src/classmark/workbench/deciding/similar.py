@@ -49,16 +49,16 @@ def grouped_queue(
         raise Mistake(f"n is {top}: ask for at least one group")
     whole = queue(project, order, ALL, to)
     ids = [str(row["document"]) for row in whole.rows]
-    found = groups_of(project, ids, alike)
+    groups = groups_of(project, ids, alike)
     rows: list[dict[str, Cell]] = [
         {
             **whole.rows[group[0]],
             "size": len(group),
             OTHERS: ", ".join(ids[place] for place in group[1:]),
         }
-        for group in found[:top]
+        for group in groups[:top]
     ]
-    many = f"{len(ids)} documents in {len(found)} groups of cosine {alike:g}"
+    many = f"{len(ids)} documents in {len(groups)} groups of cosine {alike:g}"
     return Table("Queue", rows, f"{many}; {whole.note}" if rows else whole.note)
 
 
@@ -95,19 +95,19 @@ def decide_group(
         acts = [
             Act(
                 other,
-                said.act,
-                said.category,
-                said.grade,
+                act.act,
+                act.category,
+                act.grade,
                 note=decision.note,
-                other=said.other,
-                within=said.seq,
+                other=act.other,
+                within=act.seq,
             )
-            for said in list(store.log(after=min(first.numbers) - 1))
+            for act in list(store.log(after=min(first.numbers) - 1))
             for other in others
         ]
         numbers = store.judge(acts, who)
-    said = f"{first.said} ({_named(others)})" if others else first.said
-    return Logged((*first.numbers, *numbers), said)
+    act = f"{first.said} ({_named(others)})" if others else first.said
+    return Logged((*first.numbers, *numbers), act)
 
 
 def _named(others: Sequence[str]) -> str:
@@ -175,10 +175,10 @@ def alike(desk: Desk, document: str, top_k: int = SHOWN) -> list[Alike]:
         raise Mistake(
             f"{document} came in after the documents were read: try again in a moment"
         ) from None
-    found = cosines_to(rows, at)
-    found[at] = -1.0
-    best = [int(i) for i in top(found, min(top_k, len(ids))) if found[i] > 0]
-    return [_shown(desk, ids[i], float(found[i])) for i in best]
+    values = cosines_to(rows, at)
+    values[at] = -1.0
+    best = [int(i) for i in top(values, min(top_k, len(ids))) if values[i] > 0]
+    return [_shown(desk, ids[i], float(values[i])) for i in best]
 
 
 def nearly_same(desk: Desk, document: str) -> list[Alike]:
@@ -189,7 +189,7 @@ def nearly_same(desk: Desk, document: str) -> list[Alike]:
     """
     if len(desk.state.ids) > AT_ONCE and desk not in _READ:
         return []
-    return [one for one in alike(desk, document) if one.cosine >= NEARLY]
+    return [other for other in alike(desk, document) if other.cosine >= NEARLY]
 
 
 def cosines_to(rows: Rows, at: int) -> Floats:

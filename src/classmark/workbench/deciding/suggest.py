@@ -37,35 +37,35 @@ def suggest(
     model = project.require_model()
     least = _least(model, min_probability)
     decisions = None if model.calibrator is None else model.calibrator.decisions_
-    known, tree = project.categories, project.tree
+    categories, tree = project.categories, project.tree
     return [
         Explained(
-            found.category,
-            path_names(known, tree, found.category),
-            found.rank,
-            found.score,
-            dict(found.favour),
-            dict(found.against),
-            found.probability,
+            suggestion.category,
+            path_names(categories, tree, suggestion.category),
+            suggestion.rank,
+            suggestion.score,
+            dict(suggestion.favour),
+            dict(suggestion.against),
+            suggestion.probability,
             decisions,
         )
-        for found in model.suggest(text, k, terms)
-        if found.probability is None or found.probability >= least
+        for suggestion in model.suggest(text, k, terms)
+        if suggestion.probability is None or suggestion.probability >= least
     ]
 
 
-def _least(model: TextRanker, wanted: float | None) -> float:
+def _least(model: TextRanker, probability: float | None) -> float:
     """The least probability to be shown, once it is known that it can be told."""
-    if wanted is None:
+    if probability is None:
         return 0.0
-    if not 0 <= wanted <= 1:
-        raise Mistake(f"min-probability is {wanted}: give a number from 0 to 1")
+    if not 0 <= probability <= 1:
+        raise Mistake(f"min-probability is {probability}: give a number from 0 to 1")
     if model.calibrator is None:
         raise Mistake(
             "min-probability needs a calibrated model: train again with "
             f"{ENOUGH} or more labelled documents"
         )
-    return wanted
+    return probability
 
 
 def wanted_text(

@@ -73,8 +73,8 @@ def undo(
     with store.transaction():
         line = _line(store, _last(store, who) if number is None else number)
         seqs = _undo(store, line, who, within)
-    what = "brought back" if line.act == UNDO else "undone"
-    return Logged(tuple(seqs), f"{what}: {line.act} ({_acts(store, seqs)})")
+    verb = "brought back" if line.act == UNDO else "undone"
+    return Logged(tuple(seqs), f"{verb}: {line.act} ({_acts(store, seqs)})")
 
 
 def _acts(store: Store, seqs: list[int]) -> str:
@@ -89,34 +89,34 @@ def _acts(store: Store, seqs: list[int]) -> str:
 
 
 def _last(store: Store, who: str) -> int:
-    found = store.run(
+    last = store.run(
         "SELECT max(seq) FROM judgments AS j WHERE who = ? AND act <> 'undo' AND "
         "within IS NULL AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq)",
         (who,),
     ).fetchone()[0]
-    if found is None:
+    if last is None:
         raise Mistake(
             f"{who} has nothing to undo: give the number of another's act "
             "(classmark history lists them)"
         )
-    return int(found)
+    return int(last)
 
 
 def _line(store: Store, seq: int) -> _Line:
-    found = store.run(
+    row = store.run(
         "SELECT seq, document, act, category, other, undoes, changes FROM judgments "
         "WHERE seq = ?",
         (seq,),
     ).fetchone()
-    if found is None:
+    if row is None:
         raise Mistake(f"there is no act {seq}: see the numbers with classmark history")
     newest = max(chain_of(store, seq))
-    if is_undone(store, seq) or (newest != seq and found[5] is not None):
+    if is_undone(store, seq) or (newest != seq and row[5] is not None):
         raise Mistake(
             f"act {seq} is undone already; the last word on it is act {newest}: to "
             f"take that back, run classmark undo {newest}"
         )
-    *columns, text = found
+    *columns, text = row
     return _Line._make([*columns, unpacked(text) if text else {}])
 
 
@@ -193,7 +193,9 @@ def holds_by(chain: Mapping[int, int | None], seq: int) -> bool:
 def _require_untouched(store: Store, line: _Line) -> None:
     """What the act changed is as it left it, and no other act since rests on it."""
     refused = f"act {line.seq} ({line.act}) cannot be undone alone"
-    cells = {(number, field) for number, own in line.changes.items() for field in own}
+    cells = {
+        (number, field) for number, fields in line.changes.items() for field in fields
+    }
     for seq, text in store.run(
         "SELECT seq, changes FROM judgments AS j WHERE seq > ? AND changes IS NOT NULL "
         "AND undoes IS NULL AND NOT EXISTS (SELECT 1 FROM undone WHERE seq = j.seq) "

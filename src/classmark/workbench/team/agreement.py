@@ -109,19 +109,21 @@ def agreement(project: Project) -> Agreed:
 
 def _agreement(project: Project) -> Agreed:
     read = readings(project.store).items()
-    given = {id_: {e.who: e for e in found if e.labels} for id_, found in read}
-    said = {id_: each for id_, each in given.items() if len(each) > 1}
-    people = sorted({who for each in said.values() for who in each})
-    sets = _decisions(said, people, lambda each: each.labels)
+    labellings = {
+        id_: {e.who: e for e in opinions if e.labels} for id_, opinions in read
+    }
+    shared = {id_: each for id_, each in labellings.items() if len(each) > 1}
+    people = sorted({who for each in shared.values() for who in each})
+    sets = _decisions(shared, people, lambda each: each.labels)
     return Agreed(
         tuple(people),
-        len(said),
+        len(shared),
         len(disagreements(project)),
         _alpha(sets, "masi"),
         _alpha(sets, "jaccard"),
-        _alpha(_decisions(said, people, lambda each: each.main), "nominal"),
-        tuple(_pairs(said, people)),
-        _parted(said),
+        _alpha(_decisions(shared, people, lambda each: each.main), "nominal"),
+        tuple(_pairs(shared, people)),
+        _parted(shared),
     )
 
 
@@ -132,22 +134,22 @@ def to_read_again(project: Project, who: str, top: int = 20) -> list[str]:
     """
     labels = project.state.labels
     with decision_log(project) as log:
-        found = sorted(
+        documents = sorted(
             document
             for document, people in log.readers.items()
             if who not in people and document in labels
         )
-    if not found:
+    if not documents:
         return []
-    order = shuffled(found, f"{project.settings.name} again")
-    return [found[place] for place in order[:top].tolist()]
+    order = shuffled(documents, f"{project.settings.name} again")
+    return [documents[place] for place in order[:top].tolist()]
 
 
 def _decisions(
-    said: Said, people: Sequence[str], what: Callable[[Opinion], Hashable]
+    opinions_of: Said, people: Sequence[str], value_of: Callable[[Opinion], Hashable]
 ) -> Decisions:
     return [
-        [what(each[who]) if who in each else None for each in said.values()]
+        [value_of(each[who]) if who in each else None for each in opinions_of.values()]
         for who in people
     ]
 
@@ -163,20 +165,24 @@ def _many(item: Sequence[object]) -> int:
     return sum(each is not None for each in item)
 
 
-def _pairs(said: Said, people: Sequence[str]) -> list[Pair]:
-    found = []
-    for one, other in combinations(people, 2):
-        both = [(e[one], e[other]) for e in said.values() if one in e and other in e]
+def _pairs(opinions_of: Said, people: Sequence[str]) -> list[Pair]:
+    pairs = []
+    for first, other in combinations(people, 2):
+        both = [
+            (e[first], e[other])
+            for e in opinions_of.values()
+            if first in e and other in e
+        ]
         if both:
-            found.append(_pair(one, other, both))
-    return found
+            pairs.append(_pair(first, other, both))
+    return pairs
 
 
-def _pair(one: str, other: str, both: Sequence[tuple[Opinion, Opinion]]) -> Pair:
+def _pair(first: str, other: str, both: Sequence[tuple[Opinion, Opinion]]) -> Pair:
     sets = [(a.labels, b.labels) for a, b in both]
     mains = [(a.main, b.main) for a, b in both if a.main and b.main]
     return Pair(
-        one,
+        first,
         other,
         len(both),
         sum(a == b for a, b in sets),
@@ -196,11 +202,11 @@ def _label_by_label(sets: Sequence[tuple[frozenset[str], frozenset[str]]]) -> fl
     return kappa_of([[yes, first - yes], [second - yes, no]])
 
 
-def _parted(said: Said) -> tuple[Parted, ...]:
-    both, one = Counter[str](), Counter[str]()
-    for each in said.values():
+def _parted(opinions_of: Said) -> tuple[Parted, ...]:
+    both, alone = Counter[str](), Counter[str]()
+    for each in opinions_of.values():
         for a, b in combinations(each.values(), 2):
             both.update(a.labels & b.labels)
-            one.update(a.labels ^ b.labels)
-    found = [Parted(name, both[name], one[name]) for name in both | one]
-    return tuple(sorted(found, key=lambda c: (-c.one, c.share, c.category)))
+            alone.update(a.labels ^ b.labels)
+    categories = [Parted(name, both[name], alone[name]) for name in both | alone]
+    return tuple(sorted(categories, key=lambda c: (-c.one, c.share, c.category)))

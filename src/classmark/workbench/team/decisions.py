@@ -89,8 +89,8 @@ class DecisionLog:
         around = {seq for (seq,) in store.run(AROUND)}
         rows = store.run(STATED, (self.upto, upto))
         lines = (Stated._make(row) for row in rows if row[0] not in undone)
-        for said in at_once(self._noted(lines, around)):
-            self._give(said)
+        for group in at_once(self._noted(lines, around)):
+            self._give(group)
         self.upto = upto
 
     def _noted(self, lines: Iterable[Stated], around: set[int]) -> Iterator[Stated]:
@@ -111,21 +111,22 @@ class DecisionLog:
             self._stands.discard(pair)
         self.documents[line.category] += len(self._stands) - stood
 
-    def _give(self, said: list[Stated]) -> None:
-        first, names = said[0], [line.category for line in said]
+    def _give(self, group: list[Stated]) -> None:
+        first, names = group[0], [line.category for line in group]
         if not first.who.endswith(IMPORTED):
             is_first = first.document not in self._labelled
             places = map(self._used.place, names if is_first else ())
-            made = Given(
+            ranks = tuple([line.rank for line in group])
+            decision = Given(
                 first.seq, first.at, first.who, first.document, first.model,
-                tuple([line.rank for line in said]), is_first, max(places, default=0.0),
+                ranks, is_first, max(places, default=0.0),
             )  # fmt: skip
-            self.made.append(made)
-            if made.is_measured:
-                self.quality.append(quality(made.ranks))
+            self.made.append(decision)
+            if decision.is_measured:
+                self.quality.append(quality(decision.ranks))
         self._labelled.add(first.document)
         self._used.add(names)
-        self._last = said[-1]
+        self._last = group[-1]
 
 
 @contextmanager
@@ -244,12 +245,12 @@ def quality(ranks: Iterable[int | None]) -> tuple[float, ...]:
     [4, 1.0, 0.4, 1.0, 0.0, 0.75]
     """
     all_of_them = list(ranks)
-    known = sorted(rank for rank in all_of_them if rank is not None)
-    among = sum(rank <= FIVE for rank in known)
-    right = float(bool(known) and known[0] == 1)
-    precise = sum(place / rank for place, rank in enumerate(known, start=1))
+    places = sorted(rank for rank in all_of_them if rank is not None)
+    among = sum(rank <= FIVE for rank in places)
+    right = float(bool(places) and places[0] == 1)
+    precise = sum(place / rank for place, rank in enumerate(places, start=1))
     return (
-        known[-1] if len(known) == len(all_of_them) else float("nan"),
+        places[-1] if len(places) == len(all_of_them) else float("nan"),
         right,
         among / FIVE,
         among / len(all_of_them),

@@ -73,14 +73,14 @@ class Commits:
         """
         if project.store.engine.in_transaction:
             raise RuntimeError("desk.write within desk.writing: write with the project")
-        wanted = _Write(act)
-        self._waiting.append(wanted)
+        write = _Write(act)
+        self._waiting.append(write)
         with self._lock:
-            if not wanted.is_done:
+            if not write.is_done:
                 self._write_all(project)
-        if wanted.problem is not None:
-            raise wanted.problem
-        return wanted.result
+        if write.problem is not None:
+            raise write.problem
+        return write.result
 
     def _write_all(self, project: Project) -> None:
         together = []
@@ -88,15 +88,15 @@ class Commits:
             together.append(self._waiting.popleft())
         try:
             with project.store.transaction():
-                for one in together:
-                    one.run(project)
+                for write in together:
+                    write.run(project)
         except BaseException as problem:
-            for one in together:
-                one.problem = one.problem or problem
+            for write in together:
+                write.problem = write.problem or problem
             raise
         finally:
-            for one in together:
-                one.is_done = True
+            for write in together:
+                write.is_done = True
 
 
 LOOK = 1.0  # seconds between two looks at what others have done
@@ -148,24 +148,24 @@ class Background:
         """
         with self._changed:
             self._wanted += 1
-            wanted = self._wanted
+            request = self._wanted
             self._wake.set()
-            return self._wait(lambda: self._learned >= wanted, timeout)
+            return self._wait(lambda: self._learned >= request, timeout)
 
     def ordered(self, timeout: float | None = None) -> bool:
         """Wait until the documents that wait are looked at again, from now on."""
         with self._changed:
             self._asked += 1
-            wanted = self._asked
+            request = self._asked
             self._stale.set()
             self._hurry.set()
-            return self._wait(lambda: self._looked >= wanted, timeout)
+            return self._wait(lambda: self._looked >= request, timeout)
 
     def first_ordered(self, timeout: float) -> bool:
         """Wait, once, until some of the documents that wait were looked at."""
-        found = self._begun.wait(timeout)
+        in_time = self._begun.wait(timeout)
         self._begun.set()
-        return found
+        return in_time
 
     def _wait(self, until: Callable[[], bool], timeout: float | None) -> bool:
         return bool(self._changed.wait_for(until, timeout))
@@ -182,15 +182,15 @@ class Background:
         woken = self._wake.wait(LOOK)
         with self._changed:
             self._wake.clear()
-            wanted = self._wanted
+            requests = self._wanted
         desk = self._desk
         desk.notice()
         upto = desk.state.upto
         if desk.service.upto < upto:
             learned = desk.service.learn()
             if learned is not None and learned.documents:
-                said = f"learned from {learned.documents}"
-                desk.events.tell(Event("learned", desk.service.upto, said=said))
+                words = f"learned from {learned.documents}"
+                desk.events.tell(Event("learned", desk.service.upto, said=words))
         if upto != self._followed or woken:
             self._followed = upto
             self._acted = time.monotonic()
@@ -198,7 +198,7 @@ class Background:
         elif time.monotonic() - self._acted > IDLE:
             desk.service.save()
         with self._changed:
-            self._learned = wanted
+            self._learned = requests
             self._changed.notify_all()
 
     def _order(self) -> None:
@@ -206,12 +206,12 @@ class Background:
         with self._changed:
             self._stale.clear()
             self._hurry.clear()
-            asked = self._asked
+            requests = self._asked
         desk = self._desk
         desk.guesses.look(desk.queues.sample(LOOKED_AT), self._rest)
         self._begun.set()
         with self._changed:
-            self._looked = asked
+            self._looked = requests
             self._changed.notify_all()
         self._hurry.wait(AGAIN)
 
@@ -395,9 +395,9 @@ class Desk(Project):
         from classmark.workbench.deciding.sheet import lay_out
 
         lay = partial(lay_out, blind=blind, ahead=True)
-        found = self._ahead.submit(lay, self, document, who)
-        found.add_done_callback(_tell_trouble)
-        return found
+        future = self._ahead.submit(lay, self, document, who)
+        future.add_done_callback(_tell_trouble)
+        return future
 
     def tally(self) -> str:
         """How far the work is, in words."""

@@ -1,4 +1,4 @@
-"""Jobs: long work beside the desk, one of a kind at a time, and how far it is."""
+"""Long work in threads of its own: training, evaluating, indexing, reading."""
 
 from __future__ import annotations
 
@@ -166,16 +166,90 @@ class _Told:
     def __init__(self, job: Job, jobs: Jobs) -> None:
         self._job, self._jobs = job, jobs
 
-    def track(self, items: Iterable[T], what: str, total: int | None) -> Iterator[T]:
-        job, told = self._job, 0.0
+    def track(self, items: Iterable[T], title: str, total: int | None) -> Iterator[T]:
+        job, shown_at = self._job, 0.0
         if total is None and isinstance(items, Sized):
             total = len(items)
-        job.doing, job.done, job.total = what, 0, total
+        job.doing, job.done, job.total = title, 0, total
         self._jobs.go_on()
         for done, item in enumerate(items, start=1):
             yield item
             self._jobs.go_on()
-            job.doing, job.done, job.total = what, done, total
-            if (time_now := time.monotonic()) - told > PAUSE:
-                told = time_now
+            job.doing, job.done, job.total = title, done, total
+            if (time_now := time.monotonic()) - shown_at > PAUSE:
+                shown_at = time_now
                 self._jobs.told(job)
+
+
+CHANGES = ("added", "replaced", "deleted")
+SHOWN = ("average_precision", "one_error")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Something that takes its time.
+
+    does : the work; it returns what came of it, in words.
+    """
+
+    name: str
+    label: str
+    says: str
+    does: Callable[[Project], str]
+
+
+def start_work(desk: Desk, name: str, who: str) -> Job:
+    """Begin some work by its name."""
+    found = next((work for work in WORKS if work.name == name), None)
+    if found is None:
+        names = ", ".join(work.name for work in WORKS)
+        raise Mistake(f"the work {name!r} is unknown: use {names}")
+    return desk.jobs.start(found.name, found.does, who)
+
+
+def _train(project: Project) -> str:
+    from classmark.workbench.learning.train import train
+
+    trained = train(project)
+    return f"{trained.learner} learned from {trained.documents:,} documents"
+
+
+def _evaluate(project: Project) -> str:
+    from classmark.workbench.learning.evaluate import evaluate_project
+
+    table = evaluate_project(project).table
+    best = max(table.rows, key=lambda row: float(row["average_precision"] or 0.0))
+    figures = [f"{name.replace('_', ' ')} {best[name]:.3f}" for name in SHOWN]
+    return f"{table.title}: {best['learner']} is best, {', '.join(figures)}"
+
+
+def _index(project: Project) -> str:
+    from classmark.workbench.search.index import index_project
+
+    row = index_project(project).rows[0]
+    changes = ", ".join(f"{row[name]:,} {name}" for name in CHANGES)
+    return f"{row['documents']:,} documents are indexed ({changes})"
+
+
+WORKS = (
+    Work(
+        "train",
+        "Train anew",
+        "Learn from every decision from the beginning, with the settings as they are "
+        "now, and put the new model in service.",
+        _train,
+    ),
+    Work(
+        "evaluate",
+        "Evaluate",
+        "Measure the learners on documents they have not seen. Takes minutes; changes "
+        "nothing.",
+        _evaluate,
+    ),
+    Work(
+        "index",
+        "Index",
+        "Bring the index of the search page up to date.",
+        _index,
+    ),
+)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from classmark.figures import Scale, linear_ticks, log_ticks, spread
-from classmark.workbench.team.calibration import Promises
+from classmark.workbench.team.progress import Promises
 
 if TYPE_CHECKING:
     from classmark.workbench.team.decisions import Step
@@ -116,16 +116,16 @@ def curves(
     across: Axis, up: Axis, named: Sequence[tuple[str, Points, str]]
 ) -> tuple[Curve, ...]:
     """Lines with their names at their ends, none upon another."""
-    found = []
+    drawn = []
     for name, points, says in named:
-        kept = [(x, y) for x, y in points if not math.isnan(y)]
-        if kept:
-            places = [(across.at(x), up.at(y)) for x, y in kept]
-            found.append((name, places, says))
-    where = spread([places[-1][1] for _, places, _ in found], GAP)
+        known_points = [(x, y) for x, y in points if not math.isnan(y)]
+        if known_points:
+            places = [(across.at(x), up.at(y)) for x, y in known_points]
+            drawn.append((name, places, says))
+    where = spread([places[-1][1] for _, places, _ in drawn], GAP)
     return tuple(
         Curve(name, " ".join(f"{x},{y}" for x, y in places), places[-1], label, says)
-        for (name, places, says), label in zip(found, where, strict=True)
+        for (name, places, says), label in zip(drawn, where, strict=True)
     )
 
 
@@ -133,8 +133,8 @@ def bars(
     values: Iterable[tuple[str, float]], up: Axis, widest: float = 28
 ) -> tuple[Bar, ...]:
     """Bars side by side over the whole width, the last ones where there are many."""
-    given = list(values)
-    room = (RIGHT - LEFT) / max(1, len(given))
+    pairs = list(values)
+    room = (RIGHT - LEFT) / max(1, len(pairs))
     width = round(min(widest, max(1.0, room * 0.7)), 1)
     return tuple(
         Bar(
@@ -144,7 +144,7 @@ def bars(
             round(BOTTOM - up.at(value), 1),
             f"{name}: {whole(value)}",
         )
-        for place, (name, value) in enumerate(given)
+        for place, (name, value) in enumerate(pairs)
     )
 
 
@@ -153,15 +153,19 @@ DAYS = 30  # shown, the last ones
 MANY = 50  # categories in the table of the tail
 
 
-def panels(found: Progress, names: Mapping[str, str] | None = None) -> list[Plot]:
+def panels(progress: Progress, names: Mapping[str, str] | None = None) -> list[Plot]:
     """The plots that can be drawn of what is known; names : category → its label."""
     drawn = []
-    if found.steps and found.whole is not None and found.recent is not None:
-        drawn += [_effort(found), _precision(found.steps), _errors(found.steps)]
-    if found.tail:
-        drawn.append(tail(found.tail, found.unused, names or {}))
-    if len(found.days) > 1:
-        drawn.append(days(found.days))
+    if progress.steps and progress.whole is not None and progress.recent is not None:
+        drawn += [
+            _effort(progress),
+            _precision(progress.steps),
+            _errors(progress.steps),
+        ]
+    if progress.tail:
+        drawn.append(tail(progress.tail, progress.unused, names or {}))
+    if len(progress.days) > 1:
+        drawn.append(days(progress.days))
     return drawn
 
 
@@ -176,12 +180,12 @@ def number(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-def _effort(found: Progress) -> Plot:
-    known = [s for s in found.steps if not math.isnan(s.effort)]
-    across = _across(found.steps)
-    up = Axis(0, max((s.effort for s in known), default=1.0) * 1.1, BOTTOM, TOP)
-    points = [(s.upto, s.effort) for s in known]
-    last = number(known[-1].effort) if known else ""
+def _effort(progress: Progress) -> Plot:
+    measured = [s for s in progress.steps if not math.isnan(s.effort)]
+    across = _across(progress.steps)
+    up = Axis(0, max((s.effort for s in measured), default=1.0) * 1.1, BOTTOM, TOP)
+    points = [(s.upto, s.effort) for s in measured]
+    last = number(measured[-1].effort) if measured else ""
     return Plot(
         "effort",
         "Looked at per document",
@@ -190,7 +194,7 @@ def _effort(found: Progress) -> Plot:
         ACROSS,
         "categories",
         (ACROSS, "documents", "looked at per document"),
-        tuple((whole(s.upto), whole(s.documents), number(s.effort)) for s in known),
+        tuple((whole(s.upto), whole(s.documents), number(s.effort)) for s in measured),
         across.ticks(whole),
         up.ticks(whole),
         curves(across, up, [("effort", points, f"{last} looked at")]),
@@ -268,21 +272,22 @@ def _across(steps: Sequence[Step]) -> Axis:
     return Axis(0, max(s.upto for s in steps), LEFT, RIGHT)
 
 
-def calibration(found: Promises) -> Plot:
+def calibration(promises: Promises) -> Plot:
     """What was promised against what came true."""
     across, up = Axis(0, 1, LEFT, RIGHT), Axis(0, 1, BOTTOM, TOP)
-    most = max(each.count for each in found.bins)
+    most = max(each.count for each in promises.bins)
     return Plot(
         "calibration",
         "Promised and kept",
         f"Of the suggestions called so likely, how many were right, on "
-        f"{found.documents:,} documents the model had not learned; the larger the dot "
-        f"the more suggestions. Off the line by {percent(found.error)} on average.",
+        f"{promises.documents:,} documents the model had not learned; the larger the "
+        f"dot the more suggestions. Off the line by {percent(promises.error)} on average.",
         "promised",
         "kept",
         ("promised", "kept", "suggestions"),
         tuple(
-            (percent(b.promised), percent(b.kept), whole(b.count)) for b in found.bins
+            (percent(b.promised), percent(b.kept), whole(b.count))
+            for b in promises.bins
         ),
         across.ticks(percent, 2),
         up.ticks(percent, 2),
@@ -293,7 +298,7 @@ def calibration(found: Promises) -> Plot:
                 round(3 + 7 * math.sqrt(b.count / most), 1),
                 f"promised {percent(b.promised)}, kept {percent(b.kept)}, {b.count:,}",
             )
-            for b in found.bins
+            for b in promises.bins
         ),
         diagonal=True,
     )
@@ -330,15 +335,15 @@ def tail(
     )
 
 
-def days(made: Sequence[tuple[str, int]]) -> Plot:
+def days(counts: Sequence[tuple[str, int]]) -> Plot:
     """Decisions of each day."""
-    shown = made[-DAYS:]
+    shown = counts[-DAYS:]
     up = Axis(0, max(count for _, count in shown) * 1.1, BOTTOM, TOP)
     return Plot(
         "days",
         "Decisions a day",
-        f"How many documents people decided; {sum(n for _, n in made):,} in all, on "
-        f"{len(made):,} days.",
+        f"How many documents people decided; {sum(n for _, n in counts):,} in all, on "
+        f"{len(counts):,} days.",
         f"{shown[0][0]} to {shown[-1][0]}",
         "decisions",
         ("day", "decisions"),

@@ -41,8 +41,8 @@ class Claims:
                 return False
             self._held.pop(document, None)
             self._held[document] = Claim(who, time.monotonic() + self._seconds)
-            own = [id_ for id_, claim in self._held.items() if claim.who == who]
-            for old in own[:-HELD]:
+            mine = [id_ for id_, claim in self._held.items() if claim.who == who]
+            for old in mine[:-HELD]:
                 del self._held[old]
             return True
 

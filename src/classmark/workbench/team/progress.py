@@ -1,5 +1,7 @@
-"""How far the work is, how much effort a decision takes, and whether to stop.
+"""How far the work is, how good the suggestions are, and whether to stop.
 
+Probabilities are measured on documents that the trained model has not learned from:
+those set apart for testing, and those that were decided after it was trained.
 Every document is ranked by what was learned from others before it is decided and
 learned itself, so its first decision measures the ranker honestly (test, then learn).
 """
@@ -8,19 +10,131 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classmark.arrays import Floats
+from classmark.arrays import Bools, Floats
+from classmark.measures import calibration_error, reliability
+from classmark.ranking import top
 from classmark.taxonomy.category import ACTIVE
+from classmark.workbench.deciding.queue import shuffled
+from classmark.workbench.learning.lessons import TEST
 from classmark.workbench.team.decisions import Given, Step, decision_log, step, steps
 
 if TYPE_CHECKING:
+    from classmark.rankers.text_ranker import TextRanker
     from classmark.workbench.project import Project
     from classmark.workbench.store.store import Store
+
+
+BINS = 10
+ASKED = 300  # documents at most, drawn at random
+SUGGESTIONS = 10  # suggestions of each, those that people see
+FEWEST_DOCUMENTS = 20  # documents below which nothing is said
+CELLS = 1 << 21  # scores that are looked at without being asked for
+UNLEARNED = """
+SELECT d.id FROM documents AS d WHERE d.id IN (SELECT document FROM labels) AND (
+  d.meta LIKE ? OR (SELECT min(seq) FROM judgments AS j WHERE j.document = d.id
+    AND j.act IN ('assign', 'primary')) > ?)
+ORDER BY d.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Suggestions about equally likely: promised, and the share that came true."""
+
+    promised: float
+    kept: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Promises:
+    """What was promised of suggestions, and what came true.
+
+    documents : that were asked of;  error : the expected calibration error;  reason :
+    why nothing is known, else "";  waits : whether it takes long and was not asked for.
+    """
+
+    documents: int = 0
+    bins: tuple[Bin, ...] = ()
+    error: float = 0.0
+    reason: str = ""
+    waits: bool = False
+
+
+def promises(project: Project, *, ask: bool = False) -> Promises:
+    """Compare probabilities with decisions; ``ask`` : also where it takes long."""
+    folder = project.models.current()
+    if folder is None:
+        return Promises(reason="no model was trained yet: there are no probabilities")
+    ids = project.once(_unlearned, folder.name)
+    derived = project.state.derived
+    cached: tuple[object, Promises] | None = derived.get(Promises)
+    if cached is not None and cached[0] == (folder.name, len(ids)):
+        return cached[1]
+    if len(ids) < FEWEST_DOCUMENTS:
+        return Promises(
+            len(ids),
+            reason=f"{len(ids)} documents were decided since the model was trained, or "
+            f"set apart: from {FEWEST_DOCUMENTS} on this is measured",
+        )
+    n_documents = min(ASKED, len(ids))
+    if not ask and n_documents * max(1, len(project.categories)) > CELLS:
+        earlier = cached[1] if cached is not None else Promises(n_documents)
+        return replace(earlier, waits=True)
+    measured = _measured(project, ids)
+    derived[Promises] = (folder.name, len(ids)), measured
+    return measured
+
+
+def _unlearned(project: Project) -> list[str]:
+    """Decided documents that the model in service has not learned from."""
+    folder = project.models.current()
+    name = "" if folder is None else folder.name
+    upto = int(project.store.last_event("trained", model=name).get("upto", -1))
+    rows = project.store.run(UNLEARNED, (f'%"part":"{TEST}"%', upto))
+    return [id_ for (id_,) in rows]
+
+
+def _measured(project: Project, ids: Sequence[str]) -> Promises:
+    from classmark.workbench.learning.models import as_of_now, open_model, with_votes
+
+    folder = project.models.current()
+    if folder is None:
+        return Promises(reason="no model was trained yet: there are no probabilities")
+    model = as_of_now(project, with_votes(project, open_model(folder)))
+    if model.calibrator is None:
+        return Promises(reason="the model is not calibrated: too few decisions")
+    chosen = [ids[at] for at in shuffled(ids, "calibration")[:ASKED].tolist()]
+    pairs = list(_shown(project, model, chosen))
+    likely = np.concatenate([p for p, _ in pairs])
+    true = np.concatenate([came for _, came in pairs])
+    seen = reliability(likely, true, BINS)
+    bins = zip(seen.promised, seen.kept, seen.counts, strict=True)
+    return Promises(
+        len(chosen),
+        tuple(Bin(float(p), float(k), int(n)) for p, k, n in bins if n),
+        calibration_error(likely, true, BINS),
+    )
+
+
+def _shown(
+    project: Project, model: TextRanker, ids: Sequence[str]
+) -> Iterator[tuple[Floats, Bools]]:
+    """Of each document the probabilities of the first ten, and whether they hold."""
+    for id_ in ids:
+        record = project.store.record(id_)
+        scores = model.scores([project.text_of(record)])
+        ranked = np.flatnonzero(np.isfinite(scores[0]))
+        likely: Any = model.probabilities(scores[:, ranked])
+        best = top(scores[0, ranked], min(SUGGESTIONS, len(ranked)))
+        names = [model.categories[at] in record.labels for at in ranked[best].tolist()]
+        yield likely[0, best], np.array(names)
 
 
 RECENT = 100  # decisions that "now" means
@@ -126,11 +240,11 @@ def most_wrong(wrong: int, decisions: int, error: float = ERROR) -> float:
 def _read(project: Project) -> Progress:
     state = project.state
     with decision_log(project) as log:
-        made, choices = list(log.made), log.categories
+        decisions, choices = list(log.made), log.categories
         values = np.array(log.quality, dtype=np.float64).reshape(len(log.quality), 6)
         counts = dict(log.documents)
-    measured = [each for each in made if each.is_measured]
-    known = ~np.isnan(values[:, 0])
+    measured = [each for each in decisions if each.is_measured]
+    has_effort = ~np.isnan(values[:, 0])
     enough = len(measured) >= FEWEST
     tail = _tail(project, counts)
     recent = step(values[-RECENT:], len(values)) if enough else None
@@ -139,33 +253,35 @@ def _read(project: Project) -> Progress:
         documents=len(state.ids),
         decided=len(state.labels),
         aside=state.n_aside,
-        decisions=len(made),
+        decisions=len(decisions),
         measured=len(measured),
-        unknown=int((~known).sum()),
+        unknown=int((~has_effort).sum()),
         whole=step(values, len(values)) if enough else None,
         recent=recent,
         steps=tuple(steps(values)) if enough else (),
-        popular=_mean([e.popular for e, k in zip(measured, known, strict=True) if k]),
+        popular=_mean(
+            [e.popular for e, k in zip(measured, has_effort, strict=True) if k]
+        ),
         unordered=_mean([_by_chance(len(e.ranks), choices) for e in measured]),
         hint=_hint(recent, state.n_waiting),
         tail=tail,
         unused=len(active - {name for name, _ in tail}),
-        days=tuple(sorted(Counter(each.at[:10] for each in made).items())),
-        people=_people(made, measured, values),
+        days=tuple(sorted(Counter(each.at[:10] for each in decisions).items())),
+        people=_people(decisions, measured, values),
     )
 
 
 def _tail(project: Project, counts: Mapping[int, int]) -> tuple[tuple[str, int], ...]:
     """Category → documents, the most used first; those that do not stand are left."""
     standing = project.store.run("SELECT number, id FROM categories WHERE stands = 1")
-    found = [(id_, counts[number]) for number, id_ in standing if counts.get(number)]
-    return tuple(sorted(found, key=lambda row: (-row[1], row[0])))
+    counted = [(id_, counts[number]) for number, id_ in standing if counts.get(number)]
+    return tuple(sorted(counted, key=lambda row: (-row[1], row[0])))
 
 
 def _people(
-    made: Sequence[Given], measured: Sequence[Given], values: Floats
+    given_decisions: Sequence[Given], measured: Sequence[Given], values: Floats
 ) -> tuple[Share, ...]:
-    decisions = Counter(each.who for each in made)
+    decisions = Counter(each.who for each in given_decisions)
     who = np.array([each.who for each in measured], dtype=object)
     return tuple(
         Share(name, count, step(mine, len(mine)) if len(mine) else None)

@@ -16,11 +16,16 @@ from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 from classmark.workbench.store.log import Act
 from classmark.workbench.team.agreement import settle
-from classmark.workbench.team.calibration import FEWEST, promises
 from classmark.workbench.team.decisions import decision_log, quality, steps
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.plots import Axis, calibration, panels
-from classmark.workbench.team.progress import Hint, most_wrong, progress
+from classmark.workbench.team.progress import (
+    FEWEST_DOCUMENTS,
+    Hint,
+    most_wrong,
+    progress,
+    promises,
+)
 from oracles import progress as slow
 
 NAMES = [f"c{n}" for n in range(9)]
@@ -194,7 +199,7 @@ def test_promises_are_compared_with_what_came_true(tmp_path, any_store):
     with Desk(tmp_path / "shelf") as desk:
         waiting = promises(desk)
         assert not waiting.bins
-        assert f"from {FEWEST} on" in waiting.reason
+        assert f"from {FEWEST_DOCUMENTS} on" in waiting.reason
         late = [(name, n) for name, n in ids if n >= 40]
         with desk.writing() as project:
             acts = [Act(f"{a}{n}", "assign", a, 1.0) for a, n in late]

@@ -279,7 +279,7 @@ def _row(
 def likely(guess: Guess) -> str:
     """How likely the best guess is, in words.
 
-    >>> likely(Guess("d", "bees", 1.2, 0.874, 0.5))
+    >>> likely(Guess("d", "bees", 1.2, 0.874, 0.5, 0.9))
     '87 % likely'
     """
     if guess.probability is None:

@@ -281,7 +281,8 @@ def calibration(promises: Promises) -> Plot:
         "Promised and kept",
         f"Of the suggestions called so likely, how many were right, on "
         f"{promises.documents:,} documents the model had not learned; the larger the "
-        f"dot the more suggestions. Off the line by {percent(promises.error)} on average.",
+        "dot the more suggestions. Off the line by "
+        f"{percent(promises.error)} on average.",
         "promised",
         "kept",
         ("promised", "kept", "suggestions"),

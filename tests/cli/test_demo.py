@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from classmark.cli.demonstration import Story, how_good, program
-from classmark.workbench.demo import NAME
+from classmark.cli.research import NAME, Story, how_good, program
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -113,7 +112,7 @@ def test_the_address_is_the_last_line(run, library, monkeypatch):
         say(f"Classmark serves {folder} at http://{host}:{port}/?code=1")
 
     monkeypatch.setattr("classmark.web.serving.serve_project", serve)
-    monkeypatch.setattr("classmark.cli.demonstration.demonstrate", lambda _: iter(()))
+    monkeypatch.setattr("classmark.cli.research.demonstrate", lambda _: iter(()))
     code, out, _ = run("demo", "--dir", library)
     assert code == 0
     assert "What to type next, in another terminal:" in out

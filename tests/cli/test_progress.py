@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from classmark.cli.progress import agreement, progress
+from classmark.cli.decide import agreement, progress
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.taxonomy.category import Category

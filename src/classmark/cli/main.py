@@ -11,7 +11,7 @@ import os
 import sqlite3
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any, NoReturn
 
@@ -21,28 +21,19 @@ from typer.main import get_command, get_group
 
 from classmark import __version__
 from classmark.cli import (
-    backup,
-    branches,
-    clicking,
-    commands,
-    decisions,
-    liking,
-    links,
-    placing,
-    progress,
-    proposing,
-    ranking,
-    screening,
-    searching,
-    serving,
-    streaming,
-    taxonomies,
-    training,
+    decide,
+    like,
+    project,
+    research,
+    search,
+    serve,
+    taxonomy,
+    train,
 )
+from classmark.cli.options import Command
 from classmark.problems import Mistake
 from classmark.progress import shown_by
 
-Function = Callable[..., None]
 SETTINGS: dict[str, Any] = {
     "add_completion": False,
     "pretty_exceptions_enable": False,
@@ -50,7 +41,7 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def group(about: str, members: Mapping[str, Function | typer.Typer]) -> typer.Typer:
+def group(about: str, members: Mapping[str, Command | typer.Typer]) -> typer.Typer:
     """A group of commands and of groups, by name.
 
     >>> listed = group("Greet people.", {"hello": lambda: None})
@@ -64,7 +55,7 @@ def group(about: str, members: Mapping[str, Function | typer.Typer]) -> typer.Ty
 class _Commands(Mapping[str, Any]):
     """The commands by name, each made when it is looked up."""
 
-    def __init__(self, members: Mapping[str, Function | typer.Typer]) -> None:
+    def __init__(self, members: Mapping[str, Command | typer.Typer]) -> None:
         self._members = members
 
     def __getitem__(self, name: str) -> Any:
@@ -126,7 +117,7 @@ class _Command(TyperCommand):
 class _LazyGroup(TyperGroup):
     """A group that makes the command that runs, and describes the others."""
 
-    members: Mapping[str, Function | typer.Typer] = {}
+    members: Mapping[str, Command | typer.Typer] = {}
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -141,108 +132,102 @@ class _LazyGroup(TyperGroup):
 
 UsageError: Any = typer.BadParameter.__base__
 
-taxonomy = group(
-    "Show, bring in, write or change the taxonomy.",
-    {
-        "show": taxonomies.show,
-        "import": taxonomies.import_,
-        "export": taxonomies.export,
-        "add": taxonomies.add,
-        "rename": taxonomies.rename,
-        "describe": taxonomies.describe,
-        "merge": taxonomies.merge,
-        "split": taxonomies.split,
-        "move": taxonomies.move,
-        "retire": taxonomies.retire,
-        "report": branches.report,
-        "prune": branches.prune,
-        "propose": proposing.propose,
-        "accept": proposing.accept,
-    },
-)
-rank = group(
-    "Learn how answers are to be ordered.",
-    {
-        "features": ranking.features,
-        "train": ranking.train,
-        "evaluate": ranking.evaluate,
-        "use": ranking.use,
-        "report": ranking.report,
-    },
-)
-screen = group(
-    "Read until a share of the relevant documents is found.",
-    {
-        "start": screening.start,
-        "next": screening.next_,
-        "mark": screening.mark,
-        "status": screening.status,
-        "export": screening.export,
-        "simulate": screening.simulate,
-    },
-)
-data = group(
-    "Known public collections.",
-    {
-        "list": commands.data_list,
-        "path": commands.data_path,
-        "get": commands.data_get,
-    },
-)
-users = group(
-    "Who may log in, and as what.",
-    {
-        "add": serving.users_add,
-        "list": serving.users_list,
-        "role": serving.users_role,
-        "password": serving.users_password,
-        "remove": serving.users_remove,
-    },
-)
-tokens = group(
-    "Keys for programs that use the calls.",
-    {
-        "add": serving.tokens_add,
-        "list": serving.tokens_list,
-        "revoke": serving.tokens_revoke,
-    },
-)
 app = group(
     "Put texts in their place: rank categories, find by example, search.",
     {
-        "init": commands.init,
-        "import": commands.import_,
-        "export": commands.export,
-        "train": training.train,
-        "evaluate": training.evaluate,
-        "stream": streaming.stream,
-        "suggest": commands.suggest,
-        "place": placing.place,
-        "index": searching.index,
-        "search": searching.search,
-        "click": clicking.click,
-        "tune": searching.tune,
-        "like": liking.like,
-        "pagerank": links.pagerank,
-        "decide": decisions.decide,
-        "undo": decisions.undo,
-        "history": decisions.history,
-        "queue": decisions.queue,
-        "rebuild": decisions.rebuild,
-        "progress": progress.progress,
-        "agreement": progress.agreement,
-        "reproduce": commands.reproduce,
-        "demo": commands.demo,
-        "info": commands.info,
-        "backup": backup.backup,
-        "restore": backup.restore,
-        "serve": serving.serve,
-        "taxonomy": taxonomy,
-        "rank": rank,
-        "screen": screen,
-        "data": data,
-        "users": users,
-        "tokens": tokens,
+        "init": project.init,
+        "import": project.import_,
+        "export": project.export,
+        "train": train.train,
+        "evaluate": train.evaluate,
+        "stream": train.stream,
+        "suggest": decide.suggest,
+        "place": decide.place,
+        "index": search.index,
+        "search": search.search,
+        "click": search.click,
+        "tune": search.tune,
+        "like": like.like,
+        "pagerank": search.pagerank,
+        "decide": decide.decide,
+        "undo": decide.undo,
+        "history": decide.history,
+        "queue": decide.queue,
+        "rebuild": decide.rebuild,
+        "progress": decide.progress,
+        "agreement": decide.agreement,
+        "reproduce": research.reproduce,
+        "demo": research.demo,
+        "info": project.info,
+        "backup": project.backup,
+        "restore": project.restore,
+        "serve": serve.serve,
+        "taxonomy": group(
+            "Show, bring in, write or change the taxonomy.",
+            {
+                "show": taxonomy.show,
+                "import": taxonomy.import_,
+                "export": taxonomy.export,
+                "add": taxonomy.add,
+                "rename": taxonomy.rename,
+                "describe": taxonomy.describe,
+                "merge": taxonomy.merge,
+                "split": taxonomy.split,
+                "move": taxonomy.move,
+                "retire": taxonomy.retire,
+                "report": taxonomy.report,
+                "prune": taxonomy.prune,
+                "propose": taxonomy.propose,
+                "accept": taxonomy.accept,
+            },
+        ),
+        "rank": group(
+            "Learn how answers are to be ordered.",
+            {
+                "features": search.rank_features,
+                "train": search.rank_train,
+                "evaluate": search.rank_evaluate,
+                "use": search.rank_use,
+                "report": search.rank_report,
+            },
+        ),
+        "screen": group(
+            "Read until a share of the relevant documents is found.",
+            {
+                "start": like.screen_start,
+                "next": like.screen_next,
+                "mark": like.screen_mark,
+                "status": like.screen_status,
+                "export": like.screen_export,
+                "simulate": like.screen_simulate,
+            },
+        ),
+        "data": group(
+            "Known public collections.",
+            {
+                "list": research.data_list,
+                "path": research.data_path,
+                "get": research.data_get,
+            },
+        ),
+        "users": group(
+            "Who may log in, and as what.",
+            {
+                "add": serve.users_add,
+                "list": serve.users_list,
+                "role": serve.users_role,
+                "password": serve.users_password,
+                "remove": serve.users_remove,
+            },
+        ),
+        "tokens": group(
+            "Keys for programs that use the calls.",
+            {
+                "add": serve.tokens_add,
+                "list": serve.tokens_list,
+                "revoke": serve.tokens_revoke,
+            },
+        ),
     },
 )
 

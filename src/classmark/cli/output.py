@@ -1,4 +1,4 @@
-"""What commands print: tables, reasons, JSON."""
+"""What commands print: tables and sentences in lines that fit, or JSON."""
 
 from __future__ import annotations
 
@@ -6,25 +6,19 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
 
 from classmark.workbench.results import (
     Cell,
     Column,
     Evaluated,
-    Explained,
     Logged,
-    Place,
     Revoted,
     Table,
     Trained,
 )
-
-if TYPE_CHECKING:
-    from classmark.workbench.reproducing import Reproduced
-
 
 Rows = Sequence[Mapping[str, Cell]]
 INDENT = 2  # spaces before a table
@@ -261,6 +255,73 @@ BELOW = " " * 7  # before what is said of an answer, below its number
 JOINED = "\N{NO-BREAK SPACE}"  # between words that stay in one line
 
 
+class Text(NamedTuple):
+    """Sentences in lines that fit; a word or a path is never parted.
+
+    first : what the first line begins with;  then : the others, as deep if not given.
+    """
+
+    text: str
+    first: str = ""
+    then: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a command returns: ``facts`` for JSON, and the parts that people read.
+
+    A string is a line as it is.
+    """
+
+    facts: Any
+    parts: Iterable[Table | Text | str]
+
+
+Result = View | Table | Trained | Evaluated | Logged | str | None
+
+
+def show(result: Result, *, as_json: bool = False, everything: bool = False) -> None:
+    """Print what a command returns; a string is printed as it is, also with JSON.
+
+    everything : every column of the tables, with whole texts.
+    """
+    if result is None:
+        return
+    if isinstance(result, str):
+        say(result)
+        return
+    view = view_of(result)
+    if as_json:
+        say(json.dumps(view.facts, ensure_ascii=False, indent=1, default=str))
+        return
+    for part in view.parts:
+        match part:
+            case Table():
+                show_table(part, everything=everything)
+            case Text():
+                tell(*part)
+            case str():
+                say(part)
+
+
+def view_of(result: View | Table | Trained | Evaluated | Logged) -> View:
+    """A result of the workbench as JSON and as people read it."""
+    match result:
+        case Table():
+            return View(list(result.rows), [result])
+        case Trained():
+            return View([asdict(result)], [_trained_table(result)])
+        case Evaluated():
+            files = {"plot": str(result.plot)}
+            if result.rare is not None:
+                files["rare"] = str(result.rare)
+            return View({"rows": result.table.rows} | files, [with_plots(result)])
+        case Logged():
+            return View(asdict(result), _logged_lines(result))
+        case View():
+            return result
+
+
 def say(text: str = "") -> None:
     """Print one line."""
     sys.stdout.write(f"{text}\n")
@@ -272,10 +333,7 @@ def screen_width() -> int:
 
 
 def tell(text: str, first: str = "", then: str | None = None) -> None:
-    """Print sentences in lines that fit; a word or a path is never parted.
-
-    first : what the first line begins with;  then : the others, as deep if not given.
-    """
+    """Print sentences as ``Text`` describes them."""
     then = " " * len(first) if then is None else then
     for paragraph in text.split("\n"):
         lines = textwrap.wrap(
@@ -291,26 +349,11 @@ def tell(text: str, first: str = "", then: str | None = None) -> None:
         first = then
 
 
-def show_json(value: Any) -> None:
-    """Print JSON."""
-    say(json.dumps(value, ensure_ascii=False, indent=1, default=str))
-
-
-def show_table(
-    table: Table,
-    *,
-    as_json: bool = False,
-    everything: bool = False,
-    remedy: str = REMEDY,
-) -> None:
-    """Print a table in lines that fit, or its rows as JSON.
+def show_table(table: Table, *, everything: bool = False, remedy: str = REMEDY) -> None:
+    """Print a table in lines that fit.
 
     everything : every column, with whole texts;  remedy : what to type for that.
     """
-    if as_json:
-        show_json(list(table.rows))
-        return
-
     tell(table.title)
     shown = lay_out(table, screen_width(), everything=everything)
     for line in ["", *shown.lines] if shown.lines else []:
@@ -346,63 +389,27 @@ def _left_out(table: Table, shown: Shown) -> str:
     return ", ".join(parts)
 
 
-def show_suggestions(suggestions: list[Explained], *, as_json: bool = False) -> None:
-    """Print suggested categories with the terms for and against each."""
-    if as_json:
-        show_json([asdict(suggestion) for suggestion in suggestions])
-        return
-    if not suggestions:
-        say("left to the expert: no category is as likely as was asked for")
-    for suggestion in suggestions:
-        path = " › ".join(suggestion.path)
-        tell(f"{path}  ({suggestion.category})", f"{suggestion.rank:3}. ", BELOW)
-        tell(f"{_likely(suggestion)}, score {suggestion.score:.3f}", BELOW)
-        tell(parts_of(suggestion.favour), f"{BELOW}for:     ")
-        tell(parts_of(suggestion.against), f"{BELOW}against: ")
-
-
-def show_place(place: Place | None) -> None:
-    """Print in one line where a document can be put, if that is known."""
-    if place is None:
-        return
-    chance = in_percent(place.probability)
-    if place.category is None:
-        tell(f"place: left to the expert (the likeliest branch: {chance})")
-        return
-    where = f"{' › '.join(place.path)}  ({place.category})"
-    kind = "" if place.kind == "leaf" else ", and none below it for sure"
-    tell(f"place: {where}, {chance} likely{kind}", then=BELOW)
-
-
-def show_trained(trained: Trained, *, as_json: bool = False) -> None:
-    """Print what was trained, by which strategy and why."""
-    row: dict[str, Cell] = asdict(trained)
-    if as_json:
-        show_json([row])
-        return
-    hidden = IN_NOTE if trained.base is None else (*IN_NOTE, "learner", "gap")
-    shown = {name: row[name] for name in row if name not in hidden}
-    if trained.base is not None:
-        shown["base"] = trained.base
-    show_table(Table("Model in service", [shown], _why(trained)))
-
-
 IN_NOTE = (
     "why", "flat_bytes", "complexity_ratio", "pruned", "live", "later", "base", "rare",
 )  # fmt: skip
 
 
-def _why(trained: Trained) -> str:
-    """The strategy in a sentence, with its numbers."""
-    sentence = f"strategy {trained.strategy}: {trained.why}"
+def _trained_table(trained: Trained) -> Table:
+    """What was trained, by which strategy and why."""
+    row: dict[str, Cell] = asdict(trained)
+    hidden = IN_NOTE if trained.base is None else (*IN_NOTE, "learner", "gap")
+    shown = {name: row[name] for name in row if name not in hidden}
+    if trained.base is not None:
+        shown["base"] = trained.base
+    note = f"strategy {trained.strategy}: {trained.why}"
     if trained.strategy == "pruned":
-        sentence += f"; inner categories passed over: {len(trained.pruned)}"
+        note += f"; inner categories passed over: {len(trained.pruned)}"
     if not trained.live:
-        sentence += "; decisions are kept in the log and learned at the next train"
-        sentence += f" ({trained.later})"
+        note += "; decisions are kept in the log and learned at the next train"
+        note += f" ({trained.later})"
     if trained.rare is not None:
-        sentence += f"\n{_rare(trained.rare)}"
-    return sentence
+        note += f"\n{_rare(trained.rare)}"
+    return Table("Model in service", [shown], note)
 
 
 def _rare(revoted: Revoted) -> str:
@@ -416,69 +423,36 @@ def _rare(revoted: Revoted) -> str:
     )
 
 
-def show_evaluated(
-    evaluated: Evaluated,
-    *,
-    as_json: bool = False,
-    everything: bool = False,
-    remedy: str = REMEDY,
-) -> None:
-    """Print measures per learner and the plot's file."""
-    if as_json:
-        files = {"plot": str(evaluated.plot)}
-        if evaluated.rare is not None:
-            files["rare"] = str(evaluated.rare)
-        show_json({"rows": evaluated.table.rows} | files)
-        return
+def with_plots(evaluated: Evaluated) -> Table:
+    """The measures per learner; the plots' files are in the note."""
     table = evaluated.table
     notes = [table.note] if table.note else []
     notes.append(f"plot: {evaluated.plot}")
     if evaluated.rare is not None:
         caption = "plot of how often categories are right and chosen"
         notes.append(f"{caption}: {evaluated.rare}")
-    table = replace(table, note="\n".join(notes))
-    show_table(table, everything=everything, remedy=remedy)
+    return replace(table, note="\n".join(notes))
 
 
-def show_logged(logged: Logged, *, as_json: bool = False) -> None:
-    """Print what was logged, under which numbers."""
-    if as_json:
-        show_json(asdict(logged))
-        return
+def _logged_lines(logged: Logged) -> Iterator[Text | str]:
+    """What was logged, under which numbers, and what was learned from it."""
     first, *more = logged.numbers
     acts = f"act {first}" if not more else f"acts {first} to {max(more)}"
-    tell(f"saved as {acts}: {logged.said}")
+    yield Text(f"saved as {acts}: {logged.said}")
     learned = logged.learned
     if learned is None:
         if logged.later:
-            tell(logged.later)
+            yield Text(logged.later)
         return
     if learned.documents:
         many = _documents(learned.documents)
-        say(f"learned at once from {many}, with {learned.revisits} re-visits")
+        yield f"learned at once from {many}, with {learned.revisits} re-visits"
     if learned.apart:
-        say(f"not learned: {_documents(learned.apart)} set apart for testing")
+        yield f"not learned: {_documents(learned.apart)} set apart for testing"
 
 
 def _documents(count: int) -> str:
     return "1 document" if count == 1 else f"{count} documents"
-
-
-def show_reproduced(reproduced: Reproduced, *, everything: bool = False) -> None:
-    """Print the measures, which claims hold, and the files written."""
-    show_table(reproduced.table, everything=everything)
-    for claim in reproduced.claims:
-        tell(str(claim), "  ", "    ")
-    say(f"\n  values: {reproduced.facts}\n  plot: {reproduced.plot}\n")
-
-
-def _likely(suggestion: Explained) -> str:
-    """The chance in whole percents, or why there is none."""
-    chance = suggestion.probability
-    if chance is None:
-        return "not calibrated: too few decisions"
-    basis = f"calibrated on {suggestion.calibrated_on:,} decisions"
-    return f"{in_percent(chance)} likely ({basis})"
 
 
 def in_percent(chance: float) -> str:

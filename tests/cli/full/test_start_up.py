@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from classmark.cli import small_work
 from classmark.solvers.preference_live import LiveDual
-from classmark.workbench import small_work
 from classmark.workbench.project import Project
 
 HEAVY = {

@@ -13,7 +13,6 @@ from classmark.hierarchies import training as nodes
 from classmark.taxonomy.category import Category
 from classmark.workbench.files.importing import import_records, put_taxonomy
 from classmark.workbench.project import Project, create
-from classmark.workbench.results import Place
 from classmark.workbench.settings import FILE, Settings
 
 WAITING = ["bees and honey in the hive, the queen and her swarm", "zzz"]
@@ -312,11 +311,6 @@ def test_places_are_told_in_percents(done):
     chances = [row["probability"] for row in said(done, "place", "--precision", "0.5")]
     assert len(chances) == 2
     assert all(f"  {output.in_percent(chance)}\n" in shown for chance in chances)
-
-
-def test_no_place_is_certain(capsys):
-    output.show_place(Place("leaf", "c", ("C",), 0.9999))
-    assert capsys.readouterr().out == "place: C  (c), over 99 % likely\n"
 
 
 def test_without_labels_there_is_nothing_to_measure(run):

@@ -3,8 +3,9 @@
 import json
 
 import pytest
+from typer.testing import CliRunner
 
-from classmark.cli import branches
+from classmark.cli.main import app
 from classmark.datasets.library import library_folder, library_records
 from classmark.problems import Mistake
 from classmark.workbench.categories.report import report_taxonomy, try_pruning
@@ -19,6 +20,12 @@ from classmark.workbench.settings import Settings
 CATEGORIES = (
     "id,parent,label\nall,,All\nbees,all,Bees\nbread,all,Bread\nrye,bread,Rye\n"
 )
+
+
+def printed(*words):
+    done = CliRunner().invoke(app, ["taxonomy", *map(str, words)])
+    assert done.exit_code == 0, done.output
+    return done.stdout
 
 
 @pytest.fixture
@@ -42,14 +49,13 @@ def library(tmp_path_factory):
     return folder
 
 
-def test_without_documents_the_tree_is_described(bare, capsys):
+def test_without_documents_the_tree_is_described(bare):
     with Project(bare) as project:
         found = report_taxonomy(project)
     assert found.plot is None
     assert found.facts["leaves"] == 2
     assert found.facts["documents"] is None
-    branches.report(bare)
-    assert "documents are needed" in capsys.readouterr().out
+    assert "documents are needed" in printed("report", "-p", bare)
 
 
 def test_one_document_is_described_and_nothing_drawn(bare, tmp_path):
@@ -64,9 +70,8 @@ def test_one_document_is_described_and_nothing_drawn(bare, tmp_path):
             try_pruning(project)
 
 
-def test_the_library_is_reported_with_a_plot(library, capsys):
-    branches.report(library, as_json=True)
-    facts = json.loads(capsys.readouterr().out)
+def test_the_library_is_reported_with_a_plot(library):
+    facts = json.loads(printed("report", "-p", library, "--json"))
     assert facts["strategy"] in {"flat", "top-down", "pruned"}
     assert facts["why"]
     assert facts["bound_flat"]["complexity"] > facts["bound_top_down"]["complexity"]
@@ -81,7 +86,7 @@ def test_the_library_is_reported_with_a_plot(library, capsys):
     assert "slope -" not in drawn
 
 
-def test_pruning_is_tried_and_the_taxonomy_stays(library, capsys):
+def test_pruning_is_tried_and_the_taxonomy_stays(library):
     with Project(library) as project:
         before = project.store.categories()
         found = try_pruning(project, "meta", bold=True)
@@ -92,12 +97,11 @@ def test_pruning_is_tried_and_the_taxonomy_stays(library, capsys):
     assert "did not decide" in found.table.note
     assert found.facts["removed"]
     assert "micro sign test" in found.table.note
-    branches.prune("random", share=0.5, project=library)
-    out = capsys.readouterr().out
+    words = ("prune", "--policy", "random", "-p", library)
+    out = printed(*words, "--share", "0.5")
     assert "pruned by random" in out
     assert ": at random" in out
-    branches.prune("random", share=0.0, project=library, as_json=True)
-    facts = json.loads(capsys.readouterr().out)
+    facts = json.loads(printed(*words, "--share", "0", "--json"))
     assert facts["removed"] == []
     assert facts["before"]["error"] == facts["after"]["error"]
 

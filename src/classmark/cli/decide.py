@@ -1,0 +1,321 @@
+"""Commands for deciding: suggest, decide, undo, look back, see what is next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from typer import Argument, Option
+
+from classmark.cli.options import ALL, HERE, JSON, command, options
+from classmark.cli.output import BELOW, Text, View, in_percent, parts_of
+from classmark.workbench.results import Cell, Explained, Logged, Place, Table
+
+if TYPE_CHECKING:
+    from classmark.workbench.project import Project
+    from classmark.workbench.team.agreement import Agreed, Disagreement
+    from classmark.workbench.team.progress import Progress
+
+DIR = Argument(HERE, metavar="[DIR]", help="The project.")
+ALIKE = Option(0.8, help="With --group: the least mean cosine within a group.")
+
+
+@command(JSON)
+def suggest(
+    *,
+    project: Project,
+    path: Path | None = Argument(None, metavar="[FILE]", help="A text; - for stdin."),
+    text: str | None = Option(None, help="The text itself."),
+    document: str | None = Option(None, help="A document's id."),
+    k: int = Option(5, "-k", help="How many categories."),
+    min_probability: float | None = Option(
+        None, help="Leave less likely categories to the expert (0 to 1)."
+    ),
+    as_json: bool,
+) -> View:
+    """Suggest categories for a text, with the terms for and against each."""
+    from classmark.cli.small_work import kernels_for
+    from classmark.workbench.deciding import suggest as suggesting
+    from classmark.workbench.deciding.place import place_if_any
+
+    content = suggesting.wanted_text(project, path, text, document)
+    with kernels_for(project, text=content):
+        suggestions = suggesting.suggest(
+            project, content, k, min_probability=min_probability
+        )
+        put = None if as_json else place_if_any(project, content)
+    facts = [asdict(suggestion) for suggestion in suggestions]
+    return View(facts, _suggestion_lines(suggestions, put))
+
+
+def _suggestion_lines(
+    suggestions: Sequence[Explained], put: Place | None
+) -> Iterator[Text | str]:
+    """Suggested categories with the terms for and against each, and a sure place."""
+    if not suggestions:
+        yield "left to the expert: no category is as likely as was asked for"
+    for suggestion in suggestions:
+        likely = "not calibrated: too few decisions"
+        if suggestion.probability is not None:
+            basis = f"calibrated on {suggestion.calibrated_on:,} decisions"
+            likely = f"{in_percent(suggestion.probability)} likely ({basis})"
+        path = " › ".join(suggestion.path)
+        yield Text(f"{path}  ({suggestion.category})", f"{suggestion.rank:3}. ", BELOW)
+        yield Text(f"{likely}, score {suggestion.score:.3f}", BELOW)
+        yield Text(parts_of(suggestion.favour), f"{BELOW}for:     ")
+        yield Text(parts_of(suggestion.against), f"{BELOW}against: ")
+    if put is not None:
+        yield place_line(put)
+
+
+def place_line(put: Place) -> Text:
+    """Where a document can be put, in a sentence.
+
+    >>> place_line(Place("leaf", "c", ("C",), 0.9999)).text
+    'place: C  (c), over 99 % likely'
+    """
+    chance = in_percent(put.probability)
+    if put.category is None:
+        return Text(f"place: left to the expert (the likeliest branch: {chance})")
+    where = f"{' › '.join(put.path)}  ({put.category})"
+    kind = "" if put.kind == "leaf" else ", and none below it for sure"
+    return Text(f"place: {where}, {chance} likely{kind}", then=BELOW)
+
+
+@command(ALL | JSON)
+def place(
+    project: Project,
+    documents: tuple[str, ...] = Argument(
+        (), metavar="[DOCUMENT]...", help="Their ids."
+    ),
+    precision: float = Option(
+        0.95, help="How many of those placed are to be right (0 to 1)."
+    ),
+    top: int = Option(20, "-n", help="Of those waiting so many; 0 for all."),
+) -> View:
+    """Put documents at a leaf, higher up, or leave them to the expert."""
+    from classmark.cli.small_work import kernels_for
+    from classmark.workbench.deciding.place import place as place_documents
+
+    with kernels_for(project, len(documents) or top or project.store.waiting()):
+        table = place_documents(project, documents, precision, top)
+    rows = [
+        {**row, "probability": in_percent(float(row["probability"] or 0.0))}
+        for row in table.rows
+    ]
+    return View(list(table.rows), [replace(table, rows=rows)])
+
+
+@options
+class DecisionOptions:
+    """What an expert says of one document, as ``Decision``; over : A:B each."""
+
+    assign: tuple[str, ...] = Option((), help="It belongs here; repeatable.")
+    primary: tuple[str, ...] = Option((), help="It belongs here above all; repeatable.")
+    reject: tuple[str, ...] = Option((), help="Not this one; repeatable.")
+    unsure: tuple[str, ...] = Option(
+        (), help="Perhaps this one, perhaps not; repeatable."
+    )
+    remove: tuple[str, ...] = Option(
+        (), help="Take back what was said of this; repeatable."
+    )
+    over: tuple[str, ...] = Option(
+        (), help="A:B, A should stand above B here; repeatable."
+    )
+    aside: bool = Option(False, "--aside", help="Unsure of all: set it aside.")
+    note: str = Option("", help="A word on why.")
+
+
+@command(JSON, documents=2)
+def decide(
+    *,
+    document: str = Argument(..., help="The document's id."),
+    options: DecisionOptions,
+    group: bool = Option(False, "--group", help="And of those like it in the queue."),
+    alike: float = ALIKE,
+    project: Project,
+) -> Logged:
+    """Say where a document belongs; all of it is logged, or nothing."""
+    from classmark.workbench.deciding import decide as deciding
+
+    pairs = deciding.pairs_of(project, options.over)
+    decision = deciding.Decision(**{**vars(options), "over": pairs})
+    if group:
+        from classmark.workbench.deciding.similar import decide_group
+
+        return decide_group(project, document, decision, alike)
+    return deciding.decide(project, document, decision)
+
+
+@command(JSON, documents=2)
+def undo(
+    project: Project,
+    number: int | None = Argument(
+        None, metavar="[NUMBER]", help="Of an act; see history."
+    ),
+) -> Logged:
+    """Take back an act, by default your last; undo an undoing to bring it back."""
+    from classmark.workbench.store import undo as undoing
+
+    return undoing.undo(project, number)
+
+
+@command(ALL | JSON)
+def history(
+    *,
+    document: str | None = Option(None, help="Only of this document."),
+    top: int = Option(20, "-n", help="How many lines."),
+    project: Project,
+) -> Table:
+    """List what was decided, newest first, with the numbers that undo takes."""
+    from classmark.workbench.deciding import history as looking
+
+    return looking.history(project, document, top)
+
+
+@command(ALL | JSON)
+def queue(
+    *,
+    order: str = Option("uncertain", help="uncertain, likely, random or similar"),
+    k: int = Option(20, "-k", help="How many documents."),
+    to: str | None = Option(
+        None, help="Similar to this document, not the last decided."
+    ),
+    group: bool = Option(
+        False, "--group", help="One line for documents nearly the same."
+    ),
+    alike: float = ALIKE,
+    project: Project,
+) -> Table | View:
+    """List the documents to decide next."""
+    from classmark.cli.small_work import kernels_for
+    from classmark.workbench.deciding import queue as queueing
+
+    if group:
+        from classmark.workbench.deciding import similar
+
+        table = similar.grouped_queue(project, order, k, to, alike)
+        return View(list(table.rows), [similar.shortened(table)])
+    with kernels_for(project, project.store.waiting()):
+        return queueing.queue(project, order, k, to)
+
+
+@command(JSON)
+def rebuild(project: Project) -> Table:
+    """Learn the whole log again, and say whether that gives the same ranker."""
+    from classmark.workbench.learning import rebuild as rebuilding
+
+    return rebuilding.rebuild(project)
+
+
+@command(ALL | JSON, project=DIR)
+def progress(project: Project) -> View:
+    """Say how far the work is, whether suggestions get better, and whether to stop."""
+    from classmark.workbench.team.progress import progress as progress_of
+
+    state = progress_of(project)
+    more = {"waiting": state.waiting, "saved": state.saved}
+    parts: list[Table | Text | str] = [Text(line) for line in _sentences(state)]
+    if state.steps:
+        rows: list[dict[str, Cell]] = without_nan([asdict(s) for s in state.steps])
+        note = "on documents decided before they were learned; upto: decisions measured"
+        parts += ["", Table("Over time", rows, note)]
+    return View(without_nan(asdict(state) | more), parts)
+
+
+def _sentences(state: Progress) -> list[str]:
+    """The state of the work, in sentences."""
+    from classmark.workbench.team.plots import number, percent
+
+    left = f"{state.waiting:,} wait, {state.aside:,} set aside"
+    lines = [f"{state.decided:,} of {state.documents:,} documents decided; {left}"]
+    if state.whole is None or state.recent is None or state.hint is None:
+        few = f"{state.measured} decided with suggestions in view"
+        return [*lines, f"nothing is measured yet: {few}, ten are needed"]
+    lines.append(
+        f"{number(state.recent.effort)} categories looked at per document over the "
+        f"last {state.recent.documents}, {number(state.whole.effort)} over all "
+        f"{state.measured:,}; the first suggestion was right in "
+        f"{percent(state.recent.first)}"
+    )
+    if state.saved is not None:
+        lines.append(
+            f"{percent(state.saved)} of looking saved against a list with the most "
+            f"used first ({number(state.popular)})"
+        )
+    hint = state.hint
+    lines.append(
+        f"{'you may stop' if hint.stop else 'go on'}: with 95 % confidence the first "
+        f"suggestion is wrong in at most {percent(hint.most)} of the documents, "
+        f"{hint.wrong_at_most:,} of those that wait"
+    )
+    return lines
+
+
+@command(ALL | JSON, project=DIR)
+def agreement(
+    project: Project,
+    top: int = Option(20, "-n", min=0, help="Disagreements shown."),
+) -> View:
+    """Say how far people agree, and on which documents they differ."""
+    from classmark.workbench.team.agreement import agreement as agreement_of
+    from classmark.workbench.team.agreement import disagreements
+
+    agreed, differing = agreement_of(project), disagreements(project)
+    documents = [each.document for each in differing]
+    facts = without_nan(asdict(agreed)) | {"disagreements": documents}
+    if not agreed.documents:
+        nobody = (
+            "no document was read by two people yet: decide on one that another has"
+        )
+        return View(facts, [Text(nobody)])
+    parts: list[Table | Text] = [_alphas(agreed), _pairs(agreed)]
+    if differing and top:
+        parts.append(_differing(differing[-top:], len(differing)))
+    return View(facts, parts)
+
+
+def _alphas(agreed: Agreed) -> Text:
+    values = {"MASI": agreed.masi, "Jaccard": agreed.jaccard, "main": agreed.nominal}
+    alphas = ", ".join(f"{name} {value:.3f}" for name, value in values.items())
+    return Text(
+        f"{agreed.documents:,} documents read by two or more of "
+        f"{', '.join(agreed.people)}\nKrippendorff's α: {alphas}"
+    )
+
+
+def _pairs(agreed: Agreed) -> Table:
+    rows: list[dict[str, Cell]] = without_nan([asdict(pair) for pair in agreed.pairs])
+    note = (
+        "same: documents with the same labels; alike: mean share in common; kappa: "
+        "label by label; kappa_main: over the main category of so many documents"
+    )
+    return Table("Cohen's κ", rows, note)
+
+
+def _differing(disagreements: Sequence[Disagreement], many: int) -> Table:
+    rows: list[dict[str, Cell]] = [
+        {
+            "document": each.document,
+            "people": ", ".join(each.people),
+            "over": ", ".join(each.over),
+        }
+        for each in disagreements
+    ]
+    note = "settle them in the workbench: Progress, Agreement"
+    return Table(f"Not settled: {many:,}", rows, note)
+
+
+def without_nan(value: Any) -> Any:
+    """Plain values with None for what is not defined.
+
+    >>> without_nan({"kappa": float("nan"), "pairs": (1.0,)})
+    {'kappa': None, 'pairs': [1.0]}
+    """
+    if isinstance(value, dict):
+        return {name: without_nan(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(each) for each in value]
+    return None if value != value else value  # noqa: PLR0124  only NaN differs from itself

@@ -1,0 +1,182 @@
+"""Commands that serve the workbench, and say who may use it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from typer import Argument, Option
+
+from classmark.cli.options import ALL, DIR, command
+from classmark.cli.output import say
+from classmark.workbench.results import Table
+
+if TYPE_CHECKING:
+    from classmark.workbench.project import Project
+
+NAME = Argument(..., metavar="NAME", help="The user's name.")
+ROLE = "reader, classifier or admin."
+JSON = {"as_json": Option(False, "--json", help="Print JSON.")}
+
+
+@command()
+def serve(
+    folder: Path = Argument(..., metavar="DIR", help="The project."),
+    host: str = Option("127.0.0.1", help="The address to listen at."),
+    port: int = Option(8000, help="The port; 0 takes a free one."),
+    name: tuple[str, ...] = Option(
+        (), "--name", help="A host name that browsers reach it by."
+    ),
+    certificate: Path | None = Option(None, help="A certificate for TLS, in PEM."),
+    key: Path | None = Option(None, help="Its key, in PEM."),
+    behind_proxy: str = Option(
+        "", metavar="ADDRESS", help="The address of a proxy that speaks TLS."
+    ),
+    annif: bool | None = Option(
+        None,
+        "--annif/--no-annif",
+        help="Answer Annif's calls (/v1) without a token; usual on this machine "
+        "as long as there are no users.",
+    ),
+) -> None:
+    """Serve the workbench of a project in the browser.
+
+    Open the address that is printed: it carries a code that lets you in. Other
+    addresses than this machine's own need users, and TLS or a proxy.
+    """
+    from classmark.web.serving import Entrance, serve_project
+
+    entrance = Entrance(name, certificate, key, behind_proxy, annif)
+    serve_project(folder, host, port, _say_at_once, entrance)
+
+
+def _say_at_once(text: str) -> None:
+    say(text)
+    sys.stdout.flush()
+
+
+@command(project=DIR)
+def users_add(
+    project: Project,
+    name: str = NAME,
+    role: str = Option("classifier", help=ROLE),
+) -> str:
+    """Add a user; the password is asked for, or read from the input."""
+    from classmark.web.guard.passwords import hash_password
+    from classmark.workbench.team.people import add_user
+
+    user = add_user(project.store, name, hash_password(_password(), name), role)
+    return f"{user.name} may log in, as {user.role}"
+
+
+@command(ALL | JSON, project=DIR)
+def users_list(project: Project) -> Table:
+    """List the users."""
+    from classmark.workbench.team.people import users
+
+    rows = [
+        {
+            "name": user.name,
+            "role": user.role,
+            "added": user.added,
+            "may log in": "no" if user.disabled else "yes",
+        }
+        for user in users(project.store)
+    ]
+    return Table("Users", rows, "" if rows else "none yet")
+
+
+@command(project=DIR)
+def users_role(
+    project: Project,
+    name: str = NAME,
+    role: str = Option(..., help=ROLE),
+) -> str:
+    """Let a user be a reader, a classifier or an admin."""
+    from classmark.workbench.team.people import set_role
+
+    set_role(project.store, name, role)
+    return f"{name} is now {role}"
+
+
+@command(project=DIR)
+def users_password(
+    project: Project,
+    name: str = NAME,
+) -> str:
+    """Give a user another password; their sessions end."""
+    from classmark.web.guard.passwords import hash_password
+    from classmark.workbench.team.people import set_password, user_of
+
+    user_of(project.store, name)
+    set_password(project.store, name, hash_password(_password(), name))
+    return f"{name} has a new password"
+
+
+@command(project=DIR)
+def users_remove(
+    project: Project,
+    name: str = NAME,
+) -> str:
+    """Let a user log in no more; what they decided keeps their name."""
+    from classmark.workbench.team.people import disable
+
+    disable(project.store, name)
+    return f"{name} may not log in any more"
+
+
+@command(project=DIR)
+def tokens_add(
+    project: Project,
+    name: str = NAME,
+    role: str = Option("reader", help=ROLE),
+    label: str = Option("", help="What it is for."),
+    days: float | None = Option(None, help="How long it opens."),
+) -> str:
+    """Make a token for a program; its secret is printed once and kept nowhere."""
+    from classmark.workbench.team.people import add_token
+
+    id_, secret = add_token(project.store, name, role, label, days)
+    return f"token {id_} acts as {name}, {role}; its secret, shown only now:\n{secret}"
+
+
+@command(ALL | JSON, project=DIR)
+def tokens_list(project: Project) -> Table:
+    """List the tokens, without their secrets."""
+    from classmark.workbench.team.people import tokens
+
+    rows = [
+        {
+            "id": token.id,
+            "user": token.user,
+            "role": token.role,
+            "label": token.label,
+            "created": token.created,
+            "expires": token.expires,
+            "opens": "yes" if token.is_open else "no",
+        }
+        for token in tokens(project.store)
+    ]
+    return Table("Tokens", rows, "" if rows else "none yet")
+
+
+@command(project=DIR)
+def tokens_revoke(
+    project: Project,
+    id_: str = Argument(..., metavar="ID", help="As tokens list prints it."),
+) -> str:
+    """Let a token open nothing from now on."""
+    from classmark.workbench.team.people import revoke
+
+    revoke(project.store, id_)
+    return f"token {id_} opens nothing any more"
+
+
+def _password() -> str:
+    """Ask twice at a terminal; else the first line of the input."""
+    if sys.stdin.isatty():
+        password = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+        return str(password)
+    return sys.stdin.readline().rstrip("\r\n")

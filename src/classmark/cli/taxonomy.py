@@ -1,0 +1,228 @@
+"""Commands for the taxonomy: show, import and export, edit, report, propose."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from typer import Argument, Option
+
+from classmark.cli.options import ALL, FORMAT, JSON, command
+from classmark.cli.output import Text, View
+from classmark.workbench.results import Logged, Table
+
+if TYPE_CHECKING:
+    from classmark.workbench.project import Project
+
+ID = Argument(..., metavar="ID", help="The category's id.")
+NODE = Argument(..., metavar="NODE", help="The category's id.")
+LABEL = Option("", help="What people call it.")
+PARENT = Option(None, help="The id of the category above.")
+NOTE = Option("", help="What belongs there.")
+
+
+@command(ALL | JSON)
+def show(
+    project: Project,
+    below: str | None = Argument(None, help="Only below this id."),
+) -> Table:
+    """Show the tree of categories, with their documents."""
+    from classmark.workbench.categories.browse import show_taxonomy
+
+    return show_taxonomy(project, below)
+
+
+@command(JSON)
+def import_(
+    project: Project,
+    path: Path = Argument(..., metavar="FILE", help="CSV, pairs, SKOS …"),
+    format_: str | None = FORMAT,
+) -> Table:
+    """Bring in a taxonomy."""
+    from classmark.workbench.files.importing import import_taxonomy
+
+    return import_taxonomy(project, path, format_)
+
+
+@command(JSON)
+def export(
+    project: Project,
+    path: Path = Argument(..., metavar="FILE", help=".csv, .ttl or .rdf"),
+) -> Table:
+    """Write the taxonomy to a file."""
+    from classmark.workbench.files.exporting import export_taxonomy
+
+    return export_taxonomy(project, path)
+
+
+@command(JSON)
+def add(
+    *,
+    id_: str = ID,
+    label: str = LABEL,
+    parent: str | None = PARENT,
+    note: str = NOTE,
+    guideline: str = Option("", help="How experts decide what belongs there."),
+    project: Project,
+) -> Logged:
+    """Add a category."""
+    from classmark.workbench.categories import edit
+
+    new = edit.new_category(id_, label, parent, note, guideline)
+    return edit.add(project, new)
+
+
+@command(JSON)
+def rename(
+    *,
+    id_: str = ID,
+    label: str | None = Option(None, help="Its new label."),
+    new_id: str | None = Option(None, "--id", help="Its new id."),
+    project: Project,
+) -> Logged:
+    """Give a category another label or another id; its documents stay with it."""
+    from classmark.workbench.categories import edit
+
+    return edit.rename(project, id_, label=label, new_id=new_id)
+
+
+@command(JSON)
+def describe(
+    *,
+    id_: str = ID,
+    note: str | None = Option(None, help="What belongs there."),
+    guideline: str | None = Option(None, help="How experts decide what belongs there."),
+    notation: str | None = Option(None, help="Its class mark."),
+    synonym: list[str] | None = Option(
+        None, help="Another name; may be repeated. All others go."
+    ),
+    project: Project,
+) -> Logged:
+    """Say anew what belongs to a category, and how experts decide; "" empties it."""
+    from classmark.workbench.categories import edit
+
+    options = {"note": note, "guideline": guideline, "notation": notation}
+    changes = {name: text for name, text in options.items() if text is not None}
+    return edit.describe(project, id_, changes, synonym)
+
+
+@command(JSON)
+def merge(
+    *,
+    id_: str = ID,
+    into: str = Option(..., help="The category that takes all over."),
+    project: Project,
+) -> Logged:
+    """Join a category to another: its documents and what is below it go there."""
+    from classmark.workbench.categories import edit
+
+    return edit.merge(project, id_, into)
+
+
+@command(JSON)
+def split(
+    *,
+    id_: str = ID,
+    new: str = Option(..., help="The id of the new category."),
+    documents: str = Option(
+        ..., help="Ids with commas between, or @FILE with one a line."
+    ),
+    label: str = LABEL,
+    parent: str | None = PARENT,
+    note: str = NOTE,
+    project: Project,
+) -> Logged:
+    """Make a new category of some documents of another."""
+    from classmark.workbench.categories import edit
+
+    category = edit.new_category(new, label, parent, note)
+    return edit.split(project, id_, category, edit.listed_documents(documents))
+
+
+@command(JSON)
+def move(
+    *,
+    id_: str = ID,
+    under: str | None = Option(None, help="The new parent; without it, to the top."),
+    project: Project,
+) -> Logged:
+    """Put a category, with all below it, under another one."""
+    from classmark.workbench.categories import edit
+
+    return edit.move(project, id_, under)
+
+
+@command(JSON)
+def retire(
+    project: Project,
+    id_: str = ID,
+) -> Logged:
+    """Let no new document come to a category; those that are there stay."""
+    from classmark.workbench.categories import edit
+
+    return edit.retire(project, id_)
+
+
+@command(ALL | JSON)
+def report(project: Project) -> View:
+    """Say what the taxonomy is like, and whether flat or top-down suits it."""
+    from classmark.workbench.categories.report import report_taxonomy
+
+    summary = report_taxonomy(project)
+    plot = [] if summary.plot is None else [f"  plot: {summary.plot}\n"]
+    return View({**summary.facts, "plot": summary.plot}, [summary.table, *plot])
+
+
+@command(ALL | JSON)
+def prune(
+    *,
+    policy: str = Option("bound", help="bound, meta or random: which nodes go."),
+    share: float | None = Option(None, help="At most this share of the inner nodes."),
+    bold: bool = Option(False, "--bold", help="Also where the gain is not sure."),
+    base: str = Option("svm", help="At the nodes: svm, logistic or naive-bayes."),
+    project: Project,
+) -> View:
+    """Try a classifier without some inner nodes; the taxonomy stays as it is.
+
+    train --strategy pruned trains a classifier on such a tree, by [learning] policy.
+    """
+    from classmark.workbench.categories.report import try_pruning
+
+    trial = try_pruning(project, policy, share=share, bold=bold, base=base)
+    reasons = [
+        Text(f"{removed['category']}: {removed['why']}", "  ", "    ")
+        for removed in trial.facts["removed"]
+    ]
+    return View(trial.facts, [trial.table, *reasons])
+
+
+@command(ALL | JSON)
+def propose(
+    *,
+    node: str = NODE,
+    clusters: int | None = Option(None, help="How many; without it, by silhouette."),
+    method: str = Option("kmeans", help="kmeans, mixture or agglomerative"),
+    project: Project,
+) -> View:
+    """Propose daughters of a category, from the documents in it."""
+    from classmark.workbench.categories import propose as proposing
+
+    proposals = proposing.propose(project, node, k=clusters, method=method)
+    facts = [asdict(proposal) for proposal in proposals]
+    return View(facts, [proposing.as_table(node, proposals)])
+
+
+@command(JSON)
+def accept(
+    *,
+    node: str = NODE,
+    number: int = Argument(..., help="Of the proposal."),
+    id_: str | None = Option(None, "--id", help="Another id."),
+    label: str | None = Option(None, help="Another label."),
+    project: Project,
+) -> Logged:
+    """Make a proposed daughter a category; its documents move there."""
+    from classmark.workbench.categories import propose as proposing
+
+    return proposing.accept(project, node, number, id_=id_, label=label)

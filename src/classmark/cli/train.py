@@ -1,0 +1,178 @@
+"""Commands that train a category ranker, and measure how good learners are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from typer import Argument, Option
+
+from classmark.cli.options import (
+    ALL,
+    DATA,
+    FORMAT,
+    JSON,
+    MachineOptions,
+    command,
+    options,
+)
+from classmark.cli.output import View
+from classmark.problems import Mistake
+from classmark.workbench.results import Evaluated, Trained
+
+if TYPE_CHECKING:
+    from classmark.workbench.project import Project
+
+BASE = Option(None, help="At the nodes: svm, logistic or naive-bayes.")
+MEMORY = Option(None, help="What the weights may take, as in 4GB.")
+RARE = Option(None, "--rare/--no-rare", help="Vote again on close calls for the rare.")
+
+
+@options
+class LearnerOptions:
+    """Settings of [learning], for this once: the learner and what it minimises."""
+
+    learner: str | None = Option(None, help="plm, loglinear, rocchio or perceptron")
+    loss: str | None = Option(
+        None,
+        help="Of plm: dom, dis, dme, dom-dme or svm; of loglinear: dom, dis, dme "
+        "or zero-one.",
+    )
+    C: float | None = Option(None, "--C", help="What a violation costs.")
+
+
+@options
+class StrategyOptions:
+    """Settings of [learning], for this once: what is made of the tree."""
+
+    strategy: str | None = Option(None, help="auto, plain, flat, top-down or pruned")
+    base: str | None = BASE
+    memory: str | None = MEMORY
+    policy: str | None = Option(None, help="Of pruned: meta, bound or random.")
+    bold: bool | None = Option(
+        None, "--bold/--no-bold", help="Prune also where it is not sure."
+    )
+    rare: bool | None = RARE
+
+
+@command(JSON)
+def train(
+    *,
+    project: Project,
+    learner: LearnerOptions,
+    select: bool = Option(False, "--select", help="Choose C by cross-validation."),
+    strategy: StrategyOptions,
+    machines: MachineOptions,
+) -> Trained:
+    """Train a category ranker on the project's labels and put it in service."""
+    from classmark.workbench.learning import train as training
+
+    changes = vars(learner) | vars(strategy)
+    settings = training.changed(project, changes)
+    training.require_effect(project, [settings], changes)
+    with machines.started() as workers:
+        return training.train(project, settings, select=select, machines=workers)
+
+
+@options
+class ComparisonOptions:
+    """Which strategies are compared, and how they learn."""
+
+    strategy: str | None = Option(
+        None, help="Compare these instead: plain,flat,top-down,…"
+    )
+    base: str | None = BASE
+    memory: str | None = MEMORY
+    rare: bool | None = RARE
+
+
+@command(ALL | JSON)
+def evaluate(
+    *,
+    project: Project,
+    learner: tuple[str, ...] = Option((), help="Compare only these; repeatable."),
+    folds: int | None = Option(
+        None, help="Cross-validate instead of the set-apart part."
+    ),
+    compared: ComparisonOptions,
+    machines: MachineOptions,
+) -> Evaluated:
+    """Measure learners on documents they have not seen, and plot it."""
+    from classmark.workbench.learning import evaluate as evaluating
+    from classmark.workbench.learning.train import changed, require_effect
+
+    if compared.strategy is None and compared != ComparisonOptions():
+        raise Mistake("--base, --memory and --rare need --strategy: name some")
+    if compared.strategy is not None and learner:
+        raise Mistake("compare learners or strategies: give --learner or --strategy")
+    with machines.started():
+        if compared.strategy is None:
+            return evaluating.evaluate_project(project, learner, folds)
+        names = [name.strip() for name in compared.strategy.split(",") if name.strip()]
+        changes = {
+            name: value for name, value in vars(compared).items() if name != "strategy"
+        }
+        settings = changed(project, changes | {"learner": "plm"})
+        each = [replace(settings, strategy=name) for name in names]
+        require_effect(project, each, changes)
+        return evaluating.evaluate_strategies(project, names, settings, folds)
+
+
+@options
+class OnlineOptions:
+    """Which learners are replayed, and how they learn."""
+
+    learner: tuple[str, ...] = Option(
+        (), help="plm, mmp, perceptron or rocchio; repeatable."
+    )
+    loss: int = Option(3, help="Of mmp: 1, 2 or 3.")
+    average: bool = Option(False, "--average", help="Rank with averaged prototypes.")
+    C: float = Option(1.0, "--C", help="Of plm.")
+    revisits: int = Option(
+        100, help="Of plm: earlier documents learned again, each time."
+    )
+    time_budget: float | None = Option(
+        None, help="Of plm: seconds a document, instead of --revisits."
+    )
+    max_documents: int | None = Option(None, help="Of plm: documents kept at most.")
+
+
+@command(ALL)
+def stream(
+    *,
+    path: Path | None = Argument(None, metavar="[FILE]", help="Labelled documents."),
+    dataset: str | None = Option(None, help="A known collection instead of a file."),
+    data: Path | None = DATA,
+    format_: str | None = FORMAT,
+    options: OnlineOptions,
+    order: str = Option("file", help="file or random"),
+    plot: Path | None = Option(None, help="The curves (.svg); else in reports/."),
+    facts: Path | None = Option(None, "--json", help="Write all values here."),
+    budget: float | None = Option(None, hidden=True),
+) -> View:
+    """Rank each document, then learn it: what a learner does from nothing."""
+    from classmark.workbench.learning import stream as streaming
+
+    if (path is None) == (dataset is None):
+        raise Mistake("give a FILE, or the name of a collection with --dataset")
+    if budget is not None:
+        from classmark.validation import warn_renamed
+
+        warn_renamed("stream", "--budget (milliseconds)", "--time-budget (seconds)")
+        options = replace(options, time_budget=budget / 1000)
+    learning = dict(vars(options))
+    learners = tuple(dict.fromkeys(learning.pop("learner"))) or ("plm",)
+    setting = streaming.Setting(learners, **learning)
+    streaming.require(setting, order, plot, facts)
+    if path is None:
+        documents = streaming.known_stream(str(dataset), data)
+    else:
+        documents = streaming.read_stream(path, format_)
+    source = str(dataset) if path is None else path.name
+    streamed = streaming.stream(source, documents, setting, order, plot)
+    values = []
+    if facts is not None:
+        streaming.write_facts(streamed, facts)
+        values = [f"  values: {facts}"]
+    return View(None, [streamed.table, *values, f"  plot: {streamed.plot}\n"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from classmark.cli.research import NAME, Story, how_good, program
+from classmark.cli.research import NAME, how_good, program, typed
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -102,8 +102,7 @@ def test_commands_are_written_as_they_can_be_typed(monkeypatch, tmp_path):
     monkeypatch.setattr("sys.argv", ["classmark/cli/main.py"])
     assert program()[1:] == ["-m", "classmark.cli.main"]
     monkeypatch.setattr("sys.argv", ["classmark"])
-    folder = Path("my library")
-    assert Story(folder).command("serve", str(folder)) == "classmark serve 'my library'"
+    assert typed("serve", "my library") == "classmark serve 'my library'"
 
 
 def test_the_address_is_the_last_line(run, library, monkeypatch):

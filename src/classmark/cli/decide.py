@@ -7,9 +7,16 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from typer import Argument, Option
-
-from classmark.cli.options import ALL, HERE, JSON, command, options
+from classmark.cli.options import (
+    ALL,
+    HERE,
+    JSON,
+    argument,
+    command,
+    flag,
+    option,
+    options,
+)
 from classmark.cli.output import BELOW, Text, View, in_percent, parts_of
 from classmark.workbench.results import Cell, Explained, Logged, Place, Table
 
@@ -18,20 +25,20 @@ if TYPE_CHECKING:
     from classmark.workbench.team.agreement import Agreed, Disagreement
     from classmark.workbench.team.progress import Progress
 
-DIR = Argument(HERE, metavar="[DIR]", help="The project.")
-ALIKE = Option(0.8, help="With --group: the least mean cosine within a group.")
+DIR = argument("The project.", "[DIR]", HERE)
+ALIKE = option("With --group: the least mean cosine within a group.", 0.8)
 
 
 @command(JSON)
 def suggest(
     *,
     project: Project,
-    path: Path | None = Argument(None, metavar="[FILE]", help="A text; - for stdin."),
-    text: str | None = Option(None, help="The text itself."),
-    document: str | None = Option(None, help="A document's id."),
-    k: int = Option(5, "-k", help="How many categories."),
-    min_probability: float | None = Option(
-        None, help="Leave less likely categories to the expert (0 to 1)."
+    path: Path | None = argument("A text; - for stdin.", "[FILE]", None),
+    text: str | None = option("The text itself."),
+    document: str | None = option("A document's id."),
+    k: int = option("How many categories.", 5, "-k"),
+    min_probability: float | None = option(
+        "Leave less likely categories to the expert (0 to 1)."
     ),
     as_json: bool,
 ) -> View:
@@ -87,13 +94,11 @@ def place_line(put: Place) -> Text:
 @command(ALL | JSON)
 def place(
     project: Project,
-    documents: tuple[str, ...] = Argument(
-        (), metavar="[DOCUMENT]...", help="Their ids."
+    documents: tuple[str, ...] = argument("Their ids.", "[DOCUMENT]...", ()),
+    precision: float = option(
+        "How many of those placed are to be right (0 to 1).", 0.95
     ),
-    precision: float = Option(
-        0.95, help="How many of those placed are to be right (0 to 1)."
-    ),
-    top: int = Option(20, "-n", help="Of those waiting so many; 0 for all."),
+    top: int = option("Of those waiting so many; 0 for all.", 20, "-n"),
 ) -> View:
     """Put documents at a leaf, higher up, or leave them to the expert."""
     from classmark.cli.small_work import kernels_for
@@ -112,28 +117,22 @@ def place(
 class DecisionOptions:
     """What an expert says of one document, as ``Decision``; over : A:B each."""
 
-    assign: tuple[str, ...] = Option((), help="It belongs here; repeatable.")
-    primary: tuple[str, ...] = Option((), help="It belongs here above all; repeatable.")
-    reject: tuple[str, ...] = Option((), help="Not this one; repeatable.")
-    unsure: tuple[str, ...] = Option(
-        (), help="Perhaps this one, perhaps not; repeatable."
-    )
-    remove: tuple[str, ...] = Option(
-        (), help="Take back what was said of this; repeatable."
-    )
-    over: tuple[str, ...] = Option(
-        (), help="A:B, A should stand above B here; repeatable."
-    )
-    aside: bool = Option(False, "--aside", help="Unsure of all: set it aside.")
-    note: str = Option("", help="A word on why.")
+    assign: tuple[str, ...] = option("It belongs here; repeatable.", ())
+    primary: tuple[str, ...] = option("It belongs here above all; repeatable.", ())
+    reject: tuple[str, ...] = option("Not this one; repeatable.", ())
+    unsure: tuple[str, ...] = option("Perhaps this one, perhaps not; repeatable.", ())
+    remove: tuple[str, ...] = option("Take back what was said of this; repeatable.", ())
+    over: tuple[str, ...] = option("A:B, A should stand above B here; repeatable.", ())
+    aside: bool = flag("Unsure of all: set it aside.", "--aside")
+    note: str = option("A word on why.", "")
 
 
 @command(JSON, documents=2)
 def decide(
     *,
-    document: str = Argument(..., help="The document's id."),
+    document: str = argument("The document's id."),
     options: DecisionOptions,
-    group: bool = Option(False, "--group", help="And of those like it in the queue."),
+    group: bool = flag("And of those like it in the queue.", "--group"),
     alike: float = ALIKE,
     project: Project,
 ) -> Logged:
@@ -152,9 +151,7 @@ def decide(
 @command(JSON, documents=2)
 def undo(
     project: Project,
-    number: int | None = Argument(
-        None, metavar="[NUMBER]", help="Of an act; see history."
-    ),
+    number: int | None = argument("Of an act; see history.", "[NUMBER]", None),
 ) -> Logged:
     """Take back an act, by default your last; undo an undoing to bring it back."""
     from classmark.workbench.store import undo as undoing
@@ -165,8 +162,8 @@ def undo(
 @command(ALL | JSON)
 def history(
     *,
-    document: str | None = Option(None, help="Only of this document."),
-    top: int = Option(20, "-n", help="How many lines."),
+    document: str | None = option("Only of this document."),
+    top: int = option("How many lines.", 20, "-n"),
     project: Project,
 ) -> Table:
     """List what was decided, newest first, with the numbers that undo takes."""
@@ -178,14 +175,10 @@ def history(
 @command(ALL | JSON)
 def queue(
     *,
-    order: str = Option("uncertain", help="uncertain, likely, random or similar"),
-    k: int = Option(20, "-k", help="How many documents."),
-    to: str | None = Option(
-        None, help="Similar to this document, not the last decided."
-    ),
-    group: bool = Option(
-        False, "--group", help="One line for documents nearly the same."
-    ),
+    order: str = option("uncertain, likely, random or similar", "uncertain"),
+    k: int = option("How many documents.", 20, "-k"),
+    to: str | None = option("Similar to this document, not the last decided."),
+    group: bool = flag("One line for documents nearly the same.", "--group"),
     alike: float = ALIKE,
     project: Project,
 ) -> Table | View:
@@ -257,7 +250,7 @@ def _sentences(state: Progress) -> list[str]:
 @command(ALL | JSON, project=DIR)
 def agreement(
     project: Project,
-    top: int = Option(20, "-n", min=0, help="Disagreements shown."),
+    top: int = option("Disagreements shown.", 20, "-n", min=0),
 ) -> View:
     """Say how far people agree, and on which documents they differ."""
     from classmark.workbench.team.agreement import agreement as agreement_of

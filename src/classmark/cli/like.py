@@ -8,15 +8,16 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from typer import Argument, Option
-
 from classmark.cli.options import (
     ALL,
     FOLDER,
     JSON,
     WorkerOptions,
+    argument,
     command,
+    flag,
     open_project,
+    option,
     options,
 )
 from classmark.cli.output import BELOW, Text, View, parts_of
@@ -30,53 +31,47 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 FORM = "+.2g"  # of what a term adds to a score
-CATEGORY = Option(None, metavar="ID", help="Its documents; not those rejected from it.")
+CATEGORY = option("Its documents; not those rejected from it.", metavar="ID")
 
 
 @options
 class MarkOptions:
     """Examples, and what is said of documents."""
 
-    examples: tuple[str, ...] = Option(
-        (), "--examples", "-e", metavar="ID,ID", help="Documents' ids."
+    examples: tuple[str, ...] = option(
+        "Documents' ids.", (), "--examples", "-e", metavar="ID,ID"
     )
-    files: tuple[Path, ...] = Option(
-        (), "--file", help="An example of your own: a text, JSONL, CSV; repeatable."
+    files: tuple[Path, ...] = option(
+        "An example of your own: a text, JSONL, CSV; repeatable.", (), "--file"
     )
     category: str | None = CATEGORY
-    yes: tuple[str, ...] = Option((), metavar="ID,ID", help="More like these.")
-    no: tuple[str, ...] = Option((), metavar="ID,ID", help="Not like these.")
-    undo: bool = Option(False, "--undo", help="Take back what you said last.")
-    redo: bool = Option(False, "--redo", help="Bring back what you undid last.")
+    yes: tuple[str, ...] = option("More like these.", (), metavar="ID,ID")
+    no: tuple[str, ...] = option("Not like these.", (), metavar="ID,ID")
+    undo: bool = flag("Take back what you said last.", "--undo")
+    redo: bool = flag("Bring back what you undid last.", "--redo")
 
 
 @options
 class MethodOptions:
     """How a search by example learns."""
 
-    method: str | None = Option(
-        None, help="auto, centroid, rocchio, balanced, precision-recall, …"
+    method: str | None = option(
+        "auto, centroid, rocchio, balanced, precision-recall, …"
     )
-    C: float | None = Option(None, "--C", help="What a mistake costs.")
-    terms: int | None = Option(None, help="Keep only so many of the heaviest terms.")
+    C: float | None = option("What a mistake costs.", None, "--C")
+    terms: int | None = option("Keep only so many of the heaviest terms.")
 
 
 @options
 class ResultOptions:
     """Which documents are shown, and which files are written."""
 
-    k: int = Option(10, "-k", help="How many documents.")
-    everything: bool = Option(
-        False, "--all", help="All documents, the examples and marked too."
-    )
-    explain: str | None = Option(
-        None, metavar="ID", help="Every term's part of its score."
-    )
-    to: Path | None = Option(
-        None, metavar="FILE", help="Write them: .csv .jsonl .run .ris .bib"
-    )
-    weights: Path | None = Option(
-        None, metavar="FILE", help="Write the learned query: .tsv or .json"
+    k: int = option("How many documents.", 10, "-k")
+    everything: bool = flag("All documents, the examples and marked too.", "--all")
+    explain: str | None = option("Every term's part of its score.", metavar="ID")
+    to: Path | None = option("Write them: .csv .jsonl .run .ris .bib", metavar="FILE")
+    weights: Path | None = option(
+        "Write the learned query: .tsv or .json", metavar="FILE"
     )
 
     def require_possible(self) -> None:
@@ -95,23 +90,19 @@ class ResultOptions:
 class SourceOptions:
     """What answers: stored weights, the index of the project, or another index."""
 
-    query: Path | None = Option(
-        None, metavar="FILE", help="Rank by weights that were learned before."
+    query: Path | None = option(
+        "Rank by weights that were learned before.", metavar="FILE"
     )
-    online: bool = Option(
-        False, "--online", help="At once by the index: only examples are read."
-    )
-    index: Path | None = Option(
-        None, metavar="DIR", help="The same with an index of its own."
-    )
-    list_: bool = Option(False, "--list", help="List the searches instead.")
+    online: bool = flag("At once by the index: only examples are read.", "--online")
+    index: Path | None = option("The same with an index of its own.", metavar="DIR")
+    list_: bool = flag("List the searches instead.", "--list")
 
 
 @command(JSON)
 def like(
     *,
     marks: MarkOptions,
-    name: str | None = Option(None, help="The search; else the one used last."),
+    name: str | None = option("The search; else the one used last."),
     method: MethodOptions,
     output: ResultOptions,
     source: SourceOptions,
@@ -121,15 +112,15 @@ def like(
     """Find more documents like some examples; say yes or no, and it learns again."""
     from classmark.workbench.examples import like as liking
 
-    given = liking.Given(**vars(marks), **vars(method))
-    begins = given != liking.Given()
+    request = liking.Given(**vars(marks), **vars(method))
+    begins = request != liking.Given()
     output.require_possible()
     if source.list_ and (begins or machines != WorkerOptions()):
         raise Mistake("--list only lists: say the rest in another command")
     if source.index is not None or source.online:
         if name is not None or source.query is not None or source.list_:
             raise Mistake("an online search is not kept: leave --name, --query, --list")
-        return _like_online(given, output, source.index, where, machines)
+        return _like_online(request, output, source.index, where, machines)
     if source.query is not None and (begins or output.explain or output.weights):
         raise Mistake("--query ranks by a file: it goes with -k, --all and --to")
     with open_project(where) as project:
@@ -137,7 +128,7 @@ def like(
             return liking.list_likes(project)
         with machines.started() as workers:
             if source.query is None:
-                return _like(project, given, name, output, workers)
+                return _like(project, request, name, output, workers)
             likes = liking.rank_by_file(
                 project, source.query, output.k, everything=output.everything,
                 machines=workers,
@@ -147,7 +138,7 @@ def like(
 
 def _like(
     project: Project,
-    given: Given,
+    request: Given,
     name: str | None,
     output: ResultOptions,
     machines: Machines | None,
@@ -159,8 +150,8 @@ def _like(
 
     if output.explain is not None:
         require_documents(project.store, [output.explain])
-    with kernels_to_learn(project, given.method):
-        search = open_liking(project, given, name, machines=machines)
+    with kernels_to_learn(project, request.method):
+        search = open_liking(project, request, name, machines=machines)
         lines = []
         if output.weights is not None:
             count = export_weights(search, output.weights)
@@ -172,7 +163,7 @@ def _like(
 
 
 def _like_online(
-    given: Given,
+    request: Given,
     output: ResultOptions,
     index: Path | None,
     where: Path,
@@ -187,10 +178,10 @@ def _like_online(
         raise Mistake("an online search goes with -k, --terms, --to and --json")
     if index is not None:
         with machines.started() as workers:
-            likes = like_in_index(index, given, output.k, machines=workers)
+            likes = like_in_index(index, request, output.k, machines=workers)
     else:
         with open_project(where) as project:
-            likes = like_online(project, given, output.k)
+            likes = like_online(project, request, output.k)
     return _written(likes, output)
 
 
@@ -233,18 +224,18 @@ def _reasons(reasons: Reasons, lines: Iterable[str]) -> View:
     return View({**asdict(reasons), "parts": rows}, [*lines, table])
 
 
-NAME = Option(None, help="The screening; else the one used last.")
+NAME = option("The screening; else the one used last.")
 
 
 @options
 class RelevantOptions:
     """What a screening begins with."""
 
-    examples: tuple[str, ...] = Option(
-        (), "--examples", "-e", metavar="ID,ID", help="Relevant ones."
+    examples: tuple[str, ...] = option(
+        "Relevant ones.", (), "--examples", "-e", metavar="ID,ID"
     )
-    files: tuple[Path, ...] = Option(
-        (), "--file", help="A relevant text of your own, not counted; repeatable."
+    files: tuple[Path, ...] = option(
+        "A relevant text of your own, not counted; repeatable.", (), "--file"
     )
     category: str | None = CATEGORY
 
@@ -253,17 +244,11 @@ class RelevantOptions:
 class StoppingOptions:
     """When a screening stops, as ``StoppingRule``."""
 
-    target: float = Option(0.95, help="The recall wanted.")
-    error: float = Option(
-        0.05, help="How often, at most, to stop before it is reached."
-    )
-    batch: int = Option(50, help="Documents read between two lessons.")
-    share: float = Option(
-        0.1, help="Of random draws while likely ones are still found."
-    )
-    patience: float = Option(
-        1.0, help="How long to search on without a find; 1 is usual."
-    )
+    target: float = option("The recall wanted.", 0.95)
+    error: float = option("How often, at most, to stop before it is reached.", 0.05)
+    batch: int = option("Documents read between two lessons.", 50)
+    share: float = option("Of random draws while likely ones are still found.", 0.1)
+    patience: float = option("How long to search on without a find; 1 is usual.", 1.0)
 
 
 @command(JSON)
@@ -271,7 +256,7 @@ def screen_start(
     *,
     relevant: RelevantOptions,
     project: Project,
-    name: str | None = Option(None, help="A name for it."),
+    name: str | None = option("A name for it."),
     stopping: StoppingOptions,
 ) -> View:
     """Begin to screen all documents for the relevant ones."""
@@ -286,7 +271,7 @@ def screen_start(
 def screen_next(
     project: Project,
     name: str | None = NAME,
-    count: int | None = Option(None, "-k", help="How many documents; else a batch."),
+    count: int | None = option("How many documents; else a batch.", None, "-k"),
 ) -> View:
     """Show the documents to read next: the likely ones, then random draws."""
     from classmark.workbench.examples import screening
@@ -303,10 +288,10 @@ def screen_next(
 @command(JSON)
 def screen_mark(
     *,
-    yes: tuple[str, ...] = Option((), metavar="ID,ID", help="Relevant."),
-    no: tuple[str, ...] = Option((), metavar="ID,ID", help="Not relevant."),
-    skip: tuple[str, ...] = Option((), metavar="ID,ID", help="Cannot be said."),
-    undo: bool = Option(False, "--undo", help="Take back what you marked last."),
+    yes: tuple[str, ...] = option("Relevant.", (), metavar="ID,ID"),
+    no: tuple[str, ...] = option("Not relevant.", (), metavar="ID,ID"),
+    skip: tuple[str, ...] = option("Cannot be said.", (), metavar="ID,ID"),
+    undo: bool = flag("Take back what you marked last.", "--undo"),
     project: Project,
     name: str | None = NAME,
 ) -> View:
@@ -327,8 +312,8 @@ def screen_mark(
 def screen_status(
     project: Project,
     name: str | None = NAME,
-    plot: bool = Option(False, "--plot", help="Draw the recall curve in reports/."),
-    everything: bool = Option(False, "--all", help="List all screenings."),
+    plot: bool = flag("Draw the recall curve in reports/.", "--plot"),
+    everything: bool = flag("List all screenings.", "--all"),
 ) -> Table | View:
     """Say what is found, what may be left, and whether to stop."""
     from classmark.workbench.examples import screening
@@ -346,11 +331,9 @@ def screen_status(
 @command()
 def screen_export(
     project: Project,
-    path: Path = Argument(..., metavar="FILE", help=".csv, .jsonl, .run, .ris or .bib"),
+    path: Path = argument(".csv, .jsonl, .run, .ris or .bib", "FILE"),
     name: str | None = NAME,
-    everything: bool = Option(
-        False, "--all", help="All that were read, not only relevant ones."
-    ),
+    everything: bool = flag("All that were read, not only relevant ones.", "--all"),
 ) -> str:
     """Write the relevant documents, in the order they were found."""
     from classmark.workbench.examples import screening
@@ -364,11 +347,9 @@ def screen_export(
 def screen_simulate(
     *,
     project: Project,
-    category: str = Argument(
-        ..., metavar="CATEGORY", help="Its documents are relevant."
-    ),
-    runs: int = Option(5, help="How often, each from one example."),
-    random_state: int = Option(0, help="Of the examples and draws."),
+    category: str = argument("Its documents are relevant.", "CATEGORY"),
+    runs: int = option("How often, each from one example.", 5),
+    random_state: int = option("Of the examples and draws.", 0),
     stopping: StoppingOptions,
 ) -> Evaluated:
     """Try a screening out on a category whose documents are known."""

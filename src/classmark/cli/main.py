@@ -13,6 +13,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from types import ModuleType
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -132,101 +133,52 @@ class _LazyGroup(TyperGroup):
 
 UsageError: Any = typer.BadParameter.__base__
 
+
+def named(module: ModuleType, names: str, prefix: str = "") -> dict[str, Command]:
+    """Commands of a module by name, in this order; ``import_`` is ``import``."""
+    functions = {name.removesuffix("_"): each for name, each in vars(module).items()}
+    return {name: functions[prefix + name] for name in names.split()}
+
+
 app = group(
     "Put texts in their place: rank categories, find by example, search.",
     {
-        "init": project.init,
-        "import": project.import_,
-        "export": project.export,
-        "train": train.train,
-        "evaluate": train.evaluate,
-        "stream": train.stream,
-        "suggest": decide.suggest,
-        "place": decide.place,
-        "index": search.index,
-        "search": search.search,
-        "click": search.click,
-        "tune": search.tune,
-        "like": like.like,
-        "pagerank": search.pagerank,
-        "decide": decide.decide,
-        "undo": decide.undo,
-        "history": decide.history,
-        "queue": decide.queue,
-        "rebuild": decide.rebuild,
-        "progress": decide.progress,
-        "agreement": decide.agreement,
-        "reproduce": research.reproduce,
-        "demo": research.demo,
-        "info": project.info,
-        "backup": project.backup,
-        "restore": project.restore,
-        "serve": serve.serve,
+        **named(project, "init import export"),
+        **named(train, "train evaluate stream"),
+        **named(decide, "suggest place"),
+        **named(search, "index search click tune"),
+        **named(like, "like"),
+        **named(search, "pagerank"),
+        **named(decide, "decide undo history queue rebuild progress agreement"),
+        **named(research, "reproduce demo"),
+        **named(project, "info backup restore"),
+        **named(serve, "serve"),
         "taxonomy": group(
             "Show, bring in, write or change the taxonomy.",
-            {
-                "show": taxonomy.show,
-                "import": taxonomy.import_,
-                "export": taxonomy.export,
-                "add": taxonomy.add,
-                "rename": taxonomy.rename,
-                "describe": taxonomy.describe,
-                "merge": taxonomy.merge,
-                "split": taxonomy.split,
-                "move": taxonomy.move,
-                "retire": taxonomy.retire,
-                "report": taxonomy.report,
-                "prune": taxonomy.prune,
-                "propose": taxonomy.propose,
-                "accept": taxonomy.accept,
-            },
+            named(
+                taxonomy,
+                "show import export add rename describe merge split move retire "
+                "report prune propose accept",
+            ),
         ),
         "rank": group(
             "Learn how answers are to be ordered.",
-            {
-                "features": search.rank_features,
-                "train": search.rank_train,
-                "evaluate": search.rank_evaluate,
-                "use": search.rank_use,
-                "report": search.rank_report,
-            },
+            named(search, "features train evaluate use report", "rank_"),
         ),
         "screen": group(
             "Read until a share of the relevant documents is found.",
-            {
-                "start": like.screen_start,
-                "next": like.screen_next,
-                "mark": like.screen_mark,
-                "status": like.screen_status,
-                "export": like.screen_export,
-                "simulate": like.screen_simulate,
-            },
+            named(like, "start next mark status export simulate", "screen_"),
         ),
         "data": group(
-            "Known public collections.",
-            {
-                "list": research.data_list,
-                "path": research.data_path,
-                "get": research.data_get,
-            },
+            "Known public collections.", named(research, "list path get", "data_")
         ),
         "users": group(
             "Who may log in, and as what.",
-            {
-                "add": serve.users_add,
-                "list": serve.users_list,
-                "role": serve.users_role,
-                "password": serve.users_password,
-                "remove": serve.users_remove,
-            },
+            named(serve, "add list role password remove", "users_"),
         ),
         "tokens": group(
             "Keys for programs that use the calls.",
-            {
-                "add": serve.tokens_add,
-                "list": serve.tokens_list,
-                "revoke": serve.tokens_revoke,
-            },
+            named(serve, "add list revoke", "tokens_"),
         ),
     },
 )

@@ -22,7 +22,6 @@ from typing import (
 )
 
 import typer
-from typer import Argument, Option
 
 from classmark.cli.output import show
 from classmark.problems import Mistake
@@ -33,17 +32,30 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 T = TypeVar("T")
+
+
+def option(help_: str, default: Any = None, *names: str, **settings: Any) -> Any:
+    """An option, as ``typer.Option``; default : ``...`` where it is required."""
+    return typer.Option(default, *names, help=help_, **settings)
+
+
+def flag(help_: str, name: str) -> Any:
+    """An option that is false unless it is there."""
+    return typer.Option(False, name, help=help_)
+
+
+def argument(help_: str, metavar: str | None = None, default: Any = ...) -> Any:
+    """An argument, as ``typer.Argument``; it is required without a default."""
+    return typer.Argument(default, metavar=metavar, help=help_)
+
+
 HERE = Path()
-DATA = Option(None, help="The data sets' folder.")
-DIR = Argument(..., metavar="DIR", help="The project.")
-FOLDER = Option(
-    HERE, "--project", "-p", envvar="CLASSMARK_PROJECT", help="The project."
-)
-FORMAT = Option(None, "--format", help="The file's format; else by its name.")
-JSON = {"as_json": Option(False, "--json", help="Print JSON instead of a table.")}
-ALL = {
-    "everything": Option(False, "--all", help="Show every column, and texts in full.")
-}
+DATA = option("The data sets' folder.")
+DIR = argument("The project.", "DIR")
+FOLDER = option("The project.", HERE, "--project", "-p", envvar="CLASSMARK_PROJECT")
+FORMAT = option("The file's format; else by its name.", None, "--format")
+JSON = {"as_json": flag("Print JSON instead of a table.", "--json")}
+ALL = {"everything": flag("Show every column, and texts in full.", "--all")}
 
 
 @dataclass_transform(frozen_default=True)
@@ -52,7 +64,7 @@ def options(cls: type[T]) -> type[T]:
 
     >>> @options
     ... class Colours:
-    ...     paper: str = Option("white", help="Of the page.")
+    ...     paper: str = option("Of the page.", "white")
     >>> Colours(), list(Colours.__options__)
     (Colours(paper='white'), ['paper'])
     """
@@ -110,20 +122,21 @@ class Command:
     @cached_property
     def __signature__(self) -> Signature:
         """The options, in the order of the help."""
-        parameters = signature(self.function).parameters
-        found: list[Parameter] = []
+        defaults = signature(self.function).parameters
+        parameters: list[Parameter] = []
         for name, hint in self.hints.items():
             if declared := getattr(hint, "__options__", None):
                 hints = get_type_hints(hint)
-                found += [
+                parameters += [
                     _option(each, hints[each], declared[each]) for each in declared
                 ]
             elif name == "project":
-                found.append(_option(name, hint, self.project))
+                parameters.append(_option(name, hint, self.project))
             else:
-                found.append(_option(name, hint, parameters[name].default))
+                parameters.append(_option(name, hint, defaults[name].default))
         return Signature(
-            found + [_option(name, bool, flag) for name, flag in self.flags.items()]
+            parameters
+            + [_option(name, bool, flag) for name, flag in self.flags.items()]
         )
 
     def __call__(self, **values: Any) -> None:
@@ -184,13 +197,12 @@ def open_project(folder: Path) -> Project:
 class WorkerOptions:
     """Which machines share the work, if any."""
 
-    workers: int | None = Option(
-        None, metavar="N", help="Spread the work over N processes of this machine."
+    workers: int | None = option(
+        "Spread the work over N processes of this machine.", metavar="N"
     )
-    on: str | None = Option(
-        None,
+    on: str | None = option(
+        "Spread it over the machines of a Dask scheduler: dask://host:8786",
         metavar="ADDRESS",
-        help="Spread it over the machines of a Dask scheduler: dask://host:8786",
     )
 
     def started(self) -> AbstractContextManager[Machines | None]:
@@ -205,9 +217,7 @@ class WorkerOptions:
 class MachineOptions(WorkerOptions):
     """The same, with a page that shows what they do."""
 
-    dashboard: bool = Option(
-        False, "--dashboard", help="Show what the workers do, in a browser."
-    )
+    dashboard: bool = flag("Show what the workers do, in a browser.", "--dashboard")
 
     def started(self) -> AbstractContextManager[Machines | None]:
         """As of ``WorkerOptions``; the address of the page is printed."""

@@ -20,22 +20,31 @@ from classmark.workbench.results import (
     Trained,
 )
 
-Rows = Sequence[Mapping[str, Cell]]
 INDENT = 2  # spaces before a table
 BETWEEN = 2  # spaces from a column to the next
 LEAST = 12  # characters that a text is never cut to less than
 
 
-class Layout(NamedTuple):
-    """Columns that stand beside each other, and how wide each is."""
+class Strip(NamedTuple):
+    """A column as it is printed; best : how its best cell reads, to be marked."""
 
-    columns: list[Column]
-    widths: list[int]
+    heading: str
+    cells: list[str]
+    numeric: bool = False
+    wrap: bool = False
+    best: str | None = None
 
     @property
-    def width(self) -> int:
-        """What the table takes, with the spaces before and between its columns."""
-        return INDENT + sum(self.widths) + BETWEEN * (len(self.widths) - 1)
+    def longest(self) -> int:
+        """As wide as the heading and the cells are."""
+        return max(map(_width, (self.heading, *self.cells)))
+
+    @property
+    def least(self) -> int:
+        """What is needed: heading and numbers in full, and the beginnings of texts."""
+        if self.numeric:
+            return self.longest
+        return max(_width(self.heading), min(self.longest, LEAST))
 
 
 class Shown(NamedTuple):
@@ -63,88 +72,69 @@ def lay_out(table: Table, width: int, *, everything: bool = False) -> Shown:
     """
     if not table.rows:
         return Shown([], [], cut=False)
-    rows, columns = table.rows, columns_of(table)
-    if not everything:
-        columns = [column for column in columns if column.brief]
-    if len(rows) == 1 and _natural(rows, columns).width > width:
-        return Shown(_upright(rows[0], columns, width), [], cut=False)
+    columns = [each for each in columns_of(table) if everything or each.brief]
+    strips = [_strip(table.rows, column) for column in columns]
+    if len(table.rows) == 1 and _total([each.longest for each in strips]) > width:
+        headings = [each.heading.replace("\n", " ") for each in strips]
+        cells = [each.cells[0] for each in strips]
+        upright = [Strip("column", headings), Strip("cell", cells)]
+        widths = _fitted(upright, width)
+        return Shown(_drawn(upright, widths, wrap=True, heading=False), [], cut=False)
     if everything:
-        groups = _below_each_other(rows, columns, width)
-        return Shown(
-            _joined(_drawn(rows, each, wrap=True) for each in groups), [], False
-        )
-    layout = _beside_each_other(rows, columns, width)
-    left_out = columns[len(layout.columns) :]
-    return Shown(_drawn(rows, layout), left_out, _is_cut(rows, layout))
+        return Shown(_below_each_other(strips, width), [], cut=False)
+    widths = _fitted(strips, width)
+    pairs = zip(strips, widths, strict=False)
+    cut = any(room < each.longest and not each.wrap for each, room in pairs)
+    return Shown(_drawn(strips, widths), columns[len(widths) :], cut)
 
 
-def _is_cut(rows: Rows, layout: Layout) -> bool:
-    """Whether some text is longer than its column and not wrapped."""
-    return any(
-        width < _longest(rows, column) and not column.wrap
-        for column, width in zip(*layout, strict=True)
+def _strip(rows: Sequence[Mapping[str, Cell]], column: Column) -> Strip:
+    values = [row[column.name] for row in rows]
+    numbers = [value for value in values if isinstance(value, int | float)]
+    best = None
+    if column.best and len(numbers) > 1:
+        least = column.best == "least"
+        best = cell_of(min(numbers) if least else max(numbers), column)
+    return Strip(
+        column.heading or column.name,
+        [cell_of(value, column) for value in values],
+        bool(numbers) and len(numbers) + values.count(None) == len(values),
+        column.wrap,
+        best,
     )
 
 
-def _natural(rows: Rows, columns: Sequence[Column]) -> Layout:
-    """As wide as headings and cells are."""
-    return Layout(list(columns), [_longest(rows, column) for column in columns])
+def _total(widths: Sequence[int]) -> int:
+    """What a table takes, with the spaces before and between its columns."""
+    return INDENT + sum(widths) + BETWEEN * (len(widths) - 1)
 
 
-def _beside_each_other(rows: Rows, columns: Sequence[Column], width: int) -> Layout:
-    """The first columns that fit, with texts as wide as there is room."""
-    least = _least(rows, columns)
-    while least.width > width and len(least.columns) > 1:
-        least = Layout(least.columns[:-1], least.widths[:-1])
-    natural = _natural(rows, least.columns)
-    return Layout(natural.columns, _narrowed(natural, least, width))
-
-
-def _narrowed(natural: Layout, least: Layout, width: int) -> list[int]:
-    """Take from the widest column that can be narrower, until all of them fit."""
-    widths = list(natural.widths)
-    for _ in range(natural.width - width):
-        able = [at for at, each in enumerate(widths) if each > least.widths[at]]
+def _fitted(strips: Sequence[Strip], width: int) -> list[int]:
+    """The widths of the first columns that fit, with texts as wide as there is room."""
+    least = [each.least for each in strips]
+    while _total(least) > width and len(least) > 1:
+        least.pop()
+    widths = [each.longest for each in strips[: len(least)]]
+    for _ in range(_total(widths) - width):
+        able = [at for at, each in enumerate(widths) if each > least[at]]
         if not able:
             break
         widths[max(able, key=widths.__getitem__)] -= 1
-    if len(widths) == 1:
-        return [min(widths[0], width - INDENT)]
-    return widths
+    return widths if len(widths) > 1 else [min(widths[0], width - INDENT)]
 
 
-def _below_each_other(
-    rows: Rows, columns: Sequence[Column], width: int
-) -> Iterator[Layout]:
+def _below_each_other(strips: Sequence[Strip], width: int) -> list[str]:
     """Every column, in as many groups as are needed; the first one is in each."""
-    first, rest = columns[0], list(columns[1:])
-    while True:
-        layout = _beside_each_other(rows, [first, *rest], width)
-        if rest and len(layout.columns) == 1:
-            layout = _beside_each_other(rows, rest, width)
-            rest = rest[len(layout.columns) :]
-        else:
-            rest = rest[len(layout.columns) - 1 :]
-        yield layout
-        if not rest:
-            return
-
-
-def _least(rows: Rows, columns: Sequence[Column]) -> Layout:
-    """What columns need: headings and numbers in full, and the beginnings of texts."""
-    widths = [
-        longest
-        if _numeric(rows, column.name)
-        else max(_width(heading_of(column)), min(longest, LEAST))
-        for column in columns
-        for longest in [_longest(rows, column)]
-    ]
-    return Layout(list(columns), widths)
-
-
-def _longest(rows: Rows, column: Column) -> int:
-    cells = (_width(cell_of(row[column.name], column)) for row in rows)
-    return max(_width(heading_of(column)), *cells)
+    first, rest = strips[0], strips[1:]
+    lines: list[str] = []
+    while rest or not lines:
+        group = [first, *rest]
+        if rest and len(_fitted(group, width)) == 1:
+            group = list(rest)
+        widths = _fitted(group, width)
+        rest = group[len(widths) :]
+        lines += ["", *_drawn(group, widths, wrap=True)]
+    return lines[1:]
 
 
 def _width(text: str) -> int:
@@ -152,16 +142,6 @@ def _width(text: str) -> int:
     from rich.cells import cell_len
 
     return max(map(cell_len, text.split("\n")))
-
-
-def _numeric(rows: Rows, name: str) -> bool:
-    values = [row[name] for row in rows if row[name] is not None]
-    return bool(values) and all(isinstance(value, int | float) for value in values)
-
-
-def heading_of(column: Column) -> str:
-    """The words above a column, perhaps in several lines."""
-    return column.heading or column.name
 
 
 def cell_of(value: Cell, column: Column) -> str:
@@ -181,71 +161,41 @@ def cell_of(value: Cell, column: Column) -> str:
     return f"{value:,}"
 
 
-def _upright(
-    row: Mapping[str, Cell], columns: Sequence[Column], width: int
-) -> list[str]:
-    """One row, a line for each of its columns."""
-    rows = [
-        {
-            "column": heading_of(each).replace("\n", " "),
-            "cell": cell_of(row[each.name], each),
-        }
-        for each in columns
-    ]
-    layout = _beside_each_other(rows, [Column("column"), Column("cell")], width)
-    return _drawn(rows, layout, wrap=True, heading=False)
-
-
 def _drawn(
-    rows: Rows, layout: Layout, *, wrap: bool = False, heading: bool = True
+    strips: Sequence[Strip],
+    widths: Sequence[int],
+    *,
+    wrap: bool = False,
+    heading: bool = True,
 ) -> list[str]:
-    """The lines of a table; the best values are bold where the screen can do that."""
-    from rich import box
+    """The first columns in lines; the best cells are bold if the screen can do that."""
+    from rich import box, text
     from rich.console import Console
     from rich.padding import Padding
     from rich.table import Table as Grid
-    from rich.text import Text
 
     grid = Grid(
         box=box.SIMPLE_HEAD, padding=(0, BETWEEN - 1, 0, 0), pad_edge=False,
         show_edge=False, show_header=heading, header_style="",
     )  # fmt: skip
-    for column, width in zip(*layout, strict=True):
+    for strip, width in zip(strips, widths, strict=False):
         grid.add_column(
-            Text(heading_of(column)),
-            justify="right" if _numeric(rows, column.name) else "left",
+            text.Text(strip.heading),
+            justify="right" if strip.numeric else "left",
             width=width,
-            no_wrap=not (wrap or column.wrap),
-            overflow="fold" if wrap or column.wrap else "ellipsis",
+            no_wrap=not (wrap or strip.wrap),
+            overflow="fold" if wrap or strip.wrap else "ellipsis",
         )
-    marked = {column.name: _best(rows, column) for column in layout.columns}
-    for row in rows:
-        cells = [(cell_of(row[each.name], each), each) for each in layout.columns]
-        grid.add_row(
-            *(
-                Text(text, style="bold" if text == marked[each.name] else "")
-                for text, each in cells
-            )
-        )
-    console = Console(width=layout.width + 1)
+    styled = (
+        [text.Text(cell, "bold" if cell == strip.best else "") for cell in strip.cells]
+        for strip in strips[: len(widths)]
+    )
+    for cells in zip(*styled, strict=True):
+        grid.add_row(*cells)
+    console = Console(width=_total(widths) + 1)
     with console.capture() as captured:
         console.print(Padding(grid, (0, 0, 0, INDENT)))
     return [line.rstrip() for line in captured.get().splitlines()]
-
-
-def _best(rows: Rows, column: Column) -> str | None:
-    """How the best cell of a column reads; None where none is to be marked."""
-    values = [v for row in rows if isinstance(v := row[column.name], int | float)]
-    if not column.best or len(values) < 2:
-        return None
-    return cell_of(min(values) if column.best == "least" else max(values), column)
-
-
-def _joined(tables: Iterator[list[str]]) -> list[str]:
-    lines: list[str] = []
-    for table in tables:
-        lines += ["", *table] if lines else table
-    return lines
 
 
 WIDTH = 100  # columns where the output is not a terminal, and most of a sentence's line
@@ -270,11 +220,12 @@ class Text(NamedTuple):
 class View:
     """What a command returns: ``facts`` for JSON, and the parts that people read.
 
-    A string is a line as it is.
+    A string is a line as it is.  remedy : what to type to see a table in full.
     """
 
     facts: Any
     parts: Iterable[Table | Text | str]
+    remedy: str = REMEDY
 
 
 Result = View | Table | Trained | Evaluated | Logged | str | None
@@ -297,7 +248,7 @@ def show(result: Result, *, as_json: bool = False, everything: bool = False) -> 
     for part in view.parts:
         match part:
             case Table():
-                show_table(part, everything=everything)
+                show_table(part, everything=everything, remedy=view.remedy)
             case Text():
                 tell(*part)
             case str():
@@ -375,7 +326,7 @@ def _left_out(table: Table, shown: Shown) -> str:
     """What a table does not show, in a few words."""
     parts = []
     if shown.left_out:
-        names = ", ".join(heading_of(each) for each in shown.left_out)
+        names = ", ".join(each.heading or each.name for each in shown.left_out)
         columns = "column" if len(shown.left_out) == 1 else "columns"
         parts.append(
             f"{len(shown.left_out)} {columns} left out ({' '.join(names.split())})"

@@ -5,28 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from typer import Argument, Option
-
-from classmark.cli.options import DIR, FORMAT, JSON, command
+from classmark.cli.options import DIR, FORMAT, JSON, argument, command, flag, option
 from classmark.workbench.results import Table
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
     from classmark.workbench.settings import StoreSettings
 
-NEW_FOLDER = Argument(..., metavar="DIR", help="The new directory.")
-STORE = Option(
-    None, "--store", help="Keep it in PostgreSQL: postgresql://user@host/database"
+NEW_FOLDER = argument("The new directory.", "DIR")
+STORE = option(
+    "Keep it in PostgreSQL: postgresql://user@host/database", None, "--store"
 )
 
 
 @command()
 def init(
     folder: Path = NEW_FOLDER,
-    name: str | None = Option(None, help="The project's name."),
-    analyzer: str | None = Option(
-        None, help="Text analysis, as in: words|lower|stop(english)"
-    ),
+    name: str | None = option("The project's name."),
+    analyzer: str | None = option("Text analysis, as in: words|lower|stop(english)"),
     store: str | None = STORE,
 ) -> str:
     """Make a new project directory."""
@@ -52,7 +48,7 @@ def _store_settings(url: str | None, folder: Path) -> StoreSettings:
 @command(JSON)
 def info(
     project: Project,
-    check: bool = Option(False, help="Read every byte and verify it."),
+    check: bool = option("Read every byte and verify it.", False),
 ) -> Table:
     """Say what is in a project."""
     from classmark.workbench.info import info as describe
@@ -63,7 +59,7 @@ def info(
 @command(JSON)
 def import_(
     project: Project,
-    path: Path = Argument(..., metavar="FILE", help="A file or a folder."),
+    path: Path = argument("A file or a folder.", "FILE"),
     format_: str | None = FORMAT,
 ) -> Table:
     """Bring in documents with their labels, or preferences (--format preferences)."""
@@ -75,8 +71,8 @@ def import_(
 @command(JSON)
 def export(
     project: Project,
-    path: Path = Argument(..., metavar="FILE", help=".jsonl, .csv, .tsv or .parquet"),
-    raw: bool = Option(False, "--raw", help="Do not guard CSV cells against formulas."),
+    path: Path = argument(".jsonl, .csv, .tsv or .parquet", "FILE"),
+    raw: bool = flag("Do not guard CSV cells against formulas.", "--raw"),
 ) -> Table:
     """Write all documents and labels to a file that imports again."""
     from classmark.workbench.files.exporting import export_documents
@@ -87,7 +83,7 @@ def export(
 @command(JSON, project=DIR)
 def backup(
     project: Project,
-    path: Path = Argument(..., metavar="FILE", help="A new file: .zip or .jsonl"),
+    path: Path = argument("A new file: .zip or .jsonl", "FILE"),
 ) -> Table:
     """Keep a copy of a project in one file, while others work with it."""
     from classmark.workbench.files.backup import back_up
@@ -97,7 +93,7 @@ def backup(
 
 @command(JSON)
 def restore(
-    path: Path = Argument(..., metavar="FILE", help="A file of classmark backup."),
+    path: Path = argument("A file of classmark backup.", "FILE"),
     folder: Path = NEW_FOLDER,
     store: str | None = STORE,
 ) -> Table:

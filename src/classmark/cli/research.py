@@ -6,22 +6,20 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from typer import Argument, Option
-
-from classmark.cli.options import ALL, DATA, JSON, command
+from classmark.cli.options import ALL, DATA, JSON, argument, command, option
 from classmark.cli.output import (
     JOINED,
     Text,
     View,
     in_percent,
     say,
-    show_table,
+    show,
     tell,
     with_plots,
 )
@@ -34,6 +32,13 @@ if TYPE_CHECKING:
 REPORTS = Path("reports")
 NAME = "Eskerton town library"
 BEST = 3  # suggestions shown
+NEXT = {
+    ("suggest", "--text", "A year with my bees"): "a text of your own",
+    ("queue",): "which of the new arrivals to decide first",
+    ("like", "--category", "nature.animals.insects"): (
+        "more notes like those on insects and bees"
+    ),
+}
 TITLE = "How well do learners rank the categories of notes that they have not seen?"
 
 
@@ -58,7 +63,7 @@ def data_list() -> Table:
 @command()
 def data_path(
     name: str,
-    data: Path | None = Option(None, help="Look here first."),
+    data: Path | None = option("Look here first."),
 ) -> str:
     """Print where a collection lies."""
     from classmark.datasets.dataset import known, where
@@ -70,9 +75,7 @@ def data_path(
 @command()
 def data_get(
     name: str,
-    source: Path | None = Option(
-        None, "--from", help="Take it from this file or folder."
-    ),
+    source: Path | None = option("Take it from this file or folder.", None, "--from"),
 ) -> str:
     """Download a collection, or take it from a local file or folder."""
     from classmark.datasets.fetch import get
@@ -84,15 +87,14 @@ def data_get(
 
 @command(ALL)
 def reproduce(
-    name: str = Argument(
-        ...,
-        help="clicks, graphs-rcv1, ltr-cranfield, ltr-mq2008, mmp-reuters, "
+    name: str = argument(
+        "clicks, graphs-rcv1, ltr-cranfield, ltr-mq2008, mmp-reuters, "
         "plm-reuters, qbme-news20, qbme-reuters, qbme-siam, rare-lshtc, "
-        "retrieval-models or taxonomy-lshtc",
+        "retrieval-models or taxonomy-lshtc"
     ),
     data: Path | None = DATA,
-    facts: Path | None = Option(
-        None, "--json", help="Write all values here, the plot beside it."
+    facts: Path | None = option(
+        "Write all values here, the plot beside it.", None, "--json"
     ),
 ) -> View:
     """Compute a published result again, and say which of its claims hold."""
@@ -134,10 +136,8 @@ def _reproductions() -> Any:
 @command(JSON)
 def demo(
     *,
-    folder: Path = Option(
-        Path("library"), "--dir", help="Where the demo project is made."
-    ),
-    serve: bool = Option(True, "--serve/--no-serve", help="Go on to the workbench."),
+    folder: Path = option("Where the demo project is made.", Path("library"), "--dir"),
+    serve: bool = option("Go on to the workbench.", True, "--serve/--no-serve"),
     as_json: bool,
 ) -> View | None:
     """Do the main job on the library catalogue that ships with Classmark.
@@ -146,36 +146,26 @@ def demo(
     what each step found, and ends.
     """
     if as_json:
-        return View([_facts(step) for step in demonstrate(folder)], ())
+        return View([step.facts for step in demonstrate(folder)], ())
     from classmark.compiling import DEMO, compile_ahead
 
-    story = Story(folder)
     for step in demonstrate(folder):
-        story.show(step)
+        show(step)
         compile_ahead(DEMO, say)  # once the folder has been accepted
         sys.stdout.flush()
-    story.show_next(serving=serve)
+    say(f"What to type next{', in another terminal' if serve else ''}:\n")
+    for words, purpose in NEXT.items():
+        say(f"  {typed(words[0], '--project', str(folder), *words[1:])}")
+        tell(purpose, "      ")
+    say()
     if serve:
         _serve(folder)
     else:
-        say(
-            f"The workbench, in the browser:\n\n  {story.command('serve', str(folder))}"
-        )
+        say(f"The workbench, in the browser:\n\n  {typed('serve', str(folder))}")
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Unseen:
-    """A document no model has seen, and the categories suggested for it."""
-
-    text: str
-    suggestions: list[Explained]
-
-
-Step = Table | Trained | Evaluated | Unseen
-
-
-def demonstrate(folder: Path) -> Iterator[Step]:
+def demonstrate(folder: Path) -> Iterator[View]:
     """Import, evaluate, train and suggest; yield what each step gives.
 
     The new arrivals come in last: nobody has classified them, they wait. In a folder
@@ -190,19 +180,26 @@ def demonstrate(folder: Path) -> Iterator[Step]:
 
     with _demo_project(folder) as project:
         categories, records = library.library_categories(), library.library_records()
-        yield put_taxonomy(project, categories, "the embedded taxonomy")
-        yield import_records(project, records, "the embedded catalogue")
+        tree = put_taxonomy(project, categories, "the embedded taxonomy")
+        yield View(tree.facts(), ())
+        notes = import_records(project, records, "the embedded catalogue")
+        yield View(notes.facts(), [_catalogue(tree, notes)])
         with working("measuring learners"):
             evaluated = evaluate_project(project)
-        yield evaluated
+        yield _evaluation(evaluated, folder)
         with working("training"):
             trained = train(project)
-        yield trained
-        yield import_records(project, library.library_arrivals(), "the new arrivals")
+        yield View(asdict(trained), _service(trained, evaluated.table))
+        arrivals = library.library_arrivals()
+        waiting = import_records(project, arrivals, "the new arrivals")
+        (row,) = waiting.rows
+        wait = f"{row['documents']} new arrivals wait for somebody to decide.\n"
+        yield View(waiting.facts(), [Text(wait)])
         note = library.unseen_note()
         with working("suggesting"):
             suggestions = suggest(project, note)
-        yield Unseen(note, suggestions)
+        facts = {"text": note, "suggestions": [asdict(each) for each in suggestions]}
+        yield View(facts, _unseen(note, suggestions[:BEST]))
 
 
 def _demo_project(folder: Path) -> Project:
@@ -227,73 +224,48 @@ def _demo_project(folder: Path) -> Project:
     return project
 
 
-class Story:
-    """What the demo tells, step by step."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.tables: list[Table] = []
-        self.measures: dict[str, Any] = {}
-
-    def command(self, *words: str) -> str:
-        """A command as it is to be typed here."""
-        return shlex.join([*program(), *words])
-
-    def show(self, step: Step) -> None:
-        """Tell what a step gave."""
-        match step:
-            case Table():
-                self.tables.append(step)
-                self._show_imported()
-            case Evaluated():
-                self._show_evaluated(step)
-            case Trained():
-                tell(f"{how_good(step.learner, self.measures[step.learner])}\n")
-                tell(
-                    f"{step.learner} is now in service. It has learned "
-                    f"{step.features:,} words from {step.documents} notes in "
-                    f"{step.categories} categories."
-                )
-            case Unseen():
-                _show_unseen(step)
-
-    def _show_imported(self) -> None:
-        (last,) = self.tables[-1].rows
-        if len(self.tables) == 2:
-            (tree,) = self.tables[0].rows
-            tell(
-                f"The catalogue of the {NAME}: {last['documents']} notes, each in one "
-                f"or more of {tree['leaves']} categories. The categories are the "
-                f"leaves of a tree with {tree['levels']} levels.\n"
-            )
-        elif len(self.tables) > 2:
-            tell(f"{last['documents']} new arrivals wait for somebody to decide.\n")
-
-    def _show_evaluated(self, evaluated: Evaluated) -> None:
-        self.measures = {str(row["learner"]): row for row in evaluated.table.rows}
-        remedy = self.command("evaluate", "--all", "--project", str(self.folder))
-        table = replace(with_plots(evaluated), title=TITLE)
-        show_table(table, remedy=remedy.replace(" ", JOINED))
-
-    def show_next(self, *, serving: bool) -> None:
-        """Name three commands that go on from here."""
-        here = ("--project", str(self.folder))
-        text = "A year with my bees"
-        after = {
-            self.command("suggest", *here, "--text", text): "a text of your own",
-            self.command("queue", *here): "which of the new arrivals to decide first",
-            self.command(
-                "like", *here, "--category", "nature.animals.insects"
-            ): "more notes like those on insects and bees",
-        }
-        say(f"What to type next{', in another terminal' if serving else ''}:\n")
-        for typed, purpose in after.items():
-            say(f"  {typed}")
-            tell(purpose, "      ")
-        say()
+def _catalogue(taxonomy: Table, documents: Table) -> Text:
+    (tree,), (notes,) = taxonomy.rows, documents.rows
+    return Text(
+        f"The catalogue of the {NAME}: {notes['documents']} notes, each in one or more "
+        f"of {tree['leaves']} categories. The categories are the leaves of a tree with "
+        f"{tree['levels']} levels.\n"
+    )
 
 
-def how_good(learner: str, measures: dict[str, Cell]) -> str:
+def _evaluation(evaluated: Evaluated, folder: Path) -> View:
+    facts = asdict(evaluated) | {"table": evaluated.table.facts()}
+    remedy = typed("evaluate", "--all", "--project", str(folder))
+    table = replace(with_plots(evaluated), title=TITLE)
+    return View(facts, [table], remedy.replace(" ", JOINED))
+
+
+def _service(trained: Trained, measured: Table) -> list[Text]:
+    measures = {row["learner"]: row for row in measured.rows}[trained.learner]
+    learned = (
+        f"{trained.learner} is now in service. It has learned {trained.features:,} "
+        f"words from {trained.documents} notes in {trained.categories} categories."
+    )
+    return [Text(f"{how_good(trained.learner, measures)}\n"), Text(learned)]
+
+
+def _unseen(note: str, suggestions: Sequence[Explained]) -> Iterator[Text | str]:
+    """A text, and its categories with the words for and against each."""
+    yield "A note that nobody has classified yet:\n"
+    yield Text(f"{note}\n", "  ")
+    for suggestion in suggestions:
+        chance = suggestion.probability
+        likely = "" if chance is None else f", {in_percent(chance)} likely"
+        path = f"{' › '.join(suggestion.path)} ({suggestion.category}){likely}"
+        yield Text(path, f"  {suggestion.rank}. ")
+        words = f"for: {', '.join(suggestion.favour) or '–'}"
+        if suggestion.against:
+            words += f"; against: {', '.join(suggestion.against)}"
+        yield Text(words, "     ")
+    yield ""
+
+
+def how_good(learner: str, measures: Mapping[str, Cell]) -> str:
     """One sentence for people who know no measures.
 
     >>> how_good("plm", {"one_error": 0.108, "looked_at": 4.18})[:48]
@@ -306,6 +278,11 @@ def how_good(learner: str, measures: dict[str, Cell]) -> str:
         f"not seen; a reader looks at {looked_at} categories, on average, until all "
         "that are right are found."
     )
+
+
+def typed(*words: str) -> str:
+    """A command as it is to be typed here."""
+    return shlex.join([*program(), *words])
 
 
 def program() -> list[str]:
@@ -322,22 +299,6 @@ def program() -> list[str]:
     return [str(absolute.relative_to(here) if near else absolute)]
 
 
-def _show_unseen(unseen: Unseen) -> None:
-    """A text, and its categories with the words for and against each."""
-    say("A note that nobody has classified yet:\n")
-    tell(f"{unseen.text}\n", "  ")
-    for suggestion in unseen.suggestions[:BEST]:
-        chance = suggestion.probability
-        likely = "" if chance is None else f", {in_percent(chance)} likely"
-        path = f"{' › '.join(suggestion.path)} ({suggestion.category}){likely}"
-        tell(path, f"  {suggestion.rank}. ")
-        words = f"for: {', '.join(suggestion.favour) or '–'}"
-        if suggestion.against:
-            words += f"; against: {', '.join(suggestion.against)}"
-        tell(words, "     ")
-    say()
-
-
 def _serve(folder: Path) -> None:
     from classmark.web.serving import serve_project
 
@@ -348,13 +309,3 @@ def _serve(folder: Path) -> None:
         sys.stdout.flush()
 
     serve_project(folder, "127.0.0.1", 8000, say_address, or_free=True)
-
-
-def _facts(step: Step) -> dict[str, object]:
-    """What a program reads of a step."""
-    match step:
-        case Table():
-            return step.facts()
-        case Evaluated():
-            return asdict(step) | {"table": step.table.facts()}
-    return asdict(step)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from typer import Argument, Option
 
 from classmark.cli.options import (
     ALL,
@@ -20,8 +19,11 @@ from classmark.cli.options import (
     JSON,
     MachineOptions,
     WorkerOptions,
+    argument,
     command,
+    flag,
     open_project,
+    option,
     options,
 )
 from classmark.cli.output import BELOW, Text, View, parts_of
@@ -35,40 +37,34 @@ if TYPE_CHECKING:
 
 CHECK, MERGE = "check", "merge"
 MOST = 20  # parts of a score that are printed
-INDEX_FOLDER = Option(None, "--index", metavar="DIR", help="An index of a file.")
-PARAMETERS = Option((), "--set", metavar="NAME=VALUE", help="A parameter; repeatable.")
-FEEDBACK = Option(
-    None, help="rocchio, rm3 or information, as in rm3:terms=10,documents=5"
-)
+INDEX_FOLDER = option("An index of a file.", None, "--index", metavar="DIR")
+PARAMETERS = option("A parameter; repeatable.", (), "--set", metavar="NAME=VALUE")
+FEEDBACK = option("rocchio, rm3 or information, as in rm3:terms=10,documents=5")
 
 
 @options
 class IndexOptions:
     """Which index, and how it is built."""
 
-    to: Path | None = Option(None, metavar="DIR", help="Where the index of FILE goes.")
+    to: Path | None = option("Where the index of FILE goes.", metavar="DIR")
     folder: Path | None = INDEX_FOLDER
     format_: str | None = FORMAT
-    memory: str = Option("512MB", help="What the build may use, as in 64MB or 2GB.")
-    positions: bool | None = Option(
-        None,
-        "--positions/--no-positions",
-        help="Keep the places of words, for phrases.",
+    memory: str = option("What the build may use, as in 64MB or 2GB.", "512MB")
+    positions: bool | None = option(
+        "Keep the places of words, for phrases.", None, "--positions/--no-positions"
     )
-    shards: int | None = Option(
-        None, metavar="N", help="Leave N segments, one for each machine."
-    )
+    shards: int | None = option("Leave N segments, one for each machine.", metavar="N")
 
 
 @command(JSON)
 def index(
     *,
-    paths: tuple[str, ...] = Argument(
-        (),
-        metavar="[FILE…|check|merge]",
-        help="Documents to index in --to DIR, files or addresses as in "
+    paths: tuple[str, ...] = argument(
+        "Documents to index in --to DIR, files or addresses as in "
         "s3://shelf/part-*.jsonl; or check: verify every byte; or merge: make one "
         "segment of what updates left.",
+        "[FILE…|check|merge]",
+        (),
     ),
     where: Path = FOLDER,
     options: IndexOptions,
@@ -122,43 +118,36 @@ def _check_or_merge(act: str, where: Path, options: IndexOptions) -> Table:
 class SearchOptions:
     """How to search, as ``Wish``."""
 
-    model: str | None = Option(
-        None, help="bm25, jm, dirichlet, pl2, lgd, cosine, boolean, …"
-    )
+    model: str | None = option("bm25, jm, dirichlet, pl2, lgd, cosine, boolean, …")
     parameters: tuple[str, ...] = PARAMETERS
-    weights: tuple[str, ...] = Option(
-        (), "--weight", metavar="FIELD=NUMBER", help="What a field counts; repeatable."
+    weights: tuple[str, ...] = option(
+        "What a field counts; repeatable.", (), "--weight", metavar="FIELD=NUMBER"
     )
-    k: int = Option(10, "-k", help="How many documents.")
+    k: int = option("How many documents.", 10, "-k")
     feedback: str | None = FEEDBACK
-    prior: str | None = Option(
-        None, metavar="pagerank[:WEIGHT]", help="Add what links say."
+    prior: str | None = option("Add what links say.", metavar="pagerank[:WEIGHT]")
+    ranker: str | None = option(
+        "A learned ranker; else that in service.", metavar="N|none"
     )
-    ranker: str | None = Option(
-        None, metavar="N|none", help="A learned ranker; else that in service."
-    )
-    explain: bool = Option(
-        False, "--explain", help="What each term adds to each score."
-    )
+    explain: bool = flag("What each term adds to each score.", "--explain")
 
 
 @command(JSON)
 def search(
     *,
-    words: tuple[str, ...] = Argument(
-        ...,
-        metavar="QUERY",
-        help='words "a phrase" field:word +must -not AND OR NOT ( ); quote one '
+    words: tuple[str, ...] = argument(
+        'words "a phrase" field:word +must -not AND OR NOT ( ); quote one '
         "that has signs, and put one that begins with - last, after --",
+        "QUERY",
     ),
     where: Path = FOLDER,
     folder: Path | None = INDEX_FOLDER,
     options: SearchOptions,
-    log: bool | None = Option(
+    log: bool | None = option(
+        "Keep the words and what is shown, to learn from; else as "
+        "classmark.toml says: no.",
         None,
         "--log/--no-log",
-        help="Keep the words and what is shown, to learn from; else as "
-        "classmark.toml says: no.",
     ),
     machines: WorkerOptions,
 ) -> View:
@@ -233,8 +222,8 @@ def _result_lines(results: Found, impression: int | None) -> Iterator[Text | str
 @command(JSON)
 def click(
     project: Project,
-    impression: int = Argument(..., help="The number a logged search printed."),
-    document: str = Argument(..., help="What was opened: its id, or its position."),
+    impression: int = argument("The number a logged search printed."),
+    document: str = argument("What was opened: its id, or its position."),
 ) -> View:
     """Log that a document was opened from a search that was logged."""
     from classmark.workbench.search.clicks import log_click
@@ -249,16 +238,16 @@ def click(
 
 @command(ALL | JSON)
 def pagerank(
-    path: Path | None = Argument(
-        None, metavar="[FILE]", help="Source and target a line, instead of a project."
+    path: Path | None = argument(
+        "Source and target a line, instead of a project.", "[FILE]", None
     ),
     where: Path = FOLDER,
-    damping: float = Option(0.85, help="The chance that a reader follows a link."),
-    personalise: tuple[str, ...] = Option(
-        (), metavar="ID", help="Readers begin here; repeatable."
+    damping: float = option("The chance that a reader follows a link.", 0.85),
+    personalise: tuple[str, ...] = option(
+        "Readers begin here; repeatable.", (), metavar="ID"
     ),
-    method: str = Option("power", help="power, gauss-seidel or eigen"),
-    k: int = Option(20, "-k", help="How many pages."),
+    method: str = option("power, gauss-seidel or eigen", "power"),
+    k: int = option("How many pages.", 20, "-k"),
 ) -> Table:
     """Rank documents by the links that lead to them."""
     from classmark.workbench.search import links
@@ -274,24 +263,22 @@ def pagerank(
 class QueryFiles:
     """Files of judged queries."""
 
-    queries: Path | None = Option(None, metavar="FILE", help="Queries, with ids.")
-    qrels: Path | None = Option(None, metavar="FILE", help="Query, document, grade.")
+    queries: Path | None = option("Queries, with ids.", metavar="FILE")
+    qrels: Path | None = option("Query, document, grade.", metavar="FILE")
 
 
 @options
 class KnownQueries:
     """A known collection that has judged queries."""
 
-    dataset: str | None = Option(
-        None, help="A known collection with queries, as library."
-    )
+    dataset: str | None = option("A known collection with queries, as library.")
     data: Path | None = DATA
 
 
-def _judgments(files: QueryFiles, known: KnownQueries) -> Judgments:
+def _judgments(files: QueryFiles, collection: KnownQueries) -> Judgments:
     from classmark.workbench.search.tune import Judgments
 
-    return Judgments(**vars(files), **vars(known))
+    return Judgments(**vars(files), **vars(collection))
 
 
 @options
@@ -300,24 +287,24 @@ class TrialOptions:
 
     parameters: tuple[str, ...] = PARAMETERS
     feedback: str | None = FEEDBACK
-    plot: Path | None = Option(None, metavar="FILE", help="Where the plot goes (.svg).")
+    plot: Path | None = option("Where the plot goes (.svg).", metavar="FILE")
 
 
 @command(
     ALL | JSON,
-    project=Option(None, "--project", "-p", help="The project."),
+    project=option("The project.", None, "--project", "-p"),
 )
 def tune(
     *,
-    parameter: tuple[str, ...] = Option(
-        ..., help="name=first:last:step or name=value,value; repeatable."
+    parameter: tuple[str, ...] = option(
+        "name=first:last:step or name=value,value; repeatable.", ...
     ),
-    model: str = Option("bm25", help="The model."),
+    model: str = option("The model.", "bm25"),
     files: QueryFiles,
-    measure: str = Option("map", help="As in map, ndcg@10, p@5."),
+    measure: str = option("As in map, ndcg@10, p@5.", "map"),
     project: Project | None,
     folder: Path | None = INDEX_FOLDER,
-    known: KnownQueries,
+    collection: KnownQueries,
     trial: TrialOptions,
     machines: WorkerOptions,
 ) -> Evaluated:
@@ -325,7 +312,7 @@ def tune(
     from classmark.workbench.search import tune as tuning
 
     sweep = tuning.Sweep(model, parameter, measure, trial.parameters, trial.feedback)
-    judgments = _judgments(files, known)
+    judgments = _judgments(files, collection)
     with (
         machines.started() as workers,
         tuning.judged_in(project, folder, judgments, machines=workers) as judged,
@@ -337,34 +324,32 @@ def tune(
 @command(ALL | JSON)
 def rank_features(
     *,
-    to: Path = Option(..., metavar="FILE", help="The LETOR file."),
+    to: Path = option("The LETOR file.", ..., metavar="FILE"),
     files: QueryFiles,
     project: Project,
-    known: KnownQueries,
+    collection: KnownQueries,
 ) -> Table:
     """Write features of judged queries' candidates as a LETOR (svmlight) file."""
     from classmark.workbench.search.train_ranker import write_features
 
-    return write_features(project, _judgments(files, known), to)
+    return write_features(project, _judgments(files, collection), to)
 
 
 @options
 class RankerSources:
     """What a ranker learns from, if not from judged queries."""
 
-    clicks: bool = Option(False, "--clicks", help="Learn from the click log instead.")
-    strategy: str = Option(
-        "clicked-over-skipped",
-        help="What a click prefers: clicked-over-skipped, skip-above, "
+    clicks: bool = flag("Learn from the click log instead.", "--clicks")
+    strategy: str = option(
+        "What a click prefers: clicked-over-skipped, skip-above, "
         "last-click-over-skipped-above or click-over-previous.",
+        "clicked-over-skipped",
     )
-    propensities: bool = Option(
-        False,
-        "--propensities",
-        help="Clicks count the more, the less their position is looked at.",
+    propensities: bool = flag(
+        "Clicks count the more, the less their position is looked at.", "--propensities"
     )
-    letor: Path | None = Option(
-        None, metavar="FILE", help="Only compare, on the rows of a LETOR file."
+    letor: Path | None = option(
+        "Only compare, on the rows of a LETOR file.", metavar="FILE"
     )
 
 
@@ -372,15 +357,11 @@ class RankerSources:
 class RankerSelection:
     """How a ranker is chosen and compared, as ``Training``."""
 
-    measure: str = Option("ndcg@10", help="What decides, as ndcg@10, map, mrr.")
-    prices: tuple[float, ...] = Option(
-        (), "--C", help="Choose C among these; repeatable."
-    )
-    share: float = Option(0.5, help="Of the queries, to learn from.")
-    seed: int = Option(0, "--random-state", help="Parts the queries.")
-    force: bool = Option(
-        False, "--force", help="Into service even if not surely better."
-    )
+    measure: str = option("What decides, as ndcg@10, map, mrr.", "ndcg@10")
+    prices: tuple[float, ...] = option("Choose C among these; repeatable.", (), "--C")
+    share: float = option("Of the queries, to learn from.", 0.5)
+    seed: int = option("Parts the queries.", 0, "--random-state")
+    force: bool = flag("Into service even if not surely better.", "--force")
 
 
 @command(ALL | JSON)
@@ -388,12 +369,12 @@ def rank_train(
     *,
     files: QueryFiles,
     sources: RankerSources,
-    learner: str = Option(
+    learner: str = option(
+        "ranking-svm, rsvm-ir, pointwise, listnet, logistic or lambdamart.",
         "ranking-svm",
-        help="ranking-svm, rsvm-ir, pointwise, listnet, logistic or lambdamart.",
     ),
     where: Path = FOLDER,
-    known: KnownQueries,
+    collection: KnownQueries,
     selection: RankerSelection,
 ) -> Table | View:
     """Learn to rank; a ranker surely better on held-out queries goes into service."""
@@ -401,7 +382,7 @@ def rank_train(
 
     if sources.propensities and not sources.clicks:
         raise Mistake("--propensities weighs clicks: it goes with --clicks")
-    judged = known.dataset is not None or files.qrels is not None
+    judged = collection.dataset is not None or files.qrels is not None
     if sum((sources.clicks, sources.letor is not None, judged)) > 1:
         raise Mistake("--clicks, --letor and judgments: learn from one of them")
     how = training.Training(
@@ -413,7 +394,7 @@ def rank_train(
     if sources.letor is not None:
         return training.learn_file(sources.letor, how)
     with open_project(where) as project:
-        trained = training.train_ranker(project, _judgments(files, known), how)
+        trained = training.train_ranker(project, _judgments(files, collection), how)
     facts = asdict(trained) | {"table": trained.table.facts()}
     report = f"  report: {trained.page}"
     return View(facts, [trained.table, Text(trained.said, "  "), report])
@@ -422,21 +403,21 @@ def rank_train(
 @command(ALL | JSON)
 def rank_evaluate(
     *,
-    number: tuple[int, ...] = Argument(..., metavar="N", help="Rankers."),
+    number: tuple[int, ...] = argument("Rankers.", "N"),
     files: QueryFiles,
     project: Project,
-    known: KnownQueries,
+    collection: KnownQueries,
 ) -> Table:
     """Measure rankers on judged queries that none of them learned from."""
     from classmark.workbench.search.train_ranker import evaluate_ranker
 
-    return evaluate_ranker(project, _judgments(files, known), number)
+    return evaluate_ranker(project, _judgments(files, collection), number)
 
 
 @command()
 def rank_use(
     project: Project,
-    number: str = Argument(..., metavar="N|none", help="The ranker, or none."),
+    number: str = argument("The ranker, or none.", "N|none"),
 ) -> View:
     """Put a ranker into service, or none: the model alone orders then."""
     from classmark.workbench.search.rankers import use_ranker
@@ -447,7 +428,7 @@ def rank_use(
 @command(ALL | JSON)
 def rank_report(
     project: Project,
-    number: int | None = Argument(None, metavar="[N]", help="A ranker; else all."),
+    number: int | None = argument("A ranker; else all.", "[N]", None),
 ) -> Table | View:
     """List the rankers; or show one's wins and losses, and write its page."""
     from classmark.workbench.search.rankers import list_rankers, report_ranker

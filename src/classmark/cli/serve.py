@@ -7,38 +7,37 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from typer import Argument, Option
 
-from classmark.cli.options import ALL, DIR, command
+from classmark.cli.options import ALL, DIR, argument, command, flag, option
 from classmark.cli.output import say
 from classmark.workbench.results import Table
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
-NAME = Argument(..., metavar="NAME", help="The user's name.")
+NAME = argument("The user's name.", "NAME")
 ROLE = "reader, classifier or admin."
-JSON = {"as_json": Option(False, "--json", help="Print JSON.")}
+JSON = {"as_json": flag("Print JSON.", "--json")}
 
 
 @command()
 def serve(
-    folder: Path = Argument(..., metavar="DIR", help="The project."),
-    host: str = Option("127.0.0.1", help="The address to listen at."),
-    port: int = Option(8000, help="The port; 0 takes a free one."),
-    name: tuple[str, ...] = Option(
-        (), "--name", help="A host name that browsers reach it by."
+    folder: Path = argument("The project.", "DIR"),
+    host: str = option("The address to listen at.", "127.0.0.1"),
+    port: int = option("The port; 0 takes a free one.", 8000),
+    name: tuple[str, ...] = option(
+        "A host name that browsers reach it by.", (), "--name"
     ),
-    certificate: Path | None = Option(None, help="A certificate for TLS, in PEM."),
-    key: Path | None = Option(None, help="Its key, in PEM."),
-    behind_proxy: str = Option(
-        "", metavar="ADDRESS", help="The address of a proxy that speaks TLS."
+    certificate: Path | None = option("A certificate for TLS, in PEM."),
+    key: Path | None = option("Its key, in PEM."),
+    behind_proxy: str = option(
+        "The address of a proxy that speaks TLS.", "", metavar="ADDRESS"
     ),
-    annif: bool | None = Option(
+    annif: bool | None = option(
+        "Answer Annif's calls (/v1) without a token; usual on this machine "
+        "as long as there are no users.",
         None,
         "--annif/--no-annif",
-        help="Answer Annif's calls (/v1) without a token; usual on this machine "
-        "as long as there are no users.",
     ),
 ) -> None:
     """Serve the workbench of a project in the browser.
@@ -61,7 +60,7 @@ def _say_at_once(text: str) -> None:
 def users_add(
     project: Project,
     name: str = NAME,
-    role: str = Option("classifier", help=ROLE),
+    role: str = option(ROLE, "classifier"),
 ) -> str:
     """Add a user; the password is asked for, or read from the input."""
     from classmark.web.guard.passwords import hash_password
@@ -92,7 +91,7 @@ def users_list(project: Project) -> Table:
 def users_role(
     project: Project,
     name: str = NAME,
-    role: str = Option(..., help=ROLE),
+    role: str = option(ROLE, ...),
 ) -> str:
     """Let a user be a reader, a classifier or an admin."""
     from classmark.workbench.team.people import set_role
@@ -131,9 +130,9 @@ def users_remove(
 def tokens_add(
     project: Project,
     name: str = NAME,
-    role: str = Option("reader", help=ROLE),
-    label: str = Option("", help="What it is for."),
-    days: float | None = Option(None, help="How long it opens."),
+    role: str = option(ROLE, "reader"),
+    label: str = option("What it is for.", ""),
+    days: float | None = option("How long it opens."),
 ) -> str:
     """Make a token for a program; its secret is printed once and kept nowhere."""
     from classmark.workbench.team.people import add_token
@@ -165,7 +164,7 @@ def tokens_list(project: Project) -> Table:
 @command(project=DIR)
 def tokens_revoke(
     project: Project,
-    id_: str = Argument(..., metavar="ID", help="As tokens list prints it."),
+    id_: str = argument("As tokens list prints it.", "ID"),
 ) -> str:
     """Let a token open nothing from now on."""
     from classmark.workbench.team.people import revoke

@@ -6,26 +6,24 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from typer import Argument, Option
-
-from classmark.cli.options import ALL, FORMAT, JSON, command
+from classmark.cli.options import ALL, FORMAT, JSON, argument, command, flag, option
 from classmark.cli.output import Text, View
 from classmark.workbench.results import Logged, Table
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
-ID = Argument(..., metavar="ID", help="The category's id.")
-NODE = Argument(..., metavar="NODE", help="The category's id.")
-LABEL = Option("", help="What people call it.")
-PARENT = Option(None, help="The id of the category above.")
-NOTE = Option("", help="What belongs there.")
+ID = argument("The category's id.", "ID")
+NODE = argument("The category's id.", "NODE")
+LABEL = option("What people call it.", "")
+PARENT = option("The id of the category above.")
+NOTE = option("What belongs there.", "")
 
 
 @command(ALL | JSON)
 def show(
     project: Project,
-    below: str | None = Argument(None, help="Only below this id."),
+    below: str | None = argument("Only below this id.", None, None),
 ) -> Table:
     """Show the tree of categories, with their documents."""
     from classmark.workbench.categories.browse import show_taxonomy
@@ -36,7 +34,7 @@ def show(
 @command(JSON)
 def import_(
     project: Project,
-    path: Path = Argument(..., metavar="FILE", help="CSV, pairs, SKOS …"),
+    path: Path = argument("CSV, pairs, SKOS …", "FILE"),
     format_: str | None = FORMAT,
 ) -> Table:
     """Bring in a taxonomy."""
@@ -48,7 +46,7 @@ def import_(
 @command(JSON)
 def export(
     project: Project,
-    path: Path = Argument(..., metavar="FILE", help=".csv, .ttl or .rdf"),
+    path: Path = argument(".csv, .ttl or .rdf", "FILE"),
 ) -> Table:
     """Write the taxonomy to a file."""
     from classmark.workbench.files.exporting import export_taxonomy
@@ -63,7 +61,7 @@ def add(
     label: str = LABEL,
     parent: str | None = PARENT,
     note: str = NOTE,
-    guideline: str = Option("", help="How experts decide what belongs there."),
+    guideline: str = option("How experts decide what belongs there.", ""),
     project: Project,
 ) -> Logged:
     """Add a category."""
@@ -77,8 +75,8 @@ def add(
 def rename(
     *,
     id_: str = ID,
-    label: str | None = Option(None, help="Its new label."),
-    new_id: str | None = Option(None, "--id", help="Its new id."),
+    label: str | None = option("Its new label."),
+    new_id: str | None = option("Its new id.", None, "--id"),
     project: Project,
 ) -> Logged:
     """Give a category another label or another id; its documents stay with it."""
@@ -91,12 +89,10 @@ def rename(
 def describe(
     *,
     id_: str = ID,
-    note: str | None = Option(None, help="What belongs there."),
-    guideline: str | None = Option(None, help="How experts decide what belongs there."),
-    notation: str | None = Option(None, help="Its class mark."),
-    synonym: list[str] | None = Option(
-        None, help="Another name; may be repeated. All others go."
-    ),
+    note: str | None = option("What belongs there."),
+    guideline: str | None = option("How experts decide what belongs there."),
+    notation: str | None = option("Its class mark."),
+    synonym: list[str] | None = option("Another name; may be repeated. All others go."),
     project: Project,
 ) -> Logged:
     """Say anew what belongs to a category, and how experts decide; "" empties it."""
@@ -111,7 +107,7 @@ def describe(
 def merge(
     *,
     id_: str = ID,
-    into: str = Option(..., help="The category that takes all over."),
+    into: str = option("The category that takes all over.", ...),
     project: Project,
 ) -> Logged:
     """Join a category to another: its documents and what is below it go there."""
@@ -124,10 +120,8 @@ def merge(
 def split(
     *,
     id_: str = ID,
-    new: str = Option(..., help="The id of the new category."),
-    documents: str = Option(
-        ..., help="Ids with commas between, or @FILE with one a line."
-    ),
+    new: str = option("The id of the new category.", ...),
+    documents: str = option("Ids with commas between, or @FILE with one a line.", ...),
     label: str = LABEL,
     parent: str | None = PARENT,
     note: str = NOTE,
@@ -144,7 +138,7 @@ def split(
 def move(
     *,
     id_: str = ID,
-    under: str | None = Option(None, help="The new parent; without it, to the top."),
+    under: str | None = option("The new parent; without it, to the top."),
     project: Project,
 ) -> Logged:
     """Put a category, with all below it, under another one."""
@@ -177,10 +171,10 @@ def report(project: Project) -> View:
 @command(ALL | JSON)
 def prune(
     *,
-    policy: str = Option("bound", help="bound, meta or random: which nodes go."),
-    share: float | None = Option(None, help="At most this share of the inner nodes."),
-    bold: bool = Option(False, "--bold", help="Also where the gain is not sure."),
-    base: str = Option("svm", help="At the nodes: svm, logistic or naive-bayes."),
+    policy: str = option("bound, meta or random: which nodes go.", "bound"),
+    share: float | None = option("At most this share of the inner nodes."),
+    bold: bool = flag("Also where the gain is not sure.", "--bold"),
+    base: str = option("At the nodes: svm, logistic or naive-bayes.", "svm"),
     project: Project,
 ) -> View:
     """Try a classifier without some inner nodes; the taxonomy stays as it is.
@@ -201,8 +195,8 @@ def prune(
 def propose(
     *,
     node: str = NODE,
-    clusters: int | None = Option(None, help="How many; without it, by silhouette."),
-    method: str = Option("kmeans", help="kmeans, mixture or agglomerative"),
+    clusters: int | None = option("How many; without it, by silhouette."),
+    method: str = option("kmeans, mixture or agglomerative", "kmeans"),
     project: Project,
 ) -> View:
     """Propose daughters of a category, from the documents in it."""
@@ -217,9 +211,9 @@ def propose(
 def accept(
     *,
     node: str = NODE,
-    number: int = Argument(..., help="Of the proposal."),
-    id_: str | None = Option(None, "--id", help="Another id."),
-    label: str | None = Option(None, help="Another label."),
+    number: int = argument("Of the proposal."),
+    id_: str | None = option("Another id.", None, "--id"),
+    label: str | None = option("Another label."),
     project: Project,
 ) -> Logged:
     """Make a proposed daughter a category; its documents move there."""

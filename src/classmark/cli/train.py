@@ -6,15 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from typer import Argument, Option
-
 from classmark.cli.options import (
     ALL,
     DATA,
     FORMAT,
     JSON,
     MachineOptions,
+    argument,
     command,
+    flag,
+    option,
     options,
 )
 from classmark.cli.output import View
@@ -24,34 +25,33 @@ from classmark.workbench.results import Evaluated, Trained
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
-BASE = Option(None, help="At the nodes: svm, logistic or naive-bayes.")
-MEMORY = Option(None, help="What the weights may take, as in 4GB.")
-RARE = Option(None, "--rare/--no-rare", help="Vote again on close calls for the rare.")
+BASE = option("At the nodes: svm, logistic or naive-bayes.")
+MEMORY = option("What the weights may take, as in 4GB.")
+RARE = option("Vote again on close calls for the rare.", None, "--rare/--no-rare")
 
 
 @options
 class LearnerOptions:
     """Settings of [learning], for this once: the learner and what it minimises."""
 
-    learner: str | None = Option(None, help="plm, loglinear, rocchio or perceptron")
-    loss: str | None = Option(
-        None,
-        help="Of plm: dom, dis, dme, dom-dme or svm; of loglinear: dom, dis, dme "
-        "or zero-one.",
+    learner: str | None = option("plm, loglinear, rocchio or perceptron")
+    loss: str | None = option(
+        "Of plm: dom, dis, dme, dom-dme or svm; of loglinear: dom, dis, dme "
+        "or zero-one."
     )
-    C: float | None = Option(None, "--C", help="What a violation costs.")
+    C: float | None = option("What a violation costs.", None, "--C")
 
 
 @options
 class StrategyOptions:
     """Settings of [learning], for this once: what is made of the tree."""
 
-    strategy: str | None = Option(None, help="auto, plain, flat, top-down or pruned")
+    strategy: str | None = option("auto, plain, flat, top-down or pruned")
     base: str | None = BASE
     memory: str | None = MEMORY
-    policy: str | None = Option(None, help="Of pruned: meta, bound or random.")
-    bold: bool | None = Option(
-        None, "--bold/--no-bold", help="Prune also where it is not sure."
+    policy: str | None = option("Of pruned: meta, bound or random.")
+    bold: bool | None = option(
+        "Prune also where it is not sure.", None, "--bold/--no-bold"
     )
     rare: bool | None = RARE
 
@@ -61,7 +61,7 @@ def train(
     *,
     project: Project,
     learner: LearnerOptions,
-    select: bool = Option(False, "--select", help="Choose C by cross-validation."),
+    select: bool = flag("Choose C by cross-validation.", "--select"),
     strategy: StrategyOptions,
     machines: MachineOptions,
 ) -> Trained:
@@ -79,9 +79,7 @@ def train(
 class ComparisonOptions:
     """Which strategies are compared, and how they learn."""
 
-    strategy: str | None = Option(
-        None, help="Compare these instead: plain,flat,top-down,…"
-    )
+    strategy: str | None = option("Compare these instead: plain,flat,top-down,…")
     base: str | None = BASE
     memory: str | None = MEMORY
     rare: bool | None = RARE
@@ -91,10 +89,8 @@ class ComparisonOptions:
 def evaluate(
     *,
     project: Project,
-    learner: tuple[str, ...] = Option((), help="Compare only these; repeatable."),
-    folds: int | None = Option(
-        None, help="Cross-validate instead of the set-apart part."
-    ),
+    learner: tuple[str, ...] = option("Compare only these; repeatable.", ()),
+    folds: int | None = option("Cross-validate instead of the set-apart part."),
     compared: ComparisonOptions,
     machines: MachineOptions,
 ) -> Evaluated:
@@ -123,33 +119,31 @@ def evaluate(
 class OnlineOptions:
     """Which learners are replayed, and how they learn."""
 
-    learner: tuple[str, ...] = Option(
-        (), help="plm, mmp, perceptron or rocchio; repeatable."
+    learner: tuple[str, ...] = option(
+        "plm, mmp, perceptron or rocchio; repeatable.", ()
     )
-    loss: int = Option(3, help="Of mmp: 1, 2 or 3.")
-    average: bool = Option(False, "--average", help="Rank with averaged prototypes.")
-    C: float = Option(1.0, "--C", help="Of plm.")
-    revisits: int = Option(
-        100, help="Of plm: earlier documents learned again, each time."
+    loss: int = option("Of mmp: 1, 2 or 3.", 3)
+    average: bool = flag("Rank with averaged prototypes.", "--average")
+    C: float = option("Of plm.", 1.0, "--C")
+    revisits: int = option("Of plm: earlier documents learned again, each time.", 100)
+    time_budget: float | None = option(
+        "Of plm: seconds a document, instead of --revisits."
     )
-    time_budget: float | None = Option(
-        None, help="Of plm: seconds a document, instead of --revisits."
-    )
-    max_documents: int | None = Option(None, help="Of plm: documents kept at most.")
+    max_documents: int | None = option("Of plm: documents kept at most.")
 
 
 @command(ALL)
 def stream(
     *,
-    path: Path | None = Argument(None, metavar="[FILE]", help="Labelled documents."),
-    dataset: str | None = Option(None, help="A known collection instead of a file."),
+    path: Path | None = argument("Labelled documents.", "[FILE]", None),
+    dataset: str | None = option("A known collection instead of a file."),
     data: Path | None = DATA,
     format_: str | None = FORMAT,
     options: OnlineOptions,
-    order: str = Option("file", help="file or random"),
-    plot: Path | None = Option(None, help="The curves (.svg); else in reports/."),
-    facts: Path | None = Option(None, "--json", help="Write all values here."),
-    budget: float | None = Option(None, hidden=True),
+    order: str = option("file or random", "file"),
+    plot: Path | None = option("The curves (.svg); else in reports/."),
+    facts: Path | None = option("Write all values here.", None, "--json"),
+    budget: float | None = option("", hidden=True),
 ) -> View:
     """Rank each document, then learn it: what a learner does from nothing."""
     from classmark.workbench.learning import stream as streaming

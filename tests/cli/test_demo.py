@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from classmark.cli.research import NAME, how_good, program, typed
+from classmark.cli.research import how_good, program, typed
+from classmark.workbench.collections import NAME
 
 DOCS = Path(__file__).parents[2] / "docs"
 

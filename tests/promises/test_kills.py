@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from classmark.index.index import Index
-from classmark.workbench.info import info
-from classmark.workbench.project import Project
+from classmark.workbench.project import Project, info
 from classmark.workbench.team.desk import Desk
 from promises.killed import killed, workers
 from workbench.live_projects import TEXTS, new_project, teach_all

@@ -7,8 +7,7 @@ from classmark.formats.records import Record
 from classmark.problems import DamagedFolder
 from classmark.taxonomy.category import Category
 from classmark.workbench.deciding.decide import Decision, decide
-from classmark.workbench.info import info
-from classmark.workbench.project import Project, create
+from classmark.workbench.project import Project, create, info
 from classmark.workbench.settings import Settings
 from classmark.workbench.store.undo import undo
 

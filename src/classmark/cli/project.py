@@ -51,7 +51,7 @@ def info(
     check: bool = option("Read every byte and verify it.", False),
 ) -> Table:
     """Say what is in a project."""
-    from classmark.workbench.info import info as describe
+    from classmark.workbench.project import info as describe
 
     return describe(project, check=check)
 

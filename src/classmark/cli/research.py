@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
 
 REPORTS = Path("reports")
-NAME = "Eskerton town library"
 BEST = 3  # suggestions shown
 NEXT = {
     ("suggest", "--text", "A year with my bees"): "a text of your own",
@@ -45,19 +44,9 @@ TITLE = "How well do learners rank the categories of notes that they have not se
 @command(ALL | JSON)
 def data_list() -> Table:
     """List the known public collections."""
-    from classmark.datasets.dataset import CATALOG, find
+    from classmark.workbench.collections import list_collections
 
-    rows: list[dict[str, Cell]] = [
-        {
-            "name": name,
-            "what": entry.what,
-            "terms": entry.licence,
-            "download": "yes" if entry.sources else "--from only",
-            "here": "yes" if entry.family == "library" or find(name) else "no",
-        }
-        for name, entry in CATALOG.items()
-    ]
-    return Table("Known collections", rows)
+    return list_collections()
 
 
 @command()
@@ -66,10 +55,9 @@ def data_path(
     data: Path | None = option("Look here first."),
 ) -> str:
     """Print where a collection lies."""
-    from classmark.datasets.dataset import known, where
+    from classmark.workbench.collections import collection_path
 
-    known(name)
-    return str(where(name, data))
+    return str(collection_path(name, data))
 
 
 @command()
@@ -78,11 +66,9 @@ def data_get(
     source: Path | None = option("Take it from this file or folder.", None, "--from"),
 ) -> str:
     """Download a collection, or take it from a local file or folder."""
-    from classmark.datasets.fetch import get
+    from classmark.workbench.collections import get_collection
 
-    fetched = get(name, from_=source)
-    pinned = [f"pinned: {sum_}  {file}" for file, sum_ in fetched.pinned.items()]
-    return "\n".join([str(fetched.path), *pinned])
+    return "\n".join(get_collection(name, source))
 
 
 @command(ALL)
@@ -171,63 +157,37 @@ def demonstrate(folder: Path) -> Iterator[View]:
     The new arrivals come in last: nobody has classified them, they wait. In a folder
     that holds the demo already, all of it is done again.
     """
-    from classmark.datasets import library
     from classmark.progress import working
+    from classmark.workbench import collections
     from classmark.workbench.deciding.suggest import suggest
-    from classmark.workbench.files.importing import import_records, put_taxonomy
     from classmark.workbench.learning.evaluate import evaluate_project
     from classmark.workbench.learning.train import train
 
-    with _demo_project(folder) as project:
-        categories, records = library.library_categories(), library.library_records()
-        tree = put_taxonomy(project, categories, "the embedded taxonomy")
+    with collections.open_library(folder) as project:
+        tree, notes = collections.import_library(project)
         yield View(tree.facts(), ())
-        notes = import_records(project, records, "the embedded catalogue")
-        yield View(notes.facts(), [_catalogue(tree, notes)])
+        yield View(notes.facts(), [_catalogue(project, tree, notes)])
         with working("measuring learners"):
             evaluated = evaluate_project(project)
         yield _evaluation(evaluated, folder)
         with working("training"):
             trained = train(project)
         yield View(asdict(trained), _service(trained, evaluated.table))
-        arrivals = library.library_arrivals()
-        waiting = import_records(project, arrivals, "the new arrivals")
+        waiting = collections.import_arrivals(project)
         (row,) = waiting.rows
         wait = f"{row['documents']} new arrivals wait for somebody to decide.\n"
         yield View(waiting.facts(), [Text(wait)])
-        note = library.unseen_note()
+        note = collections.unseen_note()
         with working("suggesting"):
             suggestions = suggest(project, note)
         facts = {"text": note, "suggestions": [asdict(each) for each in suggestions]}
         yield View(facts, _unseen(note, suggestions[:BEST]))
 
 
-def _demo_project(folder: Path) -> Project:
-    """Open the demo's project, or make it; another's would be mixed with the demo's."""
-    from classmark.workbench.project import Project, create
-    from classmark.workbench.settings import FILE, Settings
-
-    if not (folder / FILE).exists():
-        if folder.is_dir() and any(folder.iterdir()):
-            raise Mistake(
-                f"{folder} has files of its own: name an empty or a new folder with "
-                "--dir"
-            )
-        create(folder, Settings(NAME))
-    project = Project(folder)
-    if project.settings.name != NAME:
-        project.store.close()
-        raise Mistake(
-            f"{folder} holds the project {project.settings.name!r}: name another "
-            "folder for the demo with --dir"
-        )
-    return project
-
-
-def _catalogue(taxonomy: Table, documents: Table) -> Text:
-    (tree,), (notes,) = taxonomy.rows, documents.rows
+def _catalogue(project: Project, taxonomy: Table, documents: Table) -> Text:
+    (tree,), (notes,), name = taxonomy.rows, documents.rows, project.settings.name
     return Text(
-        f"The catalogue of the {NAME}: {notes['documents']} notes, each in one or more "
+        f"The catalogue of the {name}: {notes['documents']} notes, each in one or more "
         f"of {tree['leaves']} categories. The categories are the leaves of a tree with "
         f"{tree['levels']} levels.\n"
     )

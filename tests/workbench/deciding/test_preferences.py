@@ -11,11 +11,10 @@ from classmark.problems import Mistake, UnreadableFile
 from classmark.rankers.text_ranker import TextRanker
 from classmark.workbench.files.exporting import export_documents
 from classmark.workbench.files.importing import import_documents, prefer
-from classmark.workbench.info import info
 from classmark.workbench.learning.evaluate import evaluate_project
 from classmark.workbench.learning.lessons import taught
 from classmark.workbench.learning.train import train
-from classmark.workbench.project import STORE, Project, create
+from classmark.workbench.project import STORE, Project, create, info
 from classmark.workbench.settings import LearningSettings, Settings
 from classmark.workbench.store.schema import APPLICATION, MIGRATIONS
 from classmark.workbench.store.store import Act, Store

@@ -11,10 +11,9 @@ from classmark.workbench.categories.browse import show_taxonomy
 from classmark.workbench.deciding.suggest import suggest, wanted_text
 from classmark.workbench.files.exporting import export_documents, export_taxonomy
 from classmark.workbench.files.importing import import_documents, import_taxonomy
-from classmark.workbench.info import info
 from classmark.workbench.learning.evaluate import evaluate_project
 from classmark.workbench.learning.train import train
-from classmark.workbench.project import Project, create
+from classmark.workbench.project import Project, create, info
 from classmark.workbench.settings import LearningSettings, Settings, TextSettings
 
 SENTENCES = {

@@ -197,7 +197,7 @@ def test_checking_reads_every_byte(project):
 
 
 def test_checking_a_project_reads_its_index_too(project):
-    from classmark.workbench.info import info
+    from classmark.workbench.project import info
 
     index_project(project)
     assert "index" in info(project, check=True).note

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from classmark.problems import Mistake
 from classmark.web.people import Admin, OpenDesk, Reader
 from classmark.web.rendering import THEMES, fragment, page
-from classmark.workbench.info import info
+from classmark.workbench.project import info
 from classmark.workbench.settings_form import SECTIONS, change_settings, settings_of
 from classmark.workbench.team.jobs import WORKS, start_work
 

@@ -12,8 +12,7 @@ from classmark.problems import DamagedFolder, Mistake
 from classmark.taxonomy.category import Category
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.history import history
-from classmark.workbench.info import info
-from classmark.workbench.project import Project, create
+from classmark.workbench.project import Project, create, info
 from classmark.workbench.settings import FILE, Settings, StoreSettings, read_settings
 from classmark.workbench.store import postgres
 from classmark.workbench.store import postgres as dialects

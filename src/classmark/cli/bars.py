@@ -14,7 +14,7 @@ OFTEN = 0.1  # seconds from one look at the work to the next
 
 
 @dataclass(slots=True, eq=False)
-class Work:
+class Loop:
     """One loop: how far it is, and its bar once it has one."""
 
     title: str
@@ -39,7 +39,7 @@ class Bars:
     """
 
     def __init__(self) -> None:
-        self._works: list[Work] = []
+        self._loops: list[Loop] = []
         self._lock = Lock()
         self._screen: Any = None
         self._idle = Event()
@@ -48,29 +48,29 @@ class Bars:
         """Yield the items; after a second show how far we are."""
         if total is None and isinstance(items, Sized):
             total = len(items)
-        work = Work(title, total)
-        self._begin(work)
+        loop = Loop(title, total)
+        self._begin(loop)
         try:
             for item in items:
                 yield item
-                work.done += 1
+                loop.done += 1
         finally:
-            self._end(work)
+            self._end(loop)
 
-    def _begin(self, work: Work) -> None:
+    def _begin(self, loop: Loop) -> None:
         with self._lock:
-            self._works.append(work)
-            if len(self._works) == 1:
+            self._loops.append(loop)
+            if len(self._loops) == 1:
                 self._idle = Event()
                 looking = Thread(target=self._look, args=(self._idle,), daemon=True)
                 looking.start()
 
-    def _end(self, work: Work) -> None:
+    def _end(self, loop: Loop) -> None:
         with self._lock:
-            self._works.remove(work)
-            if work.bar is not None:
-                self._screen.remove_task(work.bar)
-            if self._works:
+            self._loops.remove(loop)
+            if loop.bar is not None:
+                self._screen.remove_task(loop.bar)
+            if self._loops:
                 return
             self._idle.set()
             if self._screen is not None:
@@ -85,13 +85,13 @@ class Bars:
                     self._show()
 
     def _show(self) -> None:
-        for work in self._works:
-            if work.bar is None and time.monotonic() - work.started > PATIENCE:
+        for loop in self._loops:
+            if loop.bar is None and time.monotonic() - loop.started > PATIENCE:
                 self._screen = self._screen or _screen()
-                total = None if work.total == 1 else work.total
-                work.bar = self._screen.add_task(work.title, total=total, count="")
-            if work.bar is not None:
-                self._screen.update(work.bar, completed=work.done, count=work.count)
+                total = None if loop.total == 1 else loop.total
+                loop.bar = self._screen.add_task(loop.title, total=total, count="")
+            if loop.bar is not None:
+                self._screen.update(loop.bar, completed=loop.done, count=loop.count)
 
 
 def _console() -> Any:

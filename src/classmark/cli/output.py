@@ -47,7 +47,7 @@ class Strip(NamedTuple):
         return max(_width(self.heading), min(self.longest, LEAST))
 
 
-class Shown(NamedTuple):
+class FittedTable(NamedTuple):
     """The lines of a table, the columns that did not fit, and whether texts are cut."""
 
     lines: list[str]
@@ -63,7 +63,7 @@ def columns_of(table: Table) -> list[Column]:
     return described + [Column(name) for name in names if name in rest]
 
 
-def lay_out(table: Table, width: int, *, everything: bool = False) -> Shown:
+def lay_out(table: Table, width: int, *, everything: bool = False) -> FittedTable:
     """A table in lines of at most ``width`` characters.
 
     A single row that is too wide stands upright, a column a line. Otherwise the last
@@ -71,7 +71,7 @@ def lay_out(table: Table, width: int, *, everything: bool = False) -> Shown:
     texts are wrapped, and further columns follow below, each time after the first one.
     """
     if not table.rows:
-        return Shown([], [], cut=False)
+        return FittedTable([], [], cut=False)
     columns = [each for each in columns_of(table) if everything or each.brief]
     strips = [_strip(table.rows, column) for column in columns]
     if len(table.rows) == 1 and _total([each.longest for each in strips]) > width:
@@ -79,13 +79,15 @@ def lay_out(table: Table, width: int, *, everything: bool = False) -> Shown:
         cells = [each.cells[0] for each in strips]
         upright = [Strip("column", headings), Strip("cell", cells)]
         widths = _fitted(upright, width)
-        return Shown(_drawn(upright, widths, wrap=True, heading=False), [], cut=False)
+        return FittedTable(
+            _drawn(upright, widths, wrap=True, heading=False), [], cut=False
+        )
     if everything:
-        return Shown(_below_each_other(strips, width), [], cut=False)
+        return FittedTable(_below_each_other(strips, width), [], cut=False)
     widths = _fitted(strips, width)
     pairs = zip(strips, widths, strict=False)
     cut = any(room < each.longest and not each.wrap for each, room in pairs)
-    return Shown(_drawn(strips, widths), columns[len(widths) :], cut)
+    return FittedTable(_drawn(strips, widths), columns[len(widths) :], cut)
 
 
 def _strip(rows: Sequence[Mapping[str, Cell]], column: Column) -> Strip:
@@ -322,7 +324,7 @@ def show_table(table: Table, *, everything: bool = False, remedy: str = REMEDY) 
     say()
 
 
-def _left_out(table: Table, shown: Shown) -> str:
+def _left_out(table: Table, shown: FittedTable) -> str:
     """What a table does not show, in a few words."""
     parts = []
     if shown.left_out:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from classmark.index import kernels_topk as fast
-from classmark.index.asking import ask, context_of, documents_of, question
+from classmark.index.asking import documents_of
 from classmark.index.index import Index
 from classmark.index.models import MODELS
 from classmark.index.query_language import (
@@ -102,18 +102,18 @@ def test_a_query_describes_what_its_definition_says(room, documents, tree, data)
         if d["id"] not in gone
     }
     expected = described(index.analyzer, texts, tree)
-    hits = ask(index, str(tree), len(texts), "boolean")
+    hits = index.ask(str(tree), len(texts), model="boolean")
     assert [hit.id for hit in hits] == expected
     assert {hit.score for hit in hits} <= {1.0}
-    assert ask(index, str(tree), 1, "boolean") == hits[:1]
+    assert index.ask(str(tree), 1, model="boolean") == hits[:1]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(fielded, trees, st.sampled_from(sorted(MODELS)), st.integers(0, 5))
 def test_ranking_is_the_exhaustive_one_within_the_set(room, documents, tree, model, k):
     index = index_of(room, documents)
-    asked = question(index, str(tree), model)
-    inside = set(documents_of(context_of(index, str(tree))).tolist())
+    asked = index.question(str(tree), model)
+    inside = set(documents_of(index.context(str(tree))).tolist())
     found = asked.answer(k)
     assert len(found) <= k
     everyone = []
@@ -143,13 +143,13 @@ def bees(room):
 
 
 def found(index, query, model=None, **options):
-    return [hit.id for hit in ask(index, query, 10, model, **options)]
+    return [hit.id for hit in index.ask(query, 10, model=model, **options)]
 
 
 def test_filters_before_ranking(bees):
     assert found(bees, "bees honey") == [h.id for h in bees.search("bees honey")]
     full = {h.id: h.score for h in bees.search("bees honey")}
-    kept = ask(bees, "bees +honey")
+    kept = bees.ask("bees +honey")
     assert {hit.id for hit in kept} == {"c", "d"}
     assert all(full[hit.id] == hit.score for hit in kept)
     assert set(found(bees, "bees -wasp")) == {"a", "c"}
@@ -160,17 +160,16 @@ def test_filters_before_ranking(bees):
     assert found(bees, "-bees", "boolean") == ["d"]
     assert found(bees, "the", "boolean") == found(bees, "", "boolean") == []
     assert bees.search("NOT bees", model="boolean")[0].id == "d"
-    assert bees.ask("bees -wasp", 1) == ask(bees, "bees -wasp", 1)
     assert found(bees, "") == found(bees, "the of") == []
 
 
 def test_priors_and_field_weights_reach_the_ranking(bees):
     prior = log_prior([0.7, 0.1, 0.1, 0.1], 5.0)
     assert found(bees, "bees AND queen", prior=prior)[0] == "a"
-    asked = question(bees, "bees AND queen", fields={"title": 3.0, "body": 0.0})
+    asked = bees.question("bees AND queen", fields={"title": 3.0, "body": 0.0})
     assert asked.answer(1)[0].id == "a"
-    hit = question(bees, "bees AND queen", prior=prior).answer(1)[0]
-    told = question(bees, "bees AND queen", prior=prior).explain(hit.number)
+    hit = bees.question("bees AND queen", prior=prior).answer(1)[0]
+    told = bees.question("bees AND queen", prior=prior).explain(hit.number)
     assert told.score == pytest.approx(hit.score)
     assert told.own == pytest.approx(prior.parts[hit.number])
 
@@ -178,14 +177,14 @@ def test_priors_and_field_weights_reach_the_ranking(bees):
 def test_operators_of_beliefs(bees):
     assert found(bees, "#and(bees hive)")[0] in "ac"
     assert found(bees, "#not(honey)")[-1] == "c"
-    first, second = (ask(bees, f"#{name}(honey tea)") for name in ("and", "combine"))
+    first, second = (bees.ask(f"#{name}(honey tea)") for name in ("and", "combine"))
     assert [h.id for h in first] == [h.id for h in second]
     assert second[0].score == pytest.approx(first[0].score ** 0.5)
-    weighted, plain = ask(bees, "#wsum(1 honey 1 tea)"), ask(bees, "#sum(honey tea)")
+    weighted, plain = bees.ask("#wsum(1 honey 1 tea)"), bees.ask("#sum(honey tea)")
     assert weighted == plain
-    assert ask(bees, "#max(title:tea)")[0].id == "d"
-    assert ask(bees, "#or(the of)") == []
-    assert ask(bees, "#sum(the honey)") == ask(bees, "#sum(honey)")
+    assert bees.ask("#max(title:tea)")[0].id == "d"
+    assert bees.ask("#or(the of)") == []
+    assert bees.ask("#sum(the honey)") == bees.ask("#sum(honey)")
 
 
 def test_beliefs_by_hand(room):
@@ -201,7 +200,7 @@ def test_beliefs_by_hand(room):
         "#combine(bee hive)": (bee * hive) ** 0.5,
         "#max(bee hive)": max(bee, hive),
     }.items():
-        scores = {hit.id: hit.score for hit in ask(index, query)}
+        scores = {hit.id: hit.score for hit in index.ask(query)}
         assert scores["a"] == pytest.approx(belief)
         assert set(scores) == {"a", "c"}
 
@@ -226,14 +225,14 @@ def test_beliefs_by_hand(room):
 )
 def test_mistakes_are_told(bees, query, options, said):
     with pytest.raises(Mistake) as refused:
-        ask(bees, query, **options)
+        bees.ask(query, **options)
     assert said in str(refused.value)
 
 
 def test_a_phrase_needs_positions(room):
     index = Index.build(room(), [("a", "queen bees"), ("b", "bees queen")])
     with pytest.raises(MalformedQuery, match="--positions"):
-        ask(index, 'honey "queen bees"')
+        index.ask('honey "queen bees"')
     assert found(index, '"bees"') == ["a", "b"]
     assert found(index, '"queen of"', "boolean") == ["a", "b"]
     assert parse('"queen bees"') == Phrase("queen bees")
@@ -242,7 +241,7 @@ def test_a_phrase_needs_positions(room):
 @given(st.one_of(st.text(), st.text('bee"()+-#: ANDORTitlesum')), st.booleans())
 def test_any_string_is_answered_or_refused(bees, query, ranked):
     try:
-        hits = ask(bees, query, 3, None if ranked else "boolean")
+        hits = bees.ask(query, 3, model=None if ranked else "boolean")
     except MalformedQuery:
         return
     assert len(hits) <= 3
@@ -251,5 +250,5 @@ def test_any_string_is_answered_or_refused(bees, query, ranked):
 def test_an_empty_index_answers_nothing(room):
     index = Index.build(room(), [])
     for query in ("bees", "NOT bees", "#and(bees)", '+bees -"bees"'):
-        assert ask(index, query) == ask(index, query) == []
-    assert ask(index, "NOT bees", model="boolean") == []
+        assert index.ask(query) == []
+    assert index.ask("NOT bees", model="boolean") == []

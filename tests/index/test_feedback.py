@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.index import kernels_postings as fast
-from classmark.index.asking import ask, question
 from classmark.index.feedback import (
     FEEDBACK,
     RM3,
@@ -22,7 +21,6 @@ from classmark.index.feedback import (
 )
 from classmark.index.field import field_of
 from classmark.index.index import Index
-from classmark.index.kernels_models import LGD
 from classmark.index.models import Prepared
 from classmark.index.search import Searcher
 from classmark.problems import Mistake
@@ -71,19 +69,6 @@ def test_gathering_equals_the_slow_way(seed, many):
     assert fast.gather(*shared, mine, 2) == slow.gather(*shared, plain, 2)
     order = [tuple(row) for row in mine.tolist()]
     assert sorted(order) == sorted(tuple(row) for row in plain.tolist())
-
-
-@given(seeds)
-def test_information_is_summed_by_term(seed):
-    rng = np.random.default_rng(seed)
-    world = np.array([50.0, 900.0, 18.0, 1.0, 0.0, 0.0])
-    items, places = rng.integers(0, 9, 30), rng.integers(0, 5, 30)
-    shared = (LGD, world, items, places, rng.integers(1, 9, 30), rng.random(9) + 0.1)
-    a, b = np.ones(5), rng.uniform(1, 9, 5)
-    mine, plain = np.zeros(5), np.zeros(5)
-    fast.inform(*shared, a, b, mine)
-    slow.inform(*shared, a, b, plain)
-    np.testing.assert_allclose(mine, plain)
 
 
 COUNTS = np.array([[2, 1, 0, 0], [0, 1, 1, 0], [0, 0, 3, 1], [1, 0, 0, 1]])
@@ -168,16 +153,16 @@ def test_information_by_hand(field, model):
 @pytest.mark.parametrize("name", sorted(FEEDBACK))
 def test_the_same_scoring_runs_the_longer_query(index, name):
     feedback = feedback_from(name, {"documents": 1, "terms": 2})
-    asked = question(index, "wax", feedback=feedback)
+    asked = index.question("wax", feedback=feedback)
     assert {"wax", "hive"} <= set(asked.terms())
-    hits = ask(index, "wax", feedback=feedback)
+    hits = index.ask("wax", feedback=feedback)
     assert hits[0].id == "b"
     assert len(hits) > 1
     assert hits == Searcher(index.field(), names=index.id).search(
         asked.term_weights["text"]
     )
-    assert ask(index, "unknown", feedback=feedback) == []
-    assert ask(index, "wax -honey", feedback=feedback) == []
+    assert index.ask("unknown", feedback=feedback) == []
+    assert index.ask("wax -honey", feedback=feedback) == []
 
 
 def test_feedback_keeps_fields_and_filters(tmp_path):
@@ -189,7 +174,7 @@ def test_feedback_keeps_fields_and_filters(tmp_path):
             {"id": "c", "title": "tea", "body": "wax honey tea"},
         ],
     )
-    asked = question(index, "+title:honey wax", feedback=RM3(0.5, 1, 2))
+    asked = index.question("+title:honey wax", feedback=RM3(0.5, 1, 2))
     assert "honey" not in asked.term_weights["body"]
     assert "honey" in asked.term_weights["title"]
     assert "bee" in asked.term_weights["title"]

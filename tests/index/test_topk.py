@@ -177,9 +177,10 @@ def test_gallop(items, d, data):
 
 def test_block_statistics():
     field = field_from(counts_of(4, 700, 6, 0.4))
-    ours = Prepared(field).blocks
+    ours = Prepared(field).postings
     theirs = [np.zeros_like(ours.max_counts), np.zeros_like(ours.min_lengths)]
-    slow_pruning.block_statistics(*field.whole, field.lengths, ours.firsts, *theirs)
+    firsts = ours.table[:, pruning.FIRST_BLOCK]
+    slow_pruning.block_statistics(*field.whole, field.lengths, firsts, *theirs)
     np.testing.assert_array_equal(ours.max_counts, theirs[0])
     np.testing.assert_array_equal(ours.min_lengths, theirs[1])
     assert len(ours.max_counts) > 6
@@ -211,8 +212,7 @@ def test_pieces_of_finding():
     asked = field.ask(["t001", "t004"], ("kl", {"mu": 30.0}))
     scoring, ready = asked.scoring, asked.plan.ready
     query = np.zeros((2, 2), int), np.zeros(2), np.zeros(2)
-    lists, places = field.lists(asked.query)
-    table = field.table_of(asked.query, lists)
+    _, places, table = field.lists(asked.query)
     scale, offset, _ = slow_finding.prepare(
         ready.code, places, asked.query.weights, table, ready.world,
         np.zeros(2, int), query,
@@ -234,7 +234,7 @@ def test_pieces_of_finding():
     for room in (pruning, slow_pruning):
         heap = empty_heap(7)
         n = room.find_pruned(
-            scoring, final, places, field.blocks, most, np.full(90, -0.0), heap
+            scoring, final, places, field.postings, most, np.full(90, -0.0), heap
         )
         best.append((n, heap[0].tolist()))
     assert best[0] == best[1]

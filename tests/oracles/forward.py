@@ -1,7 +1,5 @@
 """The terms of documents, posting by posting."""
 
-from oracles import models
-
 
 def gather(first, items, counts, begins, ends, wanted, slots, out, n):
     for t, (low, high) in enumerate(zip(begins, ends, strict=True)):
@@ -10,10 +8,3 @@ def gather(first, items, counts, begins, ends, wanted, slots, out, n):
                 out[n] = wanted.tolist().index(items[j]), first + t, counts[j]
                 n += 1
     return n
-
-
-def inform(code, world, items, places, counts, x, a, b, out):
-    for item, place, count in zip(items, places, counts, strict=True):
-        out[place] += models.part(
-            code, float(count), x[item], a[place], b[place], world
-        )

@@ -22,9 +22,9 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import product
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,36 +222,17 @@ def _side_by_side(
     return np.unique(reduce(_both, starts) >> np.uint64(32)).astype(np.uint32)
 
 
-def _both(a: Array, b: Array) -> Array:
-    return _joined_by(intersect, a, b, min(len(a), len(b)))
-
-
-def _either(a: Array, b: Array) -> Array:
-    return _joined_by(unite, a, b, len(a) + len(b))
-
-
-def _without(a: Array, b: Array) -> Array:
-    return _joined_by(subtract, a, b, len(a))
-
-
-def _joined_by(kernel: Kernel, a: Array, b: Array, most: int) -> Array:
+def _joined_by(kernel: Kernel, a: Array, b: Array) -> Array:
     """Join two sorted lists of one type."""
-    out = np.empty(most, a.dtype)
+    out = np.empty(len(a) + len(b), a.dtype)
     return out[: kernel(frozen(a, a.dtype), frozen(b, b.dtype), out)]
 
 
+_both = partial(_joined_by, intersect)
+_either = partial(_joined_by, unite)
+_without = partial(_joined_by, subtract)
+
 DEFAULT = 0.4
-
-
-def search_beliefs(
-    searcher: Searcher, context: QueryContext, tree: Belief, k: int = 10
-) -> list[Hit]:
-    """Return the best ``k`` items that have any of the tree's words, by belief."""
-    matched = np.zeros(searcher.n_items, np.bool_)
-    beliefs = _believe(searcher, context, tree, matched)
-    if beliefs is None:
-        return []
-    return searcher.hits(*searcher.select(np.where(matched, beliefs, -0.0), k))
 
 
 def _believe(
@@ -336,59 +317,42 @@ def warn_of_language(query: str, fields: Iterable[str]) -> None:
 BOOLEAN, INQUERY = "boolean", "inquery"
 
 
-class Askable(Protocol):
-    """An index on this machine, or a part of one, that can answer queries."""
-
-    @property
-    def searcher(self) -> Searcher:
-        """The searcher that ranks."""
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """The analyzer that made the terms."""
-
-    @property
-    def has_positions(self) -> bool:
-        """Whether token positions are stored."""
-
-
 def ask(
-    index: Askable, query: str, k: int = 10, model: str | None = None, **options: Any
+    searcher: Searcher,
+    context: QueryContext,
+    k: int = 10,
+    model: str | None = None,
+    **options: Any,
 ) -> list[Hit]:
     """Return the best ``k`` documents for a query of the language.
 
     model : any of the models, or "boolean": every document described, in order, with
     score 1; None: "bm25", or "inquery" for a query that is an #operator.
-    options : as ``question`` takes them.
+    options : the model's parameters, and what ``question`` takes.
     """
     require_size(k)
-    context = context_of(index, query)
     if model == BOOLEAN:
         if options:
             raise Mistake(f"boolean takes no {', '.join(options)}: it does not rank")
         first = documents_of(context)[:k].astype(np.int64)
-        return index.searcher.hits(first, np.ones(len(first)))
+        return searcher.hits(first, np.ones(len(first)))
     tree = context.tree
     if isinstance(tree, Belief):
         if model not in (None, INQUERY) or options:
             raise MalformedQuery(
-                query, tree.at, "an #operator ranks by beliefs: name no other model"
+                context.query,
+                tree.at,
+                "an #operator ranks by beliefs: name no other model",
             )
-        return search_beliefs(index.searcher, context, tree, k)
-    return question(index, query, model, **options).answer(k)
+        matched = np.zeros(searcher.n_items, np.bool_)
+        beliefs = _believe(searcher, context, tree, matched)
+        if beliefs is None:
+            return []
+        return searcher.hits(*searcher.select(np.where(matched, beliefs, -0.0), k))
+    return question(searcher, context, model, **options).answer(k)
 
 
 def question(
-    index: Askable, query: str, model: str | None = None, **options: Any
-) -> Question:
-    """Make a query ready for a ranked model.
-
-    options : the model's parameters, and what ``question_of`` takes.
-    """
-    return question_of(index.searcher, context_of(index, query), model, **options)
-
-
-def question_of(
     searcher: BaseSearcher,
     context: QueryContext,
     model: str | None = None,
@@ -414,12 +378,6 @@ def question_of(
     if feedback is None:
         return original
     return original.with_feedback(feedback_from(feedback))
-
-
-def context_of(index: Askable, query: str) -> QueryContext:
-    """Return the fields, analyzer and positions that a query is evaluated with."""
-    fields = {name: prepared.field for name, prepared in index.searcher.fields.items()}
-    return QueryContext(query, fields, index.analyzer, index.has_positions)
 
 
 def members_of(context: QueryContext) -> Bools | None:

@@ -162,18 +162,18 @@ class Information:
         self, field: Prepared, query: Mapping[int, float], top: TopDocuments
     ) -> Weights:
         """Return the weights of the longer query, by term number."""
-        from classmark.index.kernels_postings import inform
+        from classmark.index.kernels_search import parts_of
 
-        postings = terms_of(field.field, top.items)
-        numbers, places = np.unique(postings.terms, return_inverse=True)
-        names = [field.field.term(number) for number in numbers.tolist()]
-        field_query = field.ask(dict.fromkeys(names, 1.0), (self.model, {"c": self.c}))
-        order = np.argsort(field_query.query.numbers)  # a short query has its own
-        code, world, x, *_, a, b = field_query.scoring
-        where = (postings.items, places.astype(np.int64), postings.counts)
-        parts = np.zeros(len(numbers))
-        inform(code, world, *where, x, a[order], b[order], parts)
-        mean = dict(zip(numbers.tolist(), parts / len(top.items), strict=True))
+        items = np.unique(top.items).tolist()
+        terms = np.unique(terms_of(field.field, top.items).terms).tolist()
+        names = dict.fromkeys(map(field.field.term, terms), 1.0)
+        field_query = field.ask(names, (self.model, {"c": self.c}))
+        sums, parts = np.zeros(len(terms)), np.empty(len(terms))
+        for item in items:
+            parts_of(field_query.scoring, item, parts)
+            sums += parts
+        means = (sums / len(top.items)).tolist()
+        mean = dict(zip(field_query.query.numbers.tolist(), means, strict=True))
         best = _best(mean, self.terms, query)
         most, highest = max(query.values()), max((v for _, v in best), default=1.0)
         longer = {term: weight / most for term, weight in query.items()}

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from classmark.index.asking import QueryTerms, ask, question, warn_of_language
+from classmark.index.asking import (
+    QueryContext,
+    QueryTerms,
+    ask,
+    question,
+    warn_of_language,
+)
 from classmark.index.build import TEXT, Given, Setup, build_segments, entries
-from classmark.index.changes import MERGING, Changeable
+from classmark.index.changes import Changes, Merger
 from classmark.index.checking import IndexCheck, check
 from classmark.index.field import StoredField
 from classmark.index.search import BaseSearcher, Explanation, Hit, Question, Searcher
@@ -190,7 +197,12 @@ class OpenIndex(ABC):
         return self.searcher.explain(self.terms(query), number, model, **options)
 
 
-class Index(Changeable, OpenIndex):
+MERGING = ("commit", "background", "demand")
+#: With so many segments a commit waits for the thread that merges them.
+CROWD = 64
+
+
+class Index(OpenIndex):
     """An inverted file on disk; open one with ``Index.build`` or ``Index.open``.
 
     What is read is one generation: the last committed when the index was opened, or by
@@ -207,6 +219,8 @@ class Index(Changeable, OpenIndex):
 
     _fields: dict[str, StoredField]
     _searcher: Searcher | None
+    _changes: Changes | None = None
+    _is_closed = False
 
     def __init__(
         self, path: Path, snapshot: Snapshot, memory: int, merging: str = "commit"
@@ -287,13 +301,18 @@ class Index(Changeable, OpenIndex):
         options : ``model``, ``feedback`` and what ``search`` takes: see
             ``classmark.index.asking``.
         """
-        return ask(self, query, k, **options)
+        return ask(self.searcher, self.context(query), k, **options)
 
     def question(
         self, query: str, model: str | None = None, **options: Any
     ) -> Question:
         """Make a query as people type it ready: to be answered, and explained."""
-        return question(self, query, model, **options)
+        return question(self.searcher, self.context(query), model, **options)
+
+    def context(self, query: str) -> QueryContext:
+        """Return a query with the fields, analyzer and positions it is read by."""
+        fields = {name: each.field for name, each in self.searcher.fields.items()}
+        return QueryContext(query, fields, self.analyzer, self.has_positions)
 
     @property
     def searcher(self) -> Searcher:
@@ -313,3 +332,104 @@ class Index(Changeable, OpenIndex):
         self._read(snapshot)
         self._fields = {}
         self._searcher = None
+
+    @cached_property
+    def _merger(self) -> Merger:
+        """What merges segments of the generation that is read, and of later ones."""
+        return Merger(self.path, self._snapshot, self._room // 4)
+
+    @property
+    def _room(self) -> int:
+        """Bytes that changes may take."""
+        return max(self._memory, byte_size("64MB"))
+
+    def add(self, documents: Iterable[Given]) -> None:
+        """Add documents whose ids are new; ``commit`` makes them seen."""
+        changes = self._begin()
+        changes.add(entries(documents, changes.setup.fields))
+
+    def replace(self, documents: Iterable[Given]) -> None:
+        """Add documents in place of those with the same ids, if there are any.
+
+        The new ones are numbered after all others.
+        """
+        changes = self._begin()
+        changes.replace(entries(documents, changes.setup.fields))
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Delete documents by their ids."""
+        if isinstance(ids, str):
+            raise Mistake(f"ids is the string {ids!r}: give a list of ids")
+        self._begin().delete(ids)
+
+    def commit(self) -> Self:
+        """Put the changes in service: whole and durable, or not at all.
+
+        What the background has merged is read from now on, too; if it failed, that is
+        said here, and the changes wait for the next ``commit``.
+        """
+        self._merger.complain()
+        if self._changes is not None:
+            if len(self._changes.parts) > CROWD:
+                self._merger.wait()
+            tidy = None if self.merging == "commit" else self._merger.taken_up
+            with self._merger.mutex:
+                self._merger.newest = self._changes.commit(tidy)
+                self._end()
+        if self._merger.newest is not self._snapshot:
+            self._show(self._merger.newest)
+        self._go_on()
+        return self
+
+    def discard(self) -> Self:
+        """Forget the changes that are not committed."""
+        if self._changes is not None:
+            with self._merger.mutex:
+                self._changes.discard()
+                self._end()
+                self._merger.publish()
+            self._go_on()
+        return self
+
+    def merge(self) -> Self:
+        """Make one segment of all, without deleted documents, and commit."""
+        self._merger.stop()
+        self._begin().merge()
+        return self.commit()
+
+    def close(self) -> None:
+        """End the merging in the background, and forget what was not committed.
+
+        The index can still be read. If the merging failed, that is said here.
+        """
+        self._is_closed = True
+        try:
+            self.discard()
+        finally:
+            self._merger.stop()
+        self._merger.complain()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _begin(self) -> Changes:
+        if self._is_closed:
+            raise Mistake(f"{self.path} was closed: open the index again to change it")
+        if self._changes is None:
+            with self._merger.mutex:
+                base = self._merger.newest
+                self._changes = Changes(self.path, self._room, base)
+                self._merger.may_publish = False
+                clear_aside(self.path)  # its lock must not seem another process's
+        return self._changes
+
+    def _end(self) -> None:
+        self._changes = None
+        self._merger.may_publish = True
+
+    def _go_on(self) -> None:
+        if self.merging == "background" and not self._is_closed:
+            self._merger.start()

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Array, Bools, Ints
 from classmark.compiled import compiled
-from classmark.index.kernels_models import part
 from classmark.index.kernels_topk import gallop
 
 NEWLINE = 10
@@ -486,25 +485,3 @@ def _look_up(term: int, items: Any, counts: Any, wanted: Any, out: Any, n: int) 
             out[n, 0], out[n, 1], out[n, 2] = slot, term, counts[at]
             n += 1
     return n
-
-
-@compiled
-def inform(
-    code: int,
-    world: Any,
-    items: Any,
-    places: Any,
-    counts: Any,
-    x: Any,
-    a: Any,
-    b: Any,
-    out: Any,
-) -> None:
-    """Add each posting's part of a model's score to its term.
-
-    items, places, counts : of each posting, places being those of its term in ``a``,
-    ``b`` and ``out``;  x : the model's number of each item.
-    """
-    for j in range(len(items)):
-        at = places[j]
-        out[at] += part(code, float(counts[j]), x[items[j]], a[at], b[at], world)

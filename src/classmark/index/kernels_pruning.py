@@ -37,6 +37,7 @@ from classmark.index.kernels_topk import (
     sort_heap,
 )
 
+BEGIN, END, DF, CF, FIRST_BLOCK = range(5)  # the columns of a field's table
 BLOCK = 128
 WINDOW = 8192
 LOOK_UP = 24  # postings that are accumulated in the time one is looked up
@@ -69,17 +70,6 @@ def block_statistics(
                 min_lengths[at] = min(min_lengths[at], length)
 
 
-class Blocks(NamedTuple):
-    """Per block of 128 postings the largest count and the shortest document.
-
-    firsts : the number of each list's first block.
-    """
-
-    firsts: Any
-    max_counts: Any
-    min_lengths: Any
-
-
 class Window(NamedTuple):
     """Where the terms of a query stand in a window of items.
 
@@ -95,7 +85,7 @@ class Window(NamedTuple):
 
 
 @compiled
-def _bound_blocks(scoring: Any, places: Any, blocks: Any, heads: Any) -> Any:
+def _bound_blocks(scoring: Any, places: Any, postings: Any, heads: Any) -> Any:
     """Return the largest part in each block of each term; ``heads``: the first ones."""
     code, world, spans = scoring.code, scoring.world, scoring.spans
     heads[0] = 0
@@ -105,9 +95,9 @@ def _bound_blocks(scoring: Any, places: Any, blocks: Any, heads: Any) -> Any:
     for t in range(len(places)):
         a, b = scoring.a[t], scoring.b[t]
         for i in range(heads[t], heads[t + 1]):
-            at = blocks.firsts[places[t]] + i - heads[t]
-            x = feature(code, float(blocks.min_lengths[at]), world)
-            bounds[i] = part(code, float(blocks.max_counts[at]), x, a, b, world)
+            at = postings.table[places[t], FIRST_BLOCK] + i - heads[t]
+            x = feature(code, float(postings.min_lengths[at]), world)
+            bounds[i] = part(code, float(postings.max_counts[at]), x, a, b, world)
     return bounds
 
 
@@ -232,20 +222,21 @@ def find_pruned(
     scoring: Any,
     final: Any,
     places: Any,
-    blocks: Any,
+    postings: Any,
     most_own: float,
     acc: Any,
     heap: Any,
 ) -> int:
     """Find the best items window by window; parts must grow with tf and shortness.
 
-    most_own : the largest scale · extra + offset of any item.  Returns how many.
+    places : the terms' rows of the postings' table;  most_own : the largest scale ·
+    extra + offset of any item.  Returns how many.
     """
     m, size, spans = len(places), 0, scoring.spans
     heads, passed = np.zeros(m + 1, np.int64), np.zeros(m, np.int64)
     cursors, order = spans[:, 0].copy(), np.zeros(m, np.int64)
     most, below, parts = np.zeros(m), np.zeros(m + 1), np.zeros(m)
-    bounds = _bound_blocks(scoring, places, blocks, heads)
+    bounds = _bound_blocks(scoring, places, postings, heads)
     touched = np.empty(min(len(bounds) * BLOCK, m * WINDOW) + 1, np.uint32)
     sizes, window = np.zeros(m, np.int64), Window(cursors, order, below, parts)
     for lo in range(0, len(acc), WINDOW):

@@ -16,8 +16,11 @@ from classmark.index.kernels_models import (
     part_at,
 )
 from classmark.index.kernels_pruning import (
+    BEGIN,
+    CF,
+    DF,
+    END,
     LOOK_UP,
-    Blocks,
     bound_rest,
     find_bar,
     find_pruned,
@@ -34,7 +37,6 @@ from classmark.index.kernels_topk import (
     sort_heap,
 )
 
-BEGIN, END, DF, CF, FIRST_BLOCK = range(5)  # the columns of a field's table
 SPARSE = 2  # touched items are listed below one posting for so many items
 WORTH = 1  # a bar is looked for while so many postings are left for an item touched
 SORTED = 64  # terms are put in order up to so many
@@ -190,9 +192,7 @@ def find_one(query: Any, postings: Any, model: Any, scratch: Any, heap: Any) -> 
     if model.strategy == 1 or (
         model.strategy == 2 and _pruning_pays(a, total, last, k, n)
     ):
-        firsts = postings.table[:, FIRST_BLOCK]
-        blocks = Blocks(firsts, postings.max_counts, postings.min_lengths)
-        return find_pruned(scoring, final, places[order], blocks, own, acc, heap)
+        return find_pruned(scoring, final, places[order], postings, own, acc, heap)
     bounded = model.strategy == 2 and a.min() >= 0.0
     if bounded or (total - last) * SPARSE < n:
         rest = np.empty(m + 1 if bounded else 0)

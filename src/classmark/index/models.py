@@ -17,7 +17,7 @@ from classmark.index.kernels_models import (
     document_parts,
     features,
 )
-from classmark.index.kernels_pruning import BLOCK, Blocks, block_statistics
+from classmark.index.kernels_pruning import BLOCK, block_statistics
 from classmark.index.kernels_search import Postings, Ready, prepare
 from classmark.index.postings import Field, Lists
 from classmark.problems import Mistake
@@ -222,12 +222,7 @@ def frozen(array: Array, kind: Any) -> Array:
 
 def frozen_lists(lists: Lists) -> Lists:
     """Return the same lists, read-only."""
-    return Lists(
-        frozen(lists.items, np.uint32),
-        frozen(lists.counts, np.uint32),
-        frozen(lists.begins, np.int64),
-        frozen(lists.ends, np.int64),
-    )
+    return Lists(*map(frozen, lists, (np.uint32, np.uint32, np.int64, np.int64)))
 
 
 def strides(field: Field) -> Iterator[tuple[int, Lists]]:
@@ -294,45 +289,30 @@ class Prepared:
             ends.append(len(packed))
         return np.diff(ends), np.array(packed, _FLOAT)
 
-    def lists(self, query: Query) -> tuple[Lists, Ints]:
-        """Return decoded lists and, for each query term, the number of its list."""
+    def lists(self, query: Query) -> tuple[Lists, Ints, Ints]:
+        """Return decoded lists, the number of each query term's, and their table."""
         if self.whole is not None:
-            return self.whole, query.numbers
+            return self.whole, query.numbers, self.postings.table
         lists = frozen_lists(self.field.lists(query.numbers))
-        return lists, np.arange(len(query.numbers), dtype=np.int64)
+        df, cf = self.df[query.numbers], self.cf[query.numbers]
+        columns = (lists.begins, lists.ends, df, cf, np.zeros_like(cf))
+        return lists, np.arange(len(df), dtype=np.int64), np.column_stack(columns)
 
     def located(self, terms: Terms) -> tuple[Floats, Postings]:
         """Return a query and the lists it is about, as ``find`` takes them."""
         if self.whole is not None:
             return np.array(self.packed_query(terms), _FLOAT), self.postings
         query = self.query(terms)
-        lists, places = self.lists(query)
+        lists, places, table = self.lists(query)
         packed = np.concatenate((places, query.weights), dtype=np.float64)
-        return packed, self._postings(lists, self.table_of(query, lists))
-
-    @cached_property
-    def postings(self) -> Postings:
-        """The postings of all terms, where they are all in memory."""
-        if self.whole is None:
-            raise Mistake("the lists are not all in memory: open with more of it")
-        return self._postings(self.whole, self.table)
-
-    def _postings(self, lists: Lists, table: Ints) -> Postings:
-        bounds = self.blocks.max_counts, self.blocks.min_lengths
-        return Postings(lists.items, lists.counts, table, *bounds, self.alive)
-
-    def table_of(self, query: Query, lists: Lists) -> Ints:
-        """Return the rows that ``prepare`` needs, one for each of these lists."""
-        if self.whole is not None:
-            return self.table
-        df, cf = self.df[query.numbers], self.cf[query.numbers]
-        return np.column_stack((lists.begins, lists.ends, df, cf, np.zeros_like(cf)))
+        none = np.empty(0, np.uint32)
+        return packed, Postings(*lists[:2], table, none, none, self.alive)
 
     def ask(self, terms: Terms, choice: Choice, weight: float = 1.0) -> FieldQuery:
         """Make a query ready, all its parts times ``weight``."""
         plan, query = self.plan(*choice), self.query(terms)
-        lists, places = self.lists(query)
-        m, table = len(places), self.table_of(query, lists)
+        lists, places, table = self.lists(query)
+        m = len(places)
         spans, a, b = np.empty((m, 2), np.int64), np.empty(m), np.empty(m)
         order = np.zeros(m, np.int64)
         scale, offset, _ = prepare(
@@ -429,24 +409,15 @@ class Prepared:
         return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
 
     @cached_property
-    def table(self) -> Ints:
-        """Per term the begin and end of its list, df, cf, and its first block."""
-        if self.whole is None:
-            return np.empty((0, 5), np.int64)
-        lists, firsts = self.whole, self.blocks.firsts
-        rows = (lists.begins, lists.ends, self.df, self.cf, firsts)
-        return np.column_stack(rows).astype(np.int64)
-
-    @cached_property
-    def blocks(self) -> Blocks:
-        """The bounds' statistics; empty when the lists are not all in memory."""
-        if self.whole is None:
-            none = np.empty(0, np.uint32)
-            return Blocks(np.empty(0, np.int64), none, none)
-        sizes = (self.whole.ends - self.whole.begins + BLOCK - 1) // BLOCK
-        firsts = np.zeros(len(sizes), np.int64)
-        np.cumsum(sizes[:-1], out=firsts[1:])
-        total = int(sizes.sum())
+    def postings(self) -> Postings:
+        """All lists, where they are in memory, with the statistics of their blocks."""
+        lists = self.whole
+        if lists is None:
+            raise Mistake("the lists are not all in memory: open with more of it")
+        sizes = (lists.ends - lists.begins + BLOCK - 1) // BLOCK
+        firsts, total = np.cumsum(sizes) - sizes, int(sizes.sum())
         most, least = np.empty(total, np.uint32), np.empty(total, np.uint32)
-        block_statistics(*self.whole, self.lengths, firsts, most, least)
-        return Blocks(firsts, most, least)
+        block_statistics(*lists, self.lengths, firsts, most, least)
+        columns = (lists.begins, lists.ends, self.df, self.cf, firsts)
+        table = np.column_stack(columns).astype(np.int64)
+        return Postings(lists.items, lists.counts, table, most, least, self.alive)

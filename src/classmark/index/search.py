@@ -348,12 +348,9 @@ class Searcher(BaseSearcher):
         prior: Prior | None,
     ) -> tuple[Ints, Floats]:
         """Return the best ``k`` items of a query and their scores."""
-        field = self._only
-        if field is None or weights is not None:
-            same_terms = dict.fromkeys(self.fields, terms)
-            return self._add_fields(same_terms, k, choice, weights, prior)
-        plan, k = field.plan(*choice), min(k, self.n_items)
-        if plan.model.function is not None:
+        field, k = self._only, min(k, self.n_items)
+        plan = None if field is None or weights is not None else field.plan(*choice)
+        if field is None or plan is None or plan.model.function is not None:
             same_terms = dict.fromkeys(self.fields, terms)
             return self._add_fields(same_terms, k, choice, weights, prior)
         model = plan.ready
@@ -378,10 +375,7 @@ class Searcher(BaseSearcher):
             return Ranking(np.repeat(np.arange(n), sizes), best, best_scores)
         sizes, packed = field.queries(queries)
         items, scores = np.empty((n, k), np.int64), np.empty((n, k))
-        scratch, heap = (
-            self._accumulators(),
-            Heap(items.reshape(-1), scores.reshape(-1)),
-        )
+        scratch, heap = self._accumulators(), Heap(items.ravel(), scores.ravel())
         find(packed, sizes, field.postings, plan.ready, scratch, heap)
         self._scratch.append(scratch)
         filled = np.arange(k) < sizes[:, np.newaxis]

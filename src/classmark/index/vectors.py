@@ -224,7 +224,7 @@ class Products:
             n = kernels.find_in_runs(weights, query.places, *self.runs, rule, *room)
         else:
             numbers = self.order[query.places]
-            lists, places = field.lists(Query(numbers, weights))
+            lists, places, _ = field.lists(Query(numbers, weights))
             final = Final(field.alive, _NONE, 1.0, 0.0)
             products = (weights, places, tuple(lists), x)
             n = kernels.find_vector(*products, final, every, *room)

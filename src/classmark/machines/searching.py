@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.index.asking import BOOLEAN, QueryContext, question_of
+from classmark.index.asking import BOOLEAN, QueryContext, question
 from classmark.index.build import TEXT
 from classmark.index.feedback import Feedback, TopDocuments
 from classmark.index.index import OpenIndex
@@ -244,7 +244,7 @@ class SpreadIndex(OpenIndex):
         """Parse a query as people type it, to be answered and explained."""
         fields: dict[str, Any] = dict.fromkeys(self._searcher.fields)
         context = QueryContext(query, fields, self.analyzer)
-        return question_of(self._searcher, context, model, **options)
+        return question(self._searcher, context, model, **options)
 
     def close(self) -> None:
         """Let the workers forget the shards."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Floats, Ints
 from classmark.index import asking
-from classmark.index.asking import context_of, members_of
+from classmark.index.asking import QueryContext, members_of
 from classmark.index.build import TEXT
 from classmark.index.feedback import (
     Feedback,
@@ -147,13 +147,17 @@ class Shard:
         """What answers queries over the documents of the shard."""
         return Searcher(self._fields)
 
+    def context(self, query: str) -> QueryContext:
+        """Return a query with the fields, analyzer and positions it is read by."""
+        return QueryContext(query, self._fields, self.analyzer, self.has_positions)
+
     def ranking(self, items: Ints, scores: Floats) -> Ranking:
         """Return answers with their documents' numbers in the whole index."""
         return Ranking(np.zeros(len(items), np.int64), items + self.base, scores)
 
     def local(self, question: Question, prior: Prior | None) -> Question:
         """Return a question about the documents of the shard; prior : theirs."""
-        members = members_of(context_of(self, question.query))
+        members = members_of(self.context(question.query))
         return replace(question, searcher=self.searcher, prior=prior, members=members)
 
 
@@ -200,7 +204,7 @@ def ask(
     shard: Shard, _argument: None, query: str, k: int, options: Mapping[str, Any]
 ) -> Ranking:
     """Answer a query of the language that makes no question."""
-    hits = asking.ask(shard, query, k, **options)
+    hits = asking.ask(shard.searcher, shard.context(query), k, **options)
     numbers = np.array([hit.number for hit in hits], np.int64)
     return shard.ranking(numbers, np.array([hit.score for hit in hits], np.float64))
 

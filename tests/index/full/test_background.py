@@ -208,7 +208,7 @@ def test_a_failure_is_said_by_closing(index, gate):
 
 
 def test_many_segments_make_a_commit_wait(tmp_path, monkeypatch):
-    monkeypatch.setattr("classmark.index.changes.CROWD", 10)
+    monkeypatch.setattr("classmark.index.index.CROWD", 10)
     Index.build(tmp_path, [])
     most = 0
     with Index.open(tmp_path, merging="background") as index:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.index import changes as updating
-from classmark.index.changes import MERGING, newest_to_merge
-from classmark.index.index import Index
+from classmark.index.changes import newest_to_merge
+from classmark.index.index import MERGING, Index
 from classmark.index.snapshot import Lock
 from classmark.problems import Mistake
 from oracles.indexed import WORDS, ids, texts

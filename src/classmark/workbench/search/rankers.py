@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.figures import HUES, INK, LINE, PAPER, SOFT
-from classmark.index.asking import question
 from classmark.index.query_language import Belief, parse
 from classmark.index.search import Hit
 from classmark.ltr.reranker import Reranker, open_reranker, save_reranker
@@ -353,7 +352,7 @@ def rerank(
         )
     model, parameters = ranker.first
     options: dict[str, Any] = dict(parameters)
-    asked = question(index, query, model, **options)
+    asked = index.question(query, model, **options)
     hits = asked.answer(max(ranker.depth, wish.k))
     if not hits:
         return [], {}

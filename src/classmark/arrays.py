@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -55,6 +56,29 @@ class Growing:
             larger[:first] = self._room[:first]
             self._room = larger
         return self._room[first : self._used]
+
+
+def bounds_of(sizes: ArrayLike) -> Ints:
+    """Return where each of some pieces begins, and where the last ends.
+
+    >>> bounds_of([2, 3]).tolist()
+    [0, 2, 5]
+    """
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+
+
+def cut_runs(bounds: Ints, size: int) -> Iterator[slice]:
+    """Cut pieces into runs of about ``size`` entries together, one piece at least.
+
+    >>> [(run.start, run.stop) for run in cut_runs(np.array([0, 2, 5, 6]), 4)]
+    [(0, 1), (1, 3)]
+    """
+    first, n = 0, len(bounds) - 1
+    while first < n:
+        last = int(np.searchsorted(bounds, bounds[first] + size, side="right")) - 1
+        last = min(max(last, first + 1), n)
+        yield slice(first, last)
+        first = last
 
 
 def ranges(begins: Array, lengths: Array) -> Ints:

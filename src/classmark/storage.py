@@ -24,7 +24,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Ints
+from classmark.arrays import Array, Ints, bounds_of
 from classmark.problems import DamagedFolder, Mistake
 
 MANIFEST = "manifest.json"
@@ -149,8 +149,7 @@ def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], Ints]:
     [0, 2, 4]
     """
     encoded = [text.encode() for text in strings]
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(text) for text in encoded], out=offsets[1:])
+    offsets = bounds_of([len(text) for text in encoded])
     return np.frombuffer(b"".join(encoded), np.uint8), offsets
 
 

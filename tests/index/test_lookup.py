@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from classmark.corpus.vocabulary import join_terms
 from classmark.index import kernels_postings as fast
 from classmark.index.field import field_of
-from classmark.index.postings import Words, joined_words
+from classmark.index.postings import Words
 from classmark.index.search import Searcher
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
@@ -15,6 +16,10 @@ from oracles import lookup as slow
 
 plain = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=5)
 wild = st.text(st.sampled_from("ab\nété東\ud800"), max_size=4)
+
+
+def joined_words(terms):
+    return np.frombuffer(join_terms(terms), np.uint8)
 
 
 def words_of(terms):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from classmark.corpus.counting import _encoded, _words
+from classmark.corpus.counting import _encoded, words_of
 from classmark.text.kernels import find_tokens, lower_word, mix
 from classmark.text.tokens import kinds
 from oracles import text as oracle
@@ -17,7 +17,7 @@ def found(texts):
     firsts = np.zeros(len(texts) + 1, np.int64)
     bounds = batch.ends, batch.plain, kinds()
     with np.errstate(over="ignore"):
-        find_tokens(batch.buffer, _words(batch.buffer), *bounds, edges, keys, firsts)
+        find_tokens(batch.buffer, words_of(batch.buffer), *bounds, edges, keys, firsts)
     whole = batch.buffer.tobytes()
     return [
         [

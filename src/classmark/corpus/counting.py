@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import mmap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -97,7 +97,8 @@ def statistics(counts: Rows) -> Statistics:
     )
 
 
-BATCH = 1 << 18
+T = TypeVar("T")
+BATCH = 1 << 18  # characters of documents that are counted together, about
 CHUNK = 3 << 18
 _ROOM = 1 << 15
 _SLICE = 1 << 12
@@ -181,7 +182,7 @@ class TokenTable:
 
         stops: list[Ints] = []
         columns, counts = np.empty(0, np.uint32), np.empty(0, np.uint8)
-        for batch in map(_encoded, _batches(texts)):
+        for batch in map(_encoded, batches(texts, BATCH, len)):
             used, most = int(self._state[ENTRIES]), len(batch.buffer) // 2 + 1
             if used + most > len(columns):
                 if used:
@@ -214,7 +215,7 @@ class TokenTable:
         Tokens that are dropped have their entries too: an entry's place in its row is
         the place of the token in the text.
         """
-        for batch in map(_encoded, _batches(texts)):
+        for batch in map(_encoded, batches(texts, BATCH, len)):
             firsts, tokens = self._numbered(batch)
             columns = tokens.astype(np.uint32)
             yield Chunk(firsts, columns, np.ones(len(columns), np.uint8))
@@ -250,7 +251,7 @@ class TokenTable:
         if most > len(self._keys):
             self._edges, self._keys = zeros(2 * most, np.uint32), zeros(most, np.uint64)
         firsts = np.empty(len(batch.ends) + 1, np.int64)
-        words = _words(batch.buffer)
+        words = words_of(batch.buffer)
         # Only where kernels run as plain Python does numpy mind that hashes overflow.
         with np.errstate(over="ignore"):
             find_tokens(
@@ -274,7 +275,7 @@ class TokenTable:
         from classmark.corpus.kernels import Tokens
 
         arena = self._arena
-        return Tokens(self._slots, self._known, self._offsets, arena, _words(arena))
+        return Tokens(self._slots, self._known, self._offsets, arena, words_of(arena))
 
     def _grow(self) -> None:
         """Make room for twice as many tokens, or twice as many bytes."""
@@ -293,7 +294,7 @@ class TokenTable:
         self._offsets = _longer(self._offsets, used)
 
 
-def _words(buffer: NDArray[np.uint8]) -> NDArray[np.uint64]:
+def words_of(buffer: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """View the eight bytes from each place on as one number."""
     return np.ndarray(len(buffer) - 7, np.uint64, buffer, strides=(1,))
 
@@ -304,16 +305,18 @@ def _longer(array: Array, used: int) -> Array:
     return longer
 
 
-def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Group documents so that each group has about a million characters."""
-    batch: list[str] = []
-    size = 0
-    for text in texts:
-        batch.append(text)
-        size += len(text)
-        if size >= BATCH:
+def batches(
+    items: Iterable[T], size: int, weigh: Callable[[T], int]
+) -> Iterator[list[T]]:
+    """Group items so that the weights of each group sum up to about ``size``."""
+    batch: list[T] = []
+    weight = 0
+    for item in items:
+        batch.append(item)
+        weight += weigh(item)
+        if weight >= size:
             yield batch
-            batch, size = [], 0
+            batch, weight = [], 0
     if batch:
         yield batch
 

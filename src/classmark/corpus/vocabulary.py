@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import islice, pairwise
 from operator import lt
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Ints
+from classmark.arrays import Array, Bools, Ints, ranges
 from classmark.problems import Mistake
 from classmark.storage import pack_strings, unpack_strings
 
@@ -157,9 +157,17 @@ _WORD = 8
 _SLICE = 1 << 14
 
 
-def join_terms(terms: list[str]) -> bytes:
-    """Write terms to one run of bytes, a newline after each."""
-    return "\n".join([*terms, ""]).encode()
+def join_terms(terms: Collection[str]) -> bytes:
+    r"""Write terms to one run of bytes, a newline after each.
+
+    >>> join_terms(["ant", "bee"])
+    b'ant\nbee\n'
+    """
+    try:
+        return "\n".join([*terms, ""]).encode(errors="surrogatepass")
+    except TypeError as error:
+        odd = next(term for term in terms if not isinstance(term, str))
+        raise Mistake(f"term {odd!r} is {type(odd).__name__}: give a string") from error
 
 
 def order_terms(joined: list[bytes]) -> tuple[Vocabulary, Ints]:
@@ -245,7 +253,5 @@ class _Terms(NamedTuple):
         for low in range(0, len(which), _SLICE):
             begin = starts[low : low + _SLICE].astype(np.int64)
             length = sizes[low : low + _SLICE].astype(np.int64) + 1
-            source = np.repeat(begin - np.cumsum(length) + length, length)
-            source += np.arange(len(source))
-            runs.append(self.blob[source])
+            runs.append(self.blob[ranges(begin, length)])
         return np.concatenate(runs)

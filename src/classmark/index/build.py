@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.corpus.counting import Chunk, TokenTable, zeros
+from classmark.arrays import bounds_of
+from classmark.corpus.counting import Chunk, TokenTable, batches, zeros
 from classmark.corpus.documents import Document
 from classmark.corpus.vocabulary import join_terms, order_terms
 from classmark.index.merge import id_of, merge_segments, merged_keys
-from classmark.index.postings import bounds_of
 from classmark.index.segment import (
     Inverted,
     Part,
@@ -100,20 +100,6 @@ def _parts(document: Given, row: int) -> tuple[Any, Mapping[str, Any]]:
         f"documents, row {row}: {type(document).__name__} is not a document: give "
         "(id, text), a mapping with 'id' and fields, or a Document"
     )
-
-
-def batches(stream: Iterable[Entry], size: int) -> Iterator[list[Entry]]:
-    """Group documents so that each group has about so many characters."""
-    batch: list[Entry] = []
-    characters = 0
-    for entry in stream:
-        batch.append(entry)
-        characters += entry.size() + 64
-        if characters >= size:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
 
 
 _PER_ENTRY, _PER_PLACE, _PER_TOKEN, _PER_DOCUMENT = 13, 21, 110, 130
@@ -214,8 +200,7 @@ class Block:
 
     def write(self, folder: Path) -> None:
         """Invert the block and write it as a segment."""
-        writer = SegmentWriter(folder)
-        try:
+        with SegmentWriter(folder) as writer:
             for name in list(self._fields):
                 writer.field(name, positions=self._positions)
                 inverted, lengths = self._fields.pop(name).invert(len(self._ids))
@@ -229,10 +214,6 @@ class Block:
                 np.arange(len(sizes), dtype=np.uint32),
                 lambda n: self._ids[n].decode(errors="surrogatepass"),
             )
-            writer.close()
-        except BaseException:
-            writer.discard()
-            raise
 
     def _counting(self) -> Counting:
         return Counting(self._analyzer, positions=self._positions)
@@ -295,7 +276,8 @@ def build_segment(
     """
     blocks: list[Path] = []
     block = setup.new_block()
-    for batch in batches(stream, 1 if setup.block else setup.batch):
+    size = 1 if setup.block else setup.batch
+    for batch in batches(stream, size, lambda entry: entry.size() + 64):
         block.take(batch)
         batch.clear()
         if setup.is_full(block):

@@ -153,13 +153,11 @@ class Changes:
         if place is None:
             return
         at, number = place
-        segment, alive = self.parts[at]
-        if alive is None:
-            alive = np.ones(segment.n_items, np.bool_)
-        elif any(alive is part.alive for part in self.base.parts):
+        alive = self.parts[at].mask()
+        if any(alive is part.alive for part in self.base.parts):
             alive = alive.copy()  # readers keep theirs
         alive[number] = False
-        self.parts[at] = Part(segment, alive)
+        self.parts[at] = Part(self.parts[at].segment, alive)
 
     def _flush(self) -> None:
         """Make a segment of the waiting documents."""

@@ -10,24 +10,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Bools, Ints
+from classmark.arrays import Bools, Ints, bounds_of
 from classmark.corpus.counting import zeros
-from classmark.corpus.vocabulary import order_terms
+from classmark.corpus.vocabulary import join_terms, order_terms
 from classmark.index.merge import Source, join
-from classmark.index.postings import (
-    Field,
-    Lists,
-    Places,
-    Words,
-    bounds_of,
-    joined_words,
-)
+from classmark.index.postings import Field, Lists, Places, Words
 from classmark.index.segment import Part, SegmentField
 from classmark.index.snapshot import Lost, Snapshot
 from classmark.problems import Mistake
 from classmark.sparse import Rows, take, transpose
 
 _PER_POSTING = 8
+_NONE = np.empty(0, np.uint32)
 
 
 class StoredField(Field):
@@ -45,17 +39,29 @@ class StoredField(Field):
     ) -> None:
         parts = snapshot.parts[within or slice(None)]
         self.sources = _sources(parts, name)
-        self.alive = _alive(parts)
-        self.lengths = _lengths(parts, name)
+        self.alive: Bools | None = None
+        if any(part.alive is not None for part in parts):
+            self.alive = np.concatenate([part.mask() for part in parts])
+        lengths = [part.lengths(name) for part in parts]
+        self.lengths = np.asarray(
+            lengths[0] if len(lengths) == 1 else np.concatenate([_NONE, *lengths])
+        )
         self.n_alive = sum(part.kept() for part in snapshot.parts)
-        self.total_length = sum(_tokens(part, name) for part in snapshot.parts)
+        self.total_length = sum(
+            int(part.living(part.lengths(name)).sum(dtype=np.int64))
+            for part in snapshot.parts
+        )
         total = sum(int(source.stretch.df.sum()) for source in self.sources)
         many = len(self.sources) > 1 or self.alive is not None or within is not None
         self.whole: Lists | None = None
         self._places: list[Ints] = []
         self.room = max(0, memory - _PER_POSTING * total)
         fits = _PER_POSTING * total * (3 if many else 1) <= memory
-        having = _having(snapshot, name)
+        having = [
+            (part.segment.fields[name], lost.get(name))
+            for part, lost in zip(snapshot.parts, snapshot.lost, strict=True)
+            if name in part.segment.fields
+        ]
         if not having or (within is None and fits):
             self._decode()
             return
@@ -108,9 +114,9 @@ class StoredField(Field):
             counts.append(lists.counts[alive])
             places.append(spread[np.repeat(alive, lists.counts)])
         return Places(
-            np.concatenate([np.empty(0, np.uint32), *items]),
-            np.concatenate([np.empty(0, np.uint32), *places]),
-            bounds_of(np.concatenate([np.empty(0, np.uint32), *counts])),
+            np.concatenate([_NONE, *items]),
+            np.concatenate([_NONE, *places]),
+            bounds_of(np.concatenate([_NONE, *counts])),
         )
 
     def _decode(self) -> None:
@@ -163,59 +169,13 @@ class StoredField(Field):
 
 def _sources(parts: Sequence[Part], name: str) -> list[Source]:
     """Return the segments that have the field; documents keep their numbers."""
-    from classmark.index.kernels_postings import GONE
-
     sources, shift = [], 0
     for part in parts:
         if name in part.segment.fields:
-            numbers = np.empty(0, np.uint32)
-            if part.alive is not None:
-                numbers = np.arange(len(part.alive), dtype=np.uint32)
-                numbers[~part.alive] = GONE
             whole = part.segment.fields[name].whole
-            sources.append(Source(whole, shift, numbers))
+            sources.append(Source(whole, shift, part.renumbered(close_gaps=False)))
         shift += part.segment.n_items
     return sources
-
-
-def _having(snapshot: Snapshot, name: str) -> list[tuple[SegmentField, Lost | None]]:
-    """Return the field in each segment that has it, and what deleted items take."""
-    return [
-        (part.segment.fields[name], lost.get(name))
-        for part, lost in zip(snapshot.parts, snapshot.lost, strict=True)
-        if name in part.segment.fields
-    ]
-
-
-def _tokens(part: Part, name: str) -> int:
-    """Return how many tokens a field has in the documents of a segment alive."""
-    if name not in part.segment.fields:
-        return 0
-    lengths = part.segment.fields[name].lengths
-    living = lengths if part.alive is None else lengths[part.alive]
-    return int(living.sum(dtype=np.int64))
-
-
-def _alive(parts: Sequence[Part]) -> Bools | None:
-    if all(part.alive is None for part in parts):
-        return None
-    masks = [
-        np.ones(part.segment.n_items, np.bool_) if part.alive is None else part.alive
-        for part in parts
-    ]
-    return np.concatenate(masks)
-
-
-def _lengths(parts: Sequence[Part], name: str) -> NDArray[np.uint32]:
-    pieces = [
-        part.segment.fields[name].lengths
-        if name in part.segment.fields
-        else np.zeros(part.segment.n_items, np.uint32)
-        for part in parts
-    ]
-    if len(pieces) == 1:
-        return np.asarray(pieces[0])
-    return np.concatenate([np.empty(0, np.uint32), *pieces])
 
 
 def _split(postings: NDArray[np.uint64], begins: Ints, ends: Ints) -> Lists:
@@ -250,7 +210,7 @@ class CountedField(Field):
     @cached_property
     def words(self) -> Words:
         """All terms, by number."""
-        words = Words(joined_words(self.terms))
+        words = Words(np.frombuffer(join_terms(self.terms), np.uint8))
         if len(words) != len(self.terms):
             raise Mistake("terms: one has a newline: give terms without")
         return words

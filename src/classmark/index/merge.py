@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Ints
+from classmark.arrays import Ints, bounds_of
 from classmark.corpus.counting import zeros
 from classmark.corpus.vocabulary import order_terms
-from classmark.index.postings import bounds_of
+from classmark.index.postings import ColumnReader
 from classmark.index.segment import Cursor, Inverted, Part, SegmentWriter, Stretch
 
 _IDS, _KEYS, _PER_HELD = 1 << 14, 1 << 17, 48
@@ -48,13 +48,12 @@ def merge_segments(
     watch : called between the ranges of terms; what it raises ends the merging, and
         nothing is left of it.
     """
-    writer = SegmentWriter(folder)
-    try:
+    with SegmentWriter(folder) as writer:
         all_fields = [name for part in parts for name in part.segment.fields]
         for name in fields or dict.fromkeys(all_fields):
             writer.field(name, positions=positions)
             for part in parts:
-                writer.lengths(_lengths(part, name))
+                writer.lengths(part.living(part.lengths(name)))
                 part.segment.let_go()
             for inverted in _merged(parts, name, memory, places=positions):
                 writer.lists(inverted)
@@ -67,10 +66,6 @@ def merge_segments(
         for keys, numbers in merged_keys(parts):
             writer.keys(keys, numbers, lambda number: id_of(parts, number))
             watch()
-        writer.close()
-    except BaseException:
-        writer.discard()
-        raise
 
 
 def id_of(parts: Sequence[Part], number: int) -> str:
@@ -84,19 +79,12 @@ def id_of(parts: Sequence[Part], number: int) -> str:
     raise IndexError(number)
 
 
-def _lengths(part: Part, name: str) -> NDArray[np.uint32]:
-    if name not in part.segment.fields:
-        return np.zeros(part.kept(), np.uint32)
-    lengths = part.segment.fields[name].lengths
-    return lengths if part.alive is None else lengths[part.alive]
-
-
 def _copy_ids(part: Part, writer: SegmentWriter) -> None:
-    packed, column = part.segment.packed_ids()
-    at = done = 0
+    arrays, at, done = part.segment.arrays, 0, 0
+    column = ColumnReader(arrays["id-sizes"], part.segment.n_items)
     while len(sizes := column.read(_IDS)):
         size = int(sizes.sum())
-        names, at = packed[at : at + size], at + size
+        names, at = arrays["ids"][at : at + size], at + size
         if part.alive is not None:
             alive = part.alive[done : done + len(sizes)]
             done += len(sizes)
@@ -116,7 +104,11 @@ def merged_keys(
     for low, high in pairwise(edges):
         keys, numbers, shift = [], [], 0
         for part in parts:
-            mine, order = part.segment.ids_between(low, high)
+            arrays = part.segment.arrays
+            mine, order = arrays["id-keys"], arrays["id-order"]
+            first = int(np.searchsorted(mine, np.uint32(low)))
+            last = int(np.searchsorted(mine, np.uint32(high - 1), side="right"))
+            mine, order = np.array(mine[first:last]), np.array(order[first:last])
             if part.alive is not None:
                 order = part.renumbered()[order]
                 mine, order = mine[order != GONE], order[order != GONE]

@@ -222,7 +222,9 @@ def frozen(array: Array, kind: Any) -> Array:
 
 def frozen_lists(lists: Lists) -> Lists:
     """Return the same lists, read-only."""
-    return Lists(*map(frozen, lists, (np.uint32, np.uint32, np.int64, np.int64)))
+    items, counts, *bounds = lists
+    flat = frozen(items, np.uint32), frozen(counts, np.uint32)
+    return Lists(*flat, *(frozen(each, np.int64) for each in bounds))
 
 
 def strides(field: Field) -> Iterator[tuple[int, Lists]]:

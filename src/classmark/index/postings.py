@@ -15,18 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from classmark.arrays import Array, Bools, Ints
-from classmark.corpus.counting import zeros
+from classmark.arrays import Array, Bools, Ints, bounds_of, cut_runs
+from classmark.corpus.counting import words_of, zeros
+from classmark.corpus.vocabulary import join_terms
 from classmark.problems import Mistake
 
 _NEWLINE = ord("\n")
-
-
-def bounds_of(sizes: Array) -> Ints:
-    """Return where each piece begins, and where the last ends."""
-    bounds = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=bounds[1:])
-    return bounds
 
 
 class Words:
@@ -62,7 +56,7 @@ class Words:
         from classmark.index.kernels_postings import find_words, hash_words
 
         out = np.empty(len(words), np.int64)
-        joined = joined_words(words)
+        joined = np.frombuffer(join_terms(words), np.uint8)
         hashes = np.empty(len(words), np.uint64)
         bounds = np.empty(len(words) + 1, np.uint64)
         if hash_words(joined, hashes, bounds) == len(words):
@@ -92,22 +86,6 @@ class Words:
         slots = np.zeros(1 << (2 * len(self)).bit_length(), np.uint32)
         enter_words(hashes, slots)
         return slots, word_bytes, self._bounds
-
-
-def joined_words(words: Collection[str]) -> NDArray[np.uint8]:
-    r"""Write words to one run of bytes, a newline after each.
-
-    >>> joined_words(["ant", "bee"]).tobytes()
-    b'ant\nbee\n'
-    """
-    try:
-        text = "\n".join(words)
-    except TypeError as error:
-        odd = next(word for word in words if not isinstance(word, str))
-        raise Mistake(f"term {odd!r} is {type(odd).__name__}: give a string") from error
-    if words:
-        text += "\n"
-    return np.frombuffer(text.encode(errors="surrogatepass"), np.uint8)
 
 
 class Lists(NamedTuple):
@@ -222,11 +200,6 @@ class Packed(NamedTuple):
     totals: Ints
 
 
-def words_of(content: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """View the eight bytes from each place on as one number."""
-    return np.ndarray(len(content) - 7, np.uint64, content, strides=(1,))
-
-
 def pack_lists(
     values: Array, begins: Ints, ends: Ints, *, postings: bool
 ) -> Iterator[tuple[slice, Packed]]:
@@ -241,7 +214,7 @@ def pack_lists(
     """
     from classmark.index.kernels_postings import encode_lists
 
-    for part in _parts(ends - begins):
+    for part in cut_runs(bounds_of(ends - begins + 1), _SLICE):
         lists = (begins[part], ends[part])
         n, room = len(lists[0]), _LARGEST * int((lists[1] - lists[0]).sum()) + _LARGEST
         content = zeros(room + 8 * n + SLACK, np.uint8)
@@ -251,10 +224,7 @@ def pack_lists(
 
 
 def unpack_lists(
-    content: NDArray[np.uint8],
-    starts: Ints,
-    frequencies: Ints,
-    kind: DTypeLike | None = None,
+    content: Array, starts: Ints, frequencies: Ints, kind: DTypeLike | None = None
 ) -> Lists:
     """Unpack the lists that begin at some bytes, one behind the other.
 
@@ -265,9 +235,8 @@ def unpack_lists(
     ends = np.cumsum(frequencies, dtype=np.int64)
     begins = ends - frequencies
     total = int(ends[-1]) if len(ends) else 0
-    items, counts = zeros(total, kind or np.uint32), _NO_COUNTS
-    if kind is None:
-        counts = zeros(total, np.uint32)
+    items = zeros(total, kind or np.uint32)
+    counts = zeros(total, np.uint32) if kind is None else _NO_COUNTS
     words = words_of(np.asarray(content))
     decode_lists(words, starts, frequencies, begins, items, counts)
     return Lists(items, counts, begins, ends)
@@ -278,7 +247,8 @@ class Column:
 
     >>> column = Column()
     >>> content = column.take(np.arange(300)).tolist() + column.rest().tolist()
-    >>> column_of(np.array(content, np.uint8), 300)[[0, 17, 299]].tolist()
+    >>> reader = ColumnReader(np.array(content, np.uint8), 300)
+    >>> reader.read(300)[[0, 17, 299]].tolist()
     [0, 17, 299]
     """
 
@@ -331,21 +301,3 @@ class ColumnReader:
             self._at = decode_lists(words, *lists)
             self._left -= n
         return values.view(np.int64)
-
-
-def column_of(content: NDArray[np.uint8], length: int) -> Array:
-    """Unpack a column of known length."""
-    starts, lengths = np.zeros(1, np.int64), np.array([length], np.int64)
-    return unpack_lists(content, starts, lengths, np.uint64).items
-
-
-def _parts(lengths: Ints) -> Iterator[slice]:
-    """Cut lists into runs of some hundred thousand entries (or one longer list)."""
-    ends = np.cumsum(lengths + 1)
-    first = 0
-    while first < len(lengths):
-        before = int(ends[first - 1]) if first else 0
-        last = int(np.searchsorted(ends, before + _SLICE, side="right"))
-        last = max(last, first + 1)
-        yield slice(first, last)
-        first = last

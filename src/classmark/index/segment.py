@@ -16,20 +16,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Ints
+from classmark.arrays import Array, Bools, Ints, bounds_of
 from classmark.index.postings import (
     SLACK,
     Column,
     ColumnReader,
     Lists,
-    bounds_of,
-    column_of,
     pack_lists,
     unpack_lists,
 )
@@ -180,8 +178,8 @@ class SegmentField:
         """Occurrences of each term, those in deleted documents included."""
         if self.has_places:
             return self.whole.cf
-        further = column_of(self.stored("cf"), self.n_terms).astype(np.int64)
-        return self.whole.df + further
+        further = ColumnReader(self.stored("cf"), self.n_terms)
+        return self.whole.df + further.read(self.n_terms)
 
     def term_ends(self, start: int, n: int) -> Ints:
         """Return where the next ``n`` terms end, from a byte on."""
@@ -293,7 +291,7 @@ class Segment:
 
     def __init__(self, folder: Path) -> None:
         saved = open_folder(folder, FORMAT, VERSION)
-        self.folder, self._arrays = folder, saved.arrays
+        self.folder, self.arrays = folder, saved.arrays
         self.n_items = int(saved.settings["documents"])
         self.fields = {
             name: SegmentField(saved.arrays, number, n_terms)
@@ -308,23 +306,10 @@ class Segment:
     @cached_property
     def ids(self) -> Ids:
         """The ids of its documents."""
-        arrays = self._arrays
-        bounds = bounds_of(column_of(arrays["id-sizes"], self.n_items))
-        return Ids(arrays["ids"], bounds, arrays["id-keys"], arrays["id-order"])
-
-    def packed_ids(self) -> tuple[NDArray[np.uint8], ColumnReader]:
-        """Return the ids one behind the other, and a column of their sizes."""
-        column = ColumnReader(self._arrays["id-sizes"], self.n_items)
-        return self._arrays["ids"], column
-
-    def ids_between(
-        self, low: int, high: int
-    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """Return the keys from ``low`` to before ``high``, and whose they are."""
-        keys, order = self._arrays["id-keys"], self._arrays["id-order"]
-        first = int(np.searchsorted(keys, np.uint32(low)))
-        last = int(np.searchsorted(keys, np.uint32(high - 1), side="right"))
-        return np.array(keys[first:last]), np.array(order[first:last])
+        arrays = self.arrays
+        sizes = ColumnReader(arrays["id-sizes"], self.n_items).read(self.n_items)
+        order = arrays["id-keys"], arrays["id-order"]
+        return Ids(arrays["ids"], bounds_of(sizes), *order)
 
     def move(self, folder: Path) -> None:
         """Put it in another place; whoever reads it reads on."""
@@ -334,7 +319,7 @@ class Segment:
 
     def let_go(self) -> None:
         """Give the mapped pages back to the system."""
-        for array in self._arrays.values():
+        for array in self.arrays.values():
             let_go(array)
 
 
@@ -350,6 +335,22 @@ class Part(NamedTuple):
             return self.segment.n_items
         return int(np.count_nonzero(self.alive))
 
+    def lengths(self, name: str) -> NDArray[np.uint32]:
+        """Return the tokens of each document in a field, 0 where there is no such."""
+        if name not in self.segment.fields:
+            return np.zeros(self.segment.n_items, np.uint32)
+        return self.segment.fields[name].lengths
+
+    def mask(self) -> Bools:
+        """Return which documents are alive, an array also where all are."""
+        if self.alive is None:
+            return np.ones(self.segment.n_items, np.bool_)
+        return self.alive
+
+    def living(self, values: Array) -> Array:
+        """Return the values of the documents that are alive."""
+        return values if self.alive is None else values[self.alive]
+
     def ids(self) -> list[str]:
         """Return the ids of the documents that are alive, in order."""
         ids, alive = self.segment.ids, self.alive
@@ -357,13 +358,18 @@ class Part(NamedTuple):
             return list(ids)
         return [ids[int(number)] for number in np.flatnonzero(alive)]
 
-    def renumbered(self) -> NDArray[np.uint32]:
-        """Return the new number of each document, GONE where deleted; empty: all."""
+    def renumbered(self, *, close_gaps: bool = True) -> NDArray[np.uint32]:
+        """Return the new number of each document, GONE where deleted; empty: all.
+
+        close_gaps : those alive are counted; else they have the numbers they had.
+        """
         from classmark.index.kernels_postings import GONE
 
         if self.alive is None:
             return np.empty(0, np.uint32)
-        place = np.cumsum(self.alive, dtype=np.uint32) - np.uint32(1)
+        place = np.arange(len(self.alive), dtype=np.uint32)
+        if close_gaps:
+            place = np.cumsum(self.alive, dtype=np.uint32) - np.uint32(1)
         return np.where(self.alive, place, np.uint32(GONE)).astype(np.uint32)
 
 
@@ -388,7 +394,7 @@ class Inverted(NamedTuple):
 
 
 class SegmentWriter:
-    """A segment in the making; ``close`` puts it in its place, whole."""
+    """A segment in the making: after ``with`` it is in its place, whole, or nowhere."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = FolderWriter(folder)
@@ -453,8 +459,17 @@ class SegmentWriter:
         self._folder.append("id-keys", keys)
         self._folder.append("id-order", numbers)
 
-    def close(self) -> None:
-        """Complete the segment."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._close()
+        finally:
+            self._folder.discard()
+
+    def _close(self) -> None:
         self._end_field()
         self._folder.append("id-sizes", self._id_sizes.rest())
         if self._documents >= _MOST:
@@ -464,10 +479,6 @@ class SegmentWriter:
             )
         settings = {"documents": self._documents, "fields": self._fields}
         self._folder.close(FORMAT, VERSION, settings)
-
-    def discard(self) -> None:
-        """Remove what was written."""
-        self._folder.discard()
 
     def _append(self, name: str, piece: NDArray[np.uint8] | NDArray[np.uint32]) -> None:
         self._folder.append(f"{len(self._fields) - 1}-{name}", piece)

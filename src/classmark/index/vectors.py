@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats, Ints
+from classmark.arrays import Array, Floats, Ints, bounds_of, ranges
 from classmark.index.feedback import terms_of
 from classmark.index.kernels_models import Final, Heap
 from classmark.index.models import Prepared, Query, strides
@@ -75,13 +75,11 @@ def vectors_of(field: Prepared, items: Sequence[int] | NDArray[np.integer]) -> R
         * field.inverse_norms[postings.items]
     )
     distinct, slots = np.unique(documents, return_inverse=True)
-    ends = np.searchsorted(postings.items, distinct, side="right")
-    begins = np.searchsorted(postings.items, distinct, side="left")
-    spans = [np.arange(begins[slot], ends[slot]) for slot in slots]
-    starts = np.cumsum([0, *map(len, spans)])
-    entries = np.concatenate(spans) if spans else np.empty(0, np.int64)
+    bounds = np.searchsorted(postings.items, np.append(distinct, field.field.n_items))
+    sizes = np.diff(bounds)[slots]
+    entries = ranges(bounds[slots], sizes)
     columns = postings.terms[entries].astype(np.uint32)
-    return Rows(starts, columns, values[entries], field.field.n_terms)
+    return Rows(bounds_of(sizes), columns, values[entries], field.field.n_terms)
 
 
 def mean_vector(field: Prepared) -> Floats:
@@ -110,8 +108,7 @@ def _postings(field: Prepared) -> Iterator[tuple[Ints, Ints, Array, Array]]:
     """Yield some terms, and the term, item and count of each of their postings."""
     for first, lists in strides(field.field):
         numbers, sizes = first + np.arange(len(lists.ends)), lists.ends - lists.begins
-        entries = np.repeat(lists.begins - (np.cumsum(sizes) - sizes), sizes)
-        entries += np.arange(len(entries))
+        entries = ranges(lists.begins, sizes)
         terms = np.repeat(numbers, sizes)
         yield numbers, terms, lists.items[entries], lists.counts[entries]
 

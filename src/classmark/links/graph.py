@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Array, Floats, Ints
+from classmark.arrays import Array, Floats, Ints, bounds_of
 from classmark.problems import Mistake
 from classmark.sparse import Rows, require_finite, rows_from
 
@@ -91,11 +91,9 @@ def _array(numbers: array[int]) -> Ints:
 def _matrix(sources: Ints, targets: Ints, n: int) -> Rows:
     """Ones in the rows of the sources and the columns of the targets."""
     places = np.unique(sources * n + targets)
-    starts = np.zeros(n + 1, np.int64)
-    if n:
-        np.cumsum(np.bincount(places // n, minlength=n), out=starts[1:])
-    columns = (places % max(n, 1)).astype(np.uint32)
-    return Rows(starts, columns, np.ones(len(places)), n)
+    sources, targets = np.divmod(places, max(n, 1))
+    starts = bounds_of(np.bincount(sources, minlength=n))
+    return Rows(starts, targets.astype(np.uint32), np.ones(len(places)), n)
 
 
 class Incoming(NamedTuple):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats, Ints
+from classmark.arrays import Array, Floats, Ints, cut_runs
 from classmark.corpus.counting import Statistics, count, statistics
 from classmark.corpus.vocabulary import Vocabulary
 from classmark.estimator import Estimator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 WEIGHTINGS = ("binary", "count", "tf", "log", "tfidf", "log-tfidf", "pivoted")
 NORMS = ("l2", None)
-_BLOCK = 1 << 16
+_BLOCK = 1 << 16  # entries that are weighed together: they stay in the cache
 
 
 def weigh(
@@ -60,9 +60,9 @@ def weigh(
     column = None
     if is_many := counts.nnz >= counts.width:
         column = column_factor(statistics, weighting)
-    for first, last in _blocks(counts.starts):
-        low, high = counts.starts[first], counts.starts[last]
-        starts = counts.starts[first : last + 1] - low
+    for run in cut_runs(counts.starts, _BLOCK):
+        low, high = counts.starts[run.start], counts.starts[run.stop]
+        starts = counts.starts[run.start : run.stop + 1] - low
         tf = counts.values[low:high].astype(np.float64)
         here = counts.columns[low:high]
         if not is_many:
@@ -145,16 +145,6 @@ def _local_weights(
         "log-tfidf": formulas.logarithmic,
     }.get(weighting, np.asarray)
     return np.asarray(chosen(tf))
-
-
-def _blocks(starts: Ints) -> Iterator[tuple[int, int]]:
-    """Cut rows into runs of about ``_BLOCK`` entries, which stay in the cache."""
-    first, n = 0, len(starts) - 1
-    while first < n:
-        last = int(np.searchsorted(starts, starts[first] + _BLOCK, side="right")) - 1
-        last = min(max(last, first + 1), n)
-        yield first, last
-        first = last
 
 
 def _sums(values: Floats, starts: Ints) -> Floats:

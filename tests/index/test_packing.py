@@ -54,9 +54,9 @@ def test_values_are_packed_as_the_slow_version_packs_them(lists):
 def test_values_come_back(lists):
     values = np.array([v for one in lists for v in one], np.uint64)
     begins, ends = bounds(lists)
-    packed = [part for _, part in pack_lists(values, begins, ends, postings=False)]
-    content = b"".join(part.content.tobytes() for part in packed) + bytes(8)
-    sizes = np.concatenate([np.empty(0, np.int64), *(part.sizes for part in packed)])
+    packed = list(pack_lists(values, begins, ends, postings=False))
+    content = b"".join(part[1].tobytes() for part in packed) + bytes(8)
+    sizes = np.concatenate([np.empty(0, np.int64), *(part[2] for part in packed)])
     starts = np.cumsum(sizes) - sizes
     array = np.frombuffer(content, np.uint8)
     found = unpack_lists(array, starts, ends - begins, np.uint64)
@@ -81,9 +81,9 @@ def test_lists_are_packed_as_the_slow_version_packs_them(lists):
 def test_lists_come_back(lists):
     begins, ends = bounds(lists)
     array = posting_array(lists)
-    packed = [part for _, part in pack_lists(array, begins, ends, postings=True)]
-    content = b"".join(part.content.tobytes() for part in packed) + bytes(8)
-    sizes = np.concatenate([np.empty(0, np.int64), *(part.sizes for part in packed)])
+    packed = list(pack_lists(array, begins, ends, postings=True))
+    content = b"".join(part[1].tobytes() for part in packed) + bytes(8)
+    sizes = np.concatenate([np.empty(0, np.int64), *(part[2] for part in packed)])
     starts = np.cumsum(sizes) - sizes
     found = unpack_lists(np.frombuffer(content, np.uint8), starts, ends - begins)
     pairs = list(zip(found.items.tolist(), found.counts.tolist(), strict=True))

@@ -85,9 +85,9 @@ def test_inner_loops(seed):
     items, counts, x, acc = postings(seed)
     plain, listed, noted = acc.copy(), acc.copy(), np.zeros((2, 70), np.uint32)
     term = (scoring_of(0, items, counts, x), 0, 0, len(items))
-    fast.add_ratio(*term, acc)
-    n = fast.list_ratio(*term, listed, noted[0], 0)
-    m = slow.list_ratio(*term, plain, noted[1], 0)
+    fast.add_parts(*term, acc)
+    n = fast.list_parts(*term, listed, noted[0], 0)
+    m = slow.list_parts(*term, plain, noted[1], 0)
     assert noted[0, :n].tolist() == noted[1, :m].tolist()
     np.testing.assert_array_equal(acc, listed)
     np.testing.assert_allclose(acc, plain)
@@ -142,16 +142,15 @@ def test_the_last_list_finishes(model, seed, k, deleted, owned):
         -1.0,
     )
     scoring = scoring_of(model.code, items, counts, x)
-    for name in ("finish_ratio", "finish_parts"):
-        found = []
-        for room in (fast, slow):
-            state, heap = acc.copy(), empty_heap(k)
-            n = getattr(room, name)(scoring, 0, state, final, 0, heap)
-            heaps.sort_heap(heap, n)
-            assert not state[items].any()
-            found.append([heap[0][:n].tolist(), heap[1][:n].round(9).tolist()])
-        assert found[0][1] == pytest.approx(found[1][1], abs=1e-8)
-        assert len(set(found[0][0])) == len(found[1][0])
+    found = []
+    for room in (fast, slow):
+        state, heap = acc.copy(), empty_heap(k)
+        n = room.finish_parts(scoring, 0, state, final, 0, heap)
+        heaps.sort_heap(heap, n)
+        assert not state[items].any()
+        found.append([heap[0][:n].tolist(), heap[1][:n].round(9).tolist()])
+    assert found[0][1] == pytest.approx(found[1][1], abs=1e-8)
+    assert len(set(found[0][0])) == len(found[1][0])
 
 
 @given(seeds, st.integers(0, 60))

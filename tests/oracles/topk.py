@@ -41,10 +41,6 @@ def add_parts(scoring, t, begin, end, acc):
         acc[scoring.items[j]] += part_at(scoring, t, j)
 
 
-def add_ratio(scoring, t, begin, end, acc):
-    add_parts(scoring._replace(code=0), t, begin, end, acc)
-
-
 def add_products(a, items, counts, acc, begin, end):
     for d, tf in zip(items[begin:end], counts[begin:end], strict=True):
         acc[d] += a * tf
@@ -57,10 +53,6 @@ def list_parts(scoring, t, begin, end, acc, touched, n):
             n += 1
     add_parts(scoring, t, begin, end, acc)
     return n
-
-
-def list_ratio(scoring, t, begin, end, acc, touched, n):
-    return list_parts(scoring._replace(code=0), t, begin, end, acc, touched, n)
 
 
 def best_of(sums, final, heap):
@@ -87,10 +79,6 @@ def finish_parts(scoring, t, acc, final, size, heap):
     sums = {int(d): acc[d] + 0.0 for d in scoring.items[begin:end]}
     acc[list(sums)] = -0.0
     return push_all(sums, final, size, heap)
-
-
-def finish_ratio(scoring, t, acc, final, size, heap):
-    return finish_parts(scoring._replace(code=0), t, acc, final, size, heap)
 
 
 def select_listed(acc, touched, n, final, size, heap):

@@ -94,14 +94,11 @@ class Vocabulary:
 
 
 class GrowingVocabulary:
-    """Terms numbered as they come, until they are frozen.
+    """Terms numbered as they come.
 
     >>> growing = GrowingVocabulary()
     >>> growing.numbers(["hive", "", "bee", "hive"]).tolist()
     [0, -1, 1, 0]
-    >>> vocabulary, place = growing.freeze()
-    >>> vocabulary.terms, place.tolist()
-    (['bee', 'hive'], [1, 0])
     """
 
     def __init__(self, terms: Iterable[str] = ()) -> None:
@@ -131,11 +128,6 @@ class GrowingVocabulary:
         view = GrowingVocabulary()
         view.number, view.is_closed = self.number, True
         return view
-
-    def freeze(self) -> tuple[Vocabulary, Ints]:
-        """Sort: return the vocabulary and, for each old number, the new one."""
-        vocabulary = Vocabulary.of(self.number)
-        return vocabulary, vocabulary.numbers(list(self.number))
 
     def to_arrays(self) -> dict[str, Array]:
         """Return the terms as ``Vocabulary.to_arrays`` does, in the order they came."""

@@ -30,7 +30,6 @@ from classmark.index.segment import (
     Part,
     Segment,
     SegmentWriter,
-    id_bytes,
     id_keys,
     ordered,
 )
@@ -167,7 +166,7 @@ class Counting:
         seen = np.full((len(begins), 2), -1, np.int64)
         for first, chunk in self._chunks:
             scatter_places(chunk.starts, chunk.columns, terms, first, seen, ends, gaps)
-        return inverted._replace(gaps=gaps, gap_begins=begins, gap_ends=ends)
+        return inverted._replace(places=(gaps, begins, ends))
 
 
 class Block:
@@ -186,7 +185,7 @@ class Block:
     def take(self, batch: list[Entry]) -> None:
         """Count some more documents."""
         first = len(self._ids)
-        self._ids += [id_bytes(entry.id) for entry in batch]
+        self._ids += [entry.id.encode(errors="surrogatepass") for entry in batch]
         for name in dict.fromkeys(field for entry in batch for field in entry.fields):
             if name not in self._fields:
                 self._fields[name] = self._counting()

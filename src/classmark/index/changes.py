@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, RLock, Thread
 from typing import NamedTuple
@@ -49,7 +48,6 @@ FANOUT = 8
 SHARE = 4
 
 
-@dataclass
 class Changes:
     """What is to be committed: segments, marks, and documents not yet in a segment.
 
@@ -57,22 +55,18 @@ class Changes:
     another process has moved on since, that of the process.
     """
 
-    path: Path
-    memory: int
-    base: Snapshot
-    parts: list[Part] = field(default_factory=list)
-    waiting: dict[str, Entry] = field(default_factory=dict)
-    size: int = 0
-
-    def __post_init__(self) -> None:
-        self._lock = Lock(self.path)
+    def __init__(self, path: Path, memory: int, base: Snapshot) -> None:
+        self.path, self.base = path, base
+        self.waiting: dict[str, Entry] = {}
+        self.size = 0
+        self._lock = Lock(path)
         try:
-            if open_number(self.path) != self.base.number:
-                self.base = open_snapshot(self.path)
+            if open_number(path) != base.number:
+                self.base = open_snapshot(path)
             settings = self.base.settings
             analyzer = Analyzer.parse(settings["analyzer"])
             fields, positions = settings["fields"], settings["positions"]
-            self.setup = Setup(analyzer, fields, positions, self.memory)
+            self.setup = Setup(analyzer, fields, positions, memory)
         except BaseException:
             self._lock.free()
             raise

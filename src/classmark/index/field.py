@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +13,7 @@ from classmark.arrays import Bools, Ints, bounds_of
 from classmark.corpus.counting import zeros
 from classmark.corpus.vocabulary import join_terms, order_terms
 from classmark.index.merge import Source, join
-from classmark.index.postings import Field, Lists, Places, Words
+from classmark.index.postings import Field, Lists, Places
 from classmark.index.segment import Part, SegmentField
 from classmark.index.snapshot import Lost, Snapshot
 from classmark.problems import Mistake
@@ -69,14 +68,9 @@ class StoredField(Field):
         if fits:
             self.whole = self.lists(np.arange(self.n_terms))
 
-    @property
-    def words(self) -> Words:
-        """All terms, by number."""
-        return self._words
-
     def number(self, term: str) -> int | None:
         """Return the number of an analysed term; None: no item alive has it."""
-        number = self._words.find(term.encode(errors="surrogatepass"))
+        number = self.words.find(term.encode(errors="surrogatepass"))
         return None if number is None or not self.df[number] else number
 
     def decoded(self, numbers: Ints) -> Lists:
@@ -96,7 +90,7 @@ class StoredField(Field):
         """Return the token positions of a term, for phrases."""
         from classmark.index.kernels_postings import places_of
 
-        term = self._words[number]
+        term = self.words[number]
         items, counts, places = [], [], []
         for source in self.sources:
             stretch = source.stretch
@@ -124,18 +118,18 @@ class StoredField(Field):
         only = self.sources[0] if len(self.sources) == 1 else None
         if only is not None and not only.shift and self.alive is None:
             stretch = only.stretch
-            self._words = Words(stretch.field.terms)
+            self.blob = stretch.field.terms
             self.whole = stretch.lists(slice(None))
             self.df, self.cf = stretch.df.astype(np.uint32), stretch.field.cf
             return
         runs = [slice(0, len(source.stretch)) for source in self.sources]
         if not runs:
             nothing = np.empty(0, np.int64)
-            self._words = Words(np.empty(0, np.uint8))
+            self.blob = np.empty(0, np.uint8)
             self.whole = _split(np.empty(0, np.uint64), nothing, nothing)
         else:
             inverted = join(self.sources, runs, places=False)
-            self._words = Words(inverted.terms)
+            self.blob = inverted.terms
             self.whole = _split(inverted.postings, inverted.begins, inverted.ends)
         lists = self.whole
         self.df = (lists.ends - lists.begins).astype(np.uint32)
@@ -146,7 +140,7 @@ class StoredField(Field):
         """Locate the list of each term in each segment that is read; sum df and cf."""
         vocabulary, number = order_terms([field.terms.tobytes() for field, _ in having])
         sizes = [field.n_terms for field, _ in having]
-        self._words = Words(vocabulary.blob)
+        self.blob = vocabulary.blob
         n_terms = len(vocabulary)
         df, cf = np.zeros(n_terms, np.int64), np.zeros(n_terms, np.int64)
         self._stored = np.zeros(n_terms, np.int64)
@@ -205,15 +199,8 @@ class CountedField(Field):
         tokens = int(living.sum(dtype=np.int64))
         self.n_alive, self.total_length = self.world or (len(living), tokens)
         self.room = sys.maxsize
+        self.blob = np.frombuffer(join_terms(self.terms), np.uint8)
         self._numbers = {term: number for number, term in enumerate(self.terms)}
-
-    @cached_property
-    def words(self) -> Words:
-        """All terms, by number."""
-        words = Words(np.frombuffer(join_terms(self.terms), np.uint8))
-        if len(words) != len(self.terms):
-            raise Mistake("terms: one has a newline: give terms without")
-        return words
 
     def number(self, term: str) -> int | None:
         """Return the number of an analysed term; None: no item alive has it."""

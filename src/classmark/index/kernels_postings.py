@@ -464,24 +464,15 @@ def gather(
     for t in range(len(begins)):
         low, high = begins[t], ends[t]
         if high - low > LONG * len(wanted):
-            n = _look_up(first + t, items[low:high], counts[low:high], wanted, out, n)
+            for slot in range(len(wanted)):
+                low = gallop(items, low, high, wanted[slot])
+                if low < high and items[low] == wanted[slot]:
+                    out[n, 0], out[n, 1], out[n, 2] = slot, first + t, counts[low]
+                    n += 1
             continue
         for j in range(low, high):
             slot = slots[items[j]]
             if slot > 0:
                 out[n, 0], out[n, 1], out[n, 2] = slot - 1, first + t, counts[j]
                 n += 1
-    return n
-
-
-@compiled
-def _look_up(term: int, items: Any, counts: Any, wanted: Any, out: Any, n: int) -> int:
-    at = 0
-    for slot in range(len(wanted)):
-        at = gallop(items, at, len(items), wanted[slot])
-        if at == len(items):
-            break
-        if items[at] == wanted[slot]:
-            out[n, 0], out[n, 1], out[n, 2] = slot, term, counts[at]
-            n += 1
     return n

@@ -266,31 +266,22 @@ def find_pruned(
 
 
 @compiled
-def peak(scoring: Any, t: int) -> float:
-    """Return the largest part in a term's list for a = 1, or 0 if that is larger.
-
-    Of a model whose parts are a · y + b, the largest y.
-    """
-    code, world, x = scoring.code, scoring.world, scoring.x
-    second = 0.0 if code == PLUS else scoring.b[t]
-    most = 0.0
-    for j in range(scoring.spans[t, 0], scoring.spans[t, 1]):
-        tf = float(scoring.counts[j])
-        most = max(most, part(code, tf, x[scoring.items[j]], 1.0, second, world))
-    return most
-
-
-@compiled
 def bound_rest(scoring: Any, terms: Any, peaks: Any, rest: Any) -> None:
     """Fill in what the terms from each one on can add together; all parts ≥ 0.
 
-    terms : the terms' numbers;  peaks : per number its list's peak, or NaN where it is
-    not known yet: it is then found and noted;  rest : shape (m + 1,).
+    terms : the terms' numbers;  peaks : per number the largest part in its list for
+    a = 1 (of a · y + b the largest y), or 0 if that is larger, or NaN where it is not
+    known yet: it is then found and noted;  rest : shape (m + 1,).
     """
+    code, world, x, items, counts, spans, _, _ = scoring
     rest[len(terms)] = 0.0
     for t in range(len(terms) - 1, -1, -1):
         if math.isnan(peaks[terms[t]]):
-            peaks[terms[t]] = peak(scoring, t)
+            second, most = 0.0 if code == PLUS else scoring.b[t], 0.0
+            for j in range(spans[t, 0], spans[t, 1]):
+                y = part(code, float(counts[j]), x[items[j]], 1.0, second, world)
+                most = max(most, y)
+            peaks[terms[t]] = most
         most = scoring.a[t] * peaks[terms[t]]
         rest[t] = rest[t + 1] + (most + scoring.b[t] if scoring.code == PLUS else most)
 

@@ -107,26 +107,20 @@ def gallop(values: Any, low: int, end: int, target: int) -> int:
 
 
 @compiled
-def _merged(a: Any, b: Any, out: Any) -> int:
-    i, j, n = 0, 0, 0
-    while i < len(a) and j < len(b):
+def intersect(a: Any, b: Any, out: Any) -> int:
+    """Write what is in both, the longer list galloped through; return how many."""
+    if len(a) > len(b):
+        a, b = b, a
+    i, j, n, at = 0, 0, 0, 0
+    while len(a) * FEW > len(b) and i < len(a) and j < len(b):
         left, right = a[i], b[j]
         if left == right:
             out[n] = left
             n += 1
         i += left <= right
         j += right <= left
-    return n
-
-
-@compiled
-def intersect(a: Any, b: Any, out: Any) -> int:
-    """Write what is in both, the longer list galloped through; return how many."""
-    if len(a) > len(b):
-        a, b = b, a
     if len(a) * FEW > len(b):
-        return _merged(a, b, out)
-    n, at = 0, 0
+        return n
     for i in range(len(a)):
         at = gallop(b, at, len(b), a[i])
         if at == len(b):
@@ -185,22 +179,15 @@ def is_ratio(scoring: Any, t: int) -> bool:
 
 
 @compiled
-def add_ratio(scoring: Any, t: int, begin: int, end: int, acc: Any) -> None:
-    """Add a · tf/(tf + x_d) for each posting: the inner loop of BM25."""
-    a, x, items, counts = scoring.a[t], scoring.x, scoring.items, scoring.counts
-    for j in range(begin, end):
-        tf = float(counts[j])
-        acc[items[j]] += a * (tf / (tf + x[items[j]]))
-
-
-@compiled
 def add_parts(scoring: Any, t: int, begin: int, end: int, acc: Any) -> None:
-    """Add the parts of one term, for any model."""
-    if is_ratio(scoring, t):
-        add_ratio(scoring, t, begin, end, acc)
-        return
+    """Add the parts of one term; those of BM25 in a loop of their own."""
     code, a, b, world = scoring.code, scoring.a[t], scoring.b[t], scoring.world
     items, counts, x = scoring.items, scoring.counts, scoring.x
+    if is_ratio(scoring, t):
+        for j in range(begin, end):
+            tf = float(counts[j])
+            acc[items[j]] += a * (tf / (tf + x[items[j]]))
+        return
     for j in range(begin, end):
         d = items[j]
         acc[d] += part(code, float(counts[j]), x[d], a, b, world) + 0.0
@@ -216,30 +203,21 @@ def add_products(
 
 
 @compiled
-def list_ratio(
-    scoring: Any, t: int, begin: int, end: int, acc: Any, touched: Any, n: int
-) -> int:
-    """Do as ``add_ratio``, noting items not touched before; return how many by now."""
-    a, x, items, counts = scoring.a[t], scoring.x, scoring.items, scoring.counts
-    for j in range(begin, end):
-        d = items[j]
-        tf = float(counts[j])
-        before = acc[d]
-        touched[n] = d
-        n += before == 0.0
-        acc[d] = before + a * (tf / (tf + x[d]))
-    return n
-
-
-@compiled
 def list_parts(
     scoring: Any, t: int, begin: int, end: int, acc: Any, touched: Any, n: int
 ) -> int:
     """Do as ``add_parts``, noting items not touched before; return how many by now."""
-    if is_ratio(scoring, t):
-        return list_ratio(scoring, t, begin, end, acc, touched, n)
     code, a, b, world = scoring.code, scoring.a[t], scoring.b[t], scoring.world
     items, counts, x = scoring.items, scoring.counts, scoring.x
+    if is_ratio(scoring, t):
+        for j in range(begin, end):
+            d = items[j]
+            tf = float(counts[j])
+            before = acc[d]
+            touched[n] = d
+            n += before == 0.0
+            acc[d] = before + a * (tf / (tf + x[d]))
+        return n
     for j in range(begin, end):
         d = items[j]
         before = acc[d]
@@ -250,38 +228,28 @@ def list_parts(
 
 
 @compiled
-def finish_ratio(
-    scoring: Any, t: int, acc: Any, final: Any, size: int, heap: Any
-) -> int:
-    """Add the last term's a · tf/(tf + x_d) and keep the best, in one go; wipe.
-
-    Returns the heap's size.
-    """
-    a, x, items, counts = scoring.a[t], scoring.x, scoring.items, scoring.counts
-    bar = bar_of(heap, size)
-    for j in range(scoring.spans[t, 0], scoring.spans[t, 1]):
-        d = items[j]
-        tf = float(counts[j])
-        s = final_score(final, d, acc[d] + a * (tf / (tf + x[d])))
-        acc[d] = UNTOUCHED
-        if s < bar or is_dead(final, d):
-            continue
-        size = push(heap, size, d, s)
-        bar = bar_of(heap, size)
-    return size
-
-
-@compiled
 def finish_parts(
     scoring: Any, t: int, acc: Any, final: Any, size: int, heap: Any
 ) -> int:
-    """Do as ``finish_ratio``, for any model."""
-    if is_ratio(scoring, t):
-        return finish_ratio(scoring, t, acc, final, size, heap)
+    """Add the last term's parts and keep the best, in one go; wipe.
+
+    Returns the heap's size.
+    """
     code, a, b, world = scoring.code, scoring.a[t], scoring.b[t], scoring.world
     items, counts, x = scoring.items, scoring.counts, scoring.x
-    bar = bar_of(heap, size)
-    for j in range(scoring.spans[t, 0], scoring.spans[t, 1]):
+    bar, begin, end = bar_of(heap, size), scoring.spans[t, 0], scoring.spans[t, 1]
+    if is_ratio(scoring, t):
+        for j in range(begin, end):
+            d = items[j]
+            tf = float(counts[j])
+            s = final_score(final, d, acc[d] + a * (tf / (tf + x[d])))
+            acc[d] = UNTOUCHED
+            if s < bar or is_dead(final, d):
+                continue
+            size = push(heap, size, d, s)
+            bar = bar_of(heap, size)
+        return size
+    for j in range(begin, end):
         d = items[j]
         gain = part(code, float(counts[j]), x[d], a, b, world) + 0.0
         s = final_score(final, d, acc[d] + gain)

@@ -59,16 +59,6 @@ def square_norms(
 
 
 @compiled
-def _lay(items: Any, counts: Any, span: int, kind: int, slots: Any, n: int) -> int:
-    """Write the items with the count ``kind``, or with mixed ones; return the end."""
-    for j in range(len(items)):
-        if counts[j] == kind or (kind == MIXED and counts[j] > ALIKE):
-            slots[n] = items[j] - span * SPAN
-            n += 1
-    return n
-
-
-@compiled
 def lay_runs(
     order: Any,
     items: Any,
@@ -98,7 +88,10 @@ def lay_runs(
                 j += 1
             for kind in (1, 2, ALIKE, MIXED):
                 first = n
-                n = _lay(items[low:j], counts[low:j], span, kind, slots, n)
+                for at in range(low, j):
+                    if counts[at] == kind or (kind == MIXED and counts[at] > ALIKE):
+                        slots[n] = items[at] - span * SPAN
+                        n += 1
                 if n == first:
                     continue
                 runs[r, 0], runs[r, 1], runs[r, 2] = span, kind, n - first - 1

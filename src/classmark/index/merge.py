@@ -147,7 +147,7 @@ def _stops(stretches: list[Stretch], memory: int) -> list[int]:
         far = stretch.reach(0, memory // len(stretches)) if len(stretch) else 0
         if far < len(stretch):
             ends.append(stretch.term(far))
-        elif not stretch.is_last:
+        elif int(stretch.bounds[-1]) < len(stretch.field.terms):
             ends.append(stretch.term(far - 1) + b"\0")  # the least that comes after it
     if not ends:
         return [len(stretch) for stretch in stretches]
@@ -172,9 +172,7 @@ def join(sources: Sequence[Source], runs: Sequence[slice], *, places: bool) -> I
     if places:
         edges = bounds([s.stretch.cf[run] for s, run in pairs])
         gaps, gap_ends = zeros(int(edges[-1]), np.uint32), edges[:-1].copy()
-        inverted = inverted._replace(
-            gaps=gaps, gap_begins=edges[:-1], gap_ends=gap_ends
-        )
+        inverted = inverted._replace(places=(gaps, edges[:-1], gap_ends))
     numbers = np.split(number, np.cumsum([run.stop - run.start for run in runs])[:-1])
     for (stretch, shift, renumbered), run, mine in zip(
         sources, runs, numbers, strict=True
@@ -193,11 +191,9 @@ def _without_empty(inverted: Inverted) -> Inverted:
         return inverted
     closing = np.flatnonzero(inverted.terms == ord("\n"))
     sizes = np.diff(closing, prepend=-1)
-    begins, ends = inverted.gap_begins, inverted.gap_ends
-    return inverted._replace(
-        terms=inverted.terms[np.repeat(nonempty, sizes)],
-        begins=inverted.begins[nonempty],
-        ends=inverted.ends[nonempty],
-        gap_begins=None if begins is None else begins[nonempty],
-        gap_ends=None if ends is None else ends[nonempty],
-    )
+    terms = inverted.terms[np.repeat(nonempty, sizes)]
+    bounds = inverted.begins[nonempty], inverted.ends[nonempty]
+    places = inverted.places
+    if places is not None:
+        places = places[0], places[1][nonempty], places[2][nonempty]
+    return Inverted(terms, inverted.postings, *bounds, places)

@@ -125,7 +125,8 @@ class Field(ABC):
     (n_items,), or None: all;  n_alive, total_length : those items, and their tokens;
     df, cf : uint32 and int64, in how many items alive each term occurs, and how often,
     shape (n_terms,);  whole : all lists, list ``i`` being term ``i``'s, when they are
-    kept decoded;  room : bytes that what is made of the lists may take beside them.
+    kept decoded;  room : bytes that what is made of the lists may take beside them;
+    blob : uint8, all terms by number, a newline after each.
     """
 
     lengths: NDArray[np.uint32]
@@ -136,6 +137,7 @@ class Field(ABC):
     cf: Ints
     whole: Lists | None
     room: int
+    blob: NDArray[np.uint8]
 
     @property
     def n_items(self) -> int:
@@ -147,10 +149,13 @@ class Field(ABC):
         """Different terms; their numbers are 0 … n_terms − 1."""
         return len(self.df)
 
-    @property
-    @abstractmethod
+    @cached_property
     def words(self) -> Words:
         """All terms, by number."""
+        words = Words(self.blob)
+        if len(words) != self.n_terms:
+            raise Mistake("terms: one has a newline: give terms without")
+        return words
 
     @abstractmethod
     def number(self, term: str) -> int | None:
@@ -188,28 +193,17 @@ _LARGEST = 18  # bytes that a number, or a posting, takes at most
 _NO_COUNTS = np.empty(0, np.uint32)
 
 
-class Packed(NamedTuple):
-    """Some lists, packed one behind the other.
-
-    content : uint8;  sizes : int64, bytes of each;  totals : int64, Σ counts of each,
-    empty where they are no postings.
-    """
-
-    content: NDArray[np.uint8]
-    sizes: Ints
-    totals: Ints
-
-
 def pack_lists(
     values: Array, begins: Ints, ends: Ints, *, postings: bool
-) -> Iterator[tuple[slice, Packed]]:
+) -> Iterator[tuple[slice, NDArray[np.uint8], Ints, Ints]]:
     """Pack lists of numbers below 2⁵⁶, or of postings, some at a time; say which.
 
-    A posting is item · 2³² + count.
+    A posting is item · 2³² + count. Yields the numbers of the lists, their bytes one
+    behind the other, the bytes of each, and Σ counts of each, empty without postings.
 
     >>> values = np.array([(3 << 32) + 1, (9 << 32) + 2], np.uint64)
     >>> parts = pack_lists(values, np.array([0]), np.array([2]), postings=True)
-    >>> [(packed.sizes.tolist(), packed.totals.tolist()) for _, packed in parts]
+    >>> [(sizes.tolist(), totals.tolist()) for _, _, sizes, totals in parts]
     [([3], [3])]
     """
     from classmark.index.kernels_postings import encode_lists
@@ -220,7 +214,7 @@ def pack_lists(
         content = zeros(room + 8 * n + SLACK, np.uint8)
         sizes, totals = np.empty(n, np.int64), np.empty(n if postings else 0, np.int64)
         used = encode_lists(values, *lists, words_of(content), sizes, totals)
-        yield part, Packed(content[:used], sizes, totals)
+        yield part, content[:used], sizes, totals
 
 
 def unpack_lists(
@@ -270,8 +264,8 @@ class Column:
 
     def _packed(self, values: NDArray[np.uint64]) -> NDArray[np.uint8]:
         begins, ends = np.zeros(1, np.int64), np.array([len(values)], np.int64)
-        ((_, packed),) = pack_lists(values, begins, ends, postings=False)
-        return packed.content
+        ((_, content, _, _),) = pack_lists(values, begins, ends, postings=False)
+        return content
 
 
 class ColumnReader:

@@ -250,11 +250,16 @@ class BaseSearcher(ABC):
         **parameters: float | str,
     ) -> Explanation:
         """Take apart the score that ``search`` gives an item."""
+        question = self.question(terms, (model, parameters), fields, prior)
+        return self.explain_answer(question, item)
+
+    def question(
+        self, terms: Terms, choice: Choice, weights: Weights, prior: Prior | None
+    ) -> Question:
+        """Make a question of the same terms in every field."""
         counts = terms if isinstance(terms, Mapping) else Counter(terms)
         term_weights = dict.fromkeys(self.fields, counts)
-        choice = (model, parameters)
-        question = Question(self, "", term_weights, choice, fields, prior)
-        return self.explain_answer(question, item)
+        return Question(self, "", term_weights, choice, weights, prior)
 
     def hits(self, items: Ints, scores: Floats) -> list[Hit]:
         """Return hits with the ids of items."""
@@ -267,7 +272,6 @@ class BaseSearcher(ABC):
         if not 0 <= item < self.n_items:
             raise Mistake(f"item {item} is not there: give 0 to {self.n_items - 1}")
 
-    @abstractmethod
     def find(
         self,
         terms: Terms,
@@ -277,6 +281,7 @@ class BaseSearcher(ABC):
         prior: Prior | None,
     ) -> tuple[Ints, Floats]:
         """Return the best ``k`` items of a query and their scores."""
+        return self.answer(self.question(terms, choice, weights, prior), k)
 
     @abstractmethod
     def find_many(self, queries: Sequence[Terms], k: int, choice: Choice) -> Ranking:
@@ -351,8 +356,7 @@ class Searcher(BaseSearcher):
         field, k = self._only, min(k, self.n_items)
         plan = None if field is None or weights is not None else field.plan(*choice)
         if field is None or plan is None or plan.model.function is not None:
-            same_terms = dict.fromkeys(self.fields, terms)
-            return self._add_fields(same_terms, k, choice, weights, prior)
+            return self._add_fields(self.question(terms, choice, weights, prior), k)
         model = plan.ready
         if prior is not None:
             model = with_prior(plan, prior, field.query(terms))
@@ -404,11 +408,11 @@ class Searcher(BaseSearcher):
 
     def answer(self, question: Question, k: int) -> tuple[Ints, Floats]:
         """Return the best ``k`` items of those that a question describes."""
-        queries = list(question.term_weights.values())
-        how = (question.choice, question.weights, question.prior)
-        if question.members is None and all(each == queries[0] for each in queries):
-            return self.find(queries[0], k, *how)
-        return self._add_fields(question.term_weights, k, *how, question.members)
+        first, *others = question.term_weights.values()
+        if question.members is None and all(each == first for each in others):
+            how = (question.choice, question.weights, question.prior)
+            return self.find(first, k, *how)
+        return self._add_fields(question, k)
 
     def explain_answer(self, question: Question, item: int) -> Explanation:
         """Take apart the score that ``answer`` gives an item, field by field."""
@@ -494,23 +498,16 @@ class Searcher(BaseSearcher):
                 raise Mistake(f"weight of field {name!r} is {weight!r}: give 0 or more")
         return [(name, fields[name], float(w)) for name, w in field_weights.items()]
 
-    def _add_fields(
-        self,
-        terms: Mapping[str, Terms],
-        k: int,
-        choice: Choice,
-        weights: Weights,
-        prior: Prior | None,
-        members: Bools | None = None,
-    ) -> tuple[Ints, Floats]:
-        """Add every posting of every field; terms : those of each field, by name."""
-        fields = self._weighted(weights)
+    def _add_fields(self, question: Question, k: int) -> tuple[Ints, Floats]:
+        """Add every posting of every field."""
+        fields = self._weighted(question.weights)
         document_parts, offset = np.zeros(self.n_items), 0.0
-        if prior is not None:
-            document_parts += prior.parts
+        if question.prior is not None:
+            document_parts += question.prior.parts
         scratch = self._accumulators()
         for name, field, weight in fields:
-            field_query = field.ask(terms[name], choice, weight)
+            terms = question.term_weights[name]
+            field_query = field.ask(terms, question.choice, weight)
             if field_query.plan.model.function is None:
                 accumulate(field_query.scoring, scratch.acc)
             else:
@@ -519,7 +516,8 @@ class Searcher(BaseSearcher):
             offset += field_query.offset
             if field_query.plan.model.has_document_part:
                 document_parts += field_query.scale * field_query.plan.ready.extra
-        best = self.select(scratch.acc, k, document_parts, offset, members)
+        parts, members = document_parts, question.members
+        best = self.select(scratch.acc, k, parts, offset, members)
         self._scratch.append(scratch)
         return best
 

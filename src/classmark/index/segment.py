@@ -58,11 +58,6 @@ class Stretch:
     def __len__(self) -> int:
         return len(self.df)
 
-    @property
-    def is_last(self) -> bool:
-        """Whether the field has no term after these."""
-        return int(self.bounds[-1]) == len(self.field.terms)
-
     @cached_property
     def costs(self) -> Ints:
         """About how many bytes it takes to merge all terms before each."""
@@ -144,29 +139,20 @@ def _further(starts: Ints, sizes: Ints) -> Ints:
 
 
 class SegmentField:
-    """One field of a segment."""
+    """One field of a segment.
+
+    terms : uint8, in order, a newline after each;  lengths : uint32, tokens of each
+    document;  has_places : whether token positions are stored.
+    """
 
     def __init__(self, arrays: Arrays, number: int, n_terms: int) -> None:
         self._arrays, self._number, self.n_terms = arrays, number, n_terms
+        self.terms, self.lengths = self.stored("terms"), self.stored("lengths")
+        self.has_places = f"{number}-places" in arrays
 
     def stored(self, name: str) -> Array:
         """Return an array as it is on disk."""
         return self._arrays[f"{self._number}-{name}"]
-
-    @property
-    def terms(self) -> NDArray[np.uint8]:
-        """The terms, in order, a newline after each."""
-        return self.stored("terms")
-
-    @property
-    def lengths(self) -> NDArray[np.uint32]:
-        """Tokens of each document."""
-        return self.stored("lengths")
-
-    @property
-    def has_places(self) -> bool:
-        """Whether token positions are stored."""
-        return f"{self._number}-places" in self._arrays
 
     @cached_property
     def whole(self) -> Stretch:
@@ -211,11 +197,6 @@ class TwinIds(Mistake):
         self.name, self.before, self.number = name, before, number
 
 
-def id_bytes(name: str) -> bytes:
-    """Return an id as it is stored."""
-    return name.encode(errors="surrogatepass")
-
-
 def id_keys(ids: Iterable[bytes]) -> NDArray[np.uint32]:
     """Return a checksum of each id: what they are sorted by."""
     return np.array([crc32(name) for name in ids], np.uint32)
@@ -253,7 +234,7 @@ class Ids:
 
     def find(self, name: str) -> int | None:
         """Return the number of an id, or None."""
-        key = np.uint32(crc32(id_bytes(name)))
+        key = np.uint32(crc32(name.encode(errors="surrogatepass")))
         first = int(np.searchsorted(self.keys, key))
         while first < len(self.keys) and self.keys[first] == key:
             number = int(self.order[first])
@@ -297,11 +278,6 @@ class Segment:
             name: SegmentField(saved.arrays, number, n_terms)
             for number, (name, n_terms) in enumerate(saved.settings["fields"])
         }
-
-    @property
-    def name(self) -> str:
-        """The name of its folder."""
-        return self.folder.name
 
     @cached_property
     def ids(self) -> Ids:
@@ -380,17 +356,15 @@ class Inverted(NamedTuple):
     """Lists of some terms, in the order of the terms, in memory.
 
     terms : uint8, a newline after each;  postings : uint64, item · 2³² + count; list
-    ``i`` is ``begins[i]`` to ``ends[i]``;  gaps (or None) : uint32, the places, with
-    their own ``gap_begins`` and ``gap_ends``.
+    ``i`` is ``begins[i]`` to ``ends[i]``;  places (or None) : uint32, as gaps, with
+    their own begins and ends.
     """
 
     terms: NDArray[np.uint8]
     postings: NDArray[np.uint64]
     begins: Ints
     ends: Ints
-    gaps: NDArray[np.uint32] | None = None
-    gap_begins: Ints | None = None
-    gap_ends: Ints | None = None
+    places: tuple[NDArray[np.uint32], Ints, Ints] | None = None
 
 
 class SegmentWriter:
@@ -426,18 +400,15 @@ class SegmentWriter:
         self._append("terms", inverted.terms)
         frequency = inverted.ends - inverted.begins
         lists = (inverted.postings, inverted.begins, inverted.ends)
-        for part, packed in pack_lists(*lists, postings=True):
-            self._append("postings", packed.content)
+        for part, content, sizes, totals in pack_lists(*lists, postings=True):
+            self._append("postings", content)
             self._column("df", frequency[part])
-            self._column("cf", packed.totals - frequency[part])
-            self._column("sizes", packed.sizes)
-        if inverted.gaps is None:
-            return
-        begins, ends = inverted.gap_begins, inverted.gap_ends
-        if begins is not None and ends is not None:
-            for _, packed in pack_lists(inverted.gaps, begins, ends, postings=False):
-                self._append("places", packed.content)
-                self._column("spans", packed.sizes)
+            self._column("cf", totals - frequency[part])
+            self._column("sizes", sizes)
+        if inverted.places is not None:
+            for _, content, sizes, _ in pack_lists(*inverted.places, postings=False):
+                self._append("places", content)
+                self._column("spans", sizes)
 
     def ids(self, packed: bytes, sizes: Ints) -> None:
         """Write the ids of the next documents."""

@@ -157,7 +157,7 @@ def commit(path: Path, parts: list[Part], settings: dict[str, Any]) -> Snapshot:
                 arrays[f"{number}-{at}-lost-{key}"] = values
     generations = Generations(path)
     folder = generations.next()
-    names = [part.segment.name for part in parts]
+    names = [part.segment.folder.name for part in parts]
     save(folder, FORMAT, VERSION, arrays, settings | {"segments": names})
     generations.put_in_service(folder)
     sweep(path)

@@ -46,7 +46,9 @@ def graph_of(records: Iterable[Linked]) -> tuple[Rows, list[str]]:
             targets.append(target)
     ends = np.fromiter((ids.get(to, -1) for to in targets), np.int64, len(targets))
     inside = ends >= 0
-    return _matrix(_array(sources)[inside], ends[inside], len(ids)), list(ids)
+    return _matrix(np.asarray(sources, np.int64)[inside], ends[inside], len(ids)), list(
+        ids
+    )
 
 
 def graph_of_edges(
@@ -65,7 +67,7 @@ def graph_of_edges(
     for source, target in edges:
         ends.append(number.setdefault(source, len(number)))
         ends.append(number.setdefault(target, len(number)))
-    pairs = _array(ends).reshape(-1, 2)
+    pairs = np.asarray(ends, np.int64).reshape(-1, 2)
     return _matrix(pairs[:, 0], pairs[:, 1], len(number)), list(number)
 
 
@@ -82,10 +84,6 @@ def anchors(links: Iterable[tuple[str, str]]) -> dict[str, str]:
         if words := anchor.strip():
             texts.setdefault(target, []).append(words)
     return {target: "\n".join(words) for target, words in texts.items()}
-
-
-def _array(numbers: array[int]) -> Ints:
-    return np.frombuffer(numbers, np.int64) if numbers else np.empty(0, np.int64)
 
 
 def _matrix(sources: Ints, targets: Ints, n: int) -> Rows:

@@ -27,7 +27,6 @@ from classmark.index.search import (
     Prior,
     Question,
     Searcher,
-    Weights,
 )
 from classmark.index.snapshot import Snapshot, open_snapshot
 from classmark.machines import shards
@@ -64,18 +63,6 @@ class SpreadSearcher(BaseSearcher):
         self._shards: RemoteObjects | None = machines.hold(Shard, places)
         self._extents = machines.ask(shards.extent, self._shards)
         self.n_items = self._extents[-1][1]
-
-    def find(
-        self,
-        terms: Terms,
-        k: int,
-        choice: Choice,
-        weights: Weights,
-        prior: Prior | None,
-    ) -> tuple[Ints, Floats]:
-        """Return the best ``k`` items of a query and their scores."""
-        query = terms if isinstance(terms, Mapping) else list(terms)
-        return self._best(shards.find, self._parted(prior), (query, k, choice, weights))
 
     def find_many(self, queries: Sequence[Terms], k: int, choice: Choice) -> Ranking:
         """Return the best ``k`` items of each query of a one-field index."""

@@ -31,7 +31,7 @@ from classmark.index.feedback import (
 from classmark.index.field import CountedField, StoredField
 from classmark.index.models import Choice, Prepared, Terms
 from classmark.index.postings import Lists
-from classmark.index.search import Explanation, Prior, Question, Searcher, Weights
+from classmark.index.search import Explanation, Prior, Question, Searcher
 from classmark.index.snapshot import open_generation
 from classmark.ranking import Ranking
 from classmark.text.analyzer import Analyzer
@@ -171,18 +171,6 @@ def apply(shard: Shard, message: Message | None) -> Any:
     if message is None:
         return None
     return message.work(shard, message.argument, *message.shared)
-
-
-def find(
-    shard: Shard,
-    prior: Prior | None,
-    terms: Terms,
-    k: int,
-    choice: Choice,
-    weights: Weights,
-) -> Ranking:
-    """Return the best documents for one query of terms; prior : of the shard's."""
-    return shard.ranking(*shard.searcher.find(terms, k, choice, weights, prior))
 
 
 def find_many(

@@ -88,7 +88,6 @@ def entries(
 
 
 def _parts(document: Given, row: int) -> tuple[Any, Mapping[str, Any]]:
-    """Take a document apart."""
     if isinstance(document, tuple | list) and len(document) == 2:
         return document[0], {TEXT: document[1]}
     if isinstance(document, Document):
@@ -131,7 +130,11 @@ class Counting:
 
         The entries of all chunks are sorted by term; those of one document add up.
         """
-        from classmark.index.kernels_postings import count_entries, scatter_entries
+        from classmark.index.kernels_postings import (
+            count_entries,
+            scatter_entries,
+            scatter_places,
+        )
 
         joined = [join_terms(self._analyzer.terms(t)) for t in self._table.slices()]
         del self._table
@@ -152,21 +155,15 @@ class Counting:
             counts = (chunk.starts, chunk.columns, chunk.counts)
             scatter_entries(*counts, terms, first, begins, ends, postings)
         inverted = Inverted(vocabulary.blob, postings, begins, ends)
-        if self._positions:
-            inverted = self._with_places(inverted, terms)
+        if self._positions:  # there are as many places as entries
+            gaps, gap_ends = zeros(len(postings), np.uint32), begins.copy()
+            seen = np.full((width, 2), -1, np.int64)
+            for first, chunk in self._chunks:
+                state = (terms, first, seen, gap_ends, gaps)
+                scatter_places(chunk.starts, chunk.columns, *state)
+            inverted = inverted._replace(places=(gaps, begins, gap_ends))
         self._chunks.clear()
         return inverted, lengths
-
-    def _with_places(self, inverted: Inverted, terms: NDArray[np.uint32]) -> Inverted:
-        """Add the places, of which there are as many as entries."""
-        from classmark.index.kernels_postings import scatter_places
-
-        begins = inverted.begins
-        gaps, ends = zeros(len(inverted.postings), np.uint32), begins.copy()
-        seen = np.full((len(begins), 2), -1, np.int64)
-        for first, chunk in self._chunks:
-            scatter_places(chunk.starts, chunk.columns, terms, first, seen, ends, gaps)
-        return inverted._replace(places=(gaps, begins, ends))
 
 
 class Block:

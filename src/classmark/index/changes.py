@@ -140,7 +140,6 @@ class Changes:
         return None
 
     def _remove(self, name: str) -> None:
-        """Delete a document if it is there."""
         if self.waiting.pop(name, None) is not None:
             return
         place = self._find(name)
@@ -154,7 +153,6 @@ class Changes:
         self.parts[at] = Part(self.parts[at].segment, alive)
 
     def _flush(self) -> None:
-        """Make a segment of the waiting documents."""
         if not self.waiting:
             return
         entries = iter(list(self.waiting.values()))
@@ -222,17 +220,6 @@ class Merged(NamedTuple):
     segment: Segment
     lock: Lock
 
-    def place_in(self, parts: Sequence[Part]) -> slice | None:
-        """Return where its sources are; None: they are not there any more.
-
-        Some may be missing: a commit leaves segments out that are deleted altogether.
-        """
-        sources = {id(part.segment) for part in self.sources}
-        places = [at for at, part in enumerate(parts) if id(part.segment) in sources]
-        if not places or places[-1] - places[0] >= len(places):
-            return None
-        return slice(places[0], places[-1] + 1)
-
     def marked(self, now: Sequence[Part]) -> Part:
         """Return it with the documents marked that its sources have lost since."""
         left = {id(part.segment): part for part in now}
@@ -242,8 +229,7 @@ class Merged(NamedTuple):
             if part is None or part.alive is None:
                 masks.append(np.full(before.kept(), part is not None))
             else:
-                living = slice(None) if before.alive is None else before.alive
-                masks.append(part.alive[living])
+                masks.append(before.living(part.alive))
         alive = np.concatenate(masks)
         return Part(self.segment, None if alive.all() else alive)
 
@@ -318,14 +304,17 @@ class Merger:
     def taken_up(self, parts: list[Part]) -> list[Part]:
         """Return the segments with the merged one in the place of its sources."""
         merged = self._merged
-        at = None if merged is None else merged.place_in(parts)
-        if merged is None or at is None:
+        sources = {id(part.segment) for part in merged.sources} if merged else set()
+        places = [at for at, part in enumerate(parts) if id(part.segment) in sources]
+        # Some may be missing: a commit leaves segments out that are deleted altogether.
+        if merged is None or not places or places[-1] - places[0] >= len(places):
             self._forget()
             return parts
         merged.segment.move(new_segment(self.path))
         self._merged = None
         merged.lock.free()
-        return [*parts[: at.start], merged.marked(parts[at]), *parts[at.stop :]]
+        first, last = places[0], places[-1] + 1
+        return [*parts[:first], merged.marked(parts[first:last]), *parts[last:]]
 
     def _run(self) -> None:
         try:
@@ -371,7 +360,6 @@ class Merger:
             raise _Stopped
 
     def _forget(self) -> None:
-        """Discard the merged segment."""
         if self._merged is not None:
             shutil.rmtree(self._merged.segment.folder)
             self._merged.lock.free()

@@ -114,7 +114,6 @@ class StoredField(Field):
         )
 
     def _decode(self) -> None:
-        """Decode everything."""
         only = self.sources[0] if len(self.sources) == 1 else None
         if only is not None and not only.shift and self.alive is None:
             stretch = only.stretch
@@ -173,7 +172,6 @@ def _sources(parts: Sequence[Part], name: str) -> list[Source]:
 
 
 def _split(postings: NDArray[np.uint64], begins: Ints, ends: Ints) -> Lists:
-    """Part postings into items and counts."""
     items = (postings >> np.uint64(32)).astype(np.uint32)
     return Lists(items, postings.astype(np.uint32), begins, ends)
 

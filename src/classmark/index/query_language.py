@@ -154,8 +154,14 @@ class Belief:
         if not self.parts or (self.name == "not" and len(self.parts) > 1):
             need = "one part" if self.name == "not" else "at least one part"
             raise Mistake(f"operator #{self.name} needs {need}")
+        usable = all(weight >= 0.0 and isfinite(weight) for weight in self.weights)
+        usable = usable and 0.0 < sum(self.weights) < float("inf")
         if self.name == "wsum":
-            _require_weights(self.weights, len(self.parts))
+            if len(self.weights) != len(self.parts) or not usable:
+                raise Mistake(
+                    "operator #wsum needs a weight before each part, 0 or more, not "
+                    "all 0"
+                )
         elif self.weights:
             raise Mistake(f"operator #{self.name} takes no weights: use #wsum")
 
@@ -186,14 +192,6 @@ def _require_field(name: str) -> None:
 def _require_two(parts: tuple[object, ...]) -> None:
     if len(parts) < 2:
         raise Mistake(f"{len(parts)} parts: a list of parts has two or more")
-
-
-def _require_weights(weights: tuple[float, ...], parts: int) -> None:
-    usable = all(weight >= 0.0 and isfinite(weight) for weight in weights)
-    if len(weights) != parts or not usable or not 0.0 < sum(weights) < float("inf"):
-        raise Mistake(
-            "operator #wsum needs a weight before each part, 0 or more, not all 0"
-        )
 
 
 DEEPEST = 50
@@ -324,7 +322,13 @@ class _Parser:
     def atom(self) -> Node:
         token = self.next
         if token.kind == "(":
-            return self.parenthesis()
+            self.take()
+            self.deeper()
+            if self.next.kind == ")":
+                self.refuse(f"{_PART} is expected between ( and ), or leave both out")
+            inner = self.group()
+            self.close(token.at, "(")
+            return inner
         if token.kind == "belief":
             return self.belief()
         if token.kind not in ("word", "phrase"):
@@ -342,15 +346,6 @@ class _Parser:
         if self.next.kind in ("AND", "OR") and token in ("", "("):
             where, token = "before", self.next.kind
         return f"{_PART} is expected {where} {token}: write one, or leave {token} out"
-
-    def parenthesis(self) -> Node:
-        opened = self.take()
-        self.deeper()
-        if self.next.kind == ")":
-            self.refuse(f"{_PART} is expected between ( and ), or leave both out")
-        inner = self.group()
-        self.close(opened.at, "(")
-        return inner
 
     def close(self, at: int, opened: str) -> None:
         if self.next.kind != ")":

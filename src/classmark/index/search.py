@@ -499,7 +499,6 @@ class Searcher(BaseSearcher):
         return [(name, fields[name], float(w)) for name, w in field_weights.items()]
 
     def _add_fields(self, question: Question, k: int) -> tuple[Ints, Floats]:
-        """Add every posting of every field."""
         fields = self._weighted(question.weights)
         document_parts, offset = np.zeros(self.n_items), 0.0
         if question.prior is not None:

@@ -134,7 +134,6 @@ class Cursor:
 
 
 def _further(starts: Ints, sizes: Ints) -> Ints:
-    """Append the ends of further pieces."""
     return np.concatenate([starts, starts[-1] + np.cumsum(sizes)])
 
 

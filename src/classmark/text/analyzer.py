@@ -58,16 +58,6 @@ def languages() -> tuple[str, ...]:
     return tuple(sorted(set(Stemmer.algorithms()) - set(_ORIGINAL.values())))
 
 
-def require_reduction(language: str, stem: str) -> None:
-    """Refuse a language that the asked reduction does not know."""
-    has = {"porter": _ORIGINAL, "lemma": _LEMMA_CODES}.get(stem, languages())
-    if language not in has:
-        raise Mistake(
-            f"language {language!r} has no stem={stem!r}: "
-            f"that is for {', '.join(sorted(has))}"
-        )
-
-
 def stems(tokens: list[str], language: str, *, original: bool = False) -> list[str]:
     """Stem each token with the Snowball algorithm of a language [Porter01].
 
@@ -168,8 +158,12 @@ class Analyzer:
         if self.min_length < 1:
             raise Mistake(f"min_length is {self.min_length}: give 1 or more")
         stem = "snowball" if self.stem is True else self.stem
-        if stem:
-            require_reduction(self.language, stem)
+        has = {"porter": _ORIGINAL, "lemma": _LEMMA_CODES}.get(str(stem), languages())
+        if stem and self.language not in has:
+            raise Mistake(
+                f"language {self.language!r} has no stem={stem!r}: "
+                f"that is for {', '.join(sorted(has))}"
+            )
         object.__setattr__(self, "stem", stem)
         object.__setattr__(self, "stop", _own_words(self.stop))
 
@@ -281,7 +275,6 @@ class Analyzer:
 
 
 def _require(value: object, name: str, allowed: tuple[object, ...]) -> None:
-    """Refuse a value that is not one of those allowed."""
     if not any(value is item or value == item for item in allowed):
         shown = ", ".join(repr(item) for item in allowed)
         raise Mistake(f"{name} is {value!r}: choose one of {shown}")

@@ -249,7 +249,6 @@ class LiveVectorizer(Estimator):
         return count_blocks(list(checked(texts)), self.analyzer_, vocabulary)
 
     def _absorbed(self, counts: Rows) -> Rows:
-        """Learn a block of counts and weigh it."""
         filled, before, width = self._filled, self._counter["documents"], counts.width
         if width > len(self._held["factor"]):
             room = 0, 2 * width - len(self._held["factor"])
@@ -288,7 +287,6 @@ class LiveVectorizer(Estimator):
         return formulas.smooth_idf(1, n) if "idf" in self.weighting else 1.0
 
     def _weighted(self, counts: Rows) -> Rows:
-        """Weigh counts by the statistics in force."""
         n, postings = (self._counter[name] for name in _IN_FORCE[:2])
         average, slope = postings / max(n, 1), self.slope if postings else 0.0
         tf, factor = counts.values.astype(np.float64), self._held["factor"]

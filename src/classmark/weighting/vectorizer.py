@@ -121,30 +121,21 @@ def block_weights(  # noqa: PLR0913, PLR0917 - counts, and how they are weighed
 
 
 def _local_weights(
-    tf: Floats,
-    starts: Ints,
-    weighting: str,
-    slope: float,
-    average_unique: float,
+    tf: Floats, starts: Ints, weighting: str, slope: float, average_unique: float
 ) -> Floats:
     """Weigh the counts of a block by statistics of its documents alone."""
     if weighting == "pivoted":
         unique = np.diff(starts)
         total = _sums(tf, starts)
-        average_tf = np.divide(
-            total, unique, out=np.ones(len(unique)), where=unique > 0
-        )
+        average_tf = total / np.maximum(unique, 1)
         factor = formulas.pivoted_length(unique, max(average_unique, 1e-300), slope)
         dampened = formulas.pivoted_tf(tf, _per_row(average_tf, starts))
         return np.asarray(dampened * _per_row(factor, starts))
     if weighting == "tf":
         return np.asarray(formulas.relative(tf, _per_row(_sums(tf, starts), starts)))
-    chosen: Any = {
-        "binary": formulas.binary,
-        "log": formulas.logarithmic,
-        "log-tfidf": formulas.logarithmic,
-    }.get(weighting, np.asarray)
-    return np.asarray(chosen(tf))
+    if weighting == "binary":
+        return np.asarray(formulas.binary(tf))
+    return np.asarray(formulas.logarithmic(tf)) if "log" in weighting else tf
 
 
 def _sums(values: Floats, starts: Ints) -> Floats:
@@ -157,7 +148,6 @@ def _sums(values: Floats, starts: Ints) -> Floats:
 
 
 def _per_row(values: Floats, starts: Ints) -> Floats:
-    """Repeat a row's value for each of its entries."""
     return np.repeat(values, np.diff(starts))
 
 
@@ -268,7 +258,6 @@ class Vectorizer(Estimator):
         return vectorizer
 
     def _learn(self, texts: Iterable[str]) -> Rows:
-        """Fit, and return the counts."""
         require_weighting(self.weighting, self.norm, self.slope)
         analyzer = analyzer_from(self.analyzer)
         counted = count(texts, analyzer)

@@ -106,9 +106,9 @@ _PER_ENTRY, _PER_PLACE, _PER_TOKEN, _PER_DOCUMENT = 13, 21, 110, 130
 class Counting:
     """One field of a block: its tokens and how often each document has them."""
 
-    def __init__(self, analyzer: Analyzer, *, positions: bool) -> None:
-        self._analyzer, self._positions = analyzer, positions
-        self._table = TokenTable(analyzer.dropped)
+    def __init__(self, setup: Setup) -> None:
+        self._analyzer, self._positions = setup.analyzer, setup.positions
+        self._table = TokenTable(setup.analyzer.dropped)
         self._chunks: list[tuple[int, Chunk]] = []
         self.entries = 0
 
@@ -169,11 +169,9 @@ class Counting:
 class Block:
     """Documents being counted, field by field."""
 
-    def __init__(
-        self, analyzer: Analyzer, fields: Sequence[str], *, positions: bool
-    ) -> None:
-        self._analyzer, self._positions = analyzer, positions
-        self._fields = {name: self._counting() for name in fields}
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._fields = {name: Counting(setup) for name in setup.fields or ()}
         self._ids: list[bytes] = []
 
     def __len__(self) -> int:
@@ -185,7 +183,7 @@ class Block:
         self._ids += [entry.id.encode(errors="surrogatepass") for entry in batch]
         for name in dict.fromkeys(field for entry in batch for field in entry.fields):
             if name not in self._fields:
-                self._fields[name] = self._counting()
+                self._fields[name] = Counting(self._setup)
         for name, field in self._fields.items():
             field.take(first, [entry.fields.get(name, "") for entry in batch])
 
@@ -198,7 +196,7 @@ class Block:
         """Invert the block and write it as a segment."""
         with SegmentWriter(folder) as writer:
             for name in list(self._fields):
-                writer.field(name, positions=self._positions)
+                writer.field(name, positions=self._setup.positions)
                 inverted, lengths = self._fields.pop(name).invert(len(self._ids))
                 writer.lengths(lengths)
                 writer.lists(inverted)
@@ -210,9 +208,6 @@ class Block:
                 np.arange(len(sizes), dtype=np.uint32),
                 lambda n: self._ids[n].decode(errors="surrogatepass"),
             )
-
-    def _counting(self) -> Counting:
-        return Counting(self._analyzer, positions=self._positions)
 
 
 #: What a build needs beside the block: batches of text, tables that grow, buffers.
@@ -257,10 +252,6 @@ class Setup:
             return len(block) >= self.block
         return block.memory() + _BESIDE + 3 * self.batch > self.memory
 
-    def new_block(self) -> Block:
-        """Return an empty block."""
-        return Block(self.analyzer, self.fields or (), positions=self.positions)
-
 
 def build_segment(
     stream: Iterable[Entry], setup: Setup, place: Callable[[], Path]
@@ -271,7 +262,7 @@ def build_segment(
     the result by a byte, nor its name.
     """
     blocks: list[Path] = []
-    block = setup.new_block()
+    block = Block(setup)
     size = 1 if setup.block else setup.batch
     for batch in batches(stream, size, lambda entry: entry.size() + 64):
         block.take(batch)
@@ -279,7 +270,7 @@ def build_segment(
         if setup.is_full(block):
             blocks.append(place())
             block.write(blocks[-1])
-            block = setup.new_block()
+            block = Block(setup)
     if len(block) or not blocks:
         blocks.append(place())
         block.write(blocks[-1])

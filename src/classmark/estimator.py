@@ -7,13 +7,42 @@ what it learns to attributes that end with an underscore.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from classmark.problems import Mistake
-from classmark.validation import warn_renamed
+from classmark.validation import renamed, warn_renamed
 
 TINY = 1e-6  # an objective below counts as this much in a relative gap
+T = TypeVar("T")
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def parameters(**old_names: str) -> Callable[[type[T]], type[T]]:
+    """Make the constructor of an estimator: its fields are the parameters, in order.
+
+    Fields whose names end with an underscore are what ``fit`` learns, not parameters.
+
+    old_names : what parameters were called before, see ``renamed``.
+
+    >>> @parameters(step="by")
+    ... class Shift(Estimator):
+    ...     by: float = 1.0
+    >>> Shift(2.0)
+    Shift(by=2.0)
+    """
+
+    def with_constructor(kind: type[T]) -> type[T]:
+        fields = kind.__annotations__
+        for name in [name for name in fields if name.endswith("_") and name != "_"]:
+            del fields[name]
+        made = dataclass(eq=False, repr=False)(kind)
+        if old_names:
+            made.__init__ = renamed(**old_names)(made.__init__)  # type: ignore[method-assign]
+        return made
+
+    return with_constructor
 
 
 class Estimator:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
-from classmark.estimator import Estimator
+from classmark.estimator import Estimator, parameters
 from classmark.measures.categories import per_document, rank_relevant
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
@@ -22,6 +22,7 @@ from classmark.progress import track
 from classmark.sparse import Rows, keep_values, rows_from, take
 
 
+@parameters()
 class RunningRocchio(Estimator):
     """Rocchio's prototypes from running sums [Rocchio71].
 
@@ -35,9 +36,8 @@ class RunningRocchio(Estimator):
     [[0.0, 1.0]]
     """
 
-    def __init__(self, beta: float = 16.0, gamma: float = 4.0) -> None:
-        self.beta = beta
-        self.gamma = gamma
+    beta: float = 16.0
+    gamma: float = 4.0
 
     def partial_fit(self, X: Any, Y: Any, n_labels: int | None = None) -> Self:
         """Add documents to the sums; features and labels may become more."""

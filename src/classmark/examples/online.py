@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.estimator import Estimator
+from classmark.estimator import Estimator, parameters
 from classmark.examples.problem import empty
 from classmark.examples.query import ExampleQuery
 from classmark.index.vectors import Products, mean_vector, vectors_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from classmark.index.models import Prepared
 
 
+@parameters()
 class RelevanceQuery(Estimator):
     """A linear query from judged documents, for labels that are rare and noisy.
 
@@ -38,14 +39,9 @@ class RelevanceQuery(Estimator):
     True
     """
 
-    coef_: Floats
-    intercept_: float
-    objective_: float
-
-    def __init__(self, C: float = 0.03, ratio: float = 10.0, tol: float = 0.01) -> None:
-        self.C = C
-        self.ratio = ratio
-        self.tol = tol
+    C: float = 0.03
+    ratio: float = 10.0
+    tol: float = 0.01
 
     def fit(
         self,

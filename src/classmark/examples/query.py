@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
-from classmark.estimator import TINY, Estimator
+from classmark.estimator import TINY, Estimator, parameters
 from classmark.examples import auto
 from classmark.examples.auto import biased
 from classmark.examples.problem import (
@@ -192,6 +192,7 @@ METHODS = (
 )  # fmt: skip
 
 
+@parameters()
 class ExampleQuery(Estimator):
     """A query vector learned from examples P and, mostly, an unlabelled collection U.
 
@@ -220,29 +221,16 @@ class ExampleQuery(Estimator):
     [1, 0]
     """
 
-    def __init__(  # noqa: PLR0917 - as scikit-learn has it
-        self,
-        method: str = "auto",
-        C: float | None = None,
-        k: int | None = None,
-        tol: float | None = None,
-        kernel: Any = "linear",
-        gamma: float = 1.0,
-        degree: int = 2,
-        coef0: float = 1.0,
-        sample: int | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.method = method
-        self.C = C
-        self.k = k
-        self.tol = tol
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.sample = sample
-        self.random_state = random_state
+    method: str = "auto"
+    C: float | None = None
+    k: int | None = None
+    tol: float | None = None
+    kernel: Any = "linear"
+    gamma: float = 1.0
+    degree: int = 2
+    coef0: float = 1.0
+    sample: int | None = None
+    random_state: int = 0
 
     def fit(
         self,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from classmark.arrays import Array, Bools, Floats, Ints
-from classmark.estimator import Estimator
+from classmark.estimator import Estimator, parameters
 from classmark.hierarchies.held_out import numbered
 from classmark.hierarchies.nodes import fitted_scale, posterior
 from classmark.hierarchies.places import (
@@ -355,6 +355,7 @@ SHARES = np.arange(1, 100) / 100  # precisions whose thresholds are kept
 PLAIN = (str, int, float, bool, type(None))  # names that JSON can hold
 
 
+@parameters()
 class BackOff(Estimator):
     """Places documents as deep in a taxonomy as can be said with a given precision.
 
@@ -392,15 +393,9 @@ class BackOff(Estimator):
     [1, 'a']
     """
 
-    def __init__(
-        self,
-        taxonomy: Taxonomy,
-        precision: float = 0.95,
-        confidence: float | None = None,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.precision = precision
-        self.confidence = confidence
+    taxonomy: Taxonomy
+    precision: float = 0.95
+    confidence: float | None = None
 
     def fit(
         self,

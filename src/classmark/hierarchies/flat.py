@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats
-from classmark.estimator import Estimator
+from classmark.estimator import Estimator, parameters
 from classmark.hierarchies.nodes import (
     NOWHERE,
     documents_like,
@@ -130,6 +131,7 @@ class LinearClassifier(ScoringClassifier):
         return documents_like(X, self.n_features_in_, self)
 
 
+@parameters()
 class FlatClassifier(LinearClassifier):
     """One classifier over all categories, the tree left aside: the strategy FL.
 
@@ -146,22 +148,13 @@ class FlatClassifier(LinearClassifier):
     ['tea', 'wine']
     """
 
-    def __init__(
-        self,
-        base: str = "svm",
-        C: float = 1.0,
-        *,
-        tol: float = 1e-2,
-        memory: str = "2GB",
-        n_jobs: int = 1,
-        random_state: int = 0,
-    ) -> None:
-        self.base = base
-        self.C = C
-        self.tol = tol
-        self.memory = memory
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    base: str = "svm"
+    C: float = 1.0
+    _: KW_ONLY
+    tol: float = 1e-2
+    memory: str = "2GB"
+    n_jobs: int = 1
+    random_state: int = 0
 
     def fit(self, X: Any, y: Iterable[Any]) -> Self:
         """Learn from documents X, shape (n, features), and their categories."""
@@ -273,6 +266,7 @@ class CrammerSingerSVM(FlatClassifier):
         )
 
 
+@parameters()
 class NodeRanker(LinearRanker):
     """One decision over all categories, by margins, by odds or by counts.
 
@@ -283,9 +277,8 @@ class NodeRanker(LinearRanker):
     [[1, 0, 2]]
     """
 
-    def __init__(self, base: str = "svm", C: float = 1.0) -> None:
-        self.base = base
-        self.C = C
+    base: str = "svm"
+    C: float = 1.0
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from documents X, shape (n, features), and labels Y, shape (n, k)."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
 
 from classmark.arrays import Floats, Ints
+from classmark.estimator import parameters
 from classmark.hierarchies.flat import LinearClassifier
 from classmark.hierarchies.nodes import in_use, require
 from classmark.hierarchies.places import Places, places_of, require_one_each
@@ -23,6 +25,7 @@ from classmark.validation import byte_size, renamed, require_numbers
 NARROW = 10  # a leaf's problem is solved this much more closely than the whole
 
 
+@parameters(rounds="max_iter")
 class HierarchicalSVM(LinearClassifier):
     """Recursive regularisation of one-vs-rest hinges [GopalYang13]: HR-SVM.
 
@@ -45,25 +48,14 @@ class HierarchicalSVM(LinearClassifier):
     ['tea', 'mocha', 'ale']
     """
 
-    @renamed(rounds="max_iter")
-    def __init__(
-        self,
-        taxonomy: Taxonomy,
-        C: float = 1.0,
-        *,
-        max_iter: int = 5,
-        tol: float = 1e-2,
-        memory: str = "2GB",
-        n_jobs: int = 1,
-        random_state: int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.C = C
-        self.max_iter = max_iter
-        self.tol = tol
-        self.memory = memory
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    taxonomy: Taxonomy
+    C: float = 1.0
+    _: KW_ONLY
+    max_iter: int = 5
+    tol: float = 1e-2
+    memory: str = "2GB"
+    n_jobs: int = 1
+    random_state: int = 0
 
     def fit(self, X: Any, y: Iterable[Any]) -> Self:
         """Learn from documents X, shape (n, features), and their categories."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.estimator import parameters
 from classmark.hierarchies.flat import (
     CrammerSingerSVM,
     FlatClassifier,
@@ -203,6 +204,7 @@ LOOSE = 0.1  # the gap to which the copy is solved that a temperature is fitted 
 CELLS = 1 << 23  # scores held together: 64 MiB
 
 
+@parameters()
 class RareCategoryReranker(ScoringClassifier):
     """A classifier whose close calls in favour of large classes are made again.
 
@@ -232,19 +234,11 @@ class RareCategoryReranker(ScoringClassifier):
     ['a', 'b']
     """
 
-    def __init__(
-        self,
-        base: Any = None,
-        delta: float | None = 0.1,
-        ratio: float | None = 2.0,
-        votes: int = 5,
-        random_state: Seed = 0,
-    ) -> None:
-        self.base = base
-        self.delta = delta
-        self.ratio = ratio
-        self.votes = votes
-        self.random_state = random_state
+    base: Any = None
+    delta: float | None = 0.1
+    ratio: float | None = 2.0
+    votes: int = 5
+    random_state: Seed = 0
 
     def fit(self, X: Any, y: Iterable[Any]) -> Self:
         """Learn from documents X, shape (n, features), and their classes."""
@@ -360,6 +354,7 @@ def _f1(labels: Rows, predicted: Ints) -> tuple[float, float]:
     return values["F1(macro)"], values["F1(micro)"]
 
 
+@parameters()
 class VotedRanker(LinearRanker):
     """A fitted ranker, with votes between its two best categories where they are close.
 
@@ -367,12 +362,9 @@ class VotedRanker(LinearRanker):
     those that were not there when the votes were learned.
     """
 
-    def __init__(
-        self, ranker: LinearRanker, votes: Votes, numbers: Sequence[int]
-    ) -> None:
-        self.ranker = ranker
-        self.votes = votes
-        self.numbers = numbers
+    ranker: LinearRanker
+    votes: Votes
+    numbers: Sequence[int]
 
     def fit(self, X: Any, Y: Any) -> Self:  # noqa: ARG002 (the manners of a ranker)
         """Refuse: the ranker inside is fitted already."""

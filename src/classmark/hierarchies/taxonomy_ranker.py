@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from copy import copy
+from dataclasses import KW_ONLY
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from classmark.arrays import Bools, Floats, Ints
 from classmark.corpus.documents import cross_validate, folds
+from classmark.estimator import parameters
 from classmark.hierarchies.places import among_labels, ancestors, rows_of_ones
 from classmark.preferences.labels import (
     favoured,
@@ -25,7 +27,7 @@ from classmark.rankers.linear import LinearRanker
 from classmark.rankers.preference import PreferenceRanker
 from classmark.sparse import Rows, keep_columns, rows_from, take
 from classmark.taxonomy.tree import Taxonomy
-from classmark.validation import renamed, require_numbers
+from classmark.validation import require_numbers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -240,6 +242,7 @@ def first_is_right(
     return among_labels(take(labels, out), first)
 
 
+@parameters(mapping="loss", budget="time_budget", keep="max_documents")
 class TaxonomyRanker(LinearRanker):
     """Ranks the categories of a taxonomy, from few documents and from many.
 
@@ -270,45 +273,24 @@ class TaxonomyRanker(LinearRanker):
     """
 
     takes_graphs = True
-    ranker_: PreferenceRanker
 
-    @renamed(mapping="loss", budget="time_budget", keep="max_documents")
-    def __init__(
-        self,
-        taxonomy: Taxonomy,
-        categories: Sequence[Hashable] | None = None,
-        decay: float = 0.5,
-        descriptions: Any = None,
-        *,
-        C: float | None = None,
-        center: float | None = None,
-        weight: float = 0.5,
-        loss: str = "dom",
-        tol: float = 1e-2,
-        max_iter: int = 1000,
-        memory: str = "2GB",
-        n_jobs: int = 1,
-        random_state: int = 0,
-        revisits: int = 100,
-        time_budget: float | None = None,
-        max_documents: int | None = None,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.categories = categories
-        self.decay = decay
-        self.descriptions = descriptions
-        self.C = C
-        self.center = center
-        self.weight = weight
-        self.loss = loss
-        self.tol = tol
-        self.max_iter = max_iter
-        self.memory = memory
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.revisits = revisits
-        self.time_budget = time_budget
-        self.max_documents = max_documents
+    taxonomy: Taxonomy
+    categories: Sequence[Hashable] | None = None
+    decay: float = 0.5
+    descriptions: Any = None
+    _: KW_ONLY
+    C: float | None = None
+    center: float | None = None
+    weight: float = 0.5
+    loss: str = "dom"
+    tol: float = 1e-2
+    max_iter: int = 1000
+    memory: str = "2GB"
+    n_jobs: int = 1
+    random_state: int = 0
+    revisits: int = 100
+    time_budget: float | None = None
+    max_documents: int | None = None
 
     def __getattr__(self, name: str) -> Any:
         """What the ranker inside has learned, and how it learns on."""

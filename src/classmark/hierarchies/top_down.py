@@ -6,13 +6,14 @@ TopDownClassifier names categories; TopDownRanker ranks numbers, as LinearRanker
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, field
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.estimator import Estimator
+from classmark.estimator import Estimator, parameters
 from classmark.hierarchies.descent import Trained, path_parts
 from classmark.hierarchies.flat import share_right
 from classmark.hierarchies.model_files import SavedModel, keep, open_model
@@ -39,6 +40,7 @@ BLOCK = 1 << 24  # scores of leaves that are held together
 KEPT = ("base", "beam", "C", "drop", "n_jobs", "memory", "scale", "tol")
 
 
+@parameters()
 class TopDownClassifier(Estimator):
     """Which daughter next? asked from the root down to a leaf [Babbar13].
 
@@ -78,30 +80,17 @@ class TopDownClassifier(Estimator):
     _kind = "classifier"
     _needs_y = True
 
-    def __init__(
-        self,
-        taxonomy: Taxonomy,
-        base: str = "svm",
-        beam: int | None = 1,
-        C: float = 1.0,
-        *,
-        drop: float = 0.0,
-        scale: float = 8.0,
-        tol: float = 1e-2,
-        n_jobs: int = 2,
-        memory: str | float = "4GB",
-        folder: str | Path | None = None,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.base = base
-        self.beam = beam
-        self.C = C
-        self.drop = drop
-        self.scale = scale
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.memory = memory
-        self.folder = folder
+    taxonomy: Taxonomy
+    base: str = "svm"
+    beam: int | None = 1
+    C: float = 1.0
+    _: KW_ONLY
+    drop: float = 0.0
+    scale: float = 8.0
+    tol: float = 1e-2
+    n_jobs: int = 2
+    memory: str | float = "4GB"
+    folder: str | Path | None = None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from documents X, shape (n, features), and their categories."""
@@ -297,6 +286,7 @@ class TopDownClassifier(Estimator):
             raise Mistake(f"n_jobs is {self.n_jobs}: give 1 or more")
 
 
+@parameters()
 class TopDownRanker(LinearRanker):
     """Ranks categories by the probability of the way to them, root to leaf.
 
@@ -315,30 +305,17 @@ class TopDownRanker(LinearRanker):
     [[1]]
     """
 
-    working: Path | None = None
-
-    def __init__(
-        self,
-        taxonomy: Taxonomy,
-        categories: Sequence[Any],
-        base: str = "svm",
-        C: float = 1.0,
-        *,
-        prune: Policy | None = None,
-        bold: bool = False,
-        drop: float = 0.0,
-        n_jobs: int = 2,
-        memory: str = "4GB",
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.categories = categories
-        self.base = base
-        self.C = C
-        self.prune = prune
-        self.bold = bold
-        self.drop = drop
-        self.n_jobs = n_jobs
-        self.memory = memory
+    taxonomy: Taxonomy
+    categories: Sequence[Any]
+    base: str = "svm"
+    C: float = 1.0
+    _: KW_ONLY
+    prune: Policy | None = None
+    bold: bool = False
+    drop: float = 0.0
+    n_jobs: int = 2
+    memory: str = "4GB"
+    working: Path | None = field(default=None, init=False)
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from documents X, shape (n, features), and labels Y, shape (n, k).

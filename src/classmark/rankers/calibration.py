@@ -9,7 +9,7 @@ import numpy as np
 
 from classmark.arrays import Array, Floats, Ints
 from classmark.corpus.documents import cross_validate, folds
-from classmark.estimator import Estimator
+from classmark.estimator import Estimator, parameters
 from classmark.preferences.labels import is_graphs, labels_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
@@ -60,6 +60,7 @@ CELLS = 1 << 23  # held-out scores: 64 MiB
 STEPS, SMALLEST = 100, 1e-10  # of Newton's method
 
 
+@parameters()
 class Calibrator(Estimator):
     """Probabilities from scores, learned on decisions the ranker was not trained on.
 
@@ -83,8 +84,7 @@ class Calibrator(Estimator):
     [[0.1, 0.83, 0.1]]
     """
 
-    def __init__(self, method: str = "isotonic") -> None:
-        self.method = method
+    method: str = "isotonic"
 
     def fit(self, scores: Any, Y: Any) -> Self:
         """Learn from held-out scores, shape (n, k), and the labels of the documents."""

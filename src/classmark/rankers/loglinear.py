@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
+from classmark.estimator import parameters
 from classmark.preferences.graph import Loss
 from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
@@ -16,9 +18,9 @@ from classmark.solvers.smooth import (
     require_penalty,
 )
 from classmark.sparse import rows_from
-from classmark.validation import renamed
 
 
+@parameters(decomposition="loss")
 class LogLinearRanker(LinearRanker):
     """Label ranking from preference graphs [DekelManningSinger03].
 
@@ -46,23 +48,13 @@ class LogLinearRanker(LinearRanker):
 
     takes_graphs = True
 
-    @renamed(decomposition="loss")
-    def __init__(
-        self,
-        loss: Loss = "dom",
-        *,
-        solver: Literal["lbfgs", "boosting"] = "lbfgs",
-        max_iter: int = 1000,
-        C: float | None = None,
-        tol: float = 1e-5,
-        penalty: Literal["l2", "natural"] = "l2",
-    ) -> None:
-        self.loss = loss
-        self.solver = solver
-        self.max_iter = max_iter
-        self.C = C
-        self.tol = tol
-        self.penalty = penalty
+    loss: Loss = "dom"
+    _: KW_ONLY
+    solver: Literal["lbfgs", "boosting"] = "lbfgs"
+    max_iter: int = 1000
+    C: float | None = None
+    tol: float = 1e-5
+    penalty: Literal["l2", "natural"] = "l2"
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from documents X, shape (n, features), and their preferences Y.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
 
 from classmark.arrays import Array, Floats
+from classmark.estimator import parameters
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -18,6 +20,7 @@ from classmark.sparse import Rows, keep_columns, rows_from, take
 from classmark.validation import Seed, generator, renamed
 
 
+@parameters(budget="max_documents")
 class OnlineRanker(LinearRanker):
     """Learns by additive steps, w_r ← w_r + τ_r x, one document at a time.
 
@@ -30,33 +33,18 @@ class OnlineRanker(LinearRanker):
     n_rounds_ : how many documents were learned from, each pass counted.
     """
 
-    n_rounds_: int
-    _model: Prototypes | Supports
     _grows = False
 
-    @renamed(budget="max_documents")
-    def __init__(
-        self,
-        passes: int = 1,
-        average: bool = False,
-        kernel: str | Similarity | None = None,
-        max_documents: int | None = None,
-        *,
-        vote: bool = False,
-        gamma: float = 1.0,
-        degree: int = 2,
-        coef0: float = 1.0,
-        random_state: Seed = None,
-    ) -> None:
-        self.passes = passes
-        self.average = average
-        self.kernel = kernel
-        self.max_documents = max_documents
-        self.vote = vote
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.random_state = random_state
+    passes: int = 1
+    average: bool = False
+    kernel: str | Similarity | None = None
+    max_documents: int | None = None
+    _: KW_ONLY
+    vote: bool = False
+    gamma: float = 1.0
+    degree: int = 2
+    coef0: float = 1.0
+    random_state: Seed = None
 
     @abstractmethod
     def _rule(self) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
+from classmark.estimator import parameters
 from classmark.preferences.graph import (
     LOSSES,
     Loss,
@@ -45,7 +46,7 @@ from classmark.solvers.preference import (
 from classmark.solvers.preference_live import LiveDual, from_batch, from_nothing
 from classmark.solvers.preference_sparse import SparseDual, fits
 from classmark.sparse import Rows, rows_from, take, with_constant
-from classmark.validation import renamed, require_numbers
+from classmark.validation import require_numbers
 
 Problem = ImplicitDual | ExplicitDual | CompositeDual | SparseDual
 Words = tuple[NDArray[np.uint32], Array]
@@ -90,6 +91,7 @@ def lesson_of(words: Words, graph: PreferenceGraph, loss: Loss) -> Lesson:
     )
 
 
+@parameters(mapping="loss", budget="time_budget", keep="max_documents")
 class PreferenceRanker(LinearRanker):
     """Prototypes by a large margin over preferences [AiolliSebastianiSperduti08].
 
@@ -130,46 +132,25 @@ class PreferenceRanker(LinearRanker):
     """
 
     takes_graphs = True
+    loss: Loss = "dom"
+    C: float = 1.0
+    tol: float = 1e-3
+    _: KW_ONLY
+    kernel: str | Similarity | None = None
+    gamma: float = 1.0
+    degree: int = 2
+    coef0: float = 1.0
+    max_iter: int = 1000
+    class_weight: str | None = None
+    center: float | None = None
+    memory: str = "2GB"
+    n_jobs: int = 1
+    random_state: int = 0
+    revisits: int = 100
+    time_budget: float | None = None
+    max_documents: int | None = None
     live_: LiveDual | None = None
     problem_: Problem | None = None
-
-    @renamed(mapping="loss", budget="time_budget", keep="max_documents")
-    def __init__(
-        self,
-        loss: Loss = "dom",
-        C: float = 1.0,
-        tol: float = 1e-3,
-        *,
-        kernel: str | Similarity | None = None,
-        gamma: float = 1.0,
-        degree: int = 2,
-        coef0: float = 1.0,
-        max_iter: int = 1000,
-        class_weight: str | None = None,
-        center: float | None = None,
-        memory: str = "2GB",
-        n_jobs: int = 1,
-        random_state: int = 0,
-        revisits: int = 100,
-        time_budget: float | None = None,
-        max_documents: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.C = C
-        self.tol = tol
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.center = center
-        self.memory = memory
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.revisits = revisits
-        self.time_budget = time_budget
-        self.max_documents = max_documents
 
     @property
     def takes_thresholds(self) -> bool:

@@ -6,12 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from classmark.estimator import parameters
 from classmark.preferences.labels import labels_from
 from classmark.rankers.linear import LinearRanker
 from classmark.sparse import rows_from
 from classmark.weighting.selection import rocchio_weights
 
 
+@parameters()
 class Rocchio(LinearRanker):
     """Prototypes from means.
 
@@ -25,9 +27,8 @@ class Rocchio(LinearRanker):
     [[1, 0]]
     """
 
-    def __init__(self, beta: float = 16.0, gamma: float = 4.0) -> None:
-        self.beta = beta
-        self.gamma = gamma
+    beta: float = 16.0
+    gamma: float = 4.0
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from documents X, shape (n, features), and labels Y, shape (n, k)."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
+from classmark.hierarchies.kernels import node_scores
 from classmark.hierarchies.nodes import NOWHERE
 from classmark.hierarchies.places import Shape
 from classmark.progress import track
@@ -247,8 +248,6 @@ def best_path(
     trained: Trained, columns: Any, values: Any, leaf: int, scale: float
 ) -> list[Step]:
     """The most probable way from the root to a leaf, node by node."""
-    from classmark.hierarchies.kernels import node_scores
-
     starts, codes = trained.plain[:2]
     n_inner = len(starts) - 1
     scores = np.empty(trained.widest)

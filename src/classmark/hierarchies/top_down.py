@@ -16,6 +16,7 @@ from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator, parameters
 from classmark.hierarchies.descent import Trained, path_parts
 from classmark.hierarchies.flat import share_right
+from classmark.hierarchies.kernels import all_leaves, best_first, descend
 from classmark.hierarchies.model_files import SavedModel, keep, open_model
 from classmark.hierarchies.nodes import documents_like, require
 from classmark.hierarchies.places import (
@@ -111,8 +112,6 @@ class TopDownClassifier(Estimator):
 
     def predict(self, X: Any) -> list[Any]:
         """The category of each document, by the beam."""
-        from classmark.hierarchies.kernels import descend
-
         rows = self._documents(X)
         if self.beam is None:
             return self._named(self.best_leaves(rows, 1)[0][:, 0])
@@ -239,8 +238,6 @@ class TopDownClassifier(Estimator):
         ratio : the log of the least probability, as a share of the best leaf's. Shape
         (n, most) each; −1 and −∞ where there are no more.
         """
-        from classmark.hierarchies.kernels import best_first
-
         out = np.empty((len(rows), most), np.int64), np.empty((len(rows), most))
         options = (self._scale, float(ratio), len(self.classes_))
         self.trained_.walk(best_first, rows, options, out, self.n_jobs)
@@ -248,8 +245,6 @@ class TopDownClassifier(Estimator):
 
     def _everywhere(self, rows: Rows, *, margins: bool = False) -> Floats:
         """The log-probability, or the least margin, of every leaf, (n, leaves)."""
-        from classmark.hierarchies.kernels import all_leaves
-
         out = np.empty((len(rows), len(self.classes_)))
         options = (self._scale, margins)
         self.trained_.walk(all_leaves, rows, options, (out,), self.n_jobs)

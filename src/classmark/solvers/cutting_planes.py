@@ -15,6 +15,7 @@ from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.hinge import as_parts
+from classmark.solvers.kernels_hinge import combine, maximise_dual, multiply
 from classmark.sparse import Rows
 
 
@@ -43,8 +44,6 @@ def linear(parts: Sequence[Rows]) -> Linear:
     >>> X.product(np.array([1.0, 1.0])).tolist(), X.back(np.ones(2)).tolist()
     ([3.0, 3.0], [1.0, 5.0])
     """
-    from classmark.solvers.kernels_hinge import combine, multiply
-
     if not parts:
         raise Mistake("parts: none given: give at least one matrix")
     ends = np.cumsum([0, *map(len, parts)])
@@ -127,8 +126,6 @@ class WorkingSet:
 
     def solve(self, tol: float) -> None:
         """Move the duals to the optimum; drop what has been of no use for long."""
-        from classmark.solvers.kernels_hinge import maximise_dual
-
         k = self.size
         maximise_dual(self.G[:k, :k], self.losses[:k], self.alpha[:k], tol, STEPS)
         self.idle[:k] = np.where(self.alpha[:k] > 0.0, 0, self.idle[:k] + 1)

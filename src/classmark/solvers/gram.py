@@ -13,6 +13,7 @@ from classmark.arrays import Array, Floats
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.hinge import Hinges, checked, started
+from classmark.solvers.kernels_hinge import climb_gram
 from classmark.sparse import Rows
 from classmark.validation import byte_size
 
@@ -148,8 +149,6 @@ class _GramAscent(Ascent):
 
     def step(self, tol: float) -> None:
         """Steps until a row is missing, which is computed with others of use."""
-        from classmark.solvers.kernels_hinge import climb_gram
-
         gram = self.gram
         n_steps, self.value, cost, gap, missed = climb_gram(
             self.hinges, self.duals, gram.squares, self.scores, self.gains,

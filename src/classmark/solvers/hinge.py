@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from classmark.arrays import Array, Bools, Floats
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
+from classmark.solvers.kernels_hinge import climb, combine, survey
 from classmark.sparse import Rows
 from classmark.validation import Seed, generator
 
@@ -189,8 +190,6 @@ class HingeAscent(Ascent):
 
     def _combined(self) -> Floats:
         """The weights that the duals stand for: center + Σ sign · dual · x."""
-        from classmark.solvers.kernels_hinge import combine
-
         weights = self.center.copy()
         coefficients = self.hinges.signs * self.duals
         combine(self.parts, self.hinges.rows, coefficients, weights)
@@ -198,8 +197,6 @@ class HingeAscent(Ascent):
 
     def look(self) -> None:
         """The exact objective and gap; which duals may have to move."""
-        from classmark.solvers.kernels_hinge import survey
-
         objective, gap = survey(
             self.parts, self.hinges, self.duals, self.weights, self.center, self.slopes
         )
@@ -231,8 +228,6 @@ class HingeAscent(Ascent):
 
     def climb(self, tol: float, limit: int) -> float:
         """Passes until it is time to look at all; return the dual value's growth."""
-        from classmark.solvers.kernels_hinge import climb
-
         state = (self.duals, self.weights, self.squares, self.table)
         total, left = 0.0, len(self.order)
         while left and self.n_iter < limit:

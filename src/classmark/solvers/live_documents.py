@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Array, Bools, Floats, Growing, Ints, ranges
 from classmark.preferences.graph import Groups
+from classmark.solvers.kernels_dual import coefficients
+from classmark.solvers.kernels_groups import sum_of_slots
 from classmark.solvers.preference import CODES, ExplicitDual, ImplicitDual
 from classmark.sparse import Rows, take
 
@@ -149,8 +151,6 @@ class Shelf:
 
     def parts(self, place: int) -> Floats:
         """What a document adds to w_r is parts[r] · x, shape (labels,)."""
-        from classmark.solvers.kernels_dual import coefficients
-
         out = np.zeros(self.problem.W.shape[1])
         _, layers, duals = self.problem.arrays(self.problem.pools[0])
         coefficients(place, layers, duals, out)
@@ -158,8 +158,6 @@ class Shelf:
 
     def dual_sums(self, places: Ints) -> Floats:
         """Σα of each place."""
-        from classmark.solvers.kernels_groups import sum_of_slots
-
         problem, sums = self.problem, np.zeros(len(places))
         first, last = problem.levels.starts[places], problem.levels.starts[places + 1]
         sum_of_slots(first, last, problem.slots, problem.pools[0].alpha, sums)

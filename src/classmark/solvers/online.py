@@ -13,6 +13,7 @@ import numpy as np
 
 from classmark.arrays import LINE, Array, Floats, Growing, Ints, with_room
 from classmark.solvers.gram import Kernel
+from classmark.solvers.kernels_online import online_pass, support_pass, vote_pass
 from classmark.sparse import Rows, stack, take
 
 
@@ -45,8 +46,6 @@ class Prototypes:
 
     def learn(self, rule: int, rows: Rows, labels: Rows) -> None:
         """Rank each document, then learn from it, once and in order."""
-        from classmark.solvers.kernels_online import online_pass
-
         self._grow(rows.width, labels.width, rows.values.dtype)
         self._mean, seen = None, len(self.rounds)
         values = rows.values.astype(self._last.dtype, copy=False)
@@ -155,8 +154,6 @@ class Supports:
         self.steps = np.pad(self.steps, ((0, 0), (0, missing)))
 
     def _learn_block(self, rule: int, rows: Rows, labels: Rows) -> None:
-        from classmark.solvers.kernels_online import support_pass
-
         both = stack([self.documents, rows])
         seen = len(self.rounds)
         steps = np.concatenate([self.steps, np.zeros((len(rows), self.labels))])
@@ -185,8 +182,6 @@ class Supports:
         return scores
 
     def _votes(self, similar: Floats) -> Floats:
-        from classmark.solvers.kernels_online import vote_pass
-
         survived = np.diff(np.concatenate([[0], self.when, [len(self.rounds)]]))
         points = np.zeros((len(similar), self.labels))
         vote_pass(similar, self.steps, survived / max(len(self.rounds), 1), points)

@@ -14,6 +14,7 @@ from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.cutting_planes import dot, linear
+from classmark.solvers.kernels_pairs import arrange, bend, price
 from classmark.sparse import Rows, take
 from classmark.validation import generator
 
@@ -95,8 +96,6 @@ class GradedPairs:
 
     def price(self, scores: Floats, width: float) -> Priced:
         """The cost of these scores, hinges being smooth over ``width``."""
-        from classmark.solvers.kernels_pairs import arrange, price
-
         out = np.empty(len(scores))
         arrange(scores, self.runs.bounds, self.joins, self.orders)
         arrays = self.orders, self.joins, self.prices, self.counts
@@ -105,8 +104,6 @@ class GradedPairs:
 
     def bend(self, scores: Floats, width: float) -> Product:
         """The second derivative by the scores, as a product."""
-        from classmark.solvers.kernels_pairs import arrange, bend
-
         arrange(scores, self.runs.bounds, self.joins, self.orders)
         orders, out = self.orders.copy(), np.empty(len(scores))
 

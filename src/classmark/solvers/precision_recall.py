@@ -45,6 +45,7 @@ from classmark.problems import Mistake
 from classmark.solvers.ascent import Solution
 from classmark.solvers.cutting_planes import Oracle, Plane, cutting_planes, dot, linear
 from classmark.solvers.hinge import HingeAscent, Hinges, Table
+from classmark.solvers.kernels_hinge import margins_of, product_loss, worst_table
 from classmark.sparse import Rows
 from classmark.validation import Seed, generator
 
@@ -163,7 +164,6 @@ def _precision_recall(examples: int, scale: Scale) -> Oracle:
     An example under 0 is always missed, one over 1/l never; an other over 0 is always
     retrieved, one under what a first more would lower Δ by never (in units of Δ).
     """
-    from classmark.solvers.kernels_hinge import product_loss, worst_table
 
     def worst(scores: Floats) -> Plane:
         p = scores[:examples] * (scale.example / scale.loss)
@@ -247,8 +247,6 @@ class _TableAscent(HingeAscent):
 
         Where most of the gap is not that of fractional tables, duals are stuck.
         """
-        from classmark.solvers.kernels_hinge import margins_of, product_loss
-
         n, (_, signs, boxes, _) = self.sizes[0], self.hinges
         shares = self.duals / boxes
         self.table.counts[:] = n - shares[:n].sum(), shares[n:].sum()
@@ -283,8 +281,6 @@ def _interpolated(a: float, b: float, examples: int, others: int) -> float:
     >>> _interpolated(0.5, 0.5, 1, 1)
     0.75
     """
-    from classmark.solvers.kernels_hinge import product_loss
-
     low = min(int(a), examples - 1), min(int(b), others - 1)
     x, y = min(max(a - low[0], 0.0), 1.0), min(max(b - low[1], 0.0), 1.0)
     none, right, up, both = (

@@ -18,6 +18,15 @@ from classmark.arrays import Array, Bools, Floats, Ints, ranges
 from classmark.preferences.graph import Groups
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Dual
+from classmark.solvers.kernels_dual import (
+    coefficients,
+    explicit_pass,
+    implicit_pass,
+    odds_pass,
+    rebuild,
+    square_and_dot,
+)
+from classmark.solvers.kernels_groups import compact
 from classmark.sparse import Rows
 
 if TYPE_CHECKING:
@@ -46,8 +55,6 @@ class Center:
 
     def values(self, W: Floats, total: float) -> tuple[float, float]:
         """½‖W − w₀‖², and the dual value Σα − ⟨W − w₀, w₀⟩ − ½‖W − w₀‖², given Σα."""
-        from classmark.solvers.kernels_dual import square_and_dot
-
         norm, dot = square_and_dot(W.reshape(-1), self._places, self._known)
         square = float(self._known @ self._known)
         half = 0.5 * norm - dot + 0.5 * square
@@ -205,8 +212,6 @@ class ImplicitDual(Dual):
 
     def coefficients(self) -> Floats:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""
-        from classmark.solvers.kernels_dual import coefficients
-
         out = np.zeros((self.n_documents, self.levels.width))
         for pool in self.pools:
             _, layers, duals = self.arrays(pool)
@@ -216,8 +221,6 @@ class ImplicitDual(Dual):
 
     def settle(self) -> None:
         """Compute W anew from the duals, if several threads have been at it."""
-        from classmark.solvers.kernels_dual import rebuild
-
         if len(self.pools) == 1:
             return
         self.W[:] = 0.0
@@ -250,8 +253,6 @@ class ImplicitDual(Dual):
 
     def _make_room(self, pool: Pool) -> None:
         """Close the gaps; where that gains too little, take some more memory."""
-        from classmark.solvers.kernels_groups import compact
-
         slots = self.slots.reshape(-1, 3)
         mine = self._slots_of(pool)
         order = np.argsort(slots[:, 0] if mine is None else slots[mine, 0])
@@ -291,8 +292,6 @@ class ImplicitDual(Dual):
         return float(self.costs.sum(dtype=np.float64))
 
     def _visit_pool(self, pool: Pool, order: Array, *, learn: bool) -> None:
-        from classmark.solvers.kernels_dual import implicit_pass
-
         begin = 0
         while begin < len(order):
             begin = implicit_pass(
@@ -377,8 +376,6 @@ class ExplicitDual(Dual):
         return out[:, :-1]
 
     def _visit(self, order: Array, *, learn: bool) -> float:
-        from classmark.solvers.kernels_dual import explicit_pass
-
         rows = self.rows.starts, self.rows.columns, self.rows.values
         explicit_pass(
             order, rows, self.squares, self.edges, self.alpha, self.W, self.tau,
@@ -483,8 +480,6 @@ class OddsDual(Dual):
         return half, float(self.caps @ self.entropy) - half
 
     def _visit(self, order: Array, *, learn: bool) -> float:
-        from classmark.solvers.kernels_dual import odds_pass
-
         rows = self.rows.starts, self.rows.columns, self.rows.values
         odds_pass(
             order, rows, (self.labels.starts, self.labels.columns), self.caps, self.W,

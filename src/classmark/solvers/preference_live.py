@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Bools, Floats, Growing, Ints, with_room
+from classmark.kernels import scores_of
 from classmark.problems import Mistake
 from classmark.solvers.live_documents import Lesson, Listed, Shelf, lessons_of
 from classmark.solvers.preference import (
@@ -138,8 +139,6 @@ class LiveDual:
 
     def scores(self, columns: NDArray[np.uint32], values: Any) -> Array:
         """Scores of one document, (labels,); words never seen add nothing."""
-        from classmark.kernels import scores_of
-
         mask = columns < self.n_features
         if not mask.all():
             columns, values = columns[mask], values[mask]

@@ -10,6 +10,7 @@ import numpy as np
 from classmark.arrays import Array, Floats, Ints, ranges
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Dual
+from classmark.solvers.kernels_sparse import FEW, active_pass, change_size, lay_out
 from classmark.solvers.preference import Duals, squares
 from classmark.sparse import Rows
 from classmark.validation import Seed, byte_size, generator
@@ -55,8 +56,6 @@ class Store(NamedTuple):
 
 def store_of(matrix: csr_matrix, kind: Any, spare: int, shared: Floats) -> Store:
     """The entries of a matrix (features, labels), half as much room behind each row."""
-    from classmark.solvers.kernels_sparse import lay_out
-
     lengths = np.diff(matrix.indptr).astype(np.int64)
     room = lengths + lengths // 2
     total = int(room.sum())
@@ -152,8 +151,6 @@ class SparseDual(Dual):
 
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
-        from classmark.solvers.kernels_sparse import change_size
-
         square, dot = change_size(self.store, self.center_arrays, self.levels.width)
         total = float(self.alpha[: self.used[0]].sum())
         return 0.5 * square, total - dot - 0.5 * square
@@ -213,8 +210,6 @@ class SparseDual(Dual):
         self.store = store_of(learned, self.rows.values.dtype, self.spare, shared)
 
     def _visit(self, order: Array, *, learn: bool) -> float:
-        from classmark.solvers.kernels_sparse import FEW, active_pass
-
         rows, levels = self.rows, self.levels
         draws = self.random.integers(
             0, levels.width, (self.n_documents, FEW), dtype=np.uint32

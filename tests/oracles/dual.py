@@ -26,8 +26,7 @@ def _visit(name, i, f, delta, level, q, caps, rest_caps, alpha):
             a[u, v] = value
     cost = 0.0
     if name == "svm":
-        cap = np.where(level > 0, caps, rest_caps)
-        cost = groups.visit_svm(a[0], f, delta, level, q, cap)
+        cost = groups.visit_svm(a[0], f, delta, level, q, caps, rest_caps)
     elif name == "dme":
         cap = caps[above].mean() if len(above) else 0.0
         for s in range(k):

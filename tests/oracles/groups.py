@@ -68,7 +68,8 @@ def visit_edges(winners, losers, a, f, delta, q, cap, learn, unit=-1):
     return slack
 
 
-def visit_dom(f, delta, hidden, r, q, cap, a, place, m, z):
+def visit_dom(f, delta, hidden, r, q, cap, place, m, buffers):
+    a = buffers[0]
     below = [s for s in range(len(f)) if s not in set(hidden.tolist())]
     duals = np.zeros(len(below))
     for j in range(m):
@@ -101,7 +102,8 @@ def visit_dis(a, f, delta, level, r, q, cap):
     return slack
 
 
-def visit_svm(a, f, delta, level, q, cap):
+def visit_svm(a, f, delta, level, q, caps, rest_caps):
+    cap = np.where(level > 0, caps, np.where(level == 0, rest_caps, 0.0))
     cost = 0.0
     for c in range(len(f)):
         y = 1.0 if level[c] > 0 else -1.0

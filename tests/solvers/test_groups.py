@@ -56,14 +56,14 @@ def test_a_label_over_all_below_it(seed, learn):
     held = np.flatnonzero(a)
     results = []
     for module in (kernels_groups, slow):
-        g, delta, duals = f.copy(), np.zeros(5), np.zeros(6)
+        g, delta, buffers = f.copy(), np.zeros(5), np.zeros((2, 6))
         place = np.zeros(6, np.uint32)
-        duals[: len(held)], place[: len(held)] = a[held], held
+        buffers[0, : len(held)], place[: len(held)] = a[held], held
         slack, m = module.visit_dom(
-            g, delta, hidden, r, q, cap, duals, place, len(held), np.empty(6)
+            g, delta, hidden, r, q, cap, place, len(held), buffers
         )
         spread = np.zeros(5)
-        spread[place[:m]] = duals[:m]
+        spread[place[:m]] = buffers[0, :m]
         results.append((slack, g, delta, spread))
     for fast, obvious in zip(*results, strict=True):
         assert np.allclose(fast, obvious, atol=1e-5)
@@ -95,8 +95,8 @@ def test_each_pair_alone(seed, learn):
 @given(SEEDS, st.booleans())
 def test_each_label_against_its_threshold(seed, learn):
     f, a, level, q, _ = state(seed)
-    cap = np.random.default_rng(seed).uniform(0.5, 2, 5)
-    compare("visit_svm", f, a, (level, q * learn, cap))
+    caps, rest_caps = np.random.default_rng(seed).uniform(0.5, 2, (2, 5))
+    compare("visit_svm", f, a, (level, q * learn, caps, rest_caps))
 
 
 @given(SEEDS, st.booleans())

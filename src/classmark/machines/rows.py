@@ -30,7 +30,6 @@ from classmark.examples.problem import Collection
 from classmark.machines import portion as work
 from classmark.machines.portion import Aim, Alike, Few, PortionStep, packed, unpacked
 from classmark.problems import Mistake
-from classmark.progress import track
 from classmark.ranking import rank
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.cutting_planes import linear
@@ -71,22 +70,32 @@ class Split(NamedTuple):
 
 
 class _Ascent(Ascent):
-    """Where an ascent stands.
+    """Where an ascent stands; ``n_iter`` counts the rounds over all machines.
 
     pull : what the duals of the spread rows stand for, (features,);  few : those at
     hand;  weights : both together.
     """
 
+    title = "rounds over all machines"
+
     def __init__(
         self, spread: SpreadRows, split: Split, duals: Floats, weights: Floats | None
     ) -> None:
         super().__init__()
+        self.moves: list[PortionStep] = []
         self.spread, self.split = spread, split
         self.near, self.duals = duals[split.at], duals[split.block]
         self.X = linear([split.few])
         self.pull = self._begun() if weights is None else weights - self._reach()
         self.weights = self.pull
         self.value, self.target = -np.inf, ROUGH
+
+    def step(self, tol: float) -> None:
+        """Join the moves of the last round; the next has exact objective and gap."""
+        before, value = self.gap, self.value
+        self.join(self.moves, tol)
+        self.moves = self.round(tol)
+        self.stuck = self.value <= value and self.gap >= before  # by rounding
 
     def join(self, moves: Sequence[PortionStep], tol: float) -> None:
         """The best step along all proposed moves, together with the few rows."""
@@ -320,19 +329,7 @@ class SpreadRows(Collection):
         split = _split(self, few, hinges)
         if split is None:
             return ascend([few], hinges, duals=begun, weights=weights, tol=tol)
-        ascent = _Ascent(self, split, begun, weights)
-        ascent.join([], tol)
-        for _ in track(range(ROUNDS), "rounds over all machines"):
-            before, value = ascent.gap, ascent.value
-            moves = ascent.round(tol)
-            if ascent.is_near(tol):
-                break
-            if ascent.value <= value and ascent.gap >= before:
-                break  # rounding allows no more
-            ascent.join(moves, tol)
-        else:
-            ascent.round(tol)  # objective and gap are of the last weights
-        return ascent.solution()
+        return _Ascent(self, split, begun, weights).solve(tol, ROUNDS + 1)
 
     def step(self, shared: Sequence[Any], states: Sequence[Any]) -> list[PortionStep]:
         """One round of an ascent: what came of each part's step from its state."""

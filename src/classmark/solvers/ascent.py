@@ -7,12 +7,13 @@ docs/mathematics.md, section 7.
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from classmark.arrays import Array, Floats, Ints
+from classmark.arrays import Array, Floats
 from classmark.estimator import TINY
 from classmark.progress import track
 from classmark.validation import Seed, generator
@@ -50,7 +51,7 @@ class Solution:
         return self.gap / max(self.objective, TINY)
 
 
-class Ascent:
+class Ascent(ABC):
     """A problem on its way to the optimum; a subclass says what a step is.
 
     objective, gap : exact, when last computed;  n_iter : what was done so far;
@@ -67,9 +68,9 @@ class Ascent:
         self.trace: list[tuple[float, float, float]] = []
         self._started = time.perf_counter()
 
+    @abstractmethod
     def step(self, tol: float) -> None:
         """Raise the dual value; at least now and then, compute objective and gap."""
-        raise NotImplementedError
 
     def record(self, objective: float, dual: float, gap: float | None = None) -> None:
         """Note the exact values; ``gap`` where it is known better than by both."""
@@ -95,7 +96,7 @@ class Ascent:
         return Solution(self.weights, objective, gap, self.n_iter, self.trace, **parts)
 
 
-class Dual:
+class Dual(ABC):
     """A problem in its dual, with the weights its duals stand for.
 
     W : the weights, shape (features, labels), dense or sparse.
@@ -104,7 +105,7 @@ class Dual:
     W: Any
     n_documents: int
 
-    def learn(self, order: Ints) -> float:
+    def learn(self, order: Array) -> float:
         """Visit the documents; return the cost Σ cap · slack as seen on the way."""
         return self._visit(order, learn=True)
 
@@ -112,16 +113,16 @@ class Dual:
         """Σ cap · slack over all groups at the present weights, exactly."""
         return self._visit(np.arange(self.n_documents), learn=False)
 
-    def settle(self) -> None:
-        """Make W exactly what the duals stand for: one thread loses nothing."""
+    def settle(self) -> None:  # noqa: B027 (nothing to do for one thread)
+        """Make W exactly what the duals stand for, where threads have shared it."""
 
+    @abstractmethod
+    def _visit(self, order: Array, *, learn: bool) -> float:
+        """Visit the documents, to learn or only to look; return Σ cap · slack."""
+
+    @abstractmethod
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value Σα (1 − ⟨w₀, ψ⟩) − ½‖w − w₀‖²."""
-        raise NotImplementedError
-
-    def _visit(self, order: Array, *, learn: bool) -> float:
-        """Visit the documents; return Σ cap · slack as seen on the way."""
-        raise NotImplementedError
 
 
 class Passes(Ascent):
@@ -156,7 +157,7 @@ class Passes(Ascent):
             problem.settle()
 
     def solution(self, **parts: Any) -> Solution:
-        """The present weights, with objective and gap."""
+        """The present weights, which are the problem's own."""
         self.weights = self.problem.W
         return super().solution(**parts)
 
@@ -164,8 +165,5 @@ class Passes(Ascent):
 def ascend(
     problem: Dual, tol: float, max_iter: int, random_state: Seed = 0
 ) -> Solution:
-    """Pass over the documents of a problem until its relative gap is at most ``tol``.
-
-    The weights of the solution are the problem's own.
-    """
+    """Pass over the documents until the relative gap of the problem is ``tol``."""
     return Passes(problem, max_iter, random_state).solve(tol, max_iter)

@@ -36,14 +36,14 @@ LONGEST_NAP = 8
 @compiled
 def _visit_dominations(
     f: Any, delta: Any, level: Any, above: Any, q: float, caps: Any, slots: Any,
-    label: Any, alpha: Any, used: Any, buffers: Any, place: Any,
+    duals: Any, room: Any,
 ) -> Any:  # fmt: skip
     """Each listed label over all below it; duals come as lists and go as lists.
 
     Those of labels that are not compared wait at the end of ``a``, and stay.
     """
-    cost, a, z, end = 0.0, buffers[0], buffers[1], len(place)
-    hidden = np.empty(len(above), np.uint32)
+    (_, label, alpha, used), (hidden, place, buffers) = duals, room
+    cost, a, end = 0.0, buffers[0], len(place)
     for j in range(len(above)):
         r, n = above[j], 0
         if level[r] < 0.0:
@@ -61,7 +61,7 @@ def _visit_dominations(
             else:
                 place[m], a[m] = label[t], alpha[t]
                 m += 1
-        slack, m = visit_dom(f, delta, hidden[:n], r, q, cap, a, place, m, z)
+        slack, m = visit_dom(f, delta, hidden[:n], r, q, cap, place, m, buffers)
         cost += caps[r] * slack
         for t in range(still, end):
             place[m], a[m] = place[t], a[t]
@@ -74,17 +74,13 @@ def _visit_dominations(
 
 @compiled
 def _visit_document(
-    code: int, a: Any, f: Any, delta: Any, level: Any, above: Any, q: float, caps: Any,
-    rest_caps: Any, buffers: Any,
+    code: int, a: Any, f: Any, delta: Any, level: Any, above: Any, q: float,
+    layers: Any, room: Any,
 ) -> Any:  # fmt: skip
     """One step on each group of a document; return Σ cap · slack before the steps."""
-    cost, z = 0.0, buffers[0]
+    cost, caps, buffers = 0.0, layers.caps, room[2]
     if code == SVM:
-        for s in range(len(f)):
-            z[s] = rest_caps[s]
-        for j in range(len(above)):
-            z[above[j]] = caps[above[j]] if level[above[j]] > 0.0 else 0.0
-        return visit_svm(a[0], f, delta, level, q, z)
+        return visit_svm(a[0], f, delta, level, q, caps, layers.rest_caps)
     if code == DIS:
         for j in range(len(above)):
             r = above[j]
@@ -152,17 +148,20 @@ def implicit_pass(
     one that pays is woken up. ``costs`` is Σ cap · slack of each when it was last seen.
     """
     (starts, columns, values), k = rows, W.shape[1]
-    codes, level_starts, labels, levels, caps, rest_caps, absent, widest = layers
+    codes, level_starts, labels, levels, caps, _, absent, widest = layers
     slots, label, alpha, used = duals
-    f, delta, buffers = np.empty(k, W.dtype), np.zeros(k), np.empty((2, k + 1))
-    level, place, a = np.zeros(k), np.empty(k + 1, np.uint32), np.zeros((widest, k))
+    f, delta, level = np.empty(k, W.dtype), np.zeros(k), np.zeros(k)
+    a, place = np.zeros((widest, k)), np.empty(k + 1, np.uint32)
+    room = np.empty(widest, np.uint32), place, np.empty((2, k + 1))
     for o in range(begin, len(order)):
-        i = order[o]
+        i, cost = order[o], 0.0
         if learn and naps[i, 0] > 0:
             naps[i, 0] -= 1
             continue
-        row = slice(starts[i], starts[i + 1])
-        listed, cost = slice(level_starts[i], level_starts[i + 1]), 0.0
+        row, listed = (
+            slice(starts[i], starts[i + 1]),
+            slice(level_starts[i], level_starts[i + 1]),
+        )
         above, q = labels[listed], square(values[row]) if learn else 0.0
         if used[0] + most_room(len(codes), len(above), k) > len(label):
             return o
@@ -173,15 +172,13 @@ def implicit_pass(
             mine = slots[part, i : i + 1] if code == SVM else slots[part, listed]
             if code == DOM:
                 cost += _visit_dominations(
-                    f, delta, level, above, q, caps, mine, label, alpha, used, buffers,
-                    place,
-                )  # fmt: skip
+                    f, delta, level, above, q, caps, mine, duals, room
+                )
             else:
                 load_duals(a, mine, label, alpha)
                 cost += _visit_document(
-                    code, a[: len(mine)], f, delta, level, above, q, caps, rest_caps,
-                    buffers,
-                )  # fmt: skip
+                    code, a[: len(mine)], f, delta, level, above, q, layers, room
+                )
                 store_duals(a, mine, label, alpha, used)
         _unmark(level, above)
         costs[i] = cost

@@ -134,16 +134,18 @@ def step_group(a: Any, z: Any, m: int, cap: float) -> Any:
 
 @compiled
 def visit_dom(
-    f: Any, delta: Any, hidden: Any, r: int, q: float, cap: float, a: Any, place: Any,
-    m: int, z: Any,
+    f: Any, delta: Any, hidden: Any, r: int, q: float, cap: float, place: Any, m: int,
+    buffers: Any,
 ) -> Any:  # fmt: skip
     """Label r over all labels not hidden: one group, one exact step.
 
-    The group's m duals that are not zero are a[:m], of the labels place[:m]; the step
-    may add others. Return the slack before it, and how many there are now. The end of
-    z, which no candidate can reach, keeps the scores of the hidden.
+    The group's m duals that are not zero are a[:m], a = buffers[0], of the labels
+    place[:m]; the step may add others. Return the slack before it, and how many there
+    are now. The end of z = buffers[1], which no candidate can reach, keeps the scores
+    of the hidden.
     """
     mine, worst, held = np.float64(f[r]), -np.inf, 0.0
+    a, z = buffers[0], buffers[1]
     last = len(z) - 1
     for j in range(len(hidden)):
         z[last - j] = f[hidden[j]]
@@ -272,15 +274,18 @@ def visit_dis(
 
 
 @compiled
-def visit_svm(a: Any, f: Any, delta: Any, level: Any, q: float, cap: Any) -> Any:
-    """Each label above or below its threshold, alone; ``cap`` has a value per label."""
+def visit_svm(
+    a: Any, f: Any, delta: Any, level: Any, q: float, caps: Any, rest_caps: Any
+) -> Any:
+    """Each label above or below its threshold, alone; caps : of listed and others."""
     cost = 0.0
     for c in range(len(f)):
         sign = 1.0 if level[c] > 0 else -1.0
+        cap = caps[c] if level[c] > 0 else rest_caps[c] if level[c] == 0 else 0.0
         gap = 1.0 - sign * np.float64(f[c])
-        cost += cap[c] * max(0.0, gap)
+        cost += cap * max(0.0, gap)
         if q > 0.0 and (gap > 0.0 or a[c] > 0.0):
-            change = min(cap[c], max(0.0, a[c] + gap / q)) - a[c]
+            change = min(cap, max(0.0, a[c] + gap / q)) - a[c]
             a[c] += change
             f[c] += sign * q * change
             delta[c] += sign * change

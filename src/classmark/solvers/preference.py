@@ -409,12 +409,10 @@ class CompositeDual(Dual):
             is_listed, np.cumsum(is_listed) - 1, np.cumsum(~is_listed) - 1
         )
 
-    def learn(self, order: Ints) -> float:
-        """One pass over each part; return the cost as it was seen on the way."""
-        listed = self.is_listed[order]
-        number = self._number[order]
-        seen = self.implicit.learn(number[~listed])
-        return seen + self.explicit.learn(number[listed])
+    def _visit(self, order: Array, *, learn: bool) -> float:
+        listed, number = self.is_listed[order], self._number[order]
+        seen = self.implicit._visit(number[~listed], learn=learn)  # noqa: SLF001
+        return seen + self.explicit._visit(number[listed], learn=learn)  # noqa: SLF001
 
     def settle(self) -> None:
         """Make W exactly what the duals of both parts stand for."""
@@ -422,10 +420,6 @@ class CompositeDual(Dual):
             self.implicit.settle()
             listed = self.explicit
             self.W += listed.rows.to_scipy().T @ listed.coefficients()
-
-    def cost(self) -> float:
-        """Σ cap · slack at the present weights."""
-        return self.implicit.cost() + self.explicit.cost()
 
     def raise_caps(self, factor: float) -> None:
         """Multiply every C, by 1 or more once there are duals: they stay feasible."""

@@ -14,18 +14,41 @@ import numpy as np
 from classmark.problems import Mistake
 
 
-def require_numbers(
-    estimator: Any, *names: str, whole: bool = False, or_none: bool = False
+def require_numbers(  # noqa: PLR0913 (limits of four kinds)
+    estimator: Any,
+    *names: str,
+    whole: bool = False,
+    or_none: bool = False,
+    least: float | None = None,
+    over: float | None = None,
+    most: float | None = None,
+    under: float | None = None,
 ) -> None:
-    """Refuse parameters that are not numbers, or not whole ones."""
+    """Refuse parameters that are not numbers, not whole ones, or beyond the limits.
+
+    >>> class Model:
+    ...     C = 0
+    >>> require_numbers(Model, "C", over=0)
+    Traceback (most recent call last):
+    classmark.problems.Mistake: C is 0: give a number over 0
+    """
     kind, expected = (Integral, "a whole number") if whole else (Real, "a number")
-    more = ", or None" if or_none else ""
+    limits = {"from": least, "over": over, "to": most, "under": under}
+    texts = [f"{word} {limit}" for word, limit in limits.items() if limit is not None]
+    remedy = " ".join([expected, *texts]) + (", or None" if or_none else "")
     for name in names:
         value = getattr(estimator, name)
         if or_none and value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, kind):
-            raise Mistake(f"{name} is {value!r}: give {expected}{more}")
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, kind)
+            or not (least is None or value >= least)
+            or not (over is None or value > over)
+            or not (most is None or value <= most)
+            or not (under is None or value < under)
+        ):
+            raise Mistake(f"{name} is {value!r}: give {remedy}")
 
 
 def require_k(k: Any, item: str = "category") -> None:

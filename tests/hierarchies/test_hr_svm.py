@@ -75,7 +75,7 @@ def test_scikit_learn_can_clone_it():
 
 def test_mistakes_name_the_remedy():
     X, y = _collection()
-    with pytest.raises(Mistake, match="give 1 or more rounds"):
+    with pytest.raises(Mistake, match="max_iter is 0: give a whole number from 1"):
         HierarchicalSVM(TREE, max_iter=0).fit(X, y)
     with pytest.raises(Mistake, match=r"memory='0\.5kB': use a TopDown"):
         HierarchicalSVM(TREE, memory="0.5kB").fit(X, y)

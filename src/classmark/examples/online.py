@@ -17,6 +17,7 @@ from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.solvers.newton import squared_hinges
 from classmark.sparse import Rows, rows_from, stack
+from classmark.validation import require_numbers
 
 if TYPE_CHECKING:
     from classmark.index.index import Index
@@ -50,8 +51,7 @@ class RelevanceQuery(Estimator):
         N: Any = None,
     ) -> Self:
         """Learn from relevant P and irrelevant N; unjudged documents are not used."""
-        if not self.C > 0 or not self.ratio > 0:
-            raise Mistake(f"C is {self.C}, ratio {self.ratio}: give numbers above 0")
+        require_numbers(self, "C", "ratio", over=0)
         yes = rows_from(P, name="P")
         if not len(yes):
             raise Mistake("P is empty: give at least one relevant document")

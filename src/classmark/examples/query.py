@@ -33,6 +33,7 @@ from classmark.solvers.precision_recall import (
     oracle_of,
 )
 from classmark.sparse import Rows, rows_from, stack
+from classmark.validation import require_numbers
 
 NEED_NOTHING = ("centroid", "one-class")
 NEED_MEAN = ("rocchio", "auto")
@@ -325,8 +326,7 @@ class ExampleQuery(Estimator):
         if self.method not in METHODS:
             methods = ", ".join(METHODS)
             raise Mistake(f"method is {self.method!r}: choose one of {methods}")
-        if self.C is not None and not 0 < self.C < np.inf:
-            raise Mistake(f"C is {self.C}: give a number above 0")
+        require_numbers(self, "C", or_none=True, over=0, under=np.inf)
         used = sampled(training, self.sample, self.random_state)
         query = learned(self, used, before if used is training else None)
         self._training = training

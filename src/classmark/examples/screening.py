@@ -28,7 +28,7 @@ from classmark.measures.stopping import (
 from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.sparse import Rows, rows_from, stack, take
-from classmark.validation import Seed, generator
+from classmark.validation import Seed, generator, require_numbers
 
 SKIPPED = -1
 
@@ -52,12 +52,9 @@ class StoppingRule:
     def __post_init__(self) -> None:
         require_share("target", self.target)
         require_share("error", self.error)
-        if not 0 <= self.share <= 1:
-            raise Mistake(f"share is {self.share}: give a share from 0 to 1")
-        if self.batch < 1:
-            raise Mistake(f"batch is {self.batch}: give at least 1")
-        if not 0 <= self.patience < math.inf:
-            raise Mistake(f"patience is {self.patience}: give a number from 0 up")
+        require_numbers(self, "share", least=0, most=1)
+        require_numbers(self, "batch", whole=True, least=1)
+        require_numbers(self, "patience", least=0, under=math.inf)
 
 
 class ScreeningAnswer(NamedTuple):

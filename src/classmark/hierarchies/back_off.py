@@ -25,7 +25,7 @@ from classmark.progress import track
 from classmark.ranking import top
 from classmark.sparse import Rows, take
 from classmark.taxonomy.tree import Dummy, Taxonomy
-from classmark.validation import generator
+from classmark.validation import generator, require_numbers
 
 OTHERS = (0.5, 0.25, 2.0)  # scales beside the fitted one, as parts of it
 CERTAIN = 1e-6  # probabilities nearer to 0 or 1 are not told apart
@@ -410,10 +410,8 @@ class BackOff(Estimator):
         documents without one are not used;  classes : what the columns stand for (a
         classifier's ``classes_``), by default ``places_of(taxonomy, y).named``.
         """
-        for name in ("precision", "confidence"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < 1:
-                raise Mistake(f"{name} is {value}: give a share between 0 and 1")
+        require_numbers(self, "precision", over=0, under=1)
+        require_numbers(self, "confidence", or_none=True, over=0, under=1)
         categories, table = categories_in(y), np.asarray(scores, np.float64)
         if table.ndim != 2 or len(table) != len(categories):
             raise Mistake(

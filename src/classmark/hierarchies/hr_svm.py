@@ -12,7 +12,7 @@ import numpy as np
 from classmark.arrays import Floats, Ints
 from classmark.estimator import parameters
 from classmark.hierarchies.flat import LinearClassifier
-from classmark.hierarchies.nodes import in_use, require
+from classmark.hierarchies.nodes import in_use
 from classmark.hierarchies.places import Places, places_of, require_one_each
 from classmark.hierarchies.taxonomy_ranker import require_taxonomy
 from classmark.problems import Mistake
@@ -85,14 +85,8 @@ class HierarchicalSVM(LinearClassifier):
 
     def _check(self) -> None:
         require_taxonomy(self.taxonomy)
-        require_numbers(self, "C", "tol")
-        require_numbers(self, "max_iter", "n_jobs", whole=True)
-        require("svm", self.C)
-        if self.max_iter < 1 or self.n_jobs < 1 or not self.tol > 0:
-            raise Mistake(
-                f"max_iter is {self.max_iter}, n_jobs {self.n_jobs}, tol {self.tol}: "
-                "give 1 or more rounds and threads, and a tol greater than 0"
-            )
+        require_numbers(self, "C", "tol", over=0, under=np.inf)
+        require_numbers(self, "max_iter", "n_jobs", whole=True, least=1)
 
     def _require_room(self, places: Places, features: int) -> None:
         need = 8 * (places.size + len(places.leaves)) * (features + 1)

@@ -319,14 +319,11 @@ class RareCategoryReranker(ScoringClassifier):
                 f"base is {self.base!r}: give an estimator that has decision_function, "
                 "as FlatClassifier('svm'), or None"
             )
-        require_numbers(self, "votes", whole=True)
-        require_numbers(self, "delta", "ratio", or_none=True)
-        if self.votes < 1 or self.votes % 2 == 0:
-            raise Mistake(f"votes is {self.votes}: give an odd number, 1 or more")
-        if self.delta is not None and not 0 <= self.delta <= 1:
-            raise Mistake(f"delta is {self.delta}: give a number from 0 to 1, or None")
-        if self.ratio is not None and not self.ratio > 0:
-            raise Mistake(f"ratio is {self.ratio}: give more than 0, or None")
+        require_numbers(self, "votes", whole=True, least=1)
+        require_numbers(self, "delta", or_none=True, least=0, most=1)
+        require_numbers(self, "ratio", or_none=True, over=0)
+        if self.votes % 2 == 0:
+            raise Mistake(f"votes is {self.votes}: give an odd number")
 
 
 def quicker(base: Any, learned: Any) -> Any:

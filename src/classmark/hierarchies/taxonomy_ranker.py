@@ -438,17 +438,10 @@ class TaxonomyRanker(LinearRanker):
 
     def _check(self) -> None:
         require_taxonomy(self.taxonomy)
-        require_numbers(self, "decay", "weight")
-        require_numbers(self, "C", "center", or_none=True)
+        require_numbers(self, "decay", least=0, most=1)
+        require_numbers(self, "weight", least=0)
+        require_numbers(self, "C", "center", or_none=True, least=0)
         if self.categories is not None and not hasattr(self.categories, "__len__"):
             raise Mistake(f"categories is {self.categories!r}: give a list of nodes")
-        if not 0 <= self.decay <= 1:
-            raise Mistake(f"decay is {self.decay}: give a number from 0 to 1")
-        if not self.weight >= 0:
-            raise Mistake(f"weight is {self.weight}: give 0 or more")
-        for name in ("C", "center"):
-            value = getattr(self, name)
-            if value is not None and not value >= 0:
-                raise Mistake(f"{name} is {value}: give more than 0, or None to choose")
         setting = Setting(self.C or 1.0, self.center or 0.0)
         self._ranker(setting)._check()  # noqa: SLF001 (before anything is chosen)

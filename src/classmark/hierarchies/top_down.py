@@ -267,18 +267,11 @@ class TopDownClassifier(Estimator):
 
     def _check(self) -> None:
         require_taxonomy(self.taxonomy)
-        require_numbers(self, "C", "drop", "scale", "tol")
-        require_numbers(self, "n_jobs", whole=True)
-        require_numbers(self, "beam", whole=True, or_none=True)
+        require_numbers(self, "C", "scale", "tol", over=0)
+        require_numbers(self, "drop", least=0, under=1)
+        require_numbers(self, "n_jobs", whole=True, least=1)
+        require_numbers(self, "beam", whole=True, or_none=True, least=1)
         require(self.base, self.C)
-        if self.beam is not None and self.beam < 1:
-            raise Mistake(f"beam is {self.beam}: give 1 or more, or None")
-        if not 0 <= self.drop < 1:
-            raise Mistake(f"drop is {self.drop}: give 0 or more, less than 1")
-        if not self.tol > 0 or not self.scale > 0:
-            raise Mistake("tol and scale are to be greater than 0")
-        if self.n_jobs < 1:
-            raise Mistake(f"n_jobs is {self.n_jobs}: give 1 or more")
 
 
 @parameters()

@@ -18,6 +18,7 @@ from classmark.solvers.smooth import (
     require_penalty,
 )
 from classmark.sparse import rows_from
+from classmark.validation import require_numbers
 
 
 @parameters(decomposition="loss")
@@ -85,8 +86,5 @@ class LogLinearRanker(LinearRanker):
                 "solver 'boosting' cannot minimise the l2 penalty: give "
                 "penalty='natural', or C=None, or solver='lbfgs'"
             )
-        if self.max_iter < 1 or self.tol < 0:
-            raise Mistake(
-                f"max_iter is {self.max_iter}, tol {self.tol}: give 1 or more "
-                "iterations and a tol of 0 or more"
-            )
+        require_numbers(self, "max_iter", whole=True, least=1)
+        require_numbers(self, "tol", least=0)

@@ -17,7 +17,7 @@ from classmark.rankers.linear import DENSE_LIMIT, LinearRanker
 from classmark.solvers.gram import Kernel, Similarity
 from classmark.solvers.online import Prototypes, Supports
 from classmark.sparse import Rows, keep_columns, rows_from, take
-from classmark.validation import Seed, generator, renamed
+from classmark.validation import Seed, generator, renamed, require_numbers
 
 
 @parameters(budget="max_documents")
@@ -170,8 +170,8 @@ class OnlineRanker(LinearRanker):
             )
 
     def _checked_rule(self) -> int:
-        if self.passes < 1:
-            raise Mistake(f"passes is {self.passes}: go through the data at least once")
+        require_numbers(self, "passes", whole=True, least=1)
+        require_numbers(self, "max_documents", whole=True, or_none=True, least=1)
         if self.vote and (self.average or self.max_documents is not None):
             raise Mistake(
                 "vote needs every update: use it without average and max_documents"
@@ -179,10 +179,6 @@ class OnlineRanker(LinearRanker):
         if self.max_documents is not None and self.kernel is None:
             raise Mistake(
                 "max_documents counts the documents a kernel needs: give a kernel"
-            )
-        if self.max_documents is not None and self.max_documents < 1:
-            raise Mistake(
-                f"max_documents is {self.max_documents}: keep at least one document"
             )
         return self._rule()
 

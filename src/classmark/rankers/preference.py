@@ -423,27 +423,16 @@ class PreferenceRanker(LinearRanker):
 
     def _check(self) -> None:
         self._loss  # noqa: B018 (refuses a name that is not known)
-        require_numbers(self, "C", "tol")
-        require_numbers(self, "n_jobs", "max_iter", "revisits", whole=True)
-        require_numbers(self, "max_documents", whole=True, or_none=True)
-        require_numbers(self, "center", "time_budget", or_none=True)
-        for name in ("C", "tol"):
-            if not getattr(self, name) > 0:
-                raise Mistake(f"{name} is {getattr(self, name)}: give more than 0")
+        require_numbers(self, "C", "tol", over=0)
+        require_numbers(self, "n_jobs", "max_iter", whole=True, least=1)
+        require_numbers(self, "revisits", whole=True, least=0)
+        require_numbers(self, "max_documents", whole=True, or_none=True, least=1)
+        require_numbers(self, "center", or_none=True)
+        require_numbers(self, "time_budget", or_none=True, least=0)
         if self.class_weight not in (None, "balanced"):
             raise Mistake(
                 f"class_weight is {self.class_weight!r}: use None or 'balanced'"
             )
-        if self.n_jobs < 1 or self.max_iter < 1:
-            raise Mistake("n_jobs and max_iter are to be 1 or more")
-        if self.revisits < 0 or (
-            self.max_documents is not None and self.max_documents < 1
-        ):
-            raise Mistake(
-                "revisits is to be 0 or more, max_documents 1 or more, or None"
-            )
-        if self.time_budget is not None and not self.time_budget >= 0:
-            raise Mistake(f"time_budget is {self.time_budget}: give seconds, or None")
 
 
 def _sizes(levels: Rows) -> Ints:

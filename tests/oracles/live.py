@@ -33,9 +33,10 @@ def weights(live):
         columns, values = live.shelf.problem.rows.row(place)
         total[columns, winner] += alpha * values.astype(float)
         total[columns, loser] -= alpha * values.astype(float)
-    for handle, lesson in live.listed.lessons():
+    for handle, document in live.listed.items():
+        lesson = document.lesson
         edges = [edge for group in lesson.groups for edge in group]
-        duals = live.listed.duals(handle)
+        duals = live.listed[handle].duals
         for (u, v), alpha in zip(edges, duals, strict=True):
             for item, sign in ((u, 1.0), (v, -1.0)):
                 if item >= 0:
@@ -46,9 +47,10 @@ def weights(live):
 def threshold(live):
     """What the duals of listed documents say of the threshold."""
     total = 0.0
-    for handle, lesson in live.listed.lessons():
+    for handle, document in live.listed.items():
+        lesson = document.lesson
         edges = [edge for group in lesson.groups for edge in group]
-        for (u, v), alpha in zip(edges, live.listed.duals(handle), strict=True):
+        for (u, v), alpha in zip(edges, live.listed[handle].duals, strict=True):
             total += alpha * (int(u < 0) - int(v < 0))
     return total
 
@@ -60,8 +62,9 @@ def fullest(live):
         group = {"dis": (u, v), "dom": u, "dme": v}[name]
         key = name, place, group
         sums[key] = sums.get(key, 0.0) + alpha / live.C
-    for handle, lesson in live.listed.lessons():
-        duals = iter(live.listed.duals(handle).tolist())
+    for handle, document in live.listed.items():
+        lesson = document.lesson
+        duals = iter(live.listed[handle].duals.tolist())
         for g, (group, weight) in enumerate(
             zip(lesson.groups, lesson.weights, strict=True)
         ):

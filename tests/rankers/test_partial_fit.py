@@ -210,8 +210,8 @@ def test_a_budget_decides_how_many_visits_are_made(monkeypatch):
         ({"center": 1.0}, "center and class_weight need all documents"),
         ({"class_weight": "balanced"}, "center and class_weight need all documents"),
         ({"C": 0.0}, "C is 0.0"),
-        ({"max_documents": 0}, "max_documents 1 or more"),
-        ({"revisits": -1}, "revisits is to be 0 or more"),
+        ({"max_documents": 0}, "max_documents is 0: give a whole number from 1"),
+        ({"revisits": -1}, "revisits is -1: give a whole number from 0"),
         ({"time_budget": -0.1}, "time_budget is -0.1"),
     ],
 )

@@ -9,8 +9,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from classmark.problems import Mistake
 from classmark.solvers import kernels_hinge
-from classmark.solvers.gram import Kernel, ascend_gram, features_of
-from classmark.solvers.hinge import Hinges, ascend
+from classmark.solvers.hinge import Hinges, Kernel, ascend, ascend_gram, features_of
 from classmark.sparse import rows_from
 from oracles import hinge as slow
 

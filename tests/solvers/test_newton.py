@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from classmark.problems import Mistake
-from classmark.solvers.newton import squared_hinges
+from classmark.solvers.smooth import squared_hinges
 from classmark.sparse import rows_from
 
 

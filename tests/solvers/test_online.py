@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from classmark.kernels import add_to_rows, scores_of
 from classmark.preferences.labels import labels_from
 from classmark.solvers import kernels_online
-from classmark.solvers.gram import Kernel
+from classmark.solvers.hinge import Kernel
 from classmark.solvers.online import Prototypes, Supports
 from classmark.sparse import rows_from
 from oracles import online as slow

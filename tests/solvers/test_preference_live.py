@@ -198,9 +198,10 @@ def test_a_retired_label_stays_as_it_is_and_comes_back(loss):
 
 def _naming(live, label):
     duals = [d for d in slow.layered_duals(live) if label in d[2:4] and d[4] > 0]
-    for handle, one in live.listed.lessons():
+    for handle, document in live.listed.items():
+        one = document.lesson
         edges = [edge for group in one.groups for edge in group]
-        for edge, alpha in zip(edges, live.listed.duals(handle), strict=True):
+        for edge, alpha in zip(edges, live.listed[handle].duals, strict=True):
             if label in edge and alpha > 0:
                 duals.append((handle, *edge, alpha))
     return duals
@@ -230,7 +231,7 @@ def test_merging_reads_one_label_as_the_other_everywhere(loss):
     by_edges = live.learn(listed([1], 6, [(0, 3), (3, 1), (1, 2)], loss))
     other = live.learn(listed([2], 6, [(4, 5)], loss))
     live.revisit(100)
-    kept = live.listed.duals(other).copy()
+    kept = live.listed[other].duals.copy()
     live.merge(0, 1)
     found = live.lesson(handle)
     assert dict(zip(found.labels.tolist(), found.levels.tolist(), strict=True)) == {
@@ -240,7 +241,7 @@ def test_merging_reads_one_label_as_the_other_everywhere(loss):
     edges = {edge for group in live.lesson(by_edges).groups for edge in group}
     assert edges == {(1, 3), (3, 1), (1, 2)}
     assert live.lesson(by_edges).labels.tolist() == [1, 2, 3]
-    assert np.array_equal(live.listed.duals(other), kept)
+    assert np.array_equal(live.listed[other].duals, kept)
     assert live.retired == {0}
     assert not live.W[:, 0].any()
     assert not any(0 in live.lesson(h).labels for h in range(33))
@@ -272,9 +273,9 @@ def test_weights_of_listed_groups_are_those_of_the_batch():
     ranker = PreferenceRanker(C=0.5).fit(X, [graph, graph])
     live = from_batch(ranker.problem_, 0.5)
     assert live.lesson(0).weights == (3.0,)
-    assert live.listed.duals(0).tolist() == [pytest.approx(1.5)]
+    assert live.listed[0].duals.tolist() == [pytest.approx(1.5)]
     live.replace(0, live.lesson(0))
-    assert live.listed.duals(0).tolist() == [pytest.approx(1.5)]
+    assert live.listed[0].duals.tolist() == [pytest.approx(1.5)]
 
 
 def test_what_cannot_be_learned_one_by_one_says_so():

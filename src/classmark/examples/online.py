@@ -15,7 +15,7 @@ from classmark.examples.query import ExampleQuery
 from classmark.index.vectors import Products, mean_vector, vectors_of
 from classmark.problems import Mistake
 from classmark.ranking import top
-from classmark.solvers.newton import squared_hinges
+from classmark.solvers.smooth import squared_hinges
 from classmark.sparse import Rows, rows_from, stack
 from classmark.validation import require_numbers
 

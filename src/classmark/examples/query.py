@@ -26,7 +26,7 @@ from classmark.examples.problem import (
 )
 from classmark.problems import Mistake
 from classmark.solvers.cutting_planes import cutting_planes
-from classmark.solvers.gram import Kernel, ascend_gram
+from classmark.solvers.hinge import Kernel, ascend_gram
 from classmark.solvers.precision_recall import (
     ascend_precision,
     balanced_scale,

@@ -84,7 +84,6 @@ def parted(
 
     A document is held out only while each of its classes keeps another to learn from.
 
-    >>> from classmark.sparse import rows_from
     >>> labels = rows_from([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     >>> learn, ask = parted(labels, 0.5, np.random.default_rng(0))
     >>> len(ask), 2 in learn

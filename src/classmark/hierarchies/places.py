@@ -262,8 +262,6 @@ class Shape:
 def shape_of(places: Places) -> Shape:
     """Put the inner nodes in order.
 
-    >>> from classmark.hierarchies.places import places_of
-    >>> from classmark.taxonomy.tree import Taxonomy
     >>> tree = Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2)])
     >>> shape_of(places_of(tree, [1])).codes.tolist()
     [-1, 0, 1, 2]
@@ -417,7 +415,6 @@ def branching_of(places: Places) -> Ints:
 
     A leaf below two nodes is scored at both, and counts at both.
 
-    >>> from classmark.taxonomy.tree import Taxonomy
     >>> branching_of(places_of(Taxonomy([("a", 1), ("a", 2), ("b", 2)]), [1])).tolist()
     [2, 0, 0, 1, 2]
     """

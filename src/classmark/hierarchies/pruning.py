@@ -432,17 +432,14 @@ class Standing(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class PruningReport:
+class PruningReport(Pruned):
     """What pruning removed, and how a top-down classifier stands before and after.
 
-    tried : nodes that could have been removed;  chance : micro sign test, is the pruned
+    chance : micro sign test, is the pruned
     tree right more often [YangLiu99];  trained, tested : documents;  policy : what
     chose the nodes.
     """
 
-    taxonomy: Taxonomy
-    removed: tuple[Removed, ...]
-    tried: int
     before: Standing
     after: Standing
     chance: Outcome

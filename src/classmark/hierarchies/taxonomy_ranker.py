@@ -72,8 +72,6 @@ def smoothed_prototypes(
     Of an ancestor's centroid the heaviest 1,000 terms are kept, fewer where there are
     very many labels.
 
-    >>> from classmark.sparse import rows_from
-    >>> from classmark.taxonomy.tree import Taxonomy
     >>> tree = Taxonomy([("r", "a"), ("a", 1), ("a", 2)])
     >>> X, Y = rows_from(np.eye(2)), rows_from(np.eye(2))
     >>> found = smoothed_prototypes(X, Y, tree, [2, 3], 1.0)
@@ -265,7 +263,6 @@ class TaxonomyRanker(LinearRanker):
     center used), dropped_ (how much of the ancestors' squared length was in terms that
     were not kept, mean over them). It is kept, opened and taught further as ranker_.
 
-    >>> from classmark.taxonomy.tree import Taxonomy
     >>> tree = Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("a", 2)])
     >>> ranker = TaxonomyRanker(tree, [1, 2, "b"])
     >>> ranker.fit(np.eye(3), [[0], [1], [2]]).rank([[0.0, 1.0, 0.0]]).tolist()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -180,13 +179,6 @@ LEAST, MOST = 0.3, 30.0  # seconds of a task
 FEW, MANY = 8, 64  # tasks of a worker: at least, and where all are long
 
 
-class LearnedBatch(NamedTuple):
-    """Inner nodes that have learned, and the seconds they took together."""
-
-    nodes: list[int]
-    seconds: float
-
-
 class NodeWorker:
     """What a worker has while nodes learn: their documents, mapped, and its memory.
 
@@ -249,15 +241,15 @@ def learn_spread(
     tasks = batches(nodes, order, settings.base, max(1, machines.workers))
     shared = [NodeWorker(folder, settings, room)]
     batches_done = machines.spread(learn_batch, tasks, shared)
-    every = (at for _, batch in batches_done for at in batch.nodes)
+    every = (at for _, batch in batches_done for at in batch)
     for _ in track(every, "nodes", len(left)):
         pass
     done.look()
 
 
-def learn_batch(batch: Sequence[Lesson], worker: NodeWorker) -> LearnedBatch:
-    """Learn some nodes on a worker, and write what they have learned."""
-    started, lessons = time.monotonic(), worker.lessons()
+def learn_batch(batch: Sequence[Lesson], worker: NodeWorker) -> list[int]:
+    """Learn some nodes on a worker, and write what they have learned; return which."""
+    lessons = worker.lessons()
     nodes = [lesson.at for lesson in batch]
 
     def pieces() -> Iterator[tuple[int, Piece]]:
@@ -274,7 +266,7 @@ def learn_batch(batch: Sequence[Lesson], worker: NodeWorker) -> LearnedBatch:
             "command; what is finished is kept",
             str(worker.folder),
         ) from problem
-    return LearnedBatch(nodes, time.monotonic() - started)
+    return nodes
 
 
 def batches(

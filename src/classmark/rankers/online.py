@@ -14,7 +14,7 @@ from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.linear import DENSE_LIMIT, LinearRanker
-from classmark.solvers.gram import Kernel, Similarity
+from classmark.solvers.hinge import Kernel, Similarity
 from classmark.solvers.online import Prototypes, Supports
 from classmark.sparse import Rows, keep_columns, rows_from, take
 from classmark.validation import Seed, generator, renamed, require_numbers
@@ -73,7 +73,6 @@ class OnlineRanker(LinearRanker):
 
         n_labels : how many categories there are; never fewer than are known.
 
-        >>> from classmark.rankers.online import MMP
         >>> ranker = MMP().partial_fit([[1.0, 0.0]], [[1]], n_labels=2)
         >>> ranker.partial_fit([[0.0, 1.0, 1.0]], [[2]]).coef_.shape
         (3, 3)

@@ -33,7 +33,7 @@ from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.rankers.rocchio import Rocchio
 from classmark.solvers.ascent import Solution, ascend
-from classmark.solvers.gram import Kernel, Similarity, features_of
+from classmark.solvers.hinge import Kernel, Similarity, features_of
 from classmark.solvers.live_documents import Lesson
 from classmark.solvers.preference import (
     CODES,

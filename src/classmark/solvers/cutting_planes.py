@@ -188,7 +188,6 @@ def cutting_planes(
     not suffice, ``gap`` says so;  start : a plane that holds, as an average of planes
     does, to begin with.
 
-    >>> from classmark.solvers.cutting_planes import linear
     >>> from classmark.solvers.precision_recall import oracle_of
     >>> from classmark.sparse import rows_from
     >>> X = linear([rows_from([[2.0, 0.0]]), rows_from([[0.0, 0.5], [0.0, 1.0]])])

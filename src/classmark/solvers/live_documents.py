@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import compress
+from itertools import compress, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -316,33 +316,34 @@ ONE = np.zeros(1, np.int64)
 
 @dataclass(slots=True)
 class ListedDocument:
-    """A listed document: its edges (e, 2), their duals, the problem of those compared.
+    """A listed document: its edges (e, 2), and the problem of those compared.
 
-    duals : of edges that are not compared, for the others see the problem.
+    resting : the duals of edges that are not compared; of the others see the problem.
     """
 
     lesson: Lesson
     edges: Ints
-    duals: Floats
+    resting: Floats
     compared: Bools
     problem: ExplicitDual
 
-    def all_duals(self) -> Floats:
-        """The duals of all edges."""
-        duals = self.duals.copy()
+    @property
+    def duals(self) -> Floats:
+        """The duals of all edges, group after group."""
+        duals = self.resting.copy()
         duals[self.compared] = self.problem.alpha
         return duals
 
     def parts(self) -> Floats:
         """What it adds to w_r is parts[r] · x, (labels + 1,); the last: to tau."""
-        out, duals = np.zeros(self.problem.W.shape[1] + 1), self.all_duals()
+        out, duals = np.zeros(self.problem.W.shape[1] + 1), self.duals
         np.add.at(out, self.edges[:, 0], duals)
         np.add.at(out, self.edges[:, 1], -duals)
         return out
 
 
-class Listed:
-    """A small ``ExplicitDual`` per document, all over the same weights and threshold.
+class Listed(dict[int, ListedDocument]):
+    """A small ``ExplicitDual`` per document, by handle, all over the same weights.
 
     tau : (1,), the threshold, which lessons name as the item −1.
     Edges of hidden labels keep their duals, but are compared no longer; what they hold
@@ -350,38 +351,10 @@ class Listed:
     """
 
     def __init__(self, C: float) -> None:
+        super().__init__()
         self.C = C
         self.tau = np.zeros(1)
-        self._documents: dict[int, ListedDocument] = {}
-        self._order: list[int] = []
         self._hidden: frozenset[int] = frozenset()
-
-    def __len__(self) -> int:
-        return len(self._documents)
-
-    def __contains__(self, handle: int) -> bool:
-        return handle in self._documents
-
-    @property
-    def handles(self) -> list[int]:
-        """The documents' handles, in order of arrival."""
-        return self._order
-
-    def lessons(self) -> list[tuple[int, Lesson]]:
-        """Handles and their lessons."""
-        return [(handle, self.lesson(handle)) for handle in self._order]
-
-    def lesson(self, handle: int) -> Lesson:
-        """The lesson of a document."""
-        return self._documents[handle].lesson
-
-    def duals(self, handle: int) -> Floats:
-        """The duals of a document's edges, group after group."""
-        return self._documents[handle].all_duals()
-
-    def parts(self, handle: int) -> Floats:
-        """What a document adds to w_r is parts[r] · x, shape (labels,)."""
-        return self._documents[handle].parts()[:-1]
 
     def put(
         self, handle: int, lesson: Lesson, W: Array, duals: Floats | None = None
@@ -390,53 +363,42 @@ class Listed:
         lesson = replace(lesson, values=lesson.values.astype(W.dtype, copy=False))
         n_edges = sum(map(len, lesson.groups or []))
         start = np.zeros(n_edges) if duals is None else duals
-        document = self._documents[handle] = self._document(lesson, start, W)
-        self._order.append(handle)
+        self[handle] = self._document(lesson, start, W)
         if duals is None:
-            document.problem.learn(ONE)
+            self[handle].problem.learn(ONE)
 
     def drop(self, handle: int) -> tuple[Lesson, Floats]:
         """Keep a document no longer; return it and what it has added to w, per label.
 
         What it has added to the threshold is taken off.
         """
-        parts, lesson = self._documents[handle].parts(), self.lesson(handle)
+        document = self.pop(handle)
+        parts = document.parts()
         self.tau[0] -= parts[-1]
-        self.let_go(handle)
-        return lesson, parts[:-1]
-
-    def let_go(self, handle: int) -> None:
-        """Keep a document no longer; what it has added stays."""
-        del self._documents[handle]
-        self._order.remove(handle)
-
-    def visit(self, number: int) -> None:
-        """Learn the document of that number, in order of arrival, once more."""
-        self._documents[self._order[number]].problem.learn(ONE)
+        return document.lesson, parts[:-1]
 
     def naming(self, *labels: int) -> list[int]:
         """Handles of the documents that name all these labels."""
-        named = [(h, np.isin(labels, lesson.labels)) for h, lesson in self.lessons()]
-        return [handle for handle, there in named if there.all()]
+        return [h for h, d in self.items() if np.isin(labels, d.lesson.labels).all()]
 
     def rename(self, handle: int, label: int, other: int) -> None:
         """Read a label as another, which the document does not name."""
-        document = self._documents[handle]
+        document = self[handle]
         lesson, W = document.lesson.reading(label, other), document.problem.W
-        self._documents[handle] = self._document(lesson, document.all_duals(), W)
+        self[handle] = self._document(lesson, document.duals, W)
 
     def hide(self, labels: set[int]) -> None:
         """Compare these labels with no other, and all others again."""
         changed = self._hidden ^ labels
         self._hidden = frozenset(labels)
-        for handle, document in self._documents.items() if changed else ():
+        for handle, document in self.items() if changed else ():
             if not changed.isdisjoint(document.lesson.labels.tolist()):
-                duals, W = document.all_duals(), document.problem.W
-                self._documents[handle] = self._document(document.lesson, duals, W)
+                W = document.problem.W
+                self[handle] = self._document(document.lesson, document.duals, W)
 
     def rebase(self, W: Array) -> None:
         """Go on with larger weights."""
-        for document in self._documents.values():
+        for document in self.values():
             document.problem.rebase(W)
 
     def _document(self, lesson: Lesson, duals: Floats, W: Array) -> ListedDocument:
@@ -460,27 +422,46 @@ class Listed:
         return ListedDocument(lesson, edges, duals.copy(), compared, problem)
 
 
-def lessons_of(problem: ExplicitDual, C: float) -> Iterator[tuple[Lesson, Floats]]:
-    """The documents of a batch problem, and the duals of each."""
-    n_labels, (groups, starts, winners, losers, caps) = (
-        problem.W.shape[1],
-        problem.edges,
-    )
+class ListedGroups(NamedTuple):
+    """The groups of documents: those of i are starts[i]:starts[i + 1].
+
+    Group g has the edges edge_starts[g]:edge_starts[g + 1] of ``pairs``, shape (edges,
+    2), in which −1 is the threshold, and the weight weights[g].
+    """
+
+    starts: Ints
+    edge_starts: Ints
+    pairs: Ints
+    weights: Floats
+
+    def lessons(self, rows: Rows, labels: Rows | None = None) -> Iterator[Lesson]:
+        """The lesson of each document; labels : those named, by default in edges."""
+        for i in range(len(rows)):
+            first, last = self.starts[i : i + 2]
+            ends = self.edge_starts[first : last + 1]
+            groups = [self.pairs[slice(*span)].tolist() for span in pairwise(ends)]
+            if labels is None:
+                every = np.unique(self.pairs[ends[0] : ends[-1]])
+                named = every[every >= 0].astype(np.uint32)
+            else:
+                named = labels.row(i)[0]
+            yield Lesson(
+                *rows.row(i),
+                named,
+                np.zeros(len(named), np.float32),
+                [[(u, v) for u, v in group] for group in groups],
+                tuple(self.weights[first:last].tolist()),
+            )
+
+    def split(self, duals: Floats) -> list[Floats]:
+        """The duals of each document's edges."""
+        spans = pairwise(self.edge_starts[self.starts])
+        return [duals[slice(*span)] for span in spans]
+
+
+def groups_of(problem: ExplicitDual, C: float) -> ListedGroups:
+    """The groups of a batch problem."""
+    starts, edge_starts, winners, losers, caps = problem.edges
     pairs = np.stack([winners, losers], axis=1).astype(int)
-    pairs[pairs == n_labels] = -1
-    for i in range(problem.n_documents):
-        first, last = groups[i], groups[i + 1]
-        edges = slice(starts[first], starts[last])
-        every = np.unique(pairs[edges])
-        labels = every[every >= 0].astype(np.uint32)
-        lesson = Lesson(
-            *problem.rows.row(i),
-            labels,
-            np.zeros(len(labels), np.float32),
-            [
-                [(u, v) for u, v in pairs[slice(*starts[g : g + 2])].tolist()]
-                for g in range(first, last)
-            ],
-            tuple((caps[first:last] / C).tolist()),
-        )
-        yield lesson, problem.alpha[edges]
+    pairs[pairs == problem.W.shape[1]] = -1
+    return ListedGroups(starts, edge_starts, pairs, caps / C)

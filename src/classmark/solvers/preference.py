@@ -53,12 +53,15 @@ class Center:
         """W += w₀."""
         W.reshape(-1)[self._places] += self._known
 
-    def values(self, W: Floats, total: float) -> tuple[float, float]:
-        """½‖W − w₀‖², and the dual value Σα − ⟨W − w₀, w₀⟩ − ½‖W − w₀‖², given Σα."""
+    def values(self, W: Floats, total: float, tau: float = 0.0) -> tuple[float, float]:
+        """½‖W − w₀‖², and the dual value Σα − ⟨W − w₀, w₀⟩ − ½‖W − w₀‖², given Σα.
+
+        tau : a threshold, whose penalty ½τ² is part of both.
+        """
         norm, dot = square_and_dot(W.reshape(-1), self._places, self._known)
         square = float(self._known @ self._known)
-        half = 0.5 * norm - dot + 0.5 * square
-        return half, total - (dot - square) - half
+        half, penalty = 0.5 * norm - dot + 0.5 * square, 0.5 * tau**2
+        return half + penalty, total - (dot - square) - half - penalty
 
 
 CODES = {"dis": (0,), "dom": (1,), "dme": (2,), "dom-dme": (1, 2), "svm": (3,)}
@@ -350,9 +353,7 @@ class ExplicitDual(Dual):
 
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
-        half, dual = self.center.values(self.W, self.total())
-        penalty = 0.5 * float(self.tau[0]) ** 2
-        return half + penalty, dual - penalty
+        return self.center.values(self.W, self.total(), float(self.tau[0]))
 
     def total(self) -> float:
         """Σα."""
@@ -429,9 +430,7 @@ class CompositeDual(Dual):
     def values(self) -> tuple[float, float]:
         """½‖w − w₀‖², and the dual value."""
         total = self.implicit.total() + self.explicit.total()
-        half, dual = self.implicit.center.values(self.W, total)
-        penalty = 0.5 * float(self.tau[0]) ** 2
-        return half + penalty, dual - penalty
+        return self.implicit.center.values(self.W, total, float(self.tau[0]))
 
     def coefficients(self) -> Floats:
         """Document i's part in w_r is coefficients[i, r] · x_i, shape (n, labels)."""

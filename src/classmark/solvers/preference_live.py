@@ -7,7 +7,7 @@ taken back: docs/mathematics.md, section 8.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import Any
 
@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from classmark.arrays import Array, Bools, Floats, Growing, Ints, with_room
 from classmark.kernels import scores_of
 from classmark.problems import Mistake
-from classmark.solvers.live_documents import Lesson, Listed, Shelf, lessons_of
+from classmark.solvers.live_documents import (
+    ONE,
+    Lesson,
+    Listed,
+    ListedGroups,
+    Shelf,
+    groups_of,
+)
 from classmark.solvers.preference import (
     CODES,
     Caps,
@@ -41,43 +48,6 @@ def turns(first: int, count: int, total: int) -> Ints:
     steps = np.arange(first, first + count, dtype=np.uint64) * GOLDEN
     half = np.uint64(32)
     return (((steps >> half) * np.uint64(total)) >> half).astype(np.int64)
-
-
-def visit_drawn(shelf: Shelf, listed: Listed, first: int, count: int) -> None:
-    """Visit kept documents one after the other: layered ones, then those listed."""
-    whole = bool(shelf.alive.all())
-    alive = np.empty(0, np.int64) if whole else np.flatnonzero(shelf.alive)
-    places = len(shelf) if whole else len(alive)
-    drawn = turns(first, count, places + len(listed))
-    ends = np.flatnonzero(drawn >= places)
-    for begin, end in zip([0, *(ends + 1)], [*ends, len(drawn)], strict=True):
-        run = drawn[begin:end]
-        if len(run):
-            shelf.problem.visit(run if whole else alive[run])
-        if end < len(drawn):
-            listed.visit(int(drawn[end]) - places)
-
-
-def least_needed(
-    shelf: Shelf, listed: Listed, owner: Ints, newest: int
-) -> tuple[int, int]:
-    """Of a few kept documents, not the newest, the handle and place of the least Σα.
-
-    A listed document has the place −1.
-    """
-    places, handles = np.flatnonzero(shelf.alive), listed.handles
-    if newest in listed:
-        handles = [handle for handle in handles if handle != newest]
-    else:
-        places = places[owner[places] != newest]
-    drawn = np.unique(turns(SAMPLE * newest, SAMPLE, len(places) + len(handles)))
-    sample = places[drawn[drawn < len(places)]]
-    others = [handles[d] for d in drawn[drawn >= len(places)] - len(places)]
-    sums = [float(listed.duals(handle).sum()) for handle in others]
-    least = int(np.argmin([*shelf.dual_sums(sample), *sums]))
-    if least >= len(sample):
-        return others[least - len(sample)], -1
-    return int(owner[sample[least]]), int(sample[least])
 
 
 AT_ONCE = 16  # re-visits between two looks at the clock
@@ -117,9 +87,10 @@ class LiveDual:
         self.place = Growing(np.where(is_listed, -1, np.cumsum(~is_listed) - 1))
         if listed is not None:
             self.tau[0] = listed.tau[0]
-            handles = np.flatnonzero(is_listed).tolist()
-            for handle, taught in zip(handles, lessons_of(listed, C), strict=True):
-                self.listed.put(handle, taught[0], layered.W, taught[1])
+            groups, handles = groups_of(listed, C), np.flatnonzero(is_listed).tolist()
+            taught = groups.lessons(listed.rows), groups.split(listed.alpha)
+            for handle, lesson, duals in zip(handles, *taught, strict=True):
+                self.listed.put(handle, lesson, layered.W, duals)
         self._resize(self.n_features, self.n_labels)
 
     @property
@@ -153,12 +124,7 @@ class LiveDual:
         self.place.append([-1])
         self._put(handle, lesson)
         if self.keep is not None and len(self) > self.keep:
-            owner = self.owner.array
-            spare, place = least_needed(self.shelf, self.listed, owner, handle)
-            if place < 0:
-                self.listed.let_go(spare)
-            else:
-                self._remove(spare, place)
+            self._let_go(handle)
         return handle
 
     def replace(self, handle: int, lesson: Lesson) -> None:
@@ -180,7 +146,7 @@ class LiveDual:
     def lesson(self, handle: int) -> Lesson:
         """The lesson of a document that is kept."""
         if handle in self.listed:
-            return self.listed.lesson(handle)
+            return self.listed[handle].lesson
         return self.shelf.lesson(self._place_of(handle))
 
     def knows(self, handle: int) -> bool:
@@ -192,9 +158,20 @@ class LiveDual:
 
     def revisit(self, count: int) -> int:
         """Visit kept documents again, spread evenly over all of them; return count."""
-        if len(self):
-            visit_drawn(self.shelf, self.listed, self.visits, count)
-            self.visits += count
+        if not len(self):
+            return count
+        whole, documents = bool(self.shelf.alive.all()), list(self.listed.values())
+        alive = np.empty(0, np.int64) if whole else np.flatnonzero(self.shelf.alive)
+        places = len(self.shelf) if whole else len(alive)
+        drawn = turns(self.visits, count, places + len(documents))
+        ends = np.flatnonzero(drawn >= places)
+        for begin, end in zip([0, *(ends + 1)], [*ends, len(drawn)], strict=True):
+            run = drawn[begin:end]
+            if len(run):
+                self.shelf.problem.visit(run if whole else alive[run])
+            if end < len(drawn):
+                documents[int(drawn[end]) - places].problem.learn(ONE)
+        self.visits += count
         return count
 
     def revisit_for(self, seconds: float) -> int:
@@ -283,7 +260,7 @@ class LiveDual:
     def _parts(self, handle: int) -> Floats:
         """What a document adds to w_r is parts[r] · x, shape (labels,)."""
         if handle in self.listed:
-            return self.listed.parts(handle)
+            return self.listed[handle].parts()[:-1]
         return self.shelf.parts(self._place_of(handle))
 
     def _put(self, handle: int, lesson: Lesson) -> None:
@@ -314,6 +291,21 @@ class LiveDual:
             left = self.shelf.tidy()
             self.owner = Growing(self.owner.array[left])
             self.place.array[self.owner.array] = np.arange(len(left))
+
+    def _let_go(self, newest: int) -> None:
+        """Drop the document of the least Σα, of a few that are not the newest."""
+        owner, handles = self.owner.array, [h for h in self.listed if h != newest]
+        places = np.flatnonzero(self.shelf.alive)
+        places = places[owner[places] != newest]
+        drawn = np.unique(turns(SAMPLE * newest, SAMPLE, len(places) + len(handles)))
+        sample = places[drawn[drawn < len(places)]]
+        others = [handles[d] for d in drawn[drawn >= len(places)] - len(places)]
+        sums = [float(self.listed[handle].duals.sum()) for handle in others]
+        least = int(np.argmin([*self.shelf.dual_sums(sample), *sums]))
+        if least < len(sample):
+            self._remove(int(owner[sample[least]]), int(sample[least]))
+        else:
+            del self.listed[others[least - len(sample)]]
 
     def _place_of(self, handle: int) -> int:
         if not self.knows(handle):
@@ -457,21 +449,32 @@ def from_arrays(arrays: Mapping[str, Array], loss: str) -> LiveDual:
     live.tau[0] = tau
     for label in arrays["retired"]:
         live.retire(int(label))
-    for handle, lesson, duals in _listed_lessons(arrays):
+    listed: Any = {
+        name.removeprefix("listed_"): np.array(array)
+        for name, array in arrays.items()
+        if name.startswith("listed_")
+    }
+    words = Rows(listed["words"], listed["columns"], listed["values"], len(weights))
+    labels = Rows(listed["named"], listed["labels"], np.empty(0), weights.shape[1])
+    names = ("groups", "edges", "pairs", "weights")
+    groups = ListedGroups(*(listed[name] for name in names))
+    taught = groups.lessons(words, labels), groups.split(listed["duals"])
+    for handle, lesson, duals in zip(listed["handles"].tolist(), *taught, strict=True):
         live.listed.put(handle, lesson, live.shelf.problem.W, duals)
     return live
 
 
 def _listed_arrays(live: LiveDual) -> Arrays:
-    handles = live.listed.handles
-    lessons = [live.listed.lesson(handle) for handle in handles]
+    documents = list(live.listed.values())
+    lessons = [document.lesson for document in documents]
     groups = [group for lesson in lessons for group in lesson.groups or []]
+    pairs = [edge for group in groups for edge in group]
     lists: dict[str, tuple[list[Any], Any]] = {
         "columns": ([lesson.columns for lesson in lessons], np.uint32),
         "values": ([lesson.values for lesson in lessons], live.W.dtype),
         "labels": ([lesson.labels for lesson in lessons], np.uint32),
         "weights": ([lesson.weights for lesson in lessons], np.float64),
-        "duals": ([live.listed.duals(handle) for handle in handles], np.float64),
+        "duals": ([document.duals for document in documents], np.float64),
     }
     lengths = {
         "words": [len(lesson.columns) for lesson in lessons],
@@ -480,42 +483,11 @@ def _listed_arrays(live: LiveDual) -> Arrays:
         "edges": [len(group) for group in groups],
     }
     arrays: Arrays = {
-        "handles": np.array(handles, np.int64),
-        "pairs": np.array([e for group in groups for e in group], np.int64).reshape(
-            -1, 2
-        ),
+        "handles": np.array(list(live.listed), np.int64),
+        "pairs": np.array(pairs, np.int64).reshape(-1, 2),
     }
     for name, (parts, kind) in lists.items():
         arrays[name] = np.concatenate([np.empty(0, kind), *parts]).astype(kind)
     for name, counts in lengths.items():
         arrays[name] = np.array([0, *accumulate(counts)], np.int64)
     return {f"listed_{name}": array for name, array in arrays.items()}
-
-
-def _listed_lessons(
-    arrays: Mapping[str, Array],
-) -> Iterator[tuple[int, Lesson, Floats]]:
-    listed = {
-        name.removeprefix("listed_"): array
-        for name, array in arrays.items()
-        if name.startswith("listed_")
-    }
-    words, named, groups, edges = (
-        listed[name] for name in ("words", "named", "groups", "edges")
-    )
-    for i, handle in enumerate(listed["handles"]):
-        row, mine = slice(*words[i : i + 2]), slice(*named[i : i + 2])
-        first, last = groups[i : i + 2]
-        labels = np.array(listed["labels"][mine])
-        lesson = Lesson(
-            np.array(listed["columns"][row]),
-            np.array(listed["values"][row]),
-            labels,
-            np.zeros(len(labels), np.float32),
-            [
-                [(u, v) for u, v in listed["pairs"][slice(*edges[g : g + 2])].tolist()]
-                for g in range(first, last)
-            ],
-            tuple(listed["weights"][first:last].tolist()),
-        )
-        yield int(handle), lesson, listed["duals"][edges[first] : edges[last]]

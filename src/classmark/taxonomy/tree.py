@@ -117,7 +117,6 @@ def path_distances(lineage: Lineage, us: ArrayLike, vs: ArrayLike) -> Ints:
 
     Nodes under different roots meet in the virtual root, one step above every root.
 
-    >>> from classmark.taxonomy.tree import Lineage
     >>> path_distances(Lineage(np.array([-1, 0, 0, 1])), [3, 3], [2, 3]).tolist()
     [3, 0]
     """
@@ -134,7 +133,6 @@ def nearest_distances(lineage: Lineage, sources: ArrayLike) -> Ints:
     Two sweeps over the levels, up and then down, so O(n) whatever the sources. Without
     sources every distance is ``FAR``.
 
-    >>> from classmark.taxonomy.tree import Lineage
     >>> nearest_distances(Lineage(np.array([-1, 0, 0, 1])), [2]).tolist()
     [1, 2, 0, 3]
     """

@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from classmark.corpus.counting import statistics
 from classmark.datasets import load
 from classmark.hierarchies.places import places_of
-from classmark.hierarchies.pruning import Documents, Removals
+from classmark.hierarchies.pruning import Removals
 from classmark.hierarchies.pruning_rules import NAMES, Described, MetaClassifier
 from classmark.sparse import keep_columns, rows_from, take
 from classmark.weighting.vectorizer import Vectorizer, weigh
@@ -66,10 +66,10 @@ def tried(name):
     tree, rows, labels = training_part(name)
     found, gains, changes = [], [], []
     for which in samples(name, len(rows)):
-        documents = Documents(
+        documents = Removals(
             places_of(tree, [labels[i] for i in which]), take(rows, which)
         )
-        trials, described = Removals(documents), Described(documents)
+        trials, described = documents, Described(documents)
         for v in trials.removable():
             p = trials.parent(v)
             if min(len(documents.daughters[v]), len(documents.daughters[p])) < 2:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from classmark.hierarchies.held_out import bound, complexity, complexity_ratio
-from classmark.hierarchies.places import branching_of, places_of
-from classmark.hierarchies.pruning import Documents
+from classmark.hierarchies.places import places_of
+from classmark.hierarchies.pruning import Removals
 from classmark.hierarchies.report import path_costs
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
@@ -30,7 +30,7 @@ def test_complexity_counts_ordered_pairs_of_sisters():
         for z in places.daughters(v)
         if x != z
     )
-    assert complexity(branching_of(places)) == counted == 2 + 6
+    assert complexity(places.branching) == counted == 2 + 6
 
 
 def test_the_bound_is_the_sum_of_its_three_terms():
@@ -60,14 +60,14 @@ def test_costs_are_the_daughters_met_on_the_way_down():
 
 def test_several_roots_are_chosen_among_too():
     places = places_of(Taxonomy([("a", 1), ("a", 2), ("b", 3)]), [])
-    assert branching_of(places)[places.root] == 2
+    assert places.branching[places.root] == 2
     assert path_costs(places).tolist() == [4, 4, 3]
     assert places.parent[places.roots].tolist() == [places.root] * 2
 
 
 def test_a_graph_is_counted_as_classifiers_are_built_over_all_parents():
     places = places_of(Taxonomy([("r", "a"), ("r", "b"), ("a", 1), ("b", 1)]), [])
-    assert branching_of(places).sum() == len(places.tree.edges) == 4
-    assert np.flatnonzero(branching_of(places)).tolist() == [0, 1, 2]
-    built = Documents(places, np.zeros((0, 1))).daughters
-    assert complexity(branching_of(places)) == complexity([*map(len, built.values())])
+    assert places.branching.sum() == len(places.tree.edges) == 4
+    assert np.flatnonzero(places.branching).tolist() == [0, 1, 2]
+    built = Removals(places, np.zeros((0, 1))).daughters
+    assert complexity(places.branching) == complexity([*map(len, built.values())])

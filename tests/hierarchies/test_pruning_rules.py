@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from classmark.hierarchies.places import places_of
-from classmark.hierarchies.pruning import Documents
+from classmark.hierarchies.pruning import Removals
 from classmark.hierarchies.pruning_rules import (
     NAMES,
     SMOOTHING,
@@ -25,7 +25,7 @@ Y = [(1, 2, 3, "b", "c")[i % 5] for i in range(30)]
 
 
 def seen():
-    documents = Documents(places_of(TREE, Y), X)
+    documents = Removals(places_of(TREE, Y), X)
     number = documents.places.tree.number
     found = Described(documents).features(number("a"), number("r"))
     return dict(zip(NAMES, found.tolist(), strict=True))
@@ -75,7 +75,7 @@ def test_what_sisters_share_is_that_of_the_parent_asked_for():
     tree = Taxonomy([("r", "a"), ("r", "b"), *(("a", at) for at in (1, 2)), ("b", 3)])
     tree = Taxonomy([*tree.edges, ("b", "c"), ("c", 4), ("c", 5)])
     y = [(1, 2, 3, 4, 5)[i % 5] for i in range(30)]
-    documents = Documents(places_of(tree, y), X)
+    documents = Removals(places_of(tree, y), X)
     number = documents.places.tree.number
     pairs = [("a", "r"), ("c", "b"), ("b", "r"), ("a", "r")]
     once = Described(documents)
@@ -86,7 +86,7 @@ def test_what_sisters_share_is_that_of_the_parent_asked_for():
 
 
 def test_a_node_with_a_lonely_class_has_features_too():
-    documents = Documents(places_of(TREE, [1] * 4), X[:4])
+    documents = Removals(places_of(TREE, [1] * 4), X[:4])
     number = documents.places.tree.number
     assert np.isfinite(Described(documents).features(number("a"), number("r"))).all()
 

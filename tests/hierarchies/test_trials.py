@@ -13,9 +13,9 @@ from classmark.hierarchies.places import (
     places_of,
     shape_of,
 )
-from classmark.hierarchies.pruning import Documents, Removals
+from classmark.hierarchies.pruning import Removals
 from classmark.problems import Mistake
-from classmark.sparse import rows_from
+from classmark.sparse import rows_from, take
 from classmark.taxonomy.tree import Taxonomy
 
 TREE = Taxonomy(
@@ -183,9 +183,15 @@ def test_the_bound_takes_the_length_of_all_weights():
 
 def slow_gain(trials, node):
     """Who is right in the tree with and without the node, fold by fold."""
-    documents, learner = trials.documents, trials.learner
-    tree = documents.daughters
-    p = trials.parent(node)
+    documents, tree, p = trials, trials.daughters, trials.parent(node)
+
+    def fit(learn, below):
+        owners = trials.owners(learn, below)
+        return trials.learner.fit(take(trials.rows, learn), owners)
+
+    def choices(model, which, below):
+        return below[np.argmax(model.scores(take(trials.rows, which)), axis=1)]
+
     joined = np.union1d(tree[p][tree[p] != node], tree[node])
     gain = 0
     for fold in range(trials.folds):
@@ -193,14 +199,14 @@ def slow_gain(trials, node):
         for v, below in ((p, tree[p]), (node, tree[node]), (-1, joined)):
             own = documents.at(p if v == -1 else v)
             learn = own[trials.fold_of[own] != fold]
-            models[v] = documents.fit(learner, learn, below)
+            models[v] = fit(learn, below)
         own = documents.at(p)
         for i in own[trials.fold_of[own] == fold]:
             one = np.array([i])
-            first = documents.choices(models[p], one, tree[p])
+            first = choices(models[p], one, tree[p])
             if first[0] == node:
-                first = documents.choices(models[node], one, tree[node])
-            second = documents.choices(models[-1], one, joined)
+                first = choices(models[node], one, tree[node])
+            second = choices(models[-1], one, joined)
             gain += int(documents.belong(one, second)[0]) - int(
                 documents.belong(one, first)[0]
             )
@@ -211,10 +217,8 @@ def slow_gain(trials, node):
 def test_the_gain_is_that_of_trees_trained_anew(name):
     X, y = words(150, seed=3)
     X = X * 0.8 + np.random.default_rng(5).random(X.shape) * 0.5
-    documents = Documents(places_of(TREE, y), X)
-    trials = Removals(documents, seed=2)
+    documents = trials = Removals(places_of(TREE, y), X, seed=2)
     node = documents.places.tree.number(name)
-    trials.documents.daughters = dict(documents.daughters)
     if name == "d":
         trials.remove(documents.places.tree.number("c"))
     removal = trials.attempt(node)
@@ -225,8 +229,7 @@ def test_the_gain_is_that_of_trees_trained_anew(name):
 
 def test_a_single_daughter_goes_for_nothing():
     X, y = words(60)
-    documents = Documents(places_of(TREE, y), X)
-    trials = Removals(documents)
+    documents = trials = Removals(places_of(TREE, y), X)
     number = documents.places.tree.number
     removal = trials.attempt(number("c"))
     assert (removal.gain, removal.terms, removal.changed) == (0, 0, 0)
@@ -240,8 +243,7 @@ def test_a_single_daughter_goes_for_nothing():
 @given(st.permutations(["a", "b", "c", "d"]), st.integers(0, 4))
 def test_any_order_of_removals_leaves_the_same_tree(order, count):
     X, y = words(20)
-    documents = Documents(places_of(TREE, y), X)
-    trials = Removals(documents)
+    documents = trials = Removals(places_of(TREE, y), X)
     number = documents.places.tree.number
     for name in order[:count]:
         trials.remove(number(name))
@@ -257,6 +259,6 @@ def test_nodes_with_several_parents_are_not_removable():
     tree = Taxonomy(
         [("r", "a"), ("r", "b"), ("a", "c"), ("b", "c"), ("c", 1), ("c", 2), ("a", 3)]
     )
-    documents = Documents(places_of(tree, [1, 2, 3]), np.eye(3))
-    able = Removals(documents).removable()
+    documents = Removals(places_of(tree, [1, 2, 3]), np.eye(3))
+    able = documents.removable()
     assert [tree.nodes[v] for v in able] == ["a", "b"]

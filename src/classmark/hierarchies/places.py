@@ -90,6 +90,14 @@ class Places:
         return parent
 
     @cached_property
+    def branching(self) -> Ints:
+        """|D(v)| of each node, over all parents, 0 at leaves, shape (size,).
+
+        A leaf below two nodes is scored at both, and counts at both.
+        """
+        return np.array([len(self.daughters(v)) for v in range(self.size)], np.int64)
+
+    @cached_property
     def inner(self) -> Ints:
         """Nodes with daughters, the root first, all parents before their daughters."""
         waiting = np.zeros(self.size, np.int64)
@@ -100,7 +108,7 @@ class Places:
             below = self.daughters(v)
             waiting[below] -= 1
             order.extend(int(u) for u in below if not waiting[u])
-        return np.array([v for v in order if len(self.daughters(v))], np.int64)
+        return np.array([v for v in order if self.branching[v]], np.int64)
 
     @cached_property
     def above(self) -> Rows:
@@ -408,14 +416,3 @@ class Nodes(Lessons):
         """What an inner node is called, in a message."""
         names, node = self.places.tree.nodes, int(self.order[at])
         return repr(names[node]) if node < len(names) else "above all roots"
-
-
-def branching_of(places: Places) -> Ints:
-    """|D(v)| of each node, over all parents, 0 at leaves, shape (size,).
-
-    A leaf below two nodes is scored at both, and counts at both.
-
-    >>> branching_of(places_of(Taxonomy([("a", 1), ("a", 2), ("b", 2)]), [1])).tolist()
-    [2, 0, 0, 1, 2]
-    """
-    return np.array([len(places.daughters(v)) for v in range(places.size)], np.int64)

@@ -18,12 +18,10 @@ from classmark.hierarchies.held_out import (
     complexity,
     complexity_ratio,
 )
-from classmark.hierarchies.nodes import NodeModel
 from classmark.hierarchies.places import (
     Nodes,
     Places,
     among_labels,
-    branching_of,
     places_of,
     require_one_each,
     shape_of,
@@ -38,44 +36,6 @@ from classmark.validation import generator
 
 FOLDS = 3
 MOST = 2000  # documents of a node that a trial looks at
-
-
-class Documents:
-    """Rows of documents, and the nodes of a working tree that each belongs to.
-
-    daughters : of each inner node, increasing; a copy, which may be changed.
-    """
-
-    def __init__(self, places: Places, X: Any) -> None:
-        self.places, self.rows = places, rows_from(X)
-        self._nodes = rows_from(places.nodes_of())
-        self._documents = transpose(self._nodes)
-        self.daughters = {int(v): places.daughters(int(v)) for v in places.inner}
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def at(self, node: int) -> Ints:
-        """The documents that belong to a node or below it, increasing."""
-        return self._documents.row(node)[0].astype(np.int64)
-
-    def belong(self, documents: Ints, nodes: Ints) -> Bools:
-        """Whether each document belongs to the node given with it."""
-        return among_labels(take(self._nodes, documents), nodes)
-
-    def owners(self, documents: Ints, daughters: Ints) -> Rows:
-        """An entry where a document belongs to a daughter, shape (n, d)."""
-        return keep_columns(take(self._nodes, documents), daughters)
-
-    def fit(self, learner: NodeLearner, documents: Ints, daughters: Ints) -> NodeModel:
-        """Train a classifier over some daughters with some documents."""
-        owners = self.owners(documents, daughters)
-        return learner.fit(take(self.rows, documents), owners)
-
-    def choices(self, model: NodeModel, documents: Ints, daughters: Ints) -> Ints:
-        """The daughter with the highest score, for each document."""
-        best: Ints = daughters[best_daughters(model, take(self.rows, documents))]
-        return best
 
 
 class Removal(NamedTuple):
@@ -122,33 +82,50 @@ class Removals:
     daughter: through p and then v as the tree stands, or by one classifier over the
     daughters of both; only this one is trained anew. Of a node with very many documents
     the same 2,000 are always taken.
+
+    daughters : of each inner node of the working tree, increasing.
     """
 
     def __init__(
         self,
-        documents: Documents,
+        places: Places,
+        X: Any,
         learner: NodeLearner | None = None,
         *,
         folds: int = FOLDS,
         most: int = MOST,
         seed: int = 0,
     ) -> None:
-        self.documents = documents
+        self.places, self.rows = places, rows_from(X)
+        self._nodes = rows_from(places.nodes_of())
+        self._documents = transpose(self._nodes)
+        self.daughters = {int(v): places.daughters(int(v)) for v in places.inner}
         self.learner = learner or NodeLearner()
         self.folds, self.most = folds, most
-        self._place = generator(seed).permutation(len(documents))
+        self._place = generator(seed).permutation(len(self.rows))
         self.fold_of = self._place % folds
         self._fates: dict[int, _Fate] = {}
         self._tried: dict[int, _Fate] = {}
         self._parents: dict[int, list[int]] = {}
-        for v, below in documents.daughters.items():
+        for v, below in self.daughters.items():
             for u in below.tolist():
                 self._parents.setdefault(u, []).append(v)
 
+    def at(self, node: int) -> Ints:
+        """The documents that belong to a node or below it, increasing."""
+        return self._documents.row(node)[0].astype(np.int64)
+
+    def belong(self, documents: Ints, nodes: Ints) -> Bools:
+        """Whether each document belongs to the node given with it."""
+        return among_labels(take(self._nodes, documents), nodes)
+
+    def owners(self, documents: Ints, daughters: Ints) -> Rows:
+        """An entry where a document belongs to a daughter, shape (n, d)."""
+        return keep_columns(take(self._nodes, documents), daughters)
+
     def removable(self) -> list[int]:
         """Inner nodes below the root with one parent, upper ones first."""
-        tree = self.documents.daughters
-        return [v for v in tree if len(self._parents.get(v, ())) == 1]
+        return [v for v in self.daughters if len(self._parents.get(v, ())) == 1]
 
     def parent(self, node: int) -> int:
         """The one parent of a removable node."""
@@ -156,7 +133,7 @@ class Removals:
 
     def attempt(self, node: int) -> Removal:
         """Try the tree without a node; the tree stays as it is."""
-        tree, p = self.documents.daughters, self.parent(node)
+        tree, p = self.daughters, self.parent(node)
         joined = self._joined(node)
         before, after = (len(tree[p]), len(tree[node])), len(joined)
         rise = complexity([after]) - complexity(before)
@@ -172,7 +149,7 @@ class Removals:
 
     def remove(self, node: int) -> None:
         """Take a node out; its daughters become its parent's."""
-        tree, p = self.documents.daughters, self.parent(node)
+        tree, p = self.daughters, self.parent(node)
         joined = self._joined(node)
         for u in tree[node].tolist():
             others = [v for v in self._parents[u] if v not in (node, p)]
@@ -185,12 +162,12 @@ class Removals:
         self._tried.clear()
 
     def _joined(self, node: int) -> Ints:
-        tree = self.documents.daughters
+        tree = self.daughters
         rest = tree[self.parent(node)]
         return np.union1d(rest[rest != node], tree[node])
 
     def _sample(self, node: int) -> Ints:
-        documents = self.documents.at(node)
+        documents = self.at(node)
         if len(documents) > self.most:
             documents = np.sort(
                 documents[np.argsort(self._place[documents])[: self.most]]
@@ -199,7 +176,7 @@ class Removals:
 
     def _fate(self, node: int) -> _Fate:
         if node not in self._fates:
-            daughters = self.documents.daughters[node]
+            daughters = self.daughters[node]
             self._fates[node] = self._judged(self._sample(node), daughters)
         return self._fates[node]
 
@@ -209,10 +186,11 @@ class Removals:
         for out in range(self.folds) if len(daughters) > 1 else ():
             learn, ask = documents[fold != out], documents[fold == out]
             if len(learn) and len(ask):
-                model = self.documents.fit(self.learner, learn, daughters)
-                predicted = self.documents.choices(model, ask, daughters)
-                chosen[fold == out] = predicted
-        return _Fate(documents, chosen, self.documents.belong(documents, chosen))
+                owners = self.owners(learn, daughters)
+                model = self.learner.fit(take(self.rows, learn), owners)
+                best = best_daughters(model, take(self.rows, ask))
+                chosen[fold == out] = daughters[best]
+        return _Fate(documents, chosen, self.belong(documents, chosen))
 
     def _through(self, parent: int, node: int) -> Ints:
         """Who is right after the parent and, where it sends them there, the node."""
@@ -225,7 +203,7 @@ class Removals:
 
     def _same(self, node: int) -> _Fate:
         """One of the two decides nothing: the other's choices stand."""
-        first, daughters = self._fate(self.parent(node)), self.documents.daughters[node]
+        first, daughters = self._fate(self.parent(node)), self.daughters[node]
         if len(daughters) > 1:
             return self._fate(node)
         return first._replace(
@@ -327,7 +305,7 @@ def pruned(
         raise Mistake(f"policy {options.policy!r} is not known: use {policies}")
     places, rows = places_of(taxonomy, y), rows_from(X)
     require_one_each(len(rows), len(places.documents))
-    trials = Removals(Documents(places, rows), learner, seed=options.seed)
+    trials = Removals(places, rows, learner, seed=options.seed)
     able = [v for v in trials.removable() if v < len(places.tree)]
     share = 1.0 if options.share is None else options.share
     removals = CHOOSERS[options.policy](trials, able, options, round(share * len(able)))
@@ -344,7 +322,7 @@ def _by_bound(
 ) -> Chosen:
     """From the top down; every removal changes what the next ones are tried on."""
     removals: Chosen = []
-    placed = np.diff(trials.documents.places.documents.starts) > 0
+    placed = np.diff(trials.places.documents.starts) > 0
     price = SCALE * np.sqrt(placed.sum())
     for v in track(able, "trying nodes", len(able)):
         if len(removals) == most:
@@ -364,15 +342,15 @@ def _by_meta(
     """By the shipped classifier, the surest first."""
     from classmark.hierarchies.pruning_rules import Described, shipped
 
-    meta, described = shipped(options.without), Described(trials.documents)
-    tree = trials.documents.daughters
+    meta, described = shipped(options.without), Described(trials)
+    tree = trials.daughters
     least = BOLD if options.bold else CONSERVATIVE
     ranked: list[tuple[float, int, str]] = []
     for v in track(able, "describing nodes", len(able)):
         p = trials.parent(v)
         if min(len(tree[v]), len(tree[p])) == 1:
             ranked.append((1.0, v, SINGLE))
-        elif len(trials.documents.at(v)):
+        elif len(trials.at(v)):
             features = described.features(v, p)
             chance = float(meta.probability(features[np.newaxis])[0])
             if chance > least:
@@ -549,7 +527,7 @@ def _standing(
 ) -> Standing:
     pairs, places = zip(predicted, truth, strict=True), trial.nodes.places
     error = float(np.mean([answers[0] not in labels for answers, labels in pairs]))
-    branching = branching_of(places)
+    branching = places.branching
     ratio = complexity_ratio(branching, len(places.leaves))
     limit = trial.bound(trial.margins())
     return Standing(error, complexity(branching), ratio, limit)

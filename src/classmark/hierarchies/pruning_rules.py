@@ -22,7 +22,7 @@ from classmark.problems import Mistake
 from classmark.sparse import take
 
 if TYPE_CHECKING:
-    from classmark.hierarchies.pruning import Documents
+    from classmark.hierarchies.pruning import Removals
 
 
 SETS = ("sisters", "daughters", "across")
@@ -85,13 +85,13 @@ class Described:
     computed once where they are asked for one after the other.
     """
 
-    def __init__(self, documents: Documents) -> None:
-        self.documents = documents
+    def __init__(self, trials: Removals) -> None:
+        self.trials = trials
         self._parent = -1
 
     def features(self, node: int, parent: int) -> Floats:
         """The numbers of ``NAMES`` for a node and its parent."""
-        tree, both = self.documents.daughters, (parent, node)
+        tree, both = self.trials.daughters, (parent, node)
         if parent != self._parent:
             self._parent = parent
             self._sisters, self._numbers = self._sums(tree[parent])
@@ -101,7 +101,7 @@ class Described:
         down, _ = self._sums(tree[node])
         up = self._sisters[np.flatnonzero(self._numbers != node)]
         sizes = [len(tree[v]) for v in both]
-        sizes += [len(self.documents.at(v)) for v in both]
+        sizes += [len(self.trials.at(v)) for v in both]
         sizes += [self._parent_features, self._features(node)]
         likeness = [
             self._among_sisters, self._likeness(down, down), self._likeness(down, up)
@@ -128,7 +128,7 @@ class Described:
         return tuple(summaries)
 
     def _features(self, node: int) -> int:
-        rows = take(self.documents.rows, self.documents.at(node))
+        rows = take(self.trials.rows, self.trials.at(node))
         return len(np.unique(rows.columns))
 
     def _sums(self, nodes: Ints) -> tuple[Any, Ints]:
@@ -136,14 +136,14 @@ class Described:
 
         Of more than 300 nodes only those with most documents.
         """
-        lists = [self.documents.at(int(u)) for u in nodes]
+        lists = [self.trials.at(int(u)) for u in nodes]
         largest = np.argsort([-len(members) for members in lists], kind="stable")[:MANY]
         chosen = np.sort(nodes[largest])
         everyone = np.unique(
             np.concatenate([np.empty(0, np.int64), *(lists[at] for at in largest)])
         )
-        owners = self.documents.owners(everyone, chosen).to_scipy()
-        rows = abs(take(self.documents.rows, everyone).to_scipy())
+        owners = self.trials.owners(everyone, chosen).to_scipy()
+        rows = abs(take(self.trials.rows, everyone).to_scipy())
         sums = (owners.T @ rows).tocsr()
         full = np.flatnonzero(np.diff(sums.indptr))
         return sums[full], chosen[full]

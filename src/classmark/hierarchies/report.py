@@ -19,7 +19,6 @@ from classmark.hierarchies.held_out import (
 )
 from classmark.hierarchies.places import (
     Places,
-    branching_of,
     places_of,
     require_one_each,
 )
@@ -33,7 +32,7 @@ def path_costs(places: Places) -> Ints:
 
     Of several ways the one along the backbone. A flat strategy scores all K leaves.
     """
-    parent, branching = places.parent, branching_of(places)
+    parent, branching = places.parent, places.branching
     node = places.leaves.copy()
     cost = np.zeros(len(node), np.int64)
     while (node >= 0).any():
@@ -204,9 +203,7 @@ def feature_counts(places: Places, rows: Rows) -> FeatureCounts:
     if places.root == len(places.tree):
         depth = np.append(depth + 1, 0)
     width = len(np.unique(rows.columns))
-    return FeatureCounts(
-        features, branching_of(places), depth, width, len(places.leaves)
-    )
+    return FeatureCounts(features, places.branching, depth, width, len(places.leaves))
 
 
 WORDS = {
@@ -398,7 +395,7 @@ def taxonomy_report(
 
 
 def _of_tree(taxonomy: Taxonomy, places: Places) -> dict[str, Any]:
-    branching = branching_of(places)
+    branching = places.branching
     inner = branching[branching > 0]
     costs = path_costs(places)
     weight = places.sizes if places.sizes.any() else np.ones(len(costs))

@@ -84,12 +84,12 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
     the pruned tree; plain where there is no tree, or for learners that know none.
     """
     from classmark.hierarchies.held_out import complexity_ratio
-    from classmark.hierarchies.places import branching_of, places_of
+    from classmark.hierarchies.places import places_of
 
     require(learning)
     ratio = None
     if has_tree(tree):
-        branching = branching_of(places_of(tree, []))
+        branching = places_of(tree, []).branching
         ratio = complexity_ratio(branching, len(tree.leaf_numbers))
     name, why = _picked(learning, ratio, size)
     return Strategy(name, why, size, ratio)

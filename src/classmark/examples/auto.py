@@ -49,6 +49,7 @@ from classmark.examples.problem import (
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Solution
 from classmark.solvers.hinge import ascend
+from classmark.solvers.preference import squares
 from classmark.sparse import Rows, take
 
 MARGIN = 0.25  # μ
@@ -125,11 +126,7 @@ def left_out(P: Rows, mean: Floats) -> Floats:
 
     (Σ_P x_j · x_i − ‖x_i‖²)/(l − 1) − mean · x_i, for at least two examples.
     """
-    owner = np.repeat(np.arange(len(P)), np.diff(P.starts))
-    squares = np.bincount(
-        owner, np.square(P.values, dtype=np.float64), minlength=len(P)
-    )
-    others = (_scores(P, mean_of(P) * len(P)) - squares) / (len(P) - 1)
+    others = (_scores(P, mean_of(P) * len(P)) - squares(P)) / (len(P) - 1)
     return np.asarray(others - _scores(P, mean))
 
 

@@ -22,6 +22,7 @@ from classmark.hierarchies.places import (
 )
 from classmark.problems import Mistake
 from classmark.progress import track
+from classmark.rankers.calibration import sigmoid
 from classmark.ranking import top
 from classmark.sparse import Rows, take
 from classmark.taxonomy.tree import Dummy, Taxonomy
@@ -289,7 +290,7 @@ class Assurance:
             margin = design @ w
             penalised = np.append(w[:-1], 0.0)
             loss = np.logaddexp(0.0, margin) - y * margin
-            slope = design.T @ (_chance(margin) - y) + PENALTY * penalised
+            slope = design.T @ (sigmoid(margin) - y) + PENALTY * penalised
             return float(loss.sum() + 0.5 * PENALTY * penalised @ penalised), slope
 
         start = np.zeros(design.shape[1])
@@ -300,7 +301,7 @@ class Assurance:
 
     def of(self, features: Floats) -> Floats:
         """The probability that each is right: features (m, f)."""
-        return _chance(_come(features, self.knots) @ self.weights)
+        return sigmoid(_come(features, self.knots) @ self.weights)
 
 
 def crossed(
@@ -343,11 +344,6 @@ def _come(features: Floats, knots: Floats) -> Floats:
     wide = np.maximum(high - low, 1e-12)
     come = np.clip((features[:, :, np.newaxis] - low) / wide, 0.0, 1.0)
     return np.column_stack((come.reshape(len(features), -1), np.ones(len(features))))
-
-
-def _chance(margin: Floats) -> Floats:
-    half: Floats = np.tanh(margin / 2)
-    return (1 + half) / 2
 
 
 CELLS = 1 << 22  # probabilities held together

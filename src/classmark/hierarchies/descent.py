@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats, Ints
+from classmark.arrays import Array, Floats, Ints, ranges
 from classmark.hierarchies.kernels import node_scores
 from classmark.hierarchies.nodes import NOWHERE
 from classmark.hierarchies.places import Shape
@@ -224,7 +224,10 @@ def path_parts(
         place = np.searchsorted(piece.features, columns)
         place[place == len(piece.features)] = 0
         terms = np.flatnonzero(piece.features[place] == columns)
-        daughter, weight, owner = _entries(piece, place[terms])
+        first, last = piece.offsets[[place[terms], place[terms] + 1]].astype(np.int64)
+        where = ranges(first, last - first)  # the weights of these terms
+        daughter, weight = piece.daughter[where], piece.weight[where].astype(np.float64)
+        owner = np.repeat(np.arange(len(terms)), last - first)
         slope = piece.slope.astype(np.float64)
         usual = slope[j] - slope[has_documents].mean()
         share = 1.0 / max(has_documents.sum(), 1)
@@ -232,16 +235,6 @@ def path_parts(
         more = np.bincount(owner, weight * lead, len(terms))
         parts[terms] += values[terms] * (usual + more)
     return parts
-
-
-def _entries(piece: Piece, features: Any) -> tuple[Any, Any, Any]:
-    """Daughter, weight, and the place in ``features`` of each weight of these."""
-    first = piece.offsets[features].astype(np.int64)
-    count = piece.offsets[features + 1].astype(np.int64) - first
-    owner = np.repeat(np.arange(len(features)), count)
-    shift = np.repeat(first - np.cumsum(count) + count, count)
-    where = shift + np.arange(len(owner))
-    return piece.daughter[where], piece.weight[where].astype(np.float64), owner
 
 
 def best_path(

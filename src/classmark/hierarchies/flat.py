@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +15,6 @@ from classmark.arrays import Array, Floats
 from classmark.estimator import Estimator, parameters
 from classmark.hierarchies.nodes import (
     NOWHERE,
-    documents_like,
     fit_node,
     in_use,
     require,
@@ -27,7 +26,7 @@ from classmark.hierarchies.places import (
 )
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
-from classmark.rankers.linear import Evidence, LinearRanker
+from classmark.rankers.linear import Evidence, LinearRanker, documents_like
 from classmark.ranking import order
 from classmark.ranking import top as best_of
 from classmark.sparse import Rows, keep_columns, rows_from, take, with_constant
@@ -240,6 +239,7 @@ def _sparse(matrix: Any) -> bool:
     return hasattr(matrix, "toarray")
 
 
+@parameters()
 class CrammerSingerSVM(FlatClassifier):
     """min ½‖W‖² + C Σ_i max_s (1 − ⟨w_{y_i} − w_s, x_i⟩)₊ [CrammerSinger01].
 
@@ -252,18 +252,8 @@ class CrammerSingerSVM(FlatClassifier):
     [[0.5, -0.5], [-0.5, 0.5]]
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        tol: float = 1e-3,
-        *,
-        memory: str = "2GB",
-        n_jobs: int = 1,
-        random_state: int = 0,
-    ) -> None:
-        super().__init__(
-            "svm", C, tol=tol, memory=memory, n_jobs=n_jobs, random_state=random_state
-        )
+    base: str = field(default="svm", init=False)
+    tol: float = 1e-3
 
 
 @parameters()

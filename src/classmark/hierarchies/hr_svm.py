@@ -20,7 +20,7 @@ from classmark.progress import track
 from classmark.solvers.hinge import Hinges, ascend
 from classmark.sparse import Rows, rows_from, transpose, with_constant
 from classmark.taxonomy.tree import Taxonomy
-from classmark.validation import byte_size, renamed, require_numbers
+from classmark.validation import byte_size, require_numbers
 
 NARROW = 10  # a leaf's problem is solved this much more closely than the whole
 
@@ -59,13 +59,21 @@ class HierarchicalSVM(LinearClassifier):
 
     def fit(self, X: Any, y: Iterable[Any]) -> Self:
         """Learn from documents X, shape (n, features), and their categories."""
-        self._check()
+        require_taxonomy(self.taxonomy)
+        require_numbers(self, "C", "tol", over=0, under=np.inf)
+        require_numbers(self, "max_iter", "n_jobs", whole=True, least=1)
         rows, places = rows_from(X), places_of(self.taxonomy, y)
         require_one_each(len(rows), len(places.documents))
         if not places.documents.nnz:
             raise Mistake("y names no category: give at least one document a category")
         features, compact = in_use(rows)
-        self._require_room(places, len(features))
+        need = 8 * (places.size + len(places.leaves)) * (len(features) + 1)
+        if need > byte_size(self.memory):
+            raise Mistake(
+                f"{places.size} nodes × {len(features)} features need "
+                f"{need / 1e9:.3g} GB, more than memory={self.memory!r}: use a "
+                "TopDownClassifier, or allow more"
+            )
         tree = _Pulled(places, with_constant(compact, 1.0), self.C)
         self.objective_curve_, last = [], tree.objective()
         for _ in track(range(self.max_iter), "rounds", self.max_iter):
@@ -83,20 +91,6 @@ class HierarchicalSVM(LinearClassifier):
         self.classes_, self.n_features_in_ = list(places.named), rows.width
         return self
 
-    def _check(self) -> None:
-        require_taxonomy(self.taxonomy)
-        require_numbers(self, "C", "tol", over=0, under=np.inf)
-        require_numbers(self, "max_iter", "n_jobs", whole=True, least=1)
-
-    def _require_room(self, places: Places, features: int) -> None:
-        need = 8 * (places.size + len(places.leaves)) * (features + 1)
-        if need > byte_size(self.memory):
-            raise Mistake(
-                f"{places.size} nodes × {features} features need {need / 1e9:.3g} GB, "
-                f"more than memory={self.memory!r}: use a TopDownClassifier, or allow "
-                "more"
-            )
-
 
 class _Pulled:
     """The weights of all nodes, shape (nodes, features), and where the leaves stand.
@@ -105,7 +99,6 @@ class _Pulled:
     is known, the leaves, stands on the right.
     """
 
-    @renamed(rounds="max_iter")
     def __init__(self, places: Places, rows: Rows, C: float) -> None:
         from scipy import sparse
         from scipy.sparse.linalg import splu

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
 from classmark.problems import Mistake
-from classmark.sparse import Rows, keep_columns, rows_from, with_constant
+from classmark.sparse import Rows, keep_columns, with_constant
 
 
 def log_odds(rows: Rows, owners: Rows, alpha: float = 1.0) -> tuple[Floats, Floats]:
@@ -202,17 +202,6 @@ def require(base: str, C: float) -> None:
         raise Mistake(f"base {base!r} is not known: use {', '.join(BASES)}")
     if not 0 < C < np.inf:
         raise Mistake(f"C is {C}: give a number greater than 0")
-
-
-def documents_like(X: Any, width: int, who: object) -> Rows:
-    """The documents, once it is known that they have the columns learned from."""
-    rows = rows_from(X)
-    if rows.width != width:
-        raise Mistake(
-            f"X has {rows.width} features, {type(who).__name__} was fitted with "
-            f"{width}: use the vectorizer it was fitted with"
-        )
-    return rows
 
 
 def in_use(rows: Rows) -> tuple[NDArray[np.uint32], Rows]:

@@ -251,12 +251,13 @@ class Shape:
     order : the node number (of ``Places``) of each inner node, shape (inner,);
     starts : inner node ``at`` has the daughters starts[at]:starts[at + 1];
     codes : where each leads, shape (edges,): to the leaf of that number, or, below 0,
-        to inner node code + inner.
+        to inner node code + inner;  below : the node number of each, shape (edges,).
     """
 
     order: Ints
     starts: Ints
     codes: Ints
+    below: Ints
 
     def __len__(self) -> int:
         return len(self.order)
@@ -280,16 +281,16 @@ def shape_of(places: Places) -> Shape:
     code = np.zeros(places.size, np.int64)
     code[places.leaves] = np.arange(len(places.leaves))
     code[order] = np.arange(len(order)) - len(order)
-    below = [places.daughters(int(v)) for v in order]
-    starts = np.cumsum([0, *map(len, below)]).astype(np.int64)
-    return Shape(order, starts, code[np.concatenate(below)])
+    starts = np.cumsum([0, *places.branching[order]]).astype(np.int64)
+    below = np.concatenate([places.daughters(int(v)) for v in order])
+    return Shape(order, starts, code[below], below)
 
 
 def flat_shape(places: Places) -> Shape:
     """A root whose daughters are all leaves: the flat strategy."""
     count = len(places.leaves)
     root, starts = np.array([places.root]), np.array([0, count])
-    return Shape(root, starts, np.arange(count))
+    return Shape(root, starts, np.arange(count), places.leaves)
 
 
 FORMAT, VERSION = "classmark-lessons", 1
@@ -403,13 +404,8 @@ class Nodes(Lessons):
     def __init__(self, rows: Rows, places: Places, shape: Shape) -> None:
         members: Any = places.nodes_of().tocsc()
         members.sort_indices()
-        leaf, inner = np.maximum(shape.codes, 0), np.minimum(shape.codes, -1)
-        below = np.where(
-            shape.codes >= 0, places.leaves[leaf], np.asarray(shape.order)[inner]
-        )
-        super().__init__(
-            rows, members.indptr, members.indices, shape.order, shape.starts, below
-        )
+        tree = shape.order, shape.starts, shape.below
+        super().__init__(rows, members.indptr, members.indices, *tree)
         self.places, self.shape = places, shape
 
     def name(self, at: int) -> str:

@@ -18,7 +18,7 @@ from classmark.hierarchies.descent import Trained, path_parts
 from classmark.hierarchies.flat import share_right
 from classmark.hierarchies.kernels import all_leaves, best_first, descend
 from classmark.hierarchies.model_files import SavedModel, keep, open_model
-from classmark.hierarchies.nodes import documents_like, require
+from classmark.hierarchies.nodes import require
 from classmark.hierarchies.places import (
     Nodes,
     Places,
@@ -31,7 +31,7 @@ from classmark.hierarchies.taxonomy_ranker import require_taxonomy
 from classmark.hierarchies.training import Settings, train, trained_in
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
-from classmark.rankers.linear import Evidence, LinearRanker
+from classmark.rankers.linear import Evidence, LinearRanker, documents_like
 from classmark.ranking import order
 from classmark.sparse import Rows, rows_from, take
 from classmark.taxonomy.tree import Taxonomy

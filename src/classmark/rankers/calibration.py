@@ -113,7 +113,7 @@ class Calibrator(Estimator):
         f = self.standing(_checked(scores))
         first, second = self.curve_
         if self.method == "platt":
-            return _sigmoid(first * f + second)
+            return sigmoid(first * f + second)
         return along(f, first, second)
 
     def standing(self, scores: Floats) -> Floats:
@@ -224,7 +224,8 @@ def _best_other(z: Floats) -> Floats:
     return other
 
 
-def _sigmoid(f: Floats) -> Floats:
+def sigmoid(f: Floats) -> Floats:
+    """1 / (1 + exp(−f)), without overflow."""
     half: Floats = np.tanh(f / 2)
     return (1 + half) / 2
 
@@ -238,7 +239,7 @@ def _sigmoid_fit(f: Floats, t: Floats) -> Floats:
     flat = ab = np.array([0.0, np.log(t.mean() / (1 - t.mean()))])
     cost = _cross_entropy(design @ ab, t)
     for _ in range(STEPS):
-        p = _sigmoid(design @ ab)
+        p = sigmoid(design @ ab)
         slope = design.T @ (p - t)
         if np.abs(slope).max() < 1e-8 * len(f):
             break

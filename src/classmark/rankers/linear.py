@@ -140,10 +140,15 @@ class LinearRanker(Estimator, ABC):
 
     def _documents(self, X: Any) -> Rows:
         self._require_fitted()
-        rows = rows_from(X)
-        if rows.width != self.weights_.shape[0]:
-            raise Mistake(
-                f"X has {rows.width} features, the ranker was fitted with "
-                f"{self.weights_.shape[0]}: use the vectorizer it was fitted with"
-            )
-        return rows
+        return documents_like(X, self.weights_.shape[0], self)
+
+
+def documents_like(X: Any, width: int, who: object) -> Rows:
+    """The documents, once it is known that they have the columns learned from."""
+    rows = rows_from(X)
+    if rows.width != width:
+        raise Mistake(
+            f"X has {rows.width} features, {type(who).__name__} was fitted with "
+            f"{width}: use the vectorizer it was fitted with"
+        )
+    return rows

@@ -62,7 +62,16 @@ class LogLinearRanker(LinearRanker):
 
         Y : labels or grades, shape (n, k), or a list of n preference graphs.
         """
-        self._require_parameters()
+        require_penalty(self.penalty, self.C)
+        require_numbers(self, "max_iter", whole=True, least=1)
+        require_numbers(self, "tol", least=0)
+        if self.solver not in {"lbfgs", "boosting"}:
+            raise Mistake(f"solver {self.solver!r} is not known: use lbfgs or boosting")
+        if self.solver == "boosting" and self.C is not None and self.penalty == "l2":
+            raise Mistake(
+                "solver 'boosting' cannot minimise the l2 penalty: give "
+                "penalty='natural', or C=None, or solver='lbfgs'"
+            )
         rows = rows_from(X)
         loss = loss_from(Y, self.loss, len(rows))
         documents, max_iter, tol = Documents(rows, loss), self.max_iter, self.tol
@@ -76,15 +85,3 @@ class LogLinearRanker(LinearRanker):
         self.n_iter_ = solution.n_iter
         self.objective_ = solution.objective
         return self
-
-    def _require_parameters(self) -> None:
-        require_penalty(self.penalty, self.C)
-        if self.solver not in {"lbfgs", "boosting"}:
-            raise Mistake(f"solver {self.solver!r} is not known: use lbfgs or boosting")
-        if self.solver == "boosting" and self.C is not None and self.penalty == "l2":
-            raise Mistake(
-                "solver 'boosting' cannot minimise the l2 penalty: give "
-                "penalty='natural', or C=None, or solver='lbfgs'"
-            )
-        require_numbers(self, "max_iter", whole=True, least=1)
-        require_numbers(self, "tol", least=0)

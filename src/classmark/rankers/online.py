@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, field
 from typing import Any, Self
 
 import numpy as np
@@ -15,17 +15,18 @@ from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.linear import DENSE_LIMIT, LinearRanker
 from classmark.solvers.hinge import Kernel, Similarity
+from classmark.solvers.kernels_online import PERCEPTRON
 from classmark.solvers.online import Prototypes, Supports
 from classmark.sparse import Rows, keep_columns, rows_from, take
-from classmark.validation import Seed, generator, renamed, require_numbers
+from classmark.validation import Seed, generator, require_numbers
 
 
 @parameters(budget="max_documents")
 class OnlineRanker(LinearRanker):
     """Learns by additive steps, w_r ← w_r + τ_r x, one document at a time.
 
-    Subclasses say what τ is (``_rule``); passes, growth, means, votes and kernels are
-    the same for all. What ``fit`` and ``partial_fit`` leave behind:
+    Subclasses say what τ is (``_rule``, by ``loss``); passes, growth, means, votes and
+    kernels are the same for all. What ``fit`` and ``partial_fit`` leave behind:
 
     weights_ : shape (features, categories), the prototypes or their mean; without
         ``average`` a view, which moves on. Refused with a kernel or votes.
@@ -35,12 +36,13 @@ class OnlineRanker(LinearRanker):
 
     _grows = False
 
+    loss: int = 3
     passes: int = 1
     average: bool = False
     kernel: str | Similarity | None = None
-    max_documents: int | None = None
     _: KW_ONLY
     vote: bool = False
+    max_documents: int | None = None
     gamma: float = 1.0
     degree: int = 2
     coef0: float = 1.0
@@ -182,6 +184,7 @@ class OnlineRanker(LinearRanker):
         return self._rule()
 
 
+@parameters(budget="max_documents")
 class MMP(OnlineRanker):
     """One prototype per category, moved when the ranking is wrong [CrammerSinger03].
 
@@ -210,33 +213,13 @@ class MMP(OnlineRanker):
     [[1.0, 2.0, 1.0], [1.0, 2.0, 1.0]]
     """
 
-    @renamed(budget="max_documents")
-    def __init__(
-        self,
-        loss: int = 3,
-        passes: int = 1,
-        average: bool = False,
-        kernel: str | Similarity | None = None,
-        *,
-        vote: bool = False,
-        max_documents: int | None = None,
-        gamma: float = 1.0,
-        degree: int = 2,
-        coef0: float = 1.0,
-        random_state: Seed = None,
-    ) -> None:
-        super().__init__(
-            passes, average, kernel, max_documents, vote=vote, gamma=gamma,
-            degree=degree, coef0=coef0, random_state=random_state,
-        )  # fmt: skip
-        self.loss = loss
-
     def _rule(self) -> int:
         if self.loss not in (1, 2, 3):
             raise Mistake(f"loss is {self.loss!r}: use 1, 2 or 3")
         return self.loss
 
 
+@parameters(budget="max_documents")
 class CategoryPerceptron(OnlineRanker):
     """Binary perceptrons, one per category, over the same stream of documents.
 
@@ -248,5 +231,8 @@ class CategoryPerceptron(OnlineRanker):
     kernel, vote, max_documents, gamma, degree, coef0, random_state : as for ``MMP``.
     """
 
+    loss: int = field(default=PERCEPTRON, init=False)
+    max_documents: int | None = None
+
     def _rule(self) -> int:
-        return 0
+        return self.loss

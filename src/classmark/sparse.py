@@ -6,6 +6,7 @@ uint32 needs no test for negative indices and runs at the speed of C).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,11 @@ class Rows:
         """The same values among another number of columns (arrays shared)."""
         return Rows(self.starts, self.columns, self.values, width)
 
+    def arrays(self, name: str) -> dict[str, Array]:
+        """The arrays, by the names under which they are saved (see ``rows_in``)."""
+        parts = {"starts": self.starts, "columns": self.columns, "values": self.values}
+        return {f"{name}_{part}": array for part, array in parts.items()}
+
     def to_scipy(self) -> csr_matrix:
         """The same as ``scipy.sparse.csr_matrix`` (values and columns shared)."""
         from scipy.sparse import csr_matrix
@@ -112,6 +118,19 @@ def rows_from(X: ArrayLike | csr_array | csr_matrix, *, name: str = "X") -> Rows
     )
     require_finite(rows, name=name)
     return rows
+
+
+def rows_in(arrays: Mapping[str, Array], name: str, width: int) -> Rows:
+    """The rows that were saved as ``Rows.arrays(name)``.
+
+    >>> rows = rows_from([[0.0, 2.0]])
+    >>> rows_in(rows.arrays("words"), "words", 2).row(0)[1].tolist()
+    [2.0]
+    """
+    starts, columns, values = (
+        arrays[f"{name}_{part}"] for part in ("starts", "columns", "values")
+    )
+    return Rows(starts, columns, values, width)
 
 
 def require_finite(rows: Rows, *, name: str) -> None:

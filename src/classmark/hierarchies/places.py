@@ -12,7 +12,7 @@ import numpy as np
 
 from classmark.arrays import Array, Bools, Ints, ranges
 from classmark.problems import Mistake
-from classmark.sparse import Rows, take
+from classmark.sparse import Rows, rows_in, take
 from classmark.storage import open_folder, save
 from classmark.taxonomy.tree import Dummy, Taxonomy
 
@@ -148,6 +148,12 @@ class Places:
         return membership
 
 
+def ones_at(columns: Iterable[int], width: int) -> Any:
+    """A row for each column, csr (columns, width), with a 1 there; none at −1."""
+    lists = [[column] if column >= 0 else [] for column in columns]
+    return rows_of_ones(lists, width).to_scipy()
+
+
 def ancestors(nodes: Iterable[int], parents: Sequence[Ints]) -> Iterator[csr_matrix]:
     """Nodes 1, 2, … edges above each of some nodes, by the nearest way.
 
@@ -155,9 +161,7 @@ def ancestors(nodes: Iterable[int], parents: Sequence[Ints]) -> Iterator[csr_mat
     matrix (nodes, all) for each distance.
     """
     one_up = rows_of_ones(parents, len(parents)).to_scipy()
-    first = [[node] if node >= 0 else [] for node in nodes]
-    ring: Any = rows_of_ones(first, len(parents)).to_scipy()
-    reached = ring
+    reached = ring = ones_at(nodes, len(parents))
     while ring.nnz:
         ring = ring @ one_up
         ring.data[:] = 1.0
@@ -319,24 +323,23 @@ class Lessons:
     def save(self, folder: Path) -> None:
         """Write a new folder; it appears whole or not at all."""
         arrays = {name: getattr(self, name) for name in ARRAYS}
-        arrays |= {f"rows_{name}": getattr(self.rows, name) for name in PARTS}
-        save(folder, FORMAT, VERSION, arrays, {"width": self.rows.width})
+        width = {"width": self.rows.width}
+        save(folder, FORMAT, VERSION, arrays | self.rows.arrays("rows"), width)
 
     @staticmethod
     def open(folder: Path) -> Lessons:
         """Open a folder, once its checksums are compared; arrays are mapped."""
         saved = open_folder(folder, FORMAT, VERSION)
         plain = {name: each.view(np.ndarray) for name, each in saved.arrays.items()}
-        parts = [plain[f"rows_{name}"] for name in PARTS]
-        rows = Rows(parts[0], parts[1], parts[2], saved.settings["width"])
+        rows = rows_in(plain, "rows", saved.settings["width"])
         return Lessons(rows, *(plain[name] for name in ARRAYS))
 
     @property
     def size_bytes(self) -> int:
         """What the arrays take."""
         arrays = [getattr(self, name) for name in ARRAYS]
-        arrays += [getattr(self.rows, name) for name in PARTS]
-        return sum(array.nbytes for array in arrays)
+        rows = self.rows.arrays("rows").values()
+        return sum(array.nbytes for array in (*arrays, *rows))
 
     def members(self, node: int) -> Ints:
         """The documents of a node or below it, increasing."""
@@ -395,7 +398,6 @@ class Lessons:
 
 
 ARRAYS = ("first", "member", "order", "starts", "below")
-PARTS = ("starts", "columns", "values")
 
 
 class Nodes(Lessons):

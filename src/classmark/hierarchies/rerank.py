@@ -28,13 +28,12 @@ from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.rankers.preference import PreferenceRanker
 from classmark.ranking import top as best_of
 from classmark.solvers.hinge import Hinges, ascend
-from classmark.sparse import Rows, rows_from, take, transpose
+from classmark.sparse import Rows, rows_from, rows_in, take, transpose
 from classmark.validation import Seed, generator, require_numbers
 
 KEPT = 4096  # pairs whose classifiers are kept
 COST, TOL = 1.0, 1e-2
 Arrays = dict[str, Array]
-PARTS = ("starts", "columns", "values")
 
 
 class Doubts(NamedTuple):
@@ -172,27 +171,15 @@ class Votes:
 
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
         """What was learned, as arrays and settings."""
-        matrices = {"rows": self.rows, "labels": self.labels}
-        arrays: Arrays = {
-            f"{name}_{part}": getattr(matrix, part)
-            for name, matrix in matrices.items()
-            for part in PARTS
-        }
+        arrays = self.rows.arrays("rows") | self.labels.arrays("labels")
         widths = {"width": self.rows.width, "categories": self.labels.width}
         return arrays, widths | {name: getattr(self, name) for name in LIMITS}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, settings: dict[str, Any]) -> Votes:
         """The votes that :meth:`to_arrays` described."""
-        rows, labels = (
-            Rows(
-                arrays[f"{name}_starts"],
-                arrays[f"{name}_columns"],
-                arrays[f"{name}_values"],
-                settings[width],
-            )
-            for name, width in (("rows", "width"), ("labels", "categories"))
-        )
+        rows = rows_in(arrays, "rows", settings["width"])
+        labels = rows_in(arrays, "labels", settings["categories"])
         return cls(rows, labels, **{name: settings[name] for name in LIMITS})
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from classmark.arrays import Bools, Floats, Ints
 from classmark.corpus.documents import cross_validate, folds
 from classmark.estimator import parameters
-from classmark.hierarchies.places import among_labels, ancestors, rows_of_ones
+from classmark.hierarchies.places import among_labels, ancestors, ones_at
 from classmark.preferences.labels import (
     favoured,
     graphs_from,
@@ -82,8 +82,7 @@ def smoothed_prototypes(
     belongs = labels.to_scipy().astype(np.float64)
     belongs.data[:] = 1.0
     kin = _kin(taxonomy, nodes, decay)
-    own = [[node] if node >= 0 else [] for node in nodes]
-    label_nodes = rows_of_ones(own, len(taxonomy)).to_scipy()
+    label_nodes = ones_at(nodes, len(taxonomy))
     n_terms = int(np.clip(ENTRIES // max(kin.nnz, 1), LEAST, KEPT))
     means, dropped = _means(documents, _members(belongs, kin, label_nodes), n_terms)
     total: Any = unit_rows(belongs.T @ documents) + kin @ means
@@ -153,22 +152,15 @@ def _means(
     parts, lost = [csr_matrix((0, documents.shape[1]))], 0.0
     for at in np.unique(block):
         means = unit_rows(members[block == at] @ documents)
-        lost += _cut(means, n_terms)
+        for row in np.flatnonzero(np.diff(means.indptr) > n_terms):
+            values = means.data[slice(*means.indptr[row : row + 2])]
+            light = np.argpartition(-np.abs(values), n_terms)[n_terms:]
+            lost += float(values[light] @ values[light])
+            values[light] = 0.0
+        means.eliminate_zeros()
         parts.append(means)
     used = max(int((work > 0).sum()), 1)
     return csr_matrix(vstack(parts)), lost / used
-
-
-def _cut(matrix: csr_matrix, n_terms: int) -> float:
-    """Keep the heaviest ``n_terms`` entries of each row; return the squares lost."""
-    starts, lost = matrix.indptr, 0.0
-    for row in np.flatnonzero(np.diff(starts) > n_terms):
-        values = matrix.data[starts[row] : starts[row + 1]]
-        light = np.argpartition(-np.abs(values), n_terms)[n_terms:]
-        lost += float(values[light] @ values[light])
-        values[light] = 0.0
-    matrix.eliminate_zeros()
-    return lost
 
 
 class Setting(NamedTuple):
@@ -428,9 +420,7 @@ class TaxonomyRanker(LinearRanker):
                 "labels"
             )
         if descriptions.shape[0] != len(self.taxonomy):
-            own = [[node] if node >= 0 else [] for node in nodes]
-            by_label = rows_of_ones(own, len(self.taxonomy)).to_scipy()
-            descriptions = by_label.T @ descriptions
+            descriptions = ones_at(nodes, len(self.taxonomy)).T @ descriptions
         return self.weight * descriptions  # type: ignore[no-any-return]
 
     def _check(self) -> None:

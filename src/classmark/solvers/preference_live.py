@@ -33,7 +33,7 @@ from classmark.solvers.preference import (
     ImplicitDual,
     Pool,
 )
-from classmark.sparse import Rows
+from classmark.sparse import Rows, rows_in
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 SAMPLE = 16  # documents of which the least needed is let go
@@ -407,12 +407,8 @@ def to_arrays(live: LiveDual) -> Arrays:
         "weights": np.ascontiguousarray(live.W),
         "caps": problem.caps[:width],
         "codes": problem.codes,
-        "words_starts": problem.rows.starts,
-        "words_columns": problem.rows.columns,
-        "words_values": problem.rows.values,
-        "levels_starts": problem.levels.starts,
-        "levels_columns": problem.levels.columns,
-        "levels_values": problem.levels.values,
+        **problem.rows.arrays("words"),
+        **problem.levels.arrays("levels"),
         "slots": problem.slots[:, : problem.levels.nnz],
         "pool_label": pool.label[:used],
         "pool_alpha": pool.alpha[:used],
@@ -433,9 +429,8 @@ def from_arrays(arrays: Mapping[str, Array], loss: str) -> LiveDual:
     visits, keep = (int(n) for n in arrays["numbers"])
     C, tau = (float(n) for n in arrays["prices"])
     weights = np.array(arrays["weights"])
-    parts = ("starts", "columns", "values")
-    rows = Rows(*(arrays[f"words_{p}"] for p in parts), weights.shape[0])  # type: ignore[call-arg, arg-type]
-    levels = Rows(*(arrays[f"levels_{p}"] for p in parts), weights.shape[1])  # type: ignore[call-arg, arg-type]
+    rows = rows_in(arrays, "words", weights.shape[0])
+    levels = rows_in(arrays, "levels", weights.shape[1])
     problem = ImplicitDual(rows, levels, loss, Caps(*[np.array(arrays["caps"])] * 2))
     problem.W = weights
     problem.slots = np.array(arrays["slots"])

@@ -66,7 +66,11 @@ class Answered:
     def add(self, scores: Floats, labels: Labels, sampled: slice) -> None:
         """Add a block of documents."""
         self.ranks.append(rank_relevant(scores, labels))
-        self.sample.append(_finite(scores[sampled]))
+        some = scores[sampled]  # in place of −inf, 1 less than the least finite one
+        can = np.isfinite(some)
+        least = np.where(can, some, np.inf).min(axis=1, keepdims=True)
+        lowest = np.where(np.isfinite(least), least, 0.0) - 1.0
+        self.sample.append(np.where(can, some, lowest))
         best = top(scores, min(max(WITHIN, *map(len, labels)), scores.shape[1]))
         for line, relevant in zip(best, labels, strict=True):
             self.assigned.append(line[: len(relevant)].tolist())
@@ -78,15 +82,6 @@ class Answered:
 def sampling(categories: int, tested: int) -> int:
     """Every how-manieth of all documents tested is in the sample."""
     return -(-tested // max(2 * ENOUGH, BLOCK // categories))
-
-
-def _finite(scores: Floats) -> Floats:
-    """The scores, each infinite one replaced by the least finite one minus 1."""
-    can = np.isfinite(scores)
-    if can.all():
-        return scores.copy()
-    least = np.where(can, scores, np.inf).min(axis=1, keepdims=True)
-    return np.where(can, scores, np.where(np.isfinite(least), least, 0.0) - 1.0)
 
 
 Split = tuple[Ints, Ints]

@@ -78,10 +78,19 @@ def smoothed_prototypes(
     >>> found.prototypes.toarray().round(3).tolist()
     [[0.924, 0.383], [0.383, 0.924]]
     """
+    from scipy.sparse import csr_matrix
+
     documents = rows.to_scipy().astype(np.float64)
     belongs = labels.to_scipy().astype(np.float64)
     belongs.data[:] = 1.0
-    kin = _kin(taxonomy, nodes, decay)
+    # λᵈ where a node is d above a label, the only root left out, (labels, nodes)
+    parents = [taxonomy.above(v) for v in range(len(taxonomy))]
+    kin: Any = csr_matrix((len(nodes), len(taxonomy)))
+    for edges, ring in enumerate(ancestors(nodes, parents), 1):
+        kin = kin + decay**edges * ring
+    if len(taxonomy.roots) == 1:
+        kin.data[kin.indices == taxonomy.number(taxonomy.roots[0])] = 0.0
+    kin.eliminate_zeros()
     label_nodes = ones_at(nodes, len(taxonomy))
     n_terms = int(np.clip(ENTRIES // max(kin.nnz, 1), LEAST, KEPT))
     means, dropped = _means(documents, _members(belongs, kin, label_nodes), n_terms)
@@ -89,21 +98,6 @@ def smoothed_prototypes(
     if descriptions is not None:
         total = total + (kin + label_nodes) @ descriptions
     return Smoothed(unit_rows(total).T.tocsr(), dropped)
-
-
-def _kin(taxonomy: Taxonomy, nodes: Sequence[int], decay: float) -> csr_matrix:
-    """λᵈ where a node is d above a label, the only root left out, (labels, nodes)."""
-    from scipy.sparse import csr_matrix
-
-    parents = [taxonomy.above(v) for v in range(len(taxonomy))]
-    kin: Any = csr_matrix((len(nodes), len(taxonomy)))
-    for edges, ring in enumerate(ancestors(nodes, parents), 1):
-        kin = kin + decay**edges * ring
-    roots = np.flatnonzero(taxonomy.lineage.parent < 0)
-    if len(roots) == 1:
-        kin.data[kin.indices == roots[0]] = 0.0
-    kin.eliminate_zeros()
-    return kin  # type: ignore[no-any-return]
 
 
 def require_taxonomy(taxonomy: Taxonomy) -> None:

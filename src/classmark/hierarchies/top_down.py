@@ -317,7 +317,12 @@ class TopDownRanker(LinearRanker):
             raise Mistake("no document has a label: give some to learn from")
         rows, labels = take(rows, taught), take(labels, taught)
         y = [[self.categories[c] for c in labels.row(i)[0]] for i in range(len(labels))]
-        tree = self._working_tree(rows, y)
+        tree, self.pruned_ = self.taxonomy, []
+        if self.prune is not None:
+            learner = {"base": self.base, "C": self.C}
+            tree = prune_taxonomy(tree, rows, y, self.prune, bold=self.bold, **learner)
+            inner = [node for node in self.taxonomy if not self.taxonomy.is_leaf(node)]
+            self.pruned_ = [v for v in inner if v not in tree or tree.is_leaf(v)]
         self.classifier_ = TopDownClassifier(
             tree, self.base, C=self.C, drop=self.drop, n_jobs=self.n_jobs,
             memory=self.memory, folder=self.working,
@@ -372,16 +377,3 @@ class TopDownRanker(LinearRanker):
     def coef_(self) -> Floats:
         """There is no such matrix: a category's score is no sum over features."""
         raise Mistake("a top-down model has weights at every node: use classifier_")
-
-    def _working_tree(self, rows: Rows, y: list[list[Any]]) -> Taxonomy:
-        """The tree that is gone down; ``y`` means the same in it."""
-        if self.prune is None:
-            self.pruned_: list[Any] = []
-            return self.taxonomy
-        tree = prune_taxonomy(
-            self.taxonomy, rows, y, self.prune,
-            bold=self.bold, base=self.base, C=self.C,
-        )  # fmt: skip
-        inner = [node for node in self.taxonomy if not self.taxonomy.is_leaf(node)]
-        self.pruned_ = [v for v in inner if v not in tree or tree.is_leaf(v)]
-        return tree

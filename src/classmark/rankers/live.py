@@ -18,7 +18,7 @@ from classmark.rankers.text_ranker import (
     prefixed,
     with_prefix,
 )
-from classmark.solvers.preference_live import from_arrays, from_nothing, to_arrays
+from classmark.solvers.preference_live import from_arrays, to_arrays
 from classmark.storage import open_folder, pack_strings, save, unpack_strings
 from classmark.weighting.live import LiveVectorizer
 
@@ -55,16 +55,9 @@ class LiveTextRanker:
         self.vectorizer, self.ranker = vectorizer, ranker
         self.handles: dict[str, int] = {}
         if ranker.live_ is None:
-            loss = short_name(ranker.loss)
-            if callable(loss):
+            if callable(short_name(ranker.loss)):
                 raise Mistake("loss is a function: use the name of a loss")
-            if ranker.center is not None or ranker.class_weight is not None:
-                raise Mistake(
-                    "center and class_weight need all documents at once: start from a "
-                    "trained ranker, or leave both None"
-                )
-            ranker.live_ = from_nothing(loss, ranker.C, keep=ranker.max_documents)
-            self.ranker.show_stream()
+            ranker.begin_stream()
 
     @classmethod
     def start(cls, trained: TextRanker, ids: Iterable[str]) -> LiveTextRanker:

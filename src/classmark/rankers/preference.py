@@ -231,8 +231,8 @@ class PreferenceRanker(LinearRanker):
 
     def begin_stream(self) -> None:
         """Be ready to learn document by document, from what ``fit`` has learned."""
-        self._require_fitted()
-        self.live_ = self._started(np.dtype(self.weights_.dtype))
+        is_fitted = self.__sklearn_is_fitted__()
+        self.live_ = self._started(self.weights_.dtype if is_fitted else np.float32)
         self.show_stream()
 
     def show_stream(self) -> None:

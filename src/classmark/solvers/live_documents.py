@@ -91,7 +91,6 @@ class DualTable(NamedTuple):
 
 
 DIS, DME = CODES["dis"][0], CODES["dme"][0]
-WASTE = 1000  # places of forgotten documents that are left as they are
 
 
 class Shelf:
@@ -116,12 +115,6 @@ class Shelf:
     def alive(self) -> Bools:
         """Which places hold a document, bool (places,)."""
         return self._alive.array
-
-    @property
-    def wasteful(self) -> bool:
-        """Whether more than half of the places, and some, are of forgotten ones."""
-        dead = len(self) - int(self.alive.sum())
-        return dead > WASTE and 2 * dead > len(self)
 
     def put(self, lesson: Lesson) -> int:
         """Keep a document; its duals are zero. Return its place."""

@@ -36,6 +36,7 @@ from classmark.solvers.preference import (
 from classmark.sparse import Rows, rows_in
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+WASTE = 1000  # places of forgotten documents that are left as they are
 SAMPLE = 16  # documents of which the least needed is let go
 
 
@@ -287,7 +288,8 @@ class LiveDual:
     def _remove(self, handle: int, place: int) -> None:
         self.shelf.drop(place)
         self.place.array[handle] = -1
-        if self.shelf.wasteful:
+        dead = len(self.shelf) - int(self.shelf.alive.sum())
+        if dead > WASTE and 2 * dead > len(self.shelf):
             left = self.shelf.tidy()
             self.owner = Growing(self.owner.array[left])
             self.place.array[self.owner.array] = np.arange(len(left))

@@ -429,7 +429,9 @@ class Taxonomy:
         answers, tree = self._diverted(list(correct))
         leaves = tree.leaf_numbers
         near = nearest_distances(tree.lineage, tree.numbers(answers))[leaves]
-        layer = _layer_of(near, layers)
+        further = np.unique(near[near > 2])
+        layer = np.minimum(np.searchsorted(further, near) + 2, layers - 1)
+        layer[near <= 2], layer[near == 0] = 1, 0
         if not answers:
             layer[:] = layers - 1
         count = int(layer.max(initial=0)) + 1
@@ -445,12 +447,3 @@ class Taxonomy:
         ends = [node for node in inner if node not in covered]
         leaves = [node for node in correct if self.is_leaf(node)]
         return [*leaves, *map(Dummy, ends)], self.with_dummy_leaves(ends)
-
-
-def _layer_of(near: Ints, layers: int) -> Ints:
-    """Number the layers: 0 at distance 0, 1 at distance 2, then each greater one."""
-    further = np.unique(near[near > 2])
-    layer = np.searchsorted(further, near) + 2
-    layer[near <= 2] = 1
-    layer[near == 0] = 0
-    return np.minimum(layer, layers - 1)

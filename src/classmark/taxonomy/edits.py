@@ -139,13 +139,7 @@ def _reachable(
     taxonomy: Taxonomy, edges: list[tuple[Any, Any]], roots: list[Any]
 ) -> Taxonomy:
     """What can be reached from the roots by these edges."""
-    below: dict[Any, list[Any]] = {}
-    for parent, child in edges:
-        below.setdefault(parent, []).append(child)
-    reached, waiting = set(roots), list(roots)
-    while waiting:
-        fresh = [v for v in below.get(waiting.pop(), []) if v not in reached]
-        reached.update(fresh)
-        waiting.extend(fresh)
+    whole = Taxonomy(edges, nodes=taxonomy.nodes)
+    reached = {*roots, *(node for root in roots for node in whole.descendants(root))}
     inside = [(u, v) for u, v in edges if u in reached and v in reached]
     return Taxonomy(inside, nodes=[node for node in taxonomy if node in reached])

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Bools, Ints
+from classmark.arrays import Ints
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -213,31 +214,14 @@ class Taxonomy:
         is_forest = len(self._upper) == np.count_nonzero(self.lineage.parent >= 0)
         if is_forest and not len(self.lineage.loose):
             return
-        stuck = self._stuck()
-        if not stuck.any():
-            return
-        walk, v = [], int(np.argmax(stuck))
-        while v not in walk:
-            walk.append(v)
-            parents = self.above(v)
-            v = int(parents[stuck[parents]][0])
-        cycle = self._named([*walk[walk.index(v) :], v][::-1])
-        names = " → ".join(map(repr, cycle))
-        raise Mistake(f"edges: they form a cycle, {names}: remove one of them")
-
-    def _stuck(self) -> Bools:
-        """Nodes never reached when each waits for all its parents."""
-        waiting = np.diff(self._above_start)
-        free = np.flatnonzero(waiting == 0).tolist()
-        reached = np.zeros(len(self), bool)
-        while free:
-            v = free.pop()
-            reached[v] = True
-            for child in self.below(v).tolist():
-                waiting[child] -= 1
-                if waiting[child] == 0:
-                    free.append(child)
-        return ~reached
+        parents = {v: self.above(v).tolist() for v in range(len(self))}
+        try:
+            TopologicalSorter(parents).prepare()
+        except CycleError as error:
+            names = " → ".join(map(repr, self._named(error.args[1])))
+            raise Mistake(
+                f"edges: they form a cycle, {names}: remove one of them"
+            ) from None
 
     def _named(self, numbers: Iterable[Any]) -> list[Any]:
         return [self._nodes[v] for v in numbers]

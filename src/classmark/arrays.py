@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -104,3 +104,11 @@ def with_room(table: Array, shape: tuple[int, int], kind: Any) -> Array:
     roomy: Array = used.view(kind).reshape(shape)
     roomy[: table.shape[0], : table.shape[1]] = table
     return roomy
+
+
+def read_only(arrays: Iterable[Array]) -> tuple[Array, ...]:
+    """Views that refuse writing, as mapped files are: kernels see one type."""
+    views = tuple(array.view() for array in arrays)
+    for view in views:
+        view.flags.writeable = False
+    return views

@@ -341,3 +341,17 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def prefixed(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays of one part, under names of its own."""
+    return {f"{prefix}{name}": array for name, array in arrays.items()}
+
+
+def with_prefix(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays that ``prefixed`` named, by their names before."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }

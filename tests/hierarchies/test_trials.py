@@ -13,7 +13,7 @@ from classmark.hierarchies.places import (
     places_of,
     shape_of,
 )
-from classmark.hierarchies.pruning import Removals
+from classmark.hierarchies.pruning import FOLDS, Removals
 from classmark.problems import Mistake
 from classmark.sparse import rows_from, take
 from classmark.taxonomy.tree import Taxonomy
@@ -194,7 +194,7 @@ def slow_gain(trials, node):
 
     joined = np.union1d(tree[p][tree[p] != node], tree[node])
     gain = 0
-    for fold in range(trials.folds):
+    for fold in range(FOLDS):
         models = {}
         for v, below in ((p, tree[p]), (node, tree[node]), (-1, joined)):
             own = documents.at(p if v == -1 else v)

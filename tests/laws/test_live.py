@@ -92,7 +92,7 @@ class Acts:
 
     def back(self):
         for label in sorted(self.live.retired)[:1]:
-            self.live.retire(label, back=True)
+            self.live.hide(self.live.retired - {label})
 
     def merge(self):
         if self.live.n_labels > 1:

@@ -67,7 +67,7 @@ def test_every_act_after_opening_does_the_same(loss):
         lambda live: live.replace(7, lesson(np.random.default_rng(1), loss, False)),
         lambda live: live.replace(9, lesson(np.random.default_rng(2), loss, True)),
         lambda live: live.grow(D + 3, K + 20),
-        lambda live: live.retire(1, back=True),
+        lambda live: live.hide(live.retired - {1}),
         lambda live: live.merge(0, 2),
         lambda live: live.move([10, 12], 2, K),
         lambda live: live.learn(lesson(np.random.default_rng(5), loss, True)),

@@ -189,7 +189,7 @@ def test_a_retired_label_stays_as_it_is_and_comes_back(loss):
     assert np.array_equal(live.W[:, 2], before)
     assert _naming(live, 2) == named
     assert slow.fullest(live) <= 1.0 + 1e-9
-    live.retire(2, back=True)
+    live.hide(live.retired - {2})
     assert slow.fullest(live) <= 1.0 + 1e-9
     live.revisit(500)
     assert len(_naming(live, 2)) > len(named)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats, Ints, ranges
+from classmark.arrays import Array, Floats, Ints, ranges, read_only
 from classmark.hierarchies.kernels import node_scores
 from classmark.hierarchies.nodes import NOWHERE
 from classmark.hierarchies.places import Shape
@@ -195,14 +195,6 @@ def gather(shape: Shape, pieces: Sequence[Piece]) -> Trained:
         joined[name] = np.cumsum([0, *lengths]).astype(np.int64)
     arrays = tuple(joined[name] for name in NAMES)
     return Trained(read_only(arrays), lost / whole if whole else 0.0)
-
-
-def read_only(arrays: Sequence[Array]) -> tuple[Array, ...]:
-    """Views that refuse writing, as mapped files are: kernels see one type."""
-    views = tuple(array.view() for array in arrays)
-    for view in views:
-        view.flags.writeable = False
-    return views
 
 
 Step = tuple[int, int]  # an inner node, and the place of a daughter among its own

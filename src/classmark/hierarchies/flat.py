@@ -15,6 +15,7 @@ from classmark.arrays import Array, Floats
 from classmark.estimator import Estimator, parameters
 from classmark.hierarchies.nodes import (
     NOWHERE,
+    fit_margins,
     fit_node,
     in_use,
     require,
@@ -27,9 +28,10 @@ from classmark.hierarchies.places import (
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence, LinearRanker, documents_like
+from classmark.rankers.preference import PreferenceRanker
 from classmark.ranking import order
 from classmark.ranking import top as best_of
-from classmark.sparse import Rows, keep_columns, rows_from, take, with_constant
+from classmark.sparse import Rows, keep_columns, rows_from, take
 from classmark.validation import byte_size, renamed, require_k, require_numbers
 
 COUNTS = 3  # arrays as large as the weights that counting holds
@@ -174,17 +176,11 @@ class FlatClassifier(LinearClassifier):
 
     def _fit_margins(self, rows: Rows, owners: Rows) -> None:
         """Dense or sparse, as the memory allows."""
-        from classmark.rankers.preference import PreferenceRanker
-
-        features, compact = in_use(rows)
         ranker = PreferenceRanker(
             "dom", self.C, self.tol, memory=self.memory, n_jobs=self.n_jobs,
             random_state=self.random_state,
-        ).fit(with_constant(compact, 1.0), owners)  # fmt: skip
-        learned: Any = ranker.weights_
-        last = learned[-1]
-        self.features_, self.weights_ = features, learned[:-1]
-        self.bias_ = np.ravel(last.toarray() if _sparse(last) else last)
+        )  # fmt: skip
+        self.features_, self.weights_, self.bias_ = fit_margins(rows, owners, ranker)
         self.objective_ = ranker.objective_
         self.duality_gap_ = ranker.duality_gap_
         self.n_iter_ = ranker.n_iter_

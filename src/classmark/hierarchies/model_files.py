@@ -18,8 +18,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from classmark.arrays import Array
-from classmark.hierarchies.descent import MOST, NAMES, Piece, Trained, read_only
+from classmark.arrays import Array, read_only
+from classmark.hierarchies.descent import MOST, NAMES, Piece, Trained
 from classmark.hierarchies.places import Places, Shape
 from classmark.problems import DamagedFolder, Mistake
 from classmark.sparse import Rows

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints
 from classmark.problems import Mistake
+from classmark.rankers.linear import LinearRanker
 from classmark.sparse import Rows, keep_columns, with_constant
 
 
@@ -194,6 +195,14 @@ def fit_node(
     weights = np.zeros((len(features), owners.width), kind)
     weights[:, some] = learned
     return NodeModel(features, weights, bias)
+
+
+def fit_margins(rows: Rows, owners: Rows, ranker: LinearRanker) -> NodeModel:
+    """Learn "svm" by a ranker, whose weights may be sparse; all daughters have some."""
+    features, compact = in_use(rows)
+    weights: Any = ranker.fit(with_constant(compact, 1.0), owners).weights_
+    last = weights[-1].toarray() if hasattr(weights, "toarray") else weights[-1]
+    return NodeModel(features, weights[:-1], np.ravel(last))
 
 
 def require(base: str, C: float) -> None:

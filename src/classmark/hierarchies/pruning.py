@@ -92,8 +92,6 @@ class Removals:
         X: Any,
         learner: NodeLearner | None = None,
         *,
-        folds: int = FOLDS,
-        most: int = MOST,
         seed: int = 0,
     ) -> None:
         self.places, self.rows = places, rows_from(X)
@@ -101,9 +99,8 @@ class Removals:
         self._documents = transpose(self._nodes)
         self.daughters = {int(v): places.daughters(int(v)) for v in places.inner}
         self.learner = learner or NodeLearner()
-        self.folds, self.most = folds, most
         self._place = generator(seed).permutation(len(self.rows))
-        self.fold_of = self._place % folds
+        self.fold_of = self._place % FOLDS
         self._fates: dict[int, _Fate] = {}
         self._tried: dict[int, _Fate] = {}
         self._parents: dict[int, list[int]] = {}
@@ -168,10 +165,8 @@ class Removals:
 
     def _sample(self, node: int) -> Ints:
         documents = self.at(node)
-        if len(documents) > self.most:
-            documents = np.sort(
-                documents[np.argsort(self._place[documents])[: self.most]]
-            )
+        if len(documents) > MOST:
+            documents = np.sort(documents[np.argsort(self._place[documents])[:MOST]])
         return documents
 
     def _fate(self, node: int) -> _Fate:
@@ -183,7 +178,7 @@ class Removals:
     def _judged(self, documents: Ints, daughters: Ints) -> _Fate:
         chosen = np.full(len(documents), daughters[0], np.int64)
         fold = self.fold_of[documents]
-        for out in range(self.folds) if len(daughters) > 1 else ():
+        for out in range(FOLDS) if len(daughters) > 1 else ():
             learn, ask = documents[fold != out], documents[fold == out]
             if len(learn) and len(ask):
                 owners = self.owners(learn, daughters)
@@ -243,12 +238,10 @@ def prune_taxonomy(
     y: Iterable[Any],
     policy: Policy = "bound",
     *,
-    share: float | None = None,
-    bold: bool = False,
     base: str = "svm",
     C: float = 1.0,
     random_state: int = 0,
-    without: str | None = None,
+    **options: Any,
 ) -> Taxonomy:
     """Remove inner nodes that a top-down classifier is better off without [Babbar13].
 
@@ -260,11 +253,12 @@ def prune_taxonomy(
         held out plus complexity fall. "meta" (PR-M): a classifier learned on other
         taxonomies says which; no document is held out, nothing is trained. "random"
         (RN): a random ``share`` of the nodes, 0.3 if none is given.
+    base, C : what learns at the nodes ("bound"), as ``fit_node`` explains them.
+    options : those of ``PruningOptions``, by name:
     share : the largest share of the removable nodes that go; else as many as deserve
         it.
     bold : remove where it seems to help; otherwise only where the gain is above its
         standard error ("bound") or its probability above 0.7 ("meta").
-    base, C : what learns at the nodes ("bound"), as ``fit_node`` explains them.
     without : leave one collection out of what "meta" was learned on.
 
     A node with a single daughter decides nothing, and always goes ("bound", "meta").
@@ -275,8 +269,8 @@ def prune_taxonomy(
     [('r', 'b'), ('b', 1), ('b', 2), ('r', 3)]
     """
     learner = NodeLearner(base, C, seed=random_state)
-    options = PruningOptions(policy, share, bold, without, random_state)
-    return pruned(taxonomy, X, y, options, learner).taxonomy
+    chosen = PruningOptions(policy, seed=random_state, **options)
+    return pruned(taxonomy, X, y, chosen, learner).taxonomy
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,7 +120,8 @@ class Described:
         Of rows with themselves the diagonal is left out.
         """
         summaries = []
-        for pairs in (_cosines(a, b), _divergences(a, b, self._background)):
+        cosines = np.asarray((directions(a) @ directions(b).T).toarray(), np.float64)
+        for pairs in (cosines, _divergences(a, b, self._background)):
             apart = ~np.eye(len(pairs), dtype=np.bool_) if a is b else ...
             values = np.ravel(pairs[apart])
             mean, most = (values.mean(), values.max()) if values.size else (0.0, 0.0)
@@ -147,10 +148,6 @@ class Described:
         sums = (owners.T @ rows).tocsr()
         full = np.flatnonzero(np.diff(sums.indptr))
         return sums[full], chosen[full]
-
-
-def _cosines(a: Any, b: Any) -> Floats:
-    return np.asarray((directions(a) @ directions(b).T).toarray(), np.float64)
 
 
 def _shares(rows: Any) -> Any:

@@ -93,7 +93,13 @@ def smoothed_prototypes(
     kin.eliminate_zeros()
     label_nodes = ones_at(nodes, len(taxonomy))
     n_terms = int(np.clip(ENTRIES // max(kin.nnz, 1), LEAST, KEPT))
-    means, dropped = _means(documents, _members(belongs, kin, label_nodes), n_terms)
+    # 1 where a document is in a node or below it, of the nodes above labels
+    members: Any = (belongs @ (kin + label_nodes)).T.tocsr()
+    is_ancestor = np.bincount(kin.indices, minlength=kin.shape[1]) > 0
+    counts = np.repeat(is_ancestor, np.diff(members.indptr)) & (members.data > 0)
+    members.data = counts.astype(np.float64)
+    members.eliminate_zeros()
+    means, dropped = _means(documents, members, n_terms)
     total: Any = unit_rows(belongs.T @ documents) + kin @ means
     if descriptions is not None:
         total = total + (kin + label_nodes) @ descriptions
@@ -118,21 +124,6 @@ def unit_rows(matrix: Any) -> csr_matrix:
     length = np.sqrt(np.bincount(owner, scaled.data**2, minlength=scaled.shape[0]))
     scaled.data /= np.where(length > 0, length, 1.0)[owner]
     return scaled
-
-
-def _members(
-    belongs: csr_matrix, kin: csr_matrix, label_nodes: csr_matrix
-) -> csr_matrix:
-    """1 where a document is in a node or below it, csr (nodes, documents).
-
-    Nodes that are above no label have no documents here.
-    """
-    members: csr_matrix = (belongs @ (kin + label_nodes)).T.tocsr()
-    is_ancestor = np.bincount(kin.indices, minlength=kin.shape[1]) > 0
-    counts = np.repeat(is_ancestor, np.diff(members.indptr)) & (members.data > 0)
-    members.data = counts.astype(np.float64)
-    members.eliminate_zeros()
-    return members
 
 
 def _means(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,11 +29,12 @@ from classmark.hierarchies.model_files import (
     tidy,
     write_pieces,
 )
-from classmark.hierarchies.nodes import NOWHERE, fit_node, in_use
+from classmark.hierarchies.nodes import NOWHERE, fit_margins, fit_node
 from classmark.hierarchies.places import Lessons, Nodes, Places
 from classmark.problems import DamagedFolder, Mistake
 from classmark.progress import track
-from classmark.sparse import Rows, keep_columns, with_constant
+from classmark.rankers.preference import PreferenceRanker
+from classmark.sparse import Rows, keep_columns
 from classmark.spreading import Spreader, spreader
 from classmark.validation import byte_size
 
@@ -56,15 +57,9 @@ class Settings:
 
 def train(nodes: Nodes, settings: Settings) -> Trained:
     """Learn all nodes."""
-    pieces = dict(learned(nodes, settings, largest_first(nodes)))
+    order = largest_first(nodes)
+    pieces = dict(track(learned(nodes, settings, order), "nodes", len(order)))
     return gather(nodes.shape, [pieces[at] for at in range(len(nodes.shape))])
-
-
-def learned(
-    nodes: Nodes, settings: Settings, which: Sequence[int]
-) -> Iterable[tuple[int, Piece]]:
-    """Learn some nodes here; each number and piece as it is done."""
-    return track(_together(nodes, settings, which), "nodes", len(which))
 
 
 def fingerprint(nodes: Nodes, settings: Settings) -> str:
@@ -99,10 +94,13 @@ class Lesson(NamedTuple):
     sparse: bool
 
 
-def _together(
+def learned(
     nodes: Nodes, settings: Settings, order: Sequence[int]
 ) -> Iterator[tuple[int, Piece]]:
-    """Learn nodes in ``n_jobs`` threads; a node waits until its memory is free."""
+    """Learn nodes in ``n_jobs`` threads; a node waits until its memory is free.
+
+    Yields each number and piece as it is done.
+    """
     room: float = byte_size(settings.memory)
     limit = f"memory={settings.memory!r}"
     waiting = [plan(nodes, at, settings.base, room, limit) for at in order][::-1]
@@ -156,18 +154,14 @@ def _sparsely(rows: Rows, owners: Rows, C: float, tol: float) -> tuple[Any, Any,
     """Learn the same as ``fit_node`` for "svm", less a part all daughters share."""
     from scipy.sparse import csr_matrix
 
-    from classmark.rankers.preference import PreferenceRanker
-
-    features, compact = in_use(rows)
-    sizes = np.bincount(owners.columns, minlength=owners.width)
-    some = np.flatnonzero(sizes)
+    some = np.unique(owners.columns)
     ranker = PreferenceRanker("dom", C, tol, memory="1B")
-    labels = keep_columns(owners, some)
-    fitted: Any = ranker.fit(with_constant(compact, 1.0), labels).weights_
+    features, fitted, learned = fit_margins(rows, keep_columns(owners, some), ranker)
     parts: Any = (fitted.data, some[fitted.indices], fitted.indptr)
-    weights = csr_matrix(parts, shape=(len(features) + 1, owners.width))
-    bias = np.where(sizes > 0, weights[-1].toarray().ravel(), NOWHERE)
-    return features, weights[:-1], bias
+    weights = csr_matrix(parts, shape=(len(features), owners.width))
+    bias = np.full(owners.width, NOWHERE)
+    bias[some] = learned
+    return features, weights, bias
 
 
 LESSONS = "lessons"  # the folder of what nodes learn from
@@ -329,11 +323,12 @@ def trained_in(
             if machines is not None and left:
                 learn_spread(machines, nodes, settings, left, done)
             else:
-                for at, piece in learned(nodes, settings, left):
+                pieces = learned(nodes, settings, left)
+                for at, piece in track(pieces, "nodes", len(left)):
                     done.add(at, piece)
-            pieces = (done.piece(at) for at in range(len(nodes.shape)))
+            every = (done.piece(at) for at in range(len(nodes.shape)))
             unmade = to_model(nodes.places, UNTRAINED, width)
-            keep_pieces(model, unmade, nodes.shape, pieces)
+            keep_pieces(model, unmade, nodes.shape, every)
         done.forget()
         shutil.rmtree(folder / LESSONS, ignore_errors=True)
         there = open_model(model)

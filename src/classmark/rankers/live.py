@@ -12,14 +12,16 @@ import numpy as np
 from classmark.preferences.graph import PreferenceGraph, short_name
 from classmark.problems import Mistake
 from classmark.rankers.preference import PreferenceRanker, Words, lesson_of
-from classmark.rankers.text_ranker import (
-    Suggestion,
-    TextRanker,
+from classmark.rankers.text_ranker import Suggestion, TextRanker
+from classmark.solvers.preference_live import from_arrays, to_arrays
+from classmark.storage import (
+    open_folder,
+    pack_strings,
     prefixed,
+    save,
+    unpack_strings,
     with_prefix,
 )
-from classmark.solvers.preference_live import from_arrays, to_arrays
-from classmark.storage import open_folder, pack_strings, save, unpack_strings
 from classmark.weighting.live import LiveVectorizer
 
 if TYPE_CHECKING:

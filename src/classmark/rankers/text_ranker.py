@@ -18,7 +18,15 @@ from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.rocchio import Rocchio
 from classmark.ranking import top as best_of
-from classmark.storage import Saved, open_folder, pack_strings, save, unpack_strings
+from classmark.storage import (
+    Saved,
+    open_folder,
+    pack_strings,
+    prefixed,
+    save,
+    unpack_strings,
+    with_prefix,
+)
 from classmark.text.tokens import words
 
 if TYPE_CHECKING:
@@ -225,17 +233,3 @@ class TextRanker:
 
 
 SPARSE = ("weights_values", "weights_columns", "weights_starts", "weights_shape")
-
-
-def prefixed(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """The arrays of one part, under names of its own."""
-    return {f"{prefix}{name}": array for name, array in arrays.items()}
-
-
-def with_prefix(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """The arrays that ``prefixed`` named, by their names before."""
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Array, Bools, Floats
+from classmark.arrays import Array, Bools, Floats, read_only
 from classmark.problems import Mistake
 from classmark.solvers.ascent import Ascent, Solution
 from classmark.solvers.kernels_hinge import climb, climb_gram, combine, survey
@@ -260,14 +260,12 @@ def as_parts(parts: Sequence[Rows]) -> tuple[Part, Part]:
         raise Mistake(f"parts: {len(parts)} given: give one or two, stack the others")
     kind = max(parts, key=lambda part: part.nnz).values.dtype
     none = Rows(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), 0)
-    views = [
-        [np.ascontiguousarray(array).view() for array in (p.starts, p.columns, values)]
+    first, second = (
+        read_only(map(np.ascontiguousarray, (p.starts, p.columns, values)))
         for p in [*parts, none][:2]
         for values in [p.values.astype(kind, copy=False)]
-    ]
-    for view in (*views[0], *views[1]):
-        view.flags.writeable = False
-    return tuple(views[0]), tuple(views[1])
+    )
+    return first, second
 
 
 def _listed(mask: Bools) -> NDArray[np.uint32]:
@@ -342,12 +340,11 @@ def _squares(A: Any) -> Floats:
     return np.asarray((matrix**2).sum(axis=1))
 
 
-def ascend_gram(  # noqa: PLR0913 (what a solver is asked)
+def ascend_gram(
     parts: Sequence[Any],
     hinges: Hinges,
     kernel: Kernel,
     *,
-    duals: ArrayLike | None = None,
     tol: float = 1e-3,
     max_iter: int = 1000,
     memory: str | float = "512MB",
@@ -359,8 +356,8 @@ def ascend_gram(  # noqa: PLR0913 (what a solver is asked)
     are computed when they are first needed, as float32, and the ones that are of no use
     for longest give way when ``memory`` is full.
 
-    parts : matrices, seen as one below the other;  duals, tol : as of
-    :func:`ascend`;  max_iter : the most steps for each hinge.
+    parts : matrices, seen as one below the other;  tol : of the gap, relative to the
+    objective;  max_iter : the most steps for each hinge.
 
     >>> ones = np.ones(2)
     >>> rows, signs = np.arange(2, dtype=np.uint32), np.array([1.0, -1.0])
@@ -378,7 +375,7 @@ def ascend_gram(  # noqa: PLR0913 (what a solver is asked)
         whole = sparse.vstack([sparse.csr_matrix(part) for part in matrices], "csr")
     else:
         whole = np.vstack([np.asarray(part, np.float64) for part in matrices])
-    ascent = _GramAscent(_Gram(whole, kernel, memory), hinges, duals)
+    ascent = _GramAscent(_Gram(whole, kernel, memory), hinges)
     ascent.limit = max(0, max_iter) * len(ascent.duals)
     return ascent.solve(tol, ascent.limit + 1)
 
@@ -389,14 +386,11 @@ class _GramAscent(Ascent):
     title = "rows of the Gram matrix"
     limit = 0
 
-    def __init__(self, gram: _Gram, hinges: Hinges, duals: ArrayLike | None) -> None:
+    def __init__(self, gram: _Gram, hinges: Hinges) -> None:
         super().__init__()
         self.gram, self.hinges = gram, checked(hinges, len(gram.squares))
-        self.duals = started(duals, self.hinges.boxes)
-        self.gains = np.zeros(len(self.duals))
-        self.scores = gram.times(self.coefficients())
-        half = 0.5 * self.hinges.signs * self.scores[self.hinges.rows]
-        self.value = float(self.duals @ (self.hinges.margins - half))
+        self.duals, self.gains = np.zeros((2, len(self.hinges.rows)))
+        self.scores, self.value = np.zeros(len(gram.squares)), 0.0
 
     def coefficients(self) -> Floats:
         """Of each row, Σ sign · dual over its hinges."""
@@ -421,8 +415,7 @@ class _GramAscent(Ascent):
             away = np.flatnonzero((self.gains > 0.0) & (gram.slots[rows] < 0))
             best = away[np.argsort(-self.gains[away], kind="stable")[: 2 * BLOCK]]
             useful = dict.fromkeys([int(rows[missed]), *rows[best].tolist()])
-            which = np.array(list(useful)[: gram.room], np.int64)
-            gram.keep(which, gram.rows(which))
+            gram.compute(np.array(list(useful)[: gram.room], np.int64))
 
     def solution(self, **parts: Any) -> Solution:
         """Coefficients, scores and duals; n_iter : steps for each hinge, rounded up."""
@@ -465,28 +458,12 @@ class _Gram:
         free = int((self.owners < 0).sum())
         return min(BLOCK, max(free, len(self.owners) // 8, 1))
 
-    def rows(self, which: Array) -> NDArray[np.float32]:
-        """Rows of the matrix, computed."""
-        return self.kernel(self.matrix[which], self.matrix).astype(np.float32)
-
-    def keep(self, which: Array, rows: NDArray[np.float32]) -> None:
-        """Keep rows, in place of those unused for longest."""
+    def compute(self, which: Array) -> None:
+        """Compute rows and keep them, in place of those unused for longest."""
         order = np.argsort(np.where(self.owners < 0, -1, self.used[: len(self.owners)]))
         places = order[: len(which)]
         lost = self.owners[places]
         self.slots[lost[lost >= 0]] = -1
-        self.table[places] = rows
+        self.table[places] = self.kernel(self.matrix[which], self.matrix)
         self.owners[places], self.slots[which] = which, places
         self.used[places] = self.used.max() + 1
-
-    def times(self, coefficients: Floats) -> Floats:
-        """K · coefficients, from the rows whose coefficient is not 0; some are kept."""
-        out = np.zeros(len(coefficients))
-        needed = np.flatnonzero(coefficients)
-        for start in range(0, len(needed), BLOCK):
-            which = needed[start : start + BLOCK]
-            rows = self.rows(which)
-            out += coefficients[which] @ rows
-            if (self.owners < 0).sum() >= len(which):
-                self.keep(which, rows)
-        return out

@@ -38,7 +38,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats
 from classmark.problems import Mistake
@@ -195,15 +194,14 @@ def ascend_precision(
     C: float,
     *,
     scale: Scale | None = None,
-    duals: ArrayLike | None = None,
     tol: float = 1e-3,
     random_state: Seed = 0,
 ) -> Solution:
     """Minimise ½‖w‖² + C ξ over the tables of precision · recall: SVM_pr [ZhangLee09].
 
-    parts : examples and others;  scale : OP 4's unless given, see ``tables``;  duals :
-    (examples + others,), where to start, else Rocchio's;  tol : of the gap, relative to
-    the objective. The weights are Σ_P dual · x − Σ_U dual · x.
+    parts : examples and others;  scale : OP 4's unless given;  tol : of the gap,
+    relative to the objective. It starts from Rocchio's duals; the weights are Σ_P dual
+    · x − Σ_U dual · x.
 
     >>> from classmark.sparse import rows_from
     >>> P, U = rows_from([[1.0, 0.0]]), rows_from([[0.6, 0.8], [0.0, 1.0]])
@@ -216,7 +214,7 @@ def ascend_precision(
     if not C > 0.0:
         raise Mistake(f"C is {C}: give a number over 0")
     counted = scale or literal_scale(*map(len, parts))
-    ascent = _TableAscent(parts, float(C), counted, duals, generator(random_state))
+    ascent = _TableAscent(parts, float(C), counted, generator(random_state))
     solution = ascent.solve(tol, PASSES)
     return solution if ascent.is_near(tol) else ascent.finished(tol)
 
@@ -228,7 +226,7 @@ class _TableAscent(HingeAscent):
     longest = max_iter = PASSES
 
     def __init__(
-        self, parts: Sequence[Rows], C: float, scale: Scale, duals: Any, random: Any
+        self, parts: Sequence[Rows], C: float, scale: Scale, random: Any
     ) -> None:
         self.sizes = sizes = len(parts[0]), len(parts[1])
         self.X, self.C, self.scale = linear(parts), C, scale
@@ -237,8 +235,8 @@ class _TableAscent(HingeAscent):
         n, boxes = sum(sizes), C * np.repeat([scale.example, scale.other], sizes)
         signs = np.repeat([1.0, -1.0], sizes)
         hinges = Hinges(np.arange(n, dtype=np.uint32), signs, boxes, np.zeros(n))
-        if duals is None:  # Rocchio's: examples at their bound, others sharing as much
-            duals = np.repeat([boxes[0], sizes[0] * boxes[0] / sizes[1]], sizes)
+        # Rocchio's: examples at their bound, others sharing as much
+        duals = np.repeat([boxes[0], sizes[0] * boxes[0] / sizes[1]], sizes)
         super().__init__(parts, hinges, None, duals, None, random)
         self.look()
 

@@ -34,6 +34,7 @@ from classmark.solvers.preference import (
     Pool,
 )
 from classmark.sparse import Rows, rows_in
+from classmark.storage import prefixed, with_prefix
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 WASTE = 1000  # places of forgotten documents that are left as they are
@@ -187,12 +188,12 @@ class LiveDual:
         if features > self.n_features or labels > self.n_labels:
             self._resize(max(features, self.n_features), max(labels, self.n_labels))
 
-    def retire(self, label: int, *, back: bool = False) -> None:
-        """Compare the label with no other from now on; or, ``back``, again.
+    def retire(self, label: int) -> None:
+        """Compare the label with no other from now on.
 
         What was learned of it stays, and stays known: it can be taken back.
         """
-        self.hide(self.retired - {label} if back else self.retired | {label})
+        self.hide(self.retired | {label})
 
     def hide(self, labels: Iterable[int]) -> None:
         """Compare these labels with no other from now on, and all others again."""
@@ -446,11 +447,8 @@ def from_arrays(arrays: Mapping[str, Array], loss: str) -> LiveDual:
     live.tau[0] = tau
     for label in arrays["retired"]:
         live.retire(int(label))
-    listed: Any = {
-        name.removeprefix("listed_"): np.array(array)
-        for name, array in arrays.items()
-        if name.startswith("listed_")
-    }
+    stored = with_prefix("listed_", arrays)
+    listed: Any = {name: np.array(array) for name, array in stored.items()}
     words = Rows(listed["words"], listed["columns"], listed["values"], len(weights))
     labels = Rows(listed["named"], listed["labels"], np.empty(0), weights.shape[1])
     names = ("groups", "edges", "pairs", "weights")
@@ -487,4 +485,4 @@ def _listed_arrays(live: LiveDual) -> Arrays:
         arrays[name] = np.concatenate([np.empty(0, kind), *parts]).astype(kind)
     for name, counts in lengths.items():
         arrays[name] = np.array([0, *accumulate(counts)], np.int64)
-    return {f"listed_{name}": array for name, array in arrays.items()}
+    return prefixed("listed_", arrays)

@@ -299,8 +299,7 @@ def boost(
     [DekelManningSinger03]. Stops when the largest slope |W+ − W−| is ``tol`` times that
     of the start, or after ``max_iter`` iterations.
     """
-    if C is not None and not 0 < C < np.inf:
-        raise Mistake(f"C is {C}: give more than 0, or None for no penalty")
+    require_penalty("natural", C)
     W = np.zeros(documents.shape)
     rho = widest(documents, C)
     state = survey(documents, W, C)

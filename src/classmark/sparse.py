@@ -63,8 +63,11 @@ class Rows:
 
     def arrays(self, name: str) -> dict[str, Array]:
         """The arrays, by the names under which they are saved (see ``rows_in``)."""
-        parts = {"starts": self.starts, "columns": self.columns, "values": self.values}
-        return {f"{name}_{part}": array for part, array in parts.items()}
+        return {
+            f"{name}_starts": self.starts,
+            f"{name}_columns": self.columns,
+            f"{name}_values": self.values,
+        }
 
     def to_scipy(self) -> csr_matrix:
         """The same as ``scipy.sparse.csr_matrix`` (values and columns shared)."""

@@ -37,12 +37,12 @@ def require_numbers(  # noqa: PLR0913 (limits of four kinds)
     texts = [f"{word} {limit}" for word, limit in limits.items() if limit is not None]
     remedy = " ".join([expected, *texts]) + (", or None" if or_none else "")
     for name in names:
-        value = getattr(estimator, name)
+        value: Any = getattr(estimator, name)
         if or_none and value is None:
             continue
+        is_number = isinstance(value, kind) and not isinstance(value, bool)
         if (
-            isinstance(value, bool)
-            or not isinstance(value, kind)
+            not is_number
             or not (least is None or value >= least)
             or not (over is None or value > over)
             or not (most is None or value <= most)

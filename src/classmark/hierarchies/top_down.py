@@ -319,7 +319,7 @@ class TopDownRanker(LinearRanker):
         y = [[self.categories[c] for c in labels.row(i)[0]] for i in range(len(labels))]
         tree, self.pruned_ = self.taxonomy, []
         if self.prune is not None:
-            learner = {"base": self.base, "C": self.C}
+            learner: dict[str, Any] = {"base": self.base, "C": self.C}
             tree = prune_taxonomy(tree, rows, y, self.prune, bold=self.bold, **learner)
             inner = [node for node in self.taxonomy if not self.taxonomy.is_leaf(node)]
             self.pruned_ = [v for v in inner if v not in tree or tree.is_leaf(v)]

@@ -114,8 +114,14 @@ def test_accuracy_counts_any_of_several_categories(model):
         (RareCategoryReranker(votes=2), "votes is 2: give an odd number"),
         (RareCategoryReranker(votes=3.0), "votes is 3.0: give a whole number"),
         (RareCategoryReranker(votes="5"), "votes is '5': give a whole number"),
-        (RareCategoryReranker(delta="1"), "delta is '1': give a number, or None"),
-        (RareCategoryReranker(ratio=[2]), r"ratio is \[2\]: give a number, or None"),
+        (
+            RareCategoryReranker(delta="1"),
+            "delta is '1': give a number from 0 to 1, or None",
+        ),
+        (
+            RareCategoryReranker(ratio=[2]),
+            r"ratio is \[2\]: give a number over 0, or None",
+        ),
     ],
 )
 def test_parameters_that_are_no_numbers(model, what):
@@ -128,7 +134,7 @@ def test_parameters_that_are_no_numbers(model, what):
     [
         (TaxonomyRanker([("a", "b")]), "taxonomy is a list: give a Taxonomy"),
         (TaxonomyRanker(None), "taxonomy is a NoneType: give a Taxonomy"),
-        (TaxonomyRanker(TREE, C="1"), "C is '1': give a number, or None"),
+        (TaxonomyRanker(TREE, C="1"), "C is '1': give a number from 0, or None"),
         (TaxonomyRanker(TREE, decay="1"), "decay is '1': give a number"),
         (TaxonomyRanker(TREE, 3), "categories is 3: give a list of nodes"),
         (PreferenceRanker(C="1"), "C is '1': give a number"),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from classmark import PreferenceGraph, PreferenceRanker
 from classmark.rankers.preference import lesson_of
-from classmark.solvers import live_documents
+from classmark.solvers import preference_live
 from classmark.solvers.preference_live import (
     from_arrays,
     from_batch,
@@ -109,7 +109,7 @@ class Acts:
 @given(SEEDS, MAPPINGS, st.lists(st.sampled_from(KINDS), min_size=1, unique=True))
 def test_weights_are_what_the_duals_say_and_these_stay_feasible(seed, loss, kinds):
     acts = Acts(np.random.default_rng(seed), loss, kinds)
-    with mock.patch.object(live_documents, "WASTE", 2):
+    with mock.patch.object(preference_live, "WASTE", 2):
         for _ in range(40):
             acts.act()
             live = acts.live

@@ -8,7 +8,7 @@ import pytest
 from classmark import PreferenceGraph, PreferenceRanker
 from classmark.problems import Mistake
 from classmark.rankers.preference import lesson_of
-from classmark.solvers import live_documents, preference_live
+from classmark.solvers import preference_live
 from classmark.solvers.live_documents import Lesson
 from classmark.solvers.preference import Caps, ImplicitDual
 from classmark.solvers.preference_live import from_batch, from_nothing, turns
@@ -114,7 +114,7 @@ def test_more_labels_than_two_bytes_can_name():
 @pytest.mark.parametrize("kinds", ["layers", "lists", "both"])
 @pytest.mark.parametrize("keep", [1, 5])
 def test_never_more_are_kept_than_asked(keep, kinds, monkeypatch):
-    monkeypatch.setattr(live_documents, "WASTE", 4)
+    monkeypatch.setattr(preference_live, "WASTE", 4)
     live, most = started(keep=keep), 0
     for i, one in enumerate(drawn(5, 40 * keep)):
         as_list = kinds == "lists" or (kinds == "both" and i % 3 == 0)

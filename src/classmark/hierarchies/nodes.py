@@ -20,6 +20,7 @@ def log_odds(rows: Rows, owners: Rows, alpha: float = 1.0) -> tuple[Floats, Floa
     daughter j; p(j) = its documents / those of all. A document of several daughters
     counts in each. Every daughter is to have a document.
 
+    >>> from classmark.sparse import rows_from
     >>> rows, owners = rows_from([[3.0, 0.0], [1.0, 1.0]]), rows_from(np.eye(2))
     >>> np.exp(log_odds(rows, owners)[0]).round(2).tolist()
     [[0.8, 0.5], [0.2, 0.5]]
@@ -70,6 +71,7 @@ def fitted_scale(scores: Any, labels: Rows) -> float:
 
     scores : (n, k), of documents that were not learned from;  labels : Rows (n, k).
 
+    >>> from classmark.sparse import rows_from
     >>> right = rows_from([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     >>> round(fitted_scale([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]], right), 3)
     0.693
@@ -176,6 +178,7 @@ def fit_node(
     A daughter without documents has no weights and the bias NOWHERE; where fewer than
     two have documents there is nothing to learn, and no feature is kept.
 
+    >>> from classmark.sparse import rows_from
     >>> rows, owners = rows_from([[0.0, 1.0], [1.0, 0.0]]), rows_from(np.eye(2))
     >>> fit_node(rows, owners, "svm", tol=1e-6).weights.round(3).tolist()
     [[-0.5, 0.5], [0.5, -0.5]]

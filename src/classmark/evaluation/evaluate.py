@@ -241,7 +241,11 @@ def in_tree(
     """
     above = ancestors_of(tree, categories)
     best = [line[0] for line in evaluation.assigned]
-    nearest = _nearest(best, evaluation.labels, above)
+    sets = [frozenset(nodes) for nodes in above]
+    nearest = [
+        min(relevant, key=lambda label, at=at: len(sets[label] ^ sets[at]))  # type: ignore[misc]
+        for at, relevant in zip(best, evaluation.labels, strict=True)
+    ]
     counts = np.bincount(best, minlength=len(categories))
     return {
         "tree_error": tree_induced_error(nearest, best, above),
@@ -276,15 +280,6 @@ def ancestors_of(tree: Taxonomy, categories: Sequence[str]) -> list[list[int]]:
     return [
         [tree.number(node) for node in tree.path(name) if node not in alone]
         for name in categories
-    ]
-
-
-def _nearest(best: list[int], labels: Labels, above: list[list[int]]) -> list[int]:
-    """Of the right categories of each document, the one nearest to its best one."""
-    sets = [frozenset(nodes) for nodes in above]
-    return [
-        min(relevant, key=lambda label, at=at: len(sets[label] ^ sets[at]))  # type: ignore[misc]
-        for at, relevant in zip(best, labels, strict=True)
     ]
 
 

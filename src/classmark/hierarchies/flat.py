@@ -167,7 +167,18 @@ class FlatClassifier(LinearClassifier):
         if self.base == "svm":
             self._fit_margins(rows, owners)
         else:
-            self._require_room(rows, owners)
+            features = len(in_use(rows)[0])
+            lines = features * COUNTS if self.base == "naive-bayes" else features
+            if self.base == "logistic":
+                lines += owners.nnz  # a dual for each label of a document and class
+            need = 8 * lines * owners.width
+            if need > byte_size(self.memory):
+                raise Mistake(
+                    f"{features} features × {owners.width} categories need "
+                    f"{need / 1e9:.3g} GB to learn by base={self.base!r}, more than "
+                    f"memory={self.memory!r}: use base='svm', or a TopDownClassifier, "
+                    "or allow more"
+                )
             self.features_, self.weights_, self.bias_ = fit_node(
                 rows, owners, self.base, self.C, self.tol, self.random_state
             )
@@ -184,19 +195,6 @@ class FlatClassifier(LinearClassifier):
         self.objective_ = ranker.objective_
         self.duality_gap_ = ranker.duality_gap_
         self.n_iter_ = ranker.n_iter_
-
-    def _require_room(self, rows: Rows, owners: Rows) -> None:
-        features, classes = len(in_use(rows)[0]), owners.width
-        lines = features * COUNTS if self.base == "naive-bayes" else features
-        if self.base == "logistic":
-            lines += owners.nnz  # a dual for each label of a document and each class
-        need = 8 * lines * classes
-        if need > byte_size(self.memory):
-            raise Mistake(
-                f"{features} features × {classes} categories need {need / 1e9:.3g} GB "
-                f"to learn by base={self.base!r}, more than memory={self.memory!r}: "
-                "use base='svm', or a TopDownClassifier, or allow more"
-            )
 
 
 def owners_of(y: Iterable[Any], n_documents: int) -> tuple[list[Any], Rows]:

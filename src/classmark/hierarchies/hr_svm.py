@@ -135,13 +135,11 @@ class _Pulled:
 
     def move_leaves(self, tol: float, seed: int, threads: int) -> None:
         """Solve every leaf's own problem around its parent."""
-        numbers = range(len(self.leaves))
-        if threads == 1:
-            for at in track(numbers, "leaves", len(numbers)):
-                self._move_leaf(at, tol, seed)
-            return
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(lambda at: self._move_leaf(at, tol, seed), numbers))
+            numbers = range(len(self.leaves))
+            moved = pool.map(lambda at: self._move_leaf(at, tol, seed), numbers)
+            for _ in track(moved, "leaves", len(numbers)):
+                pass
 
     def move_inner(self) -> None:
         """All inner nodes at once, exactly, the leaves held."""

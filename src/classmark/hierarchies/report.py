@@ -132,16 +132,14 @@ def condition(exponent: float, leaves: int, branching: int, levels: int) -> Cond
 class FeatureCounts:
     """A taxonomy with its documents, as the sizes of models see it.
 
-    features : how many each node's documents have, shape (size,);
-    branching : |D(v)|;  depth : of each node along the backbone, the root's is 0;
-    width : features in use altogether;  leaves : K.
+    features : how many each node's documents have, shape (size,);  depth : of each node
+    along the backbone, the root's is 0;  width : features in use altogether.
     """
 
+    places: Places
     features: Ints
-    branching: Ints
     depth: Ints
     width: int
-    leaves: int
 
     @property
     def levels(self) -> int:
@@ -150,7 +148,7 @@ class FeatureCounts:
 
     def inner_at(self, level: int) -> Ints:
         """The inner nodes of a level, the one with most features first."""
-        nodes = np.flatnonzero((self.depth == level) & (self.branching > 0))
+        nodes = np.flatnonzero((self.depth == level) & (self.places.branching > 0))
         return nodes[np.argsort(-self.features[nodes], kind="stable")]
 
     @property
@@ -168,12 +166,12 @@ class FeatureCounts:
     @property
     def top_down_size(self) -> int:
         """Σ over inner nodes of daughters × features: weights of the top-down model."""
-        return int((self.branching * self.features).sum())
+        return int((self.places.branching * self.features).sum())
 
     @property
     def flat_size(self) -> int:
         """K × features: weights of the flat model."""
-        return self.leaves * self.width
+        return len(self.places.leaves) * self.width
 
     def foretold_size(self) -> float:
         """Σ_l Σ_r b_{l,r} d_{l,1} r^−β_l; levels without a law count as they are."""
@@ -183,7 +181,8 @@ class FeatureCounts:
             features: ArrayLike = self.features[nodes]
             if level in laws:
                 features = laws[level].at(np.arange(1, len(nodes) + 1))
-            total += float((self.branching[nodes] * np.asarray(features)).sum())
+            branching = self.places.branching[nodes]
+            total += float((branching * np.asarray(features)).sum())
         return total
 
 
@@ -203,7 +202,7 @@ def feature_counts(places: Places, rows: Rows) -> FeatureCounts:
     if places.root == len(places.tree):
         depth = np.append(depth + 1, 0)
     width = len(np.unique(rows.columns))
-    return FeatureCounts(features, places.branching, depth, width, len(places.leaves))
+    return FeatureCounts(places, features, depth, width)
 
 
 WORDS = {
@@ -416,8 +415,8 @@ def _of_tree(taxonomy: Taxonomy, places: Places) -> dict[str, Any]:
 
 def _of_documents(places: Places, rows: Rows) -> dict[str, Any]:
     shape = feature_counts(places, rows)
-    b, L, beta = int(shape.branching.max(initial=0)), shape.levels, shape.exponent
-    met = None if beta is None else condition(beta, shape.leaves, b, L)
+    b, L, beta = int(places.branching.max(initial=0)), shape.levels, shape.exponent
+    met = None if beta is None else condition(beta, len(places.leaves), b, L)
     sizes: Ints = places.sizes
     return {
         "documents": len(rows),

@@ -95,7 +95,12 @@ class TopDownClassifier(Estimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from documents X, shape (n, features), and their categories."""
-        self._check()
+        require_taxonomy(self.taxonomy)
+        require_numbers(self, "C", "scale", "tol", over=0)
+        require_numbers(self, "drop", least=0, under=1)
+        require_numbers(self, "n_jobs", whole=True, least=1)
+        require_numbers(self, "beam", whole=True, or_none=True, least=1)
+        require(self.base, self.C)
         rows, places = rows_from(X), places_of(self.taxonomy, y)
         require_one_each(len(rows), len(places.documents))
         if not places.documents.nnz:
@@ -264,14 +269,6 @@ class TopDownClassifier(Estimator):
     def _documents(self, X: Any) -> Rows:
         self._require_fitted()
         return documents_like(X, self.n_features_in_, self)
-
-    def _check(self) -> None:
-        require_taxonomy(self.taxonomy)
-        require_numbers(self, "C", "scale", "tol", over=0)
-        require_numbers(self, "drop", least=0, under=1)
-        require_numbers(self, "n_jobs", whole=True, least=1)
-        require_numbers(self, "beam", whole=True, or_none=True, least=1)
-        require(self.base, self.C)
 
 
 @parameters()

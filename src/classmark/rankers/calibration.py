@@ -156,9 +156,8 @@ def held_out_scores(
     rows = rows_from(X)
     labels = labels_from(Y, len(rows))
     parts = sample_tests(list(folds(len(rows), n_folds, random_state=0)), labels)
-    fresh = type(ranker)(**ranker.get_params(deep=False))
     taught = lessons if is_graphs(lessons) else labels
-    shared = (fresh, rows, taught)
+    shared = (type(ranker)(**ranker.get_params(deep=False)), rows, taught)
     tested, scores = cross_validate(scored_apart, parts, shared, "calibrating")
     return scores, take(labels, tested)
 

@@ -183,22 +183,18 @@ class HingeAscent(Ascent):
         self.center = np.zeros(width) if center is None else np.array(center, float)
         if self.center.shape != (width,) or not np.isfinite(self.center).all():
             raise Mistake(f"center: give {width} finite numbers, one for each feature")
-        self.weights = self._combined() if weights is None else np.array(weights, float)
+        self.weights = np.array(self.center if weights is None else weights, float)
         if self.weights.shape != self.center.shape:
             raise Mistake(f"weights: give {len(self.center)} numbers, one a feature")
+        if weights is None:  # center + Σ sign · dual · x
+            coefficients = self.hinges.signs * self.duals
+            combine(self.parts, self.hinges.rows, coefficients, self.weights)
         self.squares = np.full(len(self.duals), -1.0)
         self.slopes = np.empty(len(self.duals))
         self.order = _listed(self.hinges.boxes > 0.0)
         self.limits = np.array([-np.inf, np.inf])
         self.seed = int(random.integers(1, 2**31 - 1))
         self.value, self.finer = 0.0, 1.0
-
-    def _combined(self) -> Floats:
-        """The weights that the duals stand for: center + Σ sign · dual · x."""
-        weights = self.center.copy()
-        coefficients = self.hinges.signs * self.duals
-        combine(self.parts, self.hinges.rows, coefficients, weights)
-        return weights
 
     def look(self) -> None:
         """The exact objective and gap; which duals may have to move."""

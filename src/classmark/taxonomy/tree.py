@@ -410,24 +410,21 @@ class Taxonomy:
         """
         if layers < 2:
             raise Mistake(f"layers = {layers}: give 2 or more")
-        answers, tree = self._diverted(list(correct))
-        leaves = tree.leaf_numbers
-        near = nearest_distances(tree.lineage, tree.numbers(answers))[leaves]
+        answers, tree = list(correct), self
+        self.numbers(answers)
+        inner = [node for node in answers if not self.is_leaf(node)]
+        if inner:
+            covered = {above for node in answers for above in self.ancestors(node)}
+            ends = [node for node in inner if node not in covered]
+            leaves = [node for node in answers if self.is_leaf(node)]
+            answers = [*leaves, *map(Dummy, ends)]
+            tree = self.with_dummy_leaves(ends)
+        numbers = tree.leaf_numbers
+        near = nearest_distances(tree.lineage, tree.numbers(answers))[numbers]
         further = np.unique(near[near > 2])
         layer = np.minimum(np.searchsorted(further, near) + 2, layers - 1)
         layer[near <= 2], layer[near == 0] = 1, 0
         if not answers:
             layer[:] = layers - 1
         count = int(layer.max(initial=0)) + 1
-        return [tree._named(leaves[layer == at]) for at in range(count)]  # noqa: SLF001 (the same class)
-
-    def _diverted(self, correct: list[Hashable]) -> tuple[list[Any], Taxonomy]:
-        for node in correct:
-            self.number(node)
-        inner = [node for node in correct if not self.is_leaf(node)]
-        if not inner:
-            return correct, self
-        covered = {above for node in correct for above in self.ancestors(node)}
-        ends = [node for node in inner if node not in covered]
-        leaves = [node for node in correct if self.is_leaf(node)]
-        return [*leaves, *map(Dummy, ends)], self.with_dummy_leaves(ends)
+        return [tree._named(numbers[layer == at]) for at in range(count)]  # noqa: SLF001 (the same class)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import KW_ONLY, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.linear import DENSE_LIMIT, LinearRanker
 from classmark.solvers.hinge import Kernel, Similarity
-from classmark.solvers.kernels_online import PERCEPTRON
+from classmark.solvers.kernels_online import ERRORS, ONE, PAIRS, PERCEPTRON
 from classmark.solvers.online import Prototypes, Supports
 from classmark.sparse import Rows, keep_columns, rows_from, take
 from classmark.validation import Seed, generator, require_numbers
@@ -25,8 +24,8 @@ from classmark.validation import Seed, generator, require_numbers
 class OnlineRanker(LinearRanker):
     """Learns by additive steps, w_r ← w_r + τ_r x, one document at a time.
 
-    Subclasses say what τ is (``_rule``, by ``loss``); passes, growth, means, votes and
-    kernels are the same for all. What ``fit`` and ``partial_fit`` leave behind:
+    The ``loss``, a code of the kernels, says what τ is; passes, growth, means, votes
+    and kernels are the same for all. What ``fit`` and ``partial_fit`` leave behind:
 
     weights_ : shape (features, categories), the prototypes or their mean; without
         ``average`` a view, which moves on. Refused with a kernel or votes.
@@ -35,6 +34,7 @@ class OnlineRanker(LinearRanker):
     """
 
     _grows = False
+    _losses: ClassVar[tuple[int, ...]] = (ERRORS, ONE, PAIRS)
 
     loss: int = 3
     passes: int = 1
@@ -47,10 +47,6 @@ class OnlineRanker(LinearRanker):
     degree: int = 2
     coef0: float = 1.0
     random_state: Seed = None
-
-    @abstractmethod
-    def _rule(self) -> int:
-        """The steps' code in ``solvers.online.kernels``; refuses wrong parameters."""
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Start from zero and go ``passes`` times through the documents."""
@@ -181,7 +177,9 @@ class OnlineRanker(LinearRanker):
             raise Mistake(
                 "max_documents counts the documents a kernel needs: give a kernel"
             )
-        return self._rule()
+        if self.loss not in self._losses:
+            raise Mistake(f"loss is {self.loss!r}: use 1, 2 or 3")
+        return self.loss
 
 
 @parameters(budget="max_documents")
@@ -213,11 +211,6 @@ class MMP(OnlineRanker):
     [[1.0, 2.0, 1.0], [1.0, 2.0, 1.0]]
     """
 
-    def _rule(self) -> int:
-        if self.loss not in (1, 2, 3):
-            raise Mistake(f"loss is {self.loss!r}: use 1, 2 or 3")
-        return self.loss
-
 
 @parameters(budget="max_documents")
 class CategoryPerceptron(OnlineRanker):
@@ -231,8 +224,6 @@ class CategoryPerceptron(OnlineRanker):
     kernel, vote, max_documents, gamma, degree, coef0, random_state : as for ``MMP``.
     """
 
+    _losses = (PERCEPTRON,)
     loss: int = field(default=PERCEPTRON, init=False)
     max_documents: int | None = None
-
-    def _rule(self) -> int:
-        return self.loss

@@ -33,7 +33,8 @@ TREE = [
 class Shelf(SimpleNamespace):
     """What the finder needs of a desk."""
 
-    __hash__ = object.__hash__
+    def __init__(self):
+        self.state = SimpleNamespace(derived={})
 
     def put(self, categories):
         self.categories = {category.id: category for category in categories}

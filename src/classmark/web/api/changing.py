@@ -13,7 +13,6 @@ from classmark.web.api.naming import category_named
 from classmark.web.api.shapes import Answer, Body, Id, InPath, Note, Written, written
 from classmark.web.people import Admin, OpenDesk
 from classmark.workbench.categories import edit as acts
-from classmark.workbench.categories import preview as previews
 from classmark.workbench.project import Project
 from classmark.workbench.results import Logged
 from classmark.workbench.team.desk import Desk
@@ -139,7 +138,7 @@ def retire(desk: OpenDesk, who: Admin, retired: Retired) -> Written:
 def preview(desk: OpenDesk, _: Admin, wanted: Wanted) -> Foreseen:
     """What a change would do, in sentences; nothing is written."""
     said = wanted.model_dump() | {"documents": tuple(wanted.documents)}
-    return Foreseen(says=list(previews.foresee(desk, previews.Change(**said))))
+    return Foreseen(says=list(acts.foresee(desk, acts.TaxonomyChange(**said))))
 
 
 def _done(desk: Desk, act: Callable[[Project], list[Logged]]) -> Written:

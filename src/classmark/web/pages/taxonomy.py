@@ -12,8 +12,8 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from classmark.web.people import Admin, OpenDesk, Reader
 from classmark.web.rendering import fragment, page
 from classmark.workbench.categories.browse import level_of, node_of, overview, tree_to
+from classmark.workbench.categories.edit import TaxonomyChange, carry_out, foresee
 from classmark.workbench.categories.find import find_categories
-from classmark.workbench.categories.preview import Change, carry_out, foresee
 from classmark.workbench.deciding.decide import undo_for
 
 router = APIRouter()
@@ -76,9 +76,10 @@ def wanted(
     new: Asked = "",
     label: Asked = "",
     document: Annotated[list[str] | None, Query(max_length=5000)] = None,
-) -> Change:
+) -> TaxonomyChange:
     """A change, as an address has it."""
-    return Change(act, category, to, new.strip(), label.strip(), tuple(document or ()))
+    documents = tuple(document or ())
+    return TaxonomyChange(act, category, to, new.strip(), label.strip(), documents)
 
 
 def sent(
@@ -88,9 +89,10 @@ def sent(
     new: Sent = "",
     label: Sent = "",
     document: Annotated[list[str] | None, Form(max_length=5000)] = None,
-) -> Change:
+) -> TaxonomyChange:
     """A change, as a form has it."""
-    return Change(act, category, to, new.strip(), label.strip(), tuple(document or ()))
+    documents = tuple(document or ())
+    return TaxonomyChange(act, category, to, new.strip(), label.strip(), documents)
 
 
 @router.get("/taxonomy/preview")
@@ -98,7 +100,7 @@ def preview(
     request: Request,
     desk: OpenDesk,
     _: Admin,
-    change: Annotated[Change, Depends(wanted)],
+    change: Annotated[TaxonomyChange, Depends(wanted)],
 ) -> HTMLResponse:
     """What a change would do, and the button that does it."""
     said = foresee(desk, change)
@@ -108,10 +110,10 @@ def preview(
 
 @router.post("/taxonomy/change")
 def alter(
-    desk: OpenDesk, who: Admin, change: Annotated[Change, Depends(sent)]
+    desk: OpenDesk, who: Admin, change: Annotated[TaxonomyChange, Depends(sent)]
 ) -> RedirectResponse:
     """Change the taxonomy."""
-    done = carry_out(desk, change, who.name)
+    done = desk.write(lambda project: carry_out(project, change, who.name))
     then = {"add": change.id, "split": change.id, "merge": change.to}
     at = then.get(change.act) or change.category
     if change.act == "rename" and change.id:
@@ -132,7 +134,8 @@ def describe(
     """Say anew what belongs to a category, and how experts decide."""
     given = zip(SAID, (note, guideline, notation, synonyms), strict=True)
     said = {name: text.strip() for name, text in given if text is not None}
-    done = carry_out(desk, Change("describe", category, said=said), who.name)
+    change = TaxonomyChange("describe", category, description=said)
+    done = desk.write(lambda project: carry_out(project, change, who.name))
     return _onward(category, done.said, done.numbers[0])
 
 

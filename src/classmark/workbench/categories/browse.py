@@ -1,23 +1,21 @@
-"""Nodes: the taxonomy as people read it, opened level by level, with what it holds."""
+"""The taxonomy as people read it, opened level by level, with its documents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from classmark.arrays import Ints
 from classmark.problems import Mistake
-from classmark.taxonomy.category import ACTIVE, Category, taxonomy_of
+from classmark.taxonomy.category import ACTIVE, Category
 from classmark.workbench.results import Cell, Table
 
 if TYPE_CHECKING:
     from classmark.taxonomy.tree import Taxonomy
     from classmark.workbench.project import Project
     from classmark.workbench.store.store import Store
-    from classmark.workbench.team.desk import Desk
 
 
 AT_ONCE = 200  # daughters of a category that are shown at once
@@ -34,7 +32,7 @@ WHERE c.stands = 1 AND c.id IN ({}) AND rank IS NOT NULL
 """
 
 
-class Ranked(NamedTuple):
+class SuggestionCounts(NamedTuple):
     """Where the ranker had put a category when experts judged it, by the log.
 
     chosen : how often it was assigned while it had a rank;  first, five : it was the
@@ -55,7 +53,7 @@ class Ranked(NamedTuple):
     def precision(self) -> float | None:
         """The share of them in which it was taken; None where there are none.
 
-        >>> Ranked(10, 6, 9, 2).precision
+        >>> SuggestionCounts(10, 6, 9, 2).precision
         0.75
         """
         return self.first / self.judged_first if self.judged_first else None
@@ -73,7 +71,7 @@ class Twig:
     here: int
     below: int
     daughters: int
-    ranked: Ranked
+    ranked: SuggestionCounts
     open: Level | None = None
 
     @property
@@ -131,187 +129,160 @@ class Overview:
     guided: int
 
 
-def level_of(desk: Desk, of: str | None = None, after: int = 0) -> Level:
+def level_of(project: Project, of: str | None = None, after: int = 0) -> Level:
     """The next daughters of a category, or categories at the top."""
-    ids = _daughters(desk, of)
+    ids = _daughters(project, of)
     shown = ids[after : after + AT_ONCE]
-    twigs = _twigs(desk, shown)
+    twigs = _twigs(project, shown)
     return Level(of, tuple(twigs), after, max(0, len(ids) - after - len(shown)))
 
 
-def tree_to(desk: Desk, category: str | None = None) -> Level:
+def tree_to(project: Project, category: str | None = None) -> Level:
     """The top of the tree, opened down to a category."""
-    path = [] if category is None else list(desk.tree.path(_known(desk, category).id))
-    return _opened(desk, None, path)
+    if category is None:
+        return level_of(project)
+    return _opened(project, None, project.tree.path(_category(project, category).id))
 
 
-def _opened(desk: Desk, of: str | None, path: Sequence[str]) -> Level:
+def _opened(project: Project, of: str | None, path: Sequence[str]) -> Level:
     """A level with the first of the path opened."""
-    ids = _daughters(desk, of)
-    after = 0
-    if path:
-        after = ids.index(path[0]) // AT_ONCE * AT_ONCE
-    level = level_of(desk, of, after)
     if not path:
-        return level
+        return level_of(project, of)
+    first = path[0]
+    level = level_of(
+        project, of, _daughters(project, of).index(first) // AT_ONCE * AT_ONCE
+    )
     twigs = [
-        replace(twig, open=_opened(desk, path[0], path[1:]))
-        if twig.category.id == path[0] and twig.daughters
+        replace(twig, open=_opened(project, first, path[1:]))
+        if twig.category.id == first and twig.daughters
         else twig
         for twig in level.twigs
     ]
-    return Level(of, tuple(twigs), level.after, level.left)
+    return replace(level, twigs=tuple(twigs))
 
 
-def node_of(desk: Desk, category: str) -> Node:
+def node_of(project: Project, id_: str) -> Node:
     """All about one category."""
-    known, tree = desk.categories, desk.tree
-    own = _known(desk, category)
-    newest = desk.state.documents.get(category, [])[: -TICKED - 1 : -1]
+    parents = _category(project, id_).parents
+    newest = project.state.documents.get(id_, [])[: -TICKED - 1 : -1]
     return Node(
-        _twigs(desk, [category])[0],
-        _named(known, tree.path(category)),
-        _named(known, own.parents[1:]),
-        tuple((id_, title_of(desk.project.store, id_)) for id_ in newest),
+        _twigs(project, [id_])[0],
+        _with_names(project, project.tree.path(id_)),
+        _with_names(project, parents[1:]),
+        tuple((document, title_of(project, document)) for document in newest),
     )
 
 
-def overview(desk: Desk) -> Overview:
+def overview(project: Project) -> Overview:
     """The taxonomy in figures."""
-    known, counts = desk.categories, desk.state.counts
+    categories, counts = project.categories, project.state.counts
     return Overview(
-        len(known),
-        len(desk.tree.leaf_numbers),
-        desk.tree.depth + 1 if known else 0,
-        sum(category.status != ACTIVE for category in known.values()),
-        sum(not counts[id_] for id_ in known),
-        sum(bool(category.guideline) for category in known.values()),
+        len(categories),
+        len(project.tree.leaf_numbers),
+        project.tree.depth + 1 if categories else 0,
+        sum(category.status != ACTIVE for category in categories.values()),
+        sum(not counts[id_] for id_ in categories),
+        sum(bool(category.guideline) for category in categories.values()),
     )
 
 
-def branch_counts(desk: Desk) -> Mapping[str, int]:
+def branch_counts(project: Project) -> Mapping[str, int]:
     """Category → how many documents it has with all below it, each counted once."""
-    return desk.once(_branch_counts)
+    return project.once(_branch_counts)
 
 
 def _branch_counts(project: Project) -> dict[str, int]:
-    """Walk up from every label at once; documents of several labels count once."""
-    tree = project.tree
-    names = tree.nodes
-    number = {name: at for at, name in enumerate(names)}
-    labels = list(project.state.labels.values())
-    nodes = np.array([number.get(n, -1) for each in labels for n in each], np.int64)
-    sizes = np.array([len(each) for each in labels], np.int64)
-    alone = np.repeat(sizes == 1, sizes)
+    """Walk up from all labels at once; documents of several labels count once."""
+    tree, labels = project.tree, list(project.state.labels.values())
+    number = {name: node for node, name in enumerate(tree.nodes)}
+    nodes = np.array([number.get(n, -1) for names in labels for n in names], np.int64)
+    sizes = np.array([len(names) for names in labels], np.int64)
     documents = np.repeat(np.arange(len(sizes)), sizes)
     counts = np.zeros(len(tree), np.int64)
-    for at in _upwards(tree, nodes[alone & (nodes >= 0)]):
-        counts += np.bincount(at, minlength=len(tree))
-    several = ~alone & (nodes >= 0)
-    met = _met(tree, documents[several], nodes[several])
-    counts += np.bincount(met, minlength=len(tree))
-    return {names[at]: int(counts[at]) for at in np.flatnonzero(counts)}
-
-
-def _upwards(tree: Taxonomy, nodes: Ints) -> Iterator[Ints]:
-    """The nodes, those above them, and so on."""
+    pairs = [counts[:0]]
     while len(nodes):
-        yield nodes
-        above = tree.lineage.parent[nodes]
-        nodes = above[above >= 0]
+        documents, nodes = documents[nodes >= 0], nodes[nodes >= 0]
+        several = sizes[documents] > 1
+        counts += np.bincount(nodes[~several], minlength=len(tree))
+        pairs.append((documents * len(tree) + nodes)[several])
+        nodes = tree.lineage.parent[nodes]
+    reached = np.unique(np.concatenate(pairs)) % max(1, len(tree))
+    counts += np.bincount(reached, minlength=len(tree))
+    return {tree.nodes[node]: int(counts[node]) for node in np.flatnonzero(counts)}
 
 
-def _met(tree: Taxonomy, documents: Ints, nodes: Ints) -> Ints:
-    """Each node that a document meets on the ways up from its labels, once."""
-    pairs = [np.zeros(0, np.int64)]
-    while len(nodes):
-        pairs.append(documents * len(tree) + nodes)
-        above = tree.lineage.parent[nodes]
-        documents, nodes = documents[above >= 0], above[above >= 0]
-    found: Ints = np.unique(np.concatenate(pairs)) % max(1, len(tree))
-    return found
-
-
-def ranked_by_log(store: Store, ids: Sequence[str]) -> dict[str, Ranked]:
+def ranked_by_log(store: Store, ids: Sequence[str]) -> dict[str, SuggestionCounts]:
     """Category → where the ranker had put it when it was judged."""
     rows = store.run(RANKED.format(", ".join("?" * len(ids))), tuple(ids))
-    return {id_: Ranked(*map(int, counts)) for id_, *counts in rows}
+    return {id_: SuggestionCounts(*map(int, counts)) for id_, *counts in rows}
 
 
-def title_of(store: Store, document: str) -> str:
+def title_of(project: Project, document: str) -> str:
     """The title of a document, or its id."""
-    return store.document(document).fields.get("title", "").strip() or document
+    fields = project.store.document(document).fields
+    return fields.get("title", "").strip() or document
 
 
-def _twigs(desk: Desk, ids: Sequence[str]) -> list[Twig]:
-    known, tree = desk.categories, desk.tree
-    here, below = desk.state.counts, branch_counts(desk)
-    ranked = ranked_by_log(desk.project.store, ids) if ids else {}
+def _twigs(project: Project, ids: Sequence[str]) -> list[Twig]:
+    categories, tree = project.categories, project.tree
+    here, below = project.state.counts, branch_counts(project)
+    ranked = ranked_by_log(project.store, ids) if ids else {}
     return [
         Twig(
-            known[id_],
+            categories[id_],
             here[id_],
             below.get(id_, 0),
             len(tree.below(tree.number(id_))),
-            ranked.get(id_, Ranked()),
+            ranked.get(id_, SuggestionCounts()),
         )
         for id_ in ids
-        if id_ in known
+        if id_ in categories
     ]
 
 
-def _daughters(desk: Desk, of: str | None) -> list[str]:
-    tree = desk.tree
-    return tree.roots if of is None else tree.children(_known(desk, of).id)
+def _daughters(project: Project, of: str | None) -> list[str]:
+    tree = project.tree
+    return tree.roots if of is None else tree.children(_category(project, of).id)
 
 
-def _known(desk: Desk, category: str) -> Category:
-    found = desk.categories.get(category)
-    if found is None or category not in desk.tree:
+def _category(project: Project, id_: str) -> Category:
+    if id_ not in project.categories or id_ not in project.tree:
         raise Mistake(
-            f"there is no category {category!r}: search the taxonomy for another name"
+            f"there is no category {id_!r}: search the taxonomy for another name"
         )
-    return found
+    return project.categories[id_]
 
 
-def _named(
-    known: Mapping[str, Category], ids: Iterable[str]
-) -> tuple[tuple[str, str], ...]:
-    return tuple((id_, known[id_].name if id_ in known else id_) for id_ in ids)
+def _with_names(project: Project, ids: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    categories = project.categories
+    return tuple(
+        (id_, categories[id_].name if id_ in categories else id_) for id_ in ids
+    )
 
 
 def show_taxonomy(project: Project, below: str | None = None) -> Table:
     """Each category with its level, scope note and number of documents."""
-    categories = {category.id: category for category in project.store.categories()}
-    tree = taxonomy_of(categories.values())
-    count: dict[str, int] = {}
-    for labels in project.store.labels().values():
-        for name in labels:
-            count[name] = count.get(name, 0) + 1
-    top: list[Any] = tree.roots if below is None else [tree.nodes[tree.number(below)]]
-    rows: list[dict[str, Cell]] = []
-    for root in top:
-        for node in _depth_first(tree, root):
-            category = categories[node]
-            level = tree.depth_of(node)
-            rows.append(
-                {
-                    "category": "  " * level + category.name,
-                    "id": category.id,
-                    "documents": count.get(node, 0),
-                    "scope note": category.note,
-                }
-            )
+    tree, categories = project.tree, project.categories
+    counts = project.state.counts
+    top = tree.roots if below is None else [tree.nodes[tree.number(below)]]
+    rows: list[dict[str, Cell]] = [
+        {
+            "category": "  " * tree.depth_of(node) + categories[node].name,
+            "id": node,
+            "documents": counts[node],
+            "scope note": categories[node].note,
+        }
+        for root in top
+        for node in _depth_first(tree, root)
+    ]
     return Table(f"Taxonomy of {project.settings.name}", rows)
 
 
-def _depth_first(tree: Any, root: Any) -> list[Any]:
-    found, waiting = [], [root]
-    seen = set()
+def _depth_first(tree: Taxonomy, root: str) -> list[str]:
+    order, waiting = dict[str, None](), [root]
     while waiting:
         node = waiting.pop()
-        if node not in seen:
-            seen.add(node)
-            found.append(node)
+        if node not in order:
+            order[node] = None
             waiting.extend(reversed(tree.children(node)))
-    return found
+    return list(order)

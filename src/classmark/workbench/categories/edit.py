@@ -1,7 +1,7 @@
-"""Edits of the taxonomy as logged acts.
+"""Changes of the taxonomy: foreseen in sentences, then carried out as logged acts.
 
 Each is one transaction and one act of the judgment log, with what it changed; the
-taxonomy is checked before anything is kept. A merge lets the documents of the one
+taxonomy is checked before anything is written. A merge lets the documents of the one
 follow to the other, and a split lets some go: these are acts on the documents, logged
 within the act, and undone with it.
 """
@@ -9,14 +9,21 @@ within the act, and undone with it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.formats.text_files import open_bytes, whole_text
 from classmark.problems import Mistake
 from classmark.taxonomy import edits
-from classmark.taxonomy.category import ACTIVE, DEPRECATED, Category, taxonomy_of
+from classmark.taxonomy.category import (
+    ACTIVE,
+    DEPRECATED,
+    Category,
+    path_names,
+    taxonomy_of,
+)
+from classmark.workbench.categories.browse import branch_counts
 from classmark.workbench.results import Logged
 from classmark.workbench.store.log import (
     ASSIGN,
@@ -41,58 +48,14 @@ if TYPE_CHECKING:
     from classmark.workbench.store.store import Store
 
 
-def carried(store: Store, number: int, target: int, into: str) -> Iterator[Act]:
-    """What was said of the one, as said of the other, where it says more.
-
-    number, target : of the two categories;  into : the id of the other.
-    """
-    said = {
-        document: (act, grade)
-        for document, act, grade in store.run(
-            "SELECT document, act, grade FROM statements WHERE category = ?", (target,)
-        )
-    }
-    for document, act, grade in store.run(
-        "SELECT document, act, grade FROM statements WHERE category = ? ORDER BY seq",
-        (number,),
-    ).fetchall():
-        had, had_grade = said.get(document, ("", 0.0))
-        higher = had == ASSIGN and (grade or 0.0) > had_grade
-        more = {
-            PRIMARY: had != PRIMARY,
-            ASSIGN: had not in LABELS or higher,
-            UNSURE: had not in {*LABELS, UNSURE},
-        }
-        if more.get(act):
-            yield Act(document, act, into, grade)
-    yield from _carried_preferences(store, number, target, into)
-
-
-def _carried_preferences(
-    store: Store, number: int, target: int, into: str
-) -> Iterator[Act]:
-    compared = {
-        (document, frozenset(pair))
-        for document, *pair in store.run(
-            "SELECT document, category, other FROM comparisons WHERE ? IN "
-            "(category, other)", (target,)
-        )
-    }  # fmt: skip
-    for document, winner, loser, weight in store.run(
-        "SELECT document, category, other, grade FROM comparisons WHERE ? IN "
-        "(category, other) ORDER BY seq",
-        (number,),
-    ).fetchall():
-        third = loser if winner == number else winner
-        row = rows_of(store, {third})[third]
-        known = (document, frozenset({target, third})) in compared
-        if third == target or known or not row["stands"]:
-            continue
-        pair = (into, str(row["id"])) if winner == number else (str(row["id"]), into)
-        yield Act(document, PREFER, pair[0], weight, other=pair[1])
-
-
+Sentences = Iterator[str]
 DESCRIBED = frozenset({"note", "guideline", "notation"})
+SPLITS = 5000  # documents that a form may split off at once
+SPOKEN = "SELECT document, act, grade FROM statements WHERE category = ? ORDER BY seq"
+COMPARED = (
+    "SELECT document, category, other, grade FROM comparisons WHERE ? IN "
+    "(category, other) ORDER BY seq"
+)
 
 
 def new_category(
@@ -102,7 +65,7 @@ def new_category(
     note: str = "",
     guideline: str = "",
 ) -> Category:
-    """A category as a command line describes it."""
+    """A category under a parent, or at the top (None)."""
     above = () if parent is None else (parent,)
     return Category(id_, label, note, parents=above, guideline=guideline)
 
@@ -119,10 +82,8 @@ def listed_documents(text: str) -> list[str]:
 
 def add(project: Project, category: Category, who: str = "") -> Logged:
     """Add a category under its parents, or at the top."""
-    _require_name(category.id)
-    store = project.store
-    with store.transaction():
-        seq = _add(store, category, who or whoami())
+    with project.store.transaction():
+        seq = _add(project.store, category, who)
     return Logged((seq,), f"added {category.id}")
 
 
@@ -137,68 +98,60 @@ def rename(
     """Give a category another label, another id, or both; all else stays."""
     if label is None and new_id is None:
         raise Mistake(f"{id_}: give it a new label, a new id, or both")
-    store = project.store
-    with store.transaction():
-        number, row = _one(store, id_)
-        after = dict(row)
-        if label is not None:
-            after["label"] = label
+    fields: Row = {} if label is None else {"label": label}
+    with project.store.transaction():
         if new_id is not None:
             _require_name(new_id)
-            edits.rename(_tree(store), id_, new_id)
-            after["id"] = new_id
-        seq = _log(store, "rename", {number: after}, who, (number, None))
+            project.store.number_of(id_)
+            edits.rename(_tree(project.store), id_, new_id)
+            fields["id"] = new_id
+        seq = _change_fields(project.store, "rename", id_, fields, who)
     return Logged((seq,), f"renamed {id_} to {new_id or label}")
 
 
 def describe(
     project: Project,
     id_: str,
-    said: Mapping[str, str],
+    description: Mapping[str, str],
     synonyms: Sequence[str] | None = None,
     who: str = "",
 ) -> Logged:
     """Say anew what belongs to a category, and how experts decide.
 
-    said : any of note, guideline and notation → what is to stand there;  synonyms : its
+    description : any of note, guideline and notation → its new text;  synonyms : its
     other names, None to leave them;  "" empties.
     """
-    if unknown := said.keys() - DESCRIBED:
+    if unknown := description.keys() - DESCRIBED:
         raise Mistake(
             f"{', '.join(sorted(unknown))} cannot be described: give "
             f"{', '.join(sorted(DESCRIBED))}"
         )
-    if not said and synonyms is None:
+    if not description and synonyms is None:
         raise Mistake(f"{id_}: say its note, guideline, class mark or other names")
-    after: Row = dict(said)
+    fields: Row = dict(description)
     if synonyms is not None:
-        after["synonyms"] = as_json([name for name in synonyms if name.strip()])
-    store = project.store
-    with store.transaction():
-        number, row = _one(store, id_)
-        seq = _log(store, "describe", {number: row | after}, who, (number, None))
-    return Logged((seq,), f"described {id_}: {', '.join(sorted(after))}")
+        fields["synonyms"] = as_json([name for name in synonyms if name.strip()])
+    with project.store.transaction():
+        seq = _change_fields(project.store, "describe", id_, fields, who)
+    return Logged((seq,), f"described {id_}: {', '.join(sorted(fields))}")
 
 
 def move(project: Project, id_: str, under: str | None, who: str = "") -> Logged:
     """Put a category, with all below it, under another one, or at the top."""
     store = project.store
     with store.transaction():
-        number, row = _one(store, id_)
+        store.number_of(id_)
         above = None if under is None else store.number_of(under)
         edits.move(_tree(store), id_, under)
-        after = row | {"parents": as_json([] if above is None else [above])}
-        seq = _log(store, "move", {number: after}, who, (number, above))
+        parents = as_json([] if above is None else [above])
+        seq = _change_fields(store, "move", id_, {"parents": parents}, who, above)
     return Logged((seq,), f"moved {id_} under {under or 'nothing'}")
 
 
 def retire(project: Project, id_: str, who: str = "") -> Logged:
     """Let no new document come to a category; those that are there stay."""
-    store = project.store
-    with store.transaction():
-        number, row = _one(store, id_)
-        after: Row = row | {"status": DEPRECATED}
-        seq = _log(store, "retire", {number: after}, who, (number, None))
+    with project.store.transaction():
+        seq = _change_fields(project.store, "retire", id_, {"status": DEPRECATED}, who)
     return Logged((seq,), f"retired {id_}")
 
 
@@ -206,19 +159,20 @@ def merge(project: Project, id_: str, into: str, who: str = "") -> Logged:
     """Let one category take over the documents and the daughters of another."""
     store, who = project.store, who or whoami()
     with store.transaction():
-        (number, row), target = _one(store, id_), store.number_of(into)
+        number, target = store.number_of(id_), store.number_of(into)
         edits.merge(_tree(store), id_, into)
-        after: dict[int, Row] = {number: row | {"stands": 0, "joined": target}}
-        for child, there in rows_of(store).items():
-            parents = json.loads(str(there["parents"]))
-            if there["stands"] and number in parents:
-                kept = [target if p == number else p for p in parents]
-                after[child] = there | {"parents": as_json(list(dict.fromkeys(kept)))}
-        following = list(carried(store, number, target, into))
+        rows = rows_of(store)
+        after: dict[int, Row] = {number: rows[number] | {"stands": 0, "joined": target}}
+        for child, row in rows.items():
+            parents = json.loads(str(row["parents"]))
+            if row["stands"] and number in parents:
+                parents = dict.fromkeys(target if p == number else p for p in parents)
+                after[child] = row | {"parents": as_json(list(parents))}
+        carried = list(carried_acts(store, number, target, into))
         seq = _log(store, "merge", after, who, (number, target))
-        followed = store.judge((act._replace(within=seq) for act in following), who)
-    said = f"merged {id_} into {into} (judgments carried over: {len(followed)})"
-    return Logged((seq, *followed), said)
+        numbers = store.judge((act._replace(within=seq) for act in carried), who)
+    sentence = f"merged {id_} into {into} (judgments carried over: {len(numbers)})"
+    return Logged((seq, *numbers), sentence)
 
 
 def split(
@@ -229,33 +183,45 @@ def split(
     who: str = "",
 ) -> Logged:
     """Move documents from a category to a new one, its sister unless it says else."""
-    _require_name(new.id)
     store, who = project.store, who or whoami()
     with store.transaction():
-        number, row = _one(store, id_)
-        there = _labelled(store, number)
-        for name in dict.fromkeys(documents):
-            store.document(name)
-            if name not in there:
+        number = store.number_of(id_)
+        labels = {
+            document: (act, grade)
+            for document, act, grade in store.run(SPOKEN, (number,))
+            if act in LABELS
+        }
+        for document in dict.fromkeys(documents):
+            store.document(document)
+            if document not in labels:
                 raise Mistake(
-                    f"document {name!r} is not in {id_!r}: leave it out, or assign it "
-                    "first"
+                    f"document {document!r} is not in {id_!r}: leave it out, or assign "
+                    "it first"
                 )
         if not documents:
             raise Mistake(f"no documents to move from {id_!r}: name some, or use add")
-        made = new if new.parents else _sister(store, new, row)
-        seq = _add(store, made, who, "split", number)
+        if not new.parents:
+            rows = rows_of(store)
+            parents = json.loads(str(rows[number]["parents"]))
+            new = replace(new, parents=tuple(str(rows[p]["id"]) for p in parents))
+        seq = _add(store, new, who, "split", number)
         acts = [
             act
-            for name in dict.fromkeys(documents)
+            for document in dict.fromkeys(documents)
             for act in (
-                Act(name, REMOVE, id_, within=seq),
-                Act(name, there[name][0], new.id, there[name][1], within=seq),
+                Act(document, REMOVE, id_, within=seq),
+                Act(
+                    document,
+                    labels[document][0],
+                    new.id,
+                    labels[document][1],
+                    within=seq,
+                ),
             )
         ]
-        moved = store.judge(acts, who)
-    said = f"split {new.id} off from {id_} (documents moved: {len(moved) // 2})"
-    return Logged((seq, *moved), said)
+        numbers = store.judge(acts, who)
+    sentence = f"split {new.id} off from {id_} (documents moved: {len(numbers) // 2})"
+    return Logged((seq, *numbers), sentence)
 
 
 def require_open(store: Store, names: Iterable[str]) -> None:
@@ -268,22 +234,59 @@ def require_open(store: Store, names: Iterable[str]) -> None:
             )
 
 
+def carried_acts(store: Store, number: int, target: int, into: str) -> Iterator[Act]:
+    """What was said of a category, as said of another, where that says more.
+
+    number, target : of the two categories;  into : the id of the other.
+    """
+    there = {
+        document: (act, grade) for document, act, grade in store.run(SPOKEN, (target,))
+    }
+    for document, act, grade in store.run(SPOKEN, (number,)).fetchall():
+        act_there, grade_there = there.get(document, ("", 0.0))
+        higher = act_there == ASSIGN and (grade or 0.0) > grade_there
+        says_more = {
+            PRIMARY: act_there != PRIMARY,
+            ASSIGN: act_there not in LABELS or higher,
+            UNSURE: act_there not in {*LABELS, UNSURE},
+        }
+        if says_more.get(act):
+            yield Act(document, act, into, grade)
+    compared = {
+        (document, frozenset(pair))
+        for document, *pair, _ in store.run(COMPARED, (target,))
+    }
+    for document, winner, loser, weight in store.run(COMPARED, (number,)).fetchall():
+        third = loser if winner == number else winner
+        row = rows_of(store, {third})[third]
+        if (
+            third != target
+            and row["stands"]
+            and (document, frozenset({target, third})) not in compared
+        ):
+            pair = (into, str(row["id"]))
+            winner_id, loser_id = pair if winner == number else pair[::-1]
+            yield Act(document, PREFER, winner_id, weight, other=loser_id)
+
+
 def _add(
     store: Store, new: Category, who: str, act: str = "add", of: int | None = None
 ) -> int:
-    tree = _tree(store)
-    edits.add(tree, new.id)
-    number = {parent: store.number_of(parent) for parent in new.parents}
+    _require_name(new.id)
+    edits.add(_tree(store), new.id)
+    parents = {parent: store.number_of(parent) for parent in new.parents}
     (last,) = store.run("SELECT coalesce(max(number), 0) FROM categories").fetchone()
-    fresh = int(last) + 1
-    pair = (fresh, None) if of is None else (of, fresh)
-    return _log(store, act, {fresh: as_row(new, number)}, who, pair)
+    number = int(last) + 1
+    pair = (number, None) if of is None else (of, number)
+    return _log(store, act, {number: as_row(new, parents)}, who, pair)
 
 
-def _sister(store: Store, new: Category, row: Row) -> Category:
-    rows = rows_of(store)
-    parents = tuple(str(rows[p]["id"]) for p in json.loads(str(row["parents"])))
-    return replace(new, parents=parents)
+def _change_fields(
+    store: Store, act: str, id_: str, fields: Row, who: str, other: int | None = None
+) -> int:
+    number = store.number_of(id_)
+    row = rows_of(store, {number})[number]
+    return _log(store, act, {number: row | fields}, who, (number, other))
 
 
 def _log(
@@ -301,26 +304,184 @@ def _log(
     return store.append(Act(None, act, changes=changes), who or whoami(), pair)
 
 
-def _one(store: Store, id_: str) -> tuple[int, Row]:
-    number = store.number_of(id_)
-    return number, rows_of(store, {number})[number]
-
-
 def _tree(store: Store) -> Taxonomy:
     return taxonomy_of(store.categories())
-
-
-def _labelled(store: Store, number: int) -> dict[str, tuple[str, float]]:
-    """Document → (act, grade) of the labels that are this category."""
-    return {
-        document: (act, grade)
-        for document, act, grade in store.run(
-            "SELECT document, act, grade FROM statements WHERE category = ?", (number,)
-        )
-        if act in LABELS
-    }
 
 
 def _require_name(id_: str) -> None:
     if not id_.strip():
         raise Mistake("a category needs an id: give one or more visible characters")
+
+
+@dataclass(frozen=True, slots=True)
+class TaxonomyChange:
+    """A change of the taxonomy, as a form has it.
+
+    act : one of ``CHANGES``;  category : of which, or, for add, the one above ("": the
+    top);  to : where it goes;  id, label : new ones;  documents : that go with a split;
+    description : note, guideline, notation, and synonyms, one a line.
+    """
+
+    act: str
+    category: str = ""
+    to: str = ""
+    id: str = ""
+    label: str = ""
+    documents: tuple[str, ...] = ()
+    description: Mapping[str, str] | None = None
+
+
+def foresee(project: Project, change: TaxonomyChange) -> tuple[str, ...]:
+    """What a change would do, in sentences; a ``Mistake`` where it cannot be done."""
+    foreseen = _kind(change).foreseen
+    if change.act != "add" or change.category:
+        _require_category(project, change.category)
+    return tuple(foreseen(project, change))
+
+
+def carry_out(project: Project, change: TaxonomyChange, who: str) -> Logged:
+    """Write a change to the log; it can be undone."""
+    return _kind(change).carried_out(project, change, who)
+
+
+def _kind(change: TaxonomyChange) -> ChangeKind:
+    if change.act not in CHANGES:
+        raise Mistake(f"act is {change.act!r}: use {', '.join(CHANGES)}")
+    return CHANGES[change.act]
+
+
+def _require_category(project: Project, id_: str) -> None:
+    if id_ not in project.categories:
+        raise Mistake(f"there is no category {id_!r}: search for it, and choose one")
+
+
+def _documents(project: Project, change: TaxonomyChange) -> int:
+    return project.state.counts[change.category]
+
+
+def _path(project: Project, id_: str) -> str:
+    return " › ".join(path_names(project.categories, project.tree, id_))
+
+
+def _foresee_add(project: Project, change: TaxonomyChange) -> Sentences:
+    edits.add(project.tree, change.id)
+    _require_name(change.id)
+    name = change.label or change.id
+    if not change.category:
+        yield f"“{name}” becomes a new category at the top."
+        return
+    yield f"“{name}” becomes a new category under {_path(project, change.category)}."
+    documents = _documents(project, change)
+    if project.tree.is_leaf(change.category) and documents:
+        yield f"Documents of the category above that stay there: {documents:,}."
+
+
+def _foresee_rename(project: Project, change: TaxonomyChange) -> Sentences:
+    if not (change.label or change.id):
+        raise Mistake("give a new label, a new id, or both")
+    if change.id:
+        edits.rename(project.tree, change.category, change.id)
+    documents = _documents(project, change)
+    yield f"{_path(project, change.category)} is called “{change.label or change.id}”."
+    if change.id and change.id != change.category:
+        yield f"Its id {change.category} becomes {change.id}."
+    yield f"All that was said of it stays with it, and its documents: {documents:,}."
+
+
+def _foresee_move(project: Project, change: TaxonomyChange) -> Sentences:
+    if change.to:
+        _require_category(project, change.to)
+    edits.move(project.tree, change.category, change.to or None)
+    below = len(project.tree.descendants(change.category))
+    documents = branch_counts(project).get(change.category, 0)
+    target = _path(project, change.to) if change.to else "the top"
+    along = f" and what stands below it ({below:,})" if below else ""
+    yield f"{_path(project, change.category)}{along} goes to {target}."
+    yield f"Documents that go along: {documents:,}; no decision changes."
+
+
+def _foresee_merge(project: Project, change: TaxonomyChange) -> Sentences:
+    _require_category(project, change.to)
+    edits.merge(project.tree, change.category, change.to)
+    store = project.store
+    numbers = store.number_of(change.category), store.number_of(change.to)
+    acts = sum(1 for _ in carried_acts(store, *numbers, change.to))
+    labelled = project.state.documents
+    moving, there = (labelled.get(id_, []) for id_ in (change.category, change.to))
+    both = len(set(moving) & set(there))
+    already = f" ({both:,} of them there already)" if both else ""
+    into = _path(project, change.to)
+    yield f"{_path(project, change.category)} is no more; {into} takes its place."
+    yield f"Documents that move there: {len(moving):,}{already}."
+    yield f"Judgments carried over: {acts:,}."
+    if daughters := len(project.tree.children(change.category)):
+        yield f"What stands right below it goes along ({daughters:,})."
+
+
+def _foresee_split(project: Project, change: TaxonomyChange) -> Sentences:
+    if not change.id.strip():
+        raise Mistake("the new category needs an id: give one")
+    edits.add(project.tree, change.id)
+    moving = len(change.documents)
+    if not 1 <= moving <= SPLITS:
+        raise Mistake(f"tick the documents that go to the new category (1 to {SPLITS})")
+    staying = max(0, _documents(project, change) - moving)
+    name, beside = change.label or change.id, _path(project, change.category)
+    yield f"“{name}” becomes a new category beside {beside}."
+    yield f"Documents that go there: {moving:,}; that stay: {staying:,}."
+
+
+def _foresee_retire(project: Project, change: TaxonomyChange) -> Sentences:
+    if project.categories[change.category].status == DEPRECATED:
+        raise Mistake(f"{change.category} is retired already")
+    documents = _documents(project, change)
+    name = _path(project, change.category)
+    yield f"{name} is suggested no more, and takes no new document."
+    yield f"Documents that stay there: {documents:,}."
+
+
+def _foresee_describe(project: Project, change: TaxonomyChange) -> Sentences:
+    fields = ", ".join(sorted(change.description or ()))
+    yield f"{_path(project, change.category)} is described anew: {fields}."
+
+
+def _describe(project: Project, change: TaxonomyChange, who: str) -> Logged:
+    description = dict(change.description or {})
+    names = description.pop("synonyms", None)
+    synonyms = None if names is None else [n.strip() for n in names.splitlines()]
+    return describe(project, change.category, description, synonyms, who)
+
+
+class ChangeKind(NamedTuple):
+    """What a change would do, in sentences, and the act that does it."""
+
+    foreseen: Callable[[Project, TaxonomyChange], Sentences]
+    carried_out: Callable[[Project, TaxonomyChange, str], Logged]
+
+
+CHANGES = {
+    "add": ChangeKind(
+        _foresee_add,
+        lambda p, c, who: add(p, new_category(c.id, c.label, c.category or None), who),
+    ),
+    "rename": ChangeKind(
+        _foresee_rename,
+        lambda p, c, who: rename(
+            p, c.category, label=c.label or None, new_id=c.id or None, who=who
+        ),
+    ),
+    "move": ChangeKind(
+        _foresee_move, lambda p, c, who: move(p, c.category, c.to or None, who)
+    ),
+    "merge": ChangeKind(
+        _foresee_merge, lambda p, c, who: merge(p, c.category, c.to, who)
+    ),
+    "split": ChangeKind(
+        _foresee_split,
+        lambda p, c, who: split(
+            p, c.category, new_category(c.id, c.label), c.documents, who
+        ),
+    ),
+    "retire": ChangeKind(_foresee_retire, lambda p, c, who: retire(p, c.category, who)),
+    "describe": ChangeKind(_foresee_describe, _describe),
+}

@@ -1,8 +1,8 @@
-"""Wordings: which of very many short texts have a word like this one, and how much so?
+"""Find categories by words of their names, class marks, ids or notes.
 
-All words stand once, sorted, with the texts they are in: a beginning is a stretch of
-them, a part of a word is looked for in all of them set in one line, and where
-nothing is found every word that is one slip of the pen away is looked up.
+All words are listed once, sorted, with the texts they are in: a prefix is a range of
+them, a part of a word is searched in all of them joined, and where nothing matches,
+every word that is one typing error away is looked up.
 """
 
 from __future__ import annotations
@@ -13,20 +13,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from threading import Lock
+from itertools import pairwise
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Ints
 from classmark.problems import Mistake
 from classmark.taxonomy.category import ACTIVE, Category, path_names
 from classmark.text.tokens import fold, fold_accents
 
 if TYPE_CHECKING:
-    from classmark.workbench.team.desk import Desk
+    from classmark.workbench.project import Project
 
 
 Likeness = NDArray[np.float32]
@@ -80,31 +79,28 @@ class Wordings:
 
     def like(self, word: str) -> Likeness:
         """How much each text is like a plain word, shape (size,); 0 : not at all."""
-        found: Likeness = np.zeros(self.size, np.float32)
-        for places, factor in self._known(word):
-            self._put(found, places, factor)
-        if not found.any():
-            self._put(found, self._slips(word), SLIP)
-        return found
-
-    def _known(self, word: str) -> Iterator[tuple[Ints, float]]:
-        first, last = self._beginning(word)
-        yield np.arange(first, last), BEGINNING
+        likeness: Likeness = np.zeros(self.size, np.float32)
+        first, last = self._prefixed(word)
+        self._raise(likeness, np.arange(first, last), BEGINNING)
         if first < last and self.words[first] == word:
-            yield np.array([first]), EXACT
+            self._raise(likeness, np.array([first]), EXACT)
         if len(word) >= SHORTEST_PART or not word.isascii():
-            yield self._containing(word), PART
+            self._raise(likeness, self._containing(word), PART)
+        if not likeness.any():
+            self._raise(likeness, self._misspelt(word), SLIP)
+        return likeness
 
-    def _put(self, found: Likeness, places: Ints, factor: float) -> None:
+    def _raise(self, likeness: Likeness, places: Ints, factor: float) -> None:
         """Raise the likeness of the texts that have the words at these places."""
         start = self._start[places]
         count = self._start[places + 1] - start
         ends = np.cumsum(count)
         rows = np.arange(count.sum()) + np.repeat(start - ends + count, count)
-        np.maximum.at(found, self._owner[rows], np.float32(factor) * self._weight[rows])
+        weights = np.float32(factor) * self._weight[rows]
+        np.maximum.at(likeness, self._owner[rows], weights)
 
-    def _beginning(self, word: str) -> tuple[int, int]:
-        """The stretch of words that begin so."""
+    def _prefixed(self, word: str) -> tuple[int, int]:
+        """The range of words that begin so."""
         first = bisect_left(self.words, word)
         if first == len(self.words) or not self.words[first].startswith(word):
             return first, first
@@ -119,21 +115,21 @@ class Wordings:
     @cached_property
     def _letters(self) -> list[str]:
         """The letters that most words have."""
-        found = Counter(letter for word in self.words for letter in set(word))
-        return [letter for letter, _ in found.most_common(LETTERS)]
+        counts = Counter(letter for word in self.words for letter in set(word))
+        return [letter for letter, _ in counts.most_common(LETTERS)]
 
     def _containing(self, word: str) -> Ints:
         line, starts = self._line
         hits = [match.start() for match in re.finditer(re.escape(word), line)]
         return np.unique(np.searchsorted(starts, np.array(hits, np.int64), "right") - 1)
 
-    def _slips(self, word: str) -> Ints:
+    def _misspelt(self, word: str) -> Ints:
         """Words that begin with the word, but for one letter."""
-        found: set[int] = set()
+        places: set[int] = set()
         if SHORTEST_SLIP <= len(word) <= LONGEST_SLIP:
             for other in one_off(word, self._letters):
-                found.update(range(*self._beginning(other)))
-        return np.array(sorted(found), np.int64)
+                places.update(range(*self._prefixed(other)))
+        return np.array(sorted(places), np.int64)
 
 
 def one_off(word: str, letters: Sequence[str]) -> set[str]:
@@ -156,12 +152,10 @@ LOOKED_AT = 200  # of the best, put in order one by one
 MOST_WORDS = 8
 AFRESH = 2000  # changed categories, above which all are read again
 CLIP = 90  # letters of a note around the words found
-_KEPT: WeakKeyDictionary[Desk, Finder] = WeakKeyDictionary()
-_LOCK = Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class MarkedText:
     """Some text; hit : whether it was asked for."""
 
     text: str
@@ -169,7 +163,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CategoryHit:
     """A category that was found: its name and path, and by which words.
 
     name : in pieces;  also : another name or note, in pieces, where the name does not
@@ -179,15 +173,15 @@ class Found:
     category: str
     label: str
     path: tuple[str, ...]
-    name: tuple[Piece, ...]
-    also: tuple[Piece, ...] = ()
+    name: tuple[MarkedText, ...]
+    also: tuple[MarkedText, ...] = ()
     said: str = ""
     retired: bool = False
 
 
 def find_categories(
-    desk: Desk, words: str, top: int = 12, *, retired: bool = False
-) -> list[Found]:
+    project: Project, text: str, top: int = 12, *, retired: bool = False
+) -> list[CategoryHit]:
     """The categories whose names, class marks, ids or notes have the words, best first.
 
     Words may be begun, be parts of others, or have one letter wrong. retired : those
@@ -195,111 +189,97 @@ def find_categories(
     """
     if top < 1:
         raise Mistake(f"top is {top}: ask for at least one category")
-    asked = plain(words).split()[:MOST_WORDS]
-    if not asked:
+    words = plain(text).split()[:MOST_WORDS]
+    if not words:
         return []
-    finder = finder_of(desk)
-    best = finder.best(asked, top, retired=retired)
-    return [_found(desk, category, asked) for category in best]
+    best = finder_of(project).best(words, top, retired=retired)
+    return [_hit(project, category, words) for category in best]
 
 
-def finder_of(desk: Desk) -> Finder:
+def finder_of(project: Project) -> Finder:
     """What finds the categories as they are now."""
-    with _LOCK:
-        kept, now = _KEPT.get(desk), desk.categories
-        if kept is None:
-            kept = Finder(now)
-        elif kept.now is not now:
-            kept = kept.following(now)
-        _KEPT[desk] = kept
-        return kept
+    derived, now = project.state.derived, project.categories
+    finder: Finder | None = derived.get(Finder)
+    if finder is None or finder.now is not now:
+        finder = Finder(now) if finder is None else finder.following(now)
+        derived[Finder] = finder
+    return finder
 
 
 class Finder:
-    """Finds categories; a few that changed since it was made stand in a second one."""
+    """Finds categories; a few that changed since it was made are in a second one."""
 
     def __init__(
         self,
         categories: Mapping[str, Category],
-        first: Finder | None = None,
+        base: Finder | None = None,
         now: Mapping[str, Category] | None = None,
     ) -> None:
         self.now = categories if now is None else now
-        self._list = list(categories.values())
-        self._first = first
-        self._words = Wordings([_worded(category) for category in self._list])
-        lengths = [max(1, len(runs(category.label))) for category in self._list]
+        self.base = base
+        self._categories = list(categories.values())
+        self._words = Wordings([_weighted_words(c) for c in self._categories])
+        lengths = [max(1, len(runs(c.label))) for c in self._categories]
         self._short = SHORT / np.array(lengths, np.float32)
-
-    @cached_property
-    def _base(self) -> dict[str, Category]:
-        return {category.id: category for category in self._list}
 
     def following(self, now: Mapping[str, Category]) -> Finder:
         """What finds the categories after some of them changed."""
-        first = self if self._first is None else self._first
-        known = first._base  # noqa: SLF001 (the same class)
-        changed = {id_: c for id_, c in now.items() if known.get(id_) != c}
+        base = self if self.base is None else self.base
+        changed = {id_: c for id_, c in now.items() if base.now.get(id_) != c}
         if len(changed) > AFRESH:
             return Finder(now)
-        return Finder(changed, first, now)
+        return Finder(changed, base, now)
 
-    def best(self, asked: Sequence[str], top: int, *, retired: bool) -> list[Category]:
+    def best(self, words: Sequence[str], top: int, *, retired: bool) -> list[Category]:
         """The best categories for some plain words."""
-        rated = list(self._rated(asked))
-        if self._first is not None:
-            rated += [pair for pair in self._first._rated(asked) if self._holds(pair)]  # noqa: SLF001 (the same class)
-        open_ = [pair for pair in rated if retired or pair[1].status == ACTIVE]
-        words = " ".join(asked)
-        open_.sort(key=lambda pair: _order(words, *pair))
-        most = round(open_[0][0] // 1) if open_ else 0
-        return [c for rate, c in open_ if rate // 1 == most][:top]
+        rated = list(self.rated(words))
+        if self.base is not None:
+            rated += [
+                (rate, category)
+                for rate, category in self.base.rated(words)
+                if self.now.get(category.id) == category
+            ]
+        rated = [pair for pair in rated if retired or pair[1].status == ACTIVE]
+        text = " ".join(words)
+        rated.sort(key=lambda pair: _order(text, *pair))
+        most = round(rated[0][0] // 1) if rated else 0
+        return [category for rate, category in rated if rate // 1 == most][:top]
 
-    def _holds(self, pair: tuple[float, Category]) -> bool:
-        return self.now.get(pair[1].id) == pair[1]
-
-    def _rated(self, asked: Sequence[str]) -> Iterator[tuple[float, Category]]:
+    def rated(self, words: Sequence[str]) -> Iterator[tuple[float, Category]]:
         """Categories with how many words they have, and, below the point, how well."""
-        if not self._list:
+        if not self._categories:
             return
-        each = np.stack([self._like(word) for word in asked])
-        had = (each > 0).sum(axis=0)
-        well = (each.sum(axis=0) + self._short * len(asked)) / (1.2 * len(asked))
-        rate = np.where(had >= max(1, len(asked) - 1), had + well, 0.0)
-        for at in _highest(rate, LOOKED_AT):
-            yield float(rate[at]), self._list[at]
+        each = np.stack([self._like(word) for word in words])
+        count = (each > 0).sum(axis=0)
+        well = (each.sum(axis=0) + self._short * len(words)) / (1.2 * len(words))
+        rate = np.where(count >= max(1, len(words) - 1), count + well, 0.0)
+        places = np.flatnonzero(rate)
+        if len(places) > LOOKED_AT:
+            places = places[np.argpartition(-rate[places], LOOKED_AT)[:LOOKED_AT]]
+        for place in places:
+            yield float(rate[place]), self._categories[place]
 
-    def _like(self, word: str) -> NDArray[np.float32]:
-        whole = self._words.like(word)
-        parts = runs(word)
+    def _like(self, word: str) -> Likeness:
+        whole, parts = self._words.like(word), runs(word)
         if whole.any() or len(parts) < 2:
             return whole
-        found: NDArray[np.float32] = np.min(
-            [self._words.like(part) for part in parts], axis=0
-        )
-        return found
-
-
-def _highest(rate: Floats, count: int) -> list[int]:
-    places = np.flatnonzero(rate)
-    if len(places) > count:
-        places = places[np.argpartition(-rate[places], count)[:count]]
-    return [int(at) for at in places]
+        least: Likeness = np.min([self._words.like(part) for part in parts], axis=0)
+        return least
 
 
 def _order(
-    words: str, rate: float, category: Category
+    text: str, rate: float, category: Category
 ) -> tuple[float, bool, bool, float, int, str]:
-    """What stands before what: the name itself, its beginning, then by how well."""
+    """What comes before what: the name itself, its beginning, then by how well."""
     label = plain(category.name)
-    exact = words in {label, plain(category.notation), plain(category.id)}
-    starts = label.startswith(words)
+    exact = text in {label, plain(category.notation), plain(category.id)}
+    starts = label.startswith(text)
     return -(rate // 1), not exact, not starts, -round(rate, 3), len(label), category.id
 
 
-def _worded(category: Category) -> dict[str, float]:
+def _weighted_words(category: Category) -> dict[str, float]:
     """The words of a category, each with the weight of the best place it stands in."""
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for text, weight in (
         (category.guideline, GUIDELINE),
         (category.note, NOTE),
@@ -308,40 +288,36 @@ def _worded(category: Category) -> dict[str, float]:
         (category.notation, NOTATION),
         (category.label, LABEL),
     ):
-        if text:
-            said = plain(text)
-            found.update(dict.fromkeys(runs(said), weight))
-            if weight in {ID, NOTATION}:
-                found.setdefault(said.strip(), weight)
-    return found
+        weights |= dict.fromkeys(runs(plain(text)), weight)
+        if text and weight in {ID, NOTATION}:
+            weights.setdefault(plain(text).strip(), weight)
+    return weights
 
 
-def _found(desk: Desk, category: Category, asked: Sequence[str]) -> Found:
-    name = pieces(category.name, asked)
-    also, said = _also(category, asked)
-    tree = desk.tree
-    path = (
-        path_names(desk.categories, tree, category.id)
-        if category.id in tree
-        else (category.name,)
-    )
-    gone = category.status != ACTIVE
-    return Found(category.id, category.name, path, name, also, said, gone)
+def _hit(project: Project, category: Category, words: Sequence[str]) -> CategoryHit:
+    also, source = _also(category, words)
+    path: tuple[str, ...] = (category.name,)
+    if category.id in project.tree:
+        path = path_names(project.categories, project.tree, category.id)
+    name, retired = pieces(category.name, words), category.status != ACTIVE
+    return CategoryHit(category.id, category.name, path, name, also, source, retired)
 
 
-def _also(category: Category, asked: Sequence[str]) -> tuple[tuple[Piece, ...], str]:
+def _also(
+    category: Category, words: Sequence[str]
+) -> tuple[tuple[MarkedText, ...], str]:
     """What else of a category has words that its name has not; and what that is."""
-    missing = [word for word in asked if not _places(category.name, word)]
-    for text, said in (
+    missing = [word for word in words if not _places(category.name, word)]
+    for text, source in (
         (category.notation, "class mark"),
         *((synonym, "also called") for synonym in category.synonyms),
         (category.id, "id"),
         (category.note, "scope"),
         (category.guideline, "guideline"),
     ):
-        at = [place for word in missing for place in _places(text, word)]
-        if at:
-            return pieces(_clipped(text, min(at)[0]), asked), said
+        places = [place for word in missing for place in _places(text, word)]
+        if places:
+            return pieces(_clipped(text, min(places)[0]), words), source
     return (), ""
 
 
@@ -351,23 +327,19 @@ def _clipped(text: str, at: int) -> str:
     return ("…" if start else "") + end + ("…" if start + CLIP < len(text) else "")
 
 
-def pieces(text: str, asked: Sequence[str]) -> tuple[Piece, ...]:
+def pieces(text: str, words: Sequence[str]) -> tuple[MarkedText, ...]:
     """Cut a text where the words asked for stand.
 
     >>> [piece.text for piece in pieces("Café and Tea", ["cafe"]) if piece.hit]
     ['Café']
     """
     hit = np.zeros(len(text) + 1, bool)
-    for word in asked:
+    for word in words:
         for first, last in _places(text, word):
             hit[first:last] = True
-    cuts = [0, *(np.flatnonzero(hit[1:] != hit[:-1]) + 1).tolist()]
-    found = [Piece(text[a:b], bool(hit[a])) for a, b in _spans(cuts, len(text))]
-    return tuple(piece for piece in found if piece.text)
-
-
-def _spans(cuts: Sequence[int], end: int) -> Iterator[tuple[int, int]]:
-    yield from zip(cuts, [*cuts[1:], end], strict=True)
+    cuts = [0, *(np.flatnonzero(hit[1:] != hit[:-1]) + 1).tolist(), len(text)]
+    spans = [(a, b) for a, b in pairwise(cuts) if a < b]
+    return tuple(MarkedText(text[a:b], bool(hit[a])) for a, b in spans)
 
 
 def _places(text: str, word: str) -> list[tuple[int, int]]:
@@ -378,9 +350,9 @@ def _places(text: str, word: str) -> list[tuple[int, int]]:
         letters = [plain(letter) for letter in text]
         line = "".join(letters)
         at = [i for i, letter in enumerate(letters) for _ in letter]
-    found, start = list[int](), 0
+    starts, start = list[int](), 0
     while (start := line.find(word, start)) >= 0:
-        found.append(start)
+        starts.append(start)
         start += 1
-    opening = [p for p in found if p == 0 or not line[p - 1].isalnum()]
-    return [(at[p], at[p + len(word) - 1] + 1) for p in opening or found]
+    opening = [p for p in starts if p == 0 or not line[p - 1].isalnum()]
+    return [(at[p], at[p + len(word) - 1] + 1) for p in opening or starts]

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,7 @@ from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.sparse import Rows, take
 from classmark.taxonomy.category import Category
-from classmark.workbench.categories import edit
-from classmark.workbench.categories.edit import require_open
+from classmark.workbench.categories.edit import require_open, split
 from classmark.workbench.examples.vectors import Collection, collection_of, words_behind
 from classmark.workbench.results import Cell, Logged, Table
 from classmark.workbench.store.log import whoami
@@ -24,53 +24,6 @@ from classmark.workbench.store.log import whoami
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
     from classmark.workbench.store.store import Store
-
-
-def words_of(
-    project: Project,
-    collection: Collection,
-    documents: Sequence[str],
-    terms: Sequence[str],
-) -> tuple[str, ...]:
-    """The terms as words that people recognise."""
-    analyzer = collection.vectorizer.analyzer_
-    behind: dict[str, str] = {}
-    for id_ in documents:
-        if all(term in behind for term in terms):
-            break
-        text = project.text_of(Record(project.store.document(id_)))
-        behind = words_behind(text, analyzer) | behind
-    return tuple(behind.get(term, term) for term in terms)
-
-
-def beginning_of_ids(store: Store, node: str) -> str:
-    """What the ids of daughters begin with, if most ids tell of parents: «nature.»."""
-    pairs = [(c.id, parent) for c in store.categories() for parent in c.parents]
-    signs = [
-        id_[len(parent)]
-        for id_, parent in pairs
-        if id_.startswith(parent) and len(id_) > len(parent)
-    ]
-    told = [sign for sign in signs if not sign.isalnum()]
-    return node + told[0] if 2 * len(told) > len(pairs) else ""
-
-
-def free_id(before: str, terms: Sequence[str], taken: set[str]) -> str:
-    """An id of the first term, of more of them, or with a number, not yet taken.
-
-    >>> free_id("nature.", ("bees", "hive"), {"nature.bees"})
-    'nature.bees-hive'
-    """
-    names = ["-".join(terms[:count]) for count in range(1, len(terms) + 1)]
-    tries = [before + name.replace(" ", "-") for name in names]
-    for name in tries:
-        if name not in taken:
-            return name
-    return next(
-        name
-        for name in (f"{tries[0]}-{count}" for count in range(2, len(taken) + 3))
-        if name not in taken
-    )
 
 
 PROPOSED = "proposed"  # the event that keeps proposals until they are accepted
@@ -120,12 +73,13 @@ def propose(
             f"k is {k}, and {len(ids)} documents of {node!r} can be told apart: give "
             f"a number from 2 to {len(ids)}"
         )
-    labels = _clustered(rows, k, method)
-    found = list(_described(project, node, collection, ids, rows, labels))
-    kept = [asdict(proposal) for proposal in found]
-    number = store.number_of(node)
-    store.note_event(PROPOSED, whoami(), node=number, method=method, proposals=kept)
-    return found
+    clusters = _clustered(rows, k, method)
+    proposals = list(_described(project, node, collection, ids, rows, clusters))
+    store.note_event(
+        PROPOSED, whoami(), node=store.number_of(node), method=method,
+        proposals=[asdict(proposal) for proposal in proposals],
+    )  # fmt: skip
+    return proposals
 
 
 def accept(
@@ -145,43 +99,40 @@ def accept(
     store = project.store
     with store.transaction():
         require_open(store, [node])
-        chosen = _kept(store, node, number)
+        chosen = _proposal(store, node, number)
         _require_unchanged(store, node, chosen)
-        new = Category(
-            chosen.id if id_ is None else id_,
-            chosen.label if label is None else label,
-            parents=(node,),
-        )
-        return edit.split(project, node, new, chosen.documents, who)
+        id_ = chosen.id if id_ is None else id_
+        label = chosen.label if label is None else label
+        new = Category(id_, label, parents=(node,))
+        return split(project, node, new, chosen.documents, who)
 
 
-def as_table(node: str, found: Sequence[Proposal]) -> Table:
+def as_table(node: str, proposals: Sequence[Proposal]) -> Table:
     """The proposals as people read them."""
     rows: list[dict[str, Cell]] = [
         {
-            "number": one.number,
-            "id": one.id,
-            "label": one.label,
-            "documents": len(one.documents),
-            "cohesion": one.cohesion,
-            "terms": ", ".join(one.terms),
-            "examples": ", ".join(one.examples),
+            "number": proposal.number,
+            "id": proposal.id,
+            "label": proposal.label,
+            "documents": len(proposal.documents),
+            "cohesion": proposal.cohesion,
+            "terms": ", ".join(proposal.terms),
+            "examples": ", ".join(proposal.examples),
         }
-        for one in found
+        for proposal in proposals
     ]
-    return Table(
-        f"Proposed below {node}",
-        rows,
-        f"to take one: classmark taxonomy accept {node} NUMBER [--id ID --label LABEL]",
+    note = (
+        f"to take one: classmark taxonomy accept {node} NUMBER [--id ID --label LABEL]"
     )
+    return Table(f"Proposed below {node}", rows, note)
 
 
 def _documents(
     store: Store, node: str, collection: Collection
 ) -> tuple[list[str], Rows]:
     """The documents of a category itself that have words, and their vectors."""
-    there = _labelled(store, node)
-    if not there:
+    labelled = _labelled(store, node)
+    if not labelled:
         raise Mistake(
             f"no document is in {node!r} itself: assign some there, or name a category "
             "that has documents"
@@ -190,7 +141,7 @@ def _documents(
     places = [
         place
         for place, id_ in enumerate(collection.ids)
-        if id_ in there and has_words[place]
+        if id_ in labelled and has_words[place]
     ]
     if len(places) < 2:
         raise Mistake(
@@ -210,11 +161,11 @@ def _clustered(rows: Rows, k: int | None, method: str) -> Ints:
     from classmark.clusters.kmeans import SphericalKMeans, choose_n_clusters
     from classmark.clusters.mixture import SoftMixture
 
-    wanted = choose_n_clusters(rows) if k is None else k
+    n_clusters = choose_n_clusters(rows) if k is None else k
     model: Any = {
-        "kmeans": SphericalKMeans(wanted, n_init=5),
-        "mixture": SoftMixture(wanted),
-        "agglomerative": Agglomerative(wanted),
+        "kmeans": SphericalKMeans(n_clusters, n_init=5),
+        "mixture": SoftMixture(n_clusters),
+        "agglomerative": Agglomerative(n_clusters),
     }[method]
     labels = model.fit(rows).labels_
     _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
@@ -229,36 +180,72 @@ def _described(
     collection: Collection,
     ids: list[str],
     rows: Rows,
-    labels: Ints,
+    clusters: Ints,
 ) -> Iterator[Proposal]:
     from classmark.clusters.kmeans import name_clusters
 
     features = collection.vectorizer.get_feature_names_out()
-    named = name_clusters(rows, labels, list(features), TERMS)
-    taken = {category.id for category in project.store.categories()}
-    before = beginning_of_ids(project.store, node)
-    for cluster, stems in enumerate(named):
-        members = np.flatnonzero(labels == cluster)
-        cosines = _to_the_centre(take(rows, members))
-        order = np.argsort(-cosines, kind="stable")
-        near = [ids[members[place]] for place in order]
-        terms = words_of(project, collection, near[:LOOKED_AT], stems)
-        id_ = free_id(before, terms or (f"part {cluster + 1}",), taken)
-        taken.add(id_)
+    stems_of = name_clusters(rows, clusters, list(features), TERMS)
+    ids_in_use = set(project.categories)
+    prefix = _prefix_of_ids(project, node)
+    for cluster, stems in enumerate(stems_of):
+        members = np.flatnonzero(clusters == cluster)
+        cosines = _cosines_to_centre(take(rows, members))
+        nearest = [ids[members[i]] for i in np.argsort(-cosines, kind="stable")]
+        terms = _words_of(project, collection, nearest[:LOOKED_AT], stems)
+        id_ = free_id(prefix, terms or (f"part {cluster + 1}",), ids_in_use)
+        ids_in_use.add(id_)
         documents = tuple(ids[member] for member in members)
         yield Proposal(
             cluster + 1,
             id_,
             ", ".join(terms[:NAMING]).capitalize(),
             terms,
-            tuple(near[:EXAMPLES]),
+            tuple(nearest[:EXAMPLES]),
             float(cosines.mean()),
             documents,
             _digest(project.store, documents),
         )
 
 
-def _to_the_centre(rows: Rows) -> Floats:
+def _words_of(
+    project: Project,
+    collection: Collection,
+    documents: Sequence[str],
+    stems: Sequence[str],
+) -> tuple[str, ...]:
+    """The stems as words that people recognise."""
+    words: dict[str, str] = {}
+    for id_ in documents:
+        if all(stem in words for stem in stems):
+            break
+        text = project.text_of(Record(project.store.document(id_)))
+        words = words_behind(text, collection.vectorizer.analyzer_) | words
+    return tuple(words.get(stem, stem) for stem in stems)
+
+
+def _prefix_of_ids(project: Project, node: str) -> str:
+    """What ids of daughters begin with, if most begin with the parent's: «nature.»."""
+    categories = project.categories.values()
+    pairs = [(c.id, parent) for c in categories for parent in c.parents]
+    signs = [id_[len(up)] for id_, up in pairs if id_.startswith(up) and id_ != up]
+    signs = [sign for sign in signs if not sign.isalnum()]
+    return node + signs[0] if 2 * len(signs) > len(pairs) else ""
+
+
+def free_id(prefix: str, terms: Sequence[str], ids_in_use: set[str]) -> str:
+    """An id of the first term, of more of them, or with a number, not yet in use.
+
+    >>> free_id("nature.", ("bees", "hive"), {"nature.bees"})
+    'nature.bees-hive'
+    """
+    names = ["-".join(terms[:count]) for count in range(1, len(terms) + 1)]
+    names = [prefix + name.replace(" ", "-") for name in names]
+    numbered = (f"{names[0]}-{count}" for count in range(2, len(ids_in_use) + 3))
+    return next(name for name in chain(names, numbered) if name not in ids_in_use)
+
+
+def _cosines_to_centre(rows: Rows) -> Floats:
     """The cosine of each unit row with the sum of all."""
     matrix = rows.to_scipy().astype(np.float64)
     total = np.asarray(matrix.sum(axis=0)).ravel()
@@ -266,14 +253,14 @@ def _to_the_centre(rows: Rows) -> Floats:
 
 
 def _digest(store: Store, documents: Sequence[str]) -> str:
-    said = blake2b(digest_size=16)
+    digest = blake2b(digest_size=16)
     for id_ in documents:
         fields = store.document(id_).fields
-        said.update(json.dumps([id_, dict(fields)], ensure_ascii=False).encode())
-    return said.hexdigest()
+        digest.update(json.dumps([id_, dict(fields)], ensure_ascii=False).encode())
+    return digest.hexdigest()
 
 
-def _kept(store: Store, node: str, number: int) -> Proposal:
+def _proposal(store: Store, node: str, number: int) -> Proposal:
     proposals = store.last_event(PROPOSED, node=store.number_of(node)).get("proposals")
     if not proposals:
         raise Mistake(
@@ -284,17 +271,14 @@ def _kept(store: Store, node: str, number: int) -> Proposal:
             f"there is no proposal {number} below {node!r}: give a number from 1 to "
             f"{len(proposals)}"
         )
-    kept: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in proposals[number - 1].items()
-    }
-    return Proposal(**kept)
+    fields = proposals[number - 1].items()
+    return Proposal(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields})
 
 
 def _require_unchanged(store: Store, node: str, chosen: Proposal) -> None:
     remedy = f"run classmark taxonomy propose {node} again"
-    there = _labelled(store, node)
-    gone = [id_ for id_ in chosen.documents if id_ not in there]
+    labelled = _labelled(store, node)
+    gone = [id_ for id_ in chosen.documents if id_ not in labelled]
     if gone:
         raise Mistake(
             f"proposal {chosen.number}: {len(gone)} of its {len(chosen.documents)} "

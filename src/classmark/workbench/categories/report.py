@@ -14,13 +14,11 @@ from classmark.hierarchies.places import places_of
 from classmark.hierarchies.pruning import PruningOptions, pruning_report
 from classmark.hierarchies.report import (
     WORDS,
-    TaxonomyReport,
     feature_counts,
     taxonomy_report,
 )
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
-from classmark.taxonomy.category import taxonomy_of
 from classmark.workbench.learning.lessons import TEST, labelled, part_of
 from classmark.workbench.results import FACTS, Cell, Table
 
@@ -58,7 +56,8 @@ def report_taxonomy(project: Project) -> Reported:
     ]
     table = Table(f"Taxonomy of {project.settings.name}", rows, report.why, FACTS)
     plot = None if X is None else _plotted(project, tree, X, y)
-    return Reported(table, _facts(report), plot)
+    facts = {field.name: _plain(report[field.name]) for field in fields(report)}
+    return Reported(table, facts, plot)
 
 
 def try_pruning(
@@ -81,21 +80,21 @@ def try_pruning(
             f"{project.folder} has no labelled documents to try a pruned tree on: "
             "import some with labels (classmark import FILE)"
         )
-    found = pruning_report(tree, X, y, options, NodeLearner(base))
+    trial = pruning_report(tree, X, y, options, NodeLearner(base))
     title = f"Taxonomy of {project.settings.name}, pruned by {policy}"
     facts = {
-        "before": _plain(found.before),
-        "after": _plain(found.after),
-        "p": found.chance.p_value,
-        "trained": found.trained,
-        "tested": found.tested,
-        "tried": found.tried,
-        "removed": [{"category": r.node, "why": r.why} for r in found.removed],
-        "said": found.said,
-        "explained": found.explained,
+        "before": _plain(trial.before),
+        "after": _plain(trial.after),
+        "p": trial.chance.p_value,
+        "trained": trial.trained,
+        "tested": trial.tested,
+        "tried": trial.tried,
+        "removed": [{"category": r.node, "why": r.why} for r in trial.removed],
+        "said": trial.said,
+        "explained": trial.explained,
     }
-    rows: list[dict[str, Cell]] = found.rows()
-    note = "\n".join(filter(None, (found.said, found.explained)))
+    rows: list[dict[str, Cell]] = trial.rows()
+    note = "\n".join(filter(None, (trial.said, trial.explained)))
     return Reported(Table(title, rows, note), facts)
 
 
@@ -103,7 +102,7 @@ def _material(project: Project) -> tuple[Taxonomy, csr_matrix | None, list[Any]]
     """The tree, and rows and categories of the documents to learn from."""
     from classmark.workbench.learning.fit import new_vectorizer
 
-    tree = taxonomy_of(project.store.categories())
+    tree = project.tree
     if not len(tree):
         raise Mistake(
             f"{project.folder} has no categories: bring some in with "
@@ -128,16 +127,16 @@ def _plotted(
 
     places = places_of(tree, y)
     shape = feature_counts(places, rows_from(X))
-    series = {"documents of a leaf": _ranked(places.sizes)}
+    series = {"documents of a leaf": _by_rank(places.sizes)}
     for level in list(shape.laws)[:SHOWN_LEVELS]:
         name = f"features of a node, level {level}"
-        series[name] = _ranked(shape.features[shape.inner_at(level)])
-    path = project.folder / "reports" / PLOT
-    drawn = {name: two for name, two in series.items() if len(two[0]) > 1}
-    if not drawn:
+        series[name] = _by_rank(shape.features[shape.inner_at(level)])
+    series = {name: curve for name, curve in series.items() if len(curve[0]) > 1}
+    if not series:
         return None
+    path = project.folder / "reports" / PLOT
     title = f"{project.settings.name}: how sizes fall with rank"
-    power_laws(drawn, path, title, ("rank", "documents, features"))
+    power_laws(series, path, title, ("rank", "documents, features"))
     return path
 
 
@@ -148,15 +147,11 @@ def _shown(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _ranked(values: Any) -> tuple[Any, Any]:
+def _by_rank(values: Any) -> tuple[Any, Any]:
     """Ranks from 1 and the values above 0, the largest first."""
     sizes = np.sort(np.asarray(values))[::-1]
     sizes = sizes[sizes > 0]
     return np.arange(1, len(sizes) + 1), sizes
-
-
-def _facts(report: TaxonomyReport) -> dict[str, Any]:
-    return {field.name: _plain(report[field.name]) for field in fields(report)}
 
 
 def _plain(value: Any) -> Any:

@@ -15,7 +15,7 @@ from classmark.workbench.categories.browse import (
     ranked_by_log,
     tree_to,
 )
-from classmark.workbench.categories.preview import Change, carry_out, foresee
+from classmark.workbench.categories.edit import TaxonomyChange, carry_out, foresee
 from classmark.workbench.deciding.decide import Decision, Seen, decide
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
@@ -55,6 +55,11 @@ def say(project, document, *names, rank=None, **acts):
     return decide(project, document, Decision(names, **acts), seen)
 
 
+def change_by_eve(desk, *change, **more):
+    wanted = TaxonomyChange(*change, **more)
+    return desk.write(lambda project: carry_out(project, wanted, "eve"))
+
+
 def slowly(desk):
     """Category → documents here, and with all below: counted one by one."""
     here, below = {}, {}
@@ -88,10 +93,10 @@ def test_counts_follow_every_act(desk, monkeypatch, many):
     with desk.writing() as project:
         undo(project, last)
     assert dict(desk.state.counts) == slowly(desk)[0]
-    carry_out(desk, Change("merge", "wasps", "bees"), "eve")
+    change_by_eve(desk, "merge", "wasps", "bees")
     assert dict(desk.state.counts) == slowly(desk)[0]
     assert branch_counts(desk) == slowly(desk)[1]
-    carry_out(desk, Change("rename", "bees", id="apids"), "eve")
+    change_by_eve(desk, "rename", "bees", id="apids")
     assert desk.state.counts["apids"] == 3
     assert desk.state.documents["apids"][-1] in {"d0", "d3", "d1"}
 
@@ -160,10 +165,8 @@ def test_ranks_come_from_the_log(desk):
 
 def done(desk, *change, **more):
     """What was foreseen, then what the store says after it is done."""
-    wanted = Change(*change, **more)
-    said = " ".join(foresee(desk, wanted))
-    logged = carry_out(desk, wanted, "eve")
-    return said, logged
+    said = " ".join(foresee(desk, TaxonomyChange(*change, **more)))
+    return said, change_by_eve(desk, *change, **more)
 
 
 def test_a_merge_does_what_was_foreseen(desk):
@@ -202,20 +205,20 @@ def test_the_other_changes_do_what_was_foreseen(desk):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (Change("burn", "bees"), "use add, rename"),
-        (Change("retire", "ghosts"), "no category 'ghosts'"),
-        (Change("retire", "old"), "retired already"),
-        (Change("rename", "bees"), "a new label"),
-        (Change("rename", "bees", id="wasps"), "already a category"),
-        (Change("move", "wasps", "hornets"), "hornets"),
-        (Change("move", "wasps", "ghosts"), "no category"),
-        (Change("merge", "bees", "bees"), "into itself"),
-        (Change("merge", "life", "bees"), "below"),
-        (Change("merge", "bees", ""), "no category ''"),
-        (Change("add", "", id="bees"), "already a category"),
-        (Change("add", "", id=" "), "needs an id"),
-        (Change("split", "bees", id="x"), "tick the documents"),
-        (Change("split", "bees", documents=("d0",)), "needs an id"),
+        (TaxonomyChange("burn", "bees"), "use add, rename"),
+        (TaxonomyChange("retire", "ghosts"), "no category 'ghosts'"),
+        (TaxonomyChange("retire", "old"), "retired already"),
+        (TaxonomyChange("rename", "bees"), "a new label"),
+        (TaxonomyChange("rename", "bees", id="wasps"), "already a category"),
+        (TaxonomyChange("move", "wasps", "hornets"), "hornets"),
+        (TaxonomyChange("move", "wasps", "ghosts"), "no category"),
+        (TaxonomyChange("merge", "bees", "bees"), "into itself"),
+        (TaxonomyChange("merge", "life", "bees"), "below"),
+        (TaxonomyChange("merge", "bees", ""), "no category ''"),
+        (TaxonomyChange("add", "", id="bees"), "already a category"),
+        (TaxonomyChange("add", "", id=" "), "needs an id"),
+        (TaxonomyChange("split", "bees", id="x"), "tick the documents"),
+        (TaxonomyChange("split", "bees", documents=("d0",)), "needs an id"),
     ],
 )
 def test_what_cannot_be_is_said_before(desk, change, problem):
@@ -225,14 +228,14 @@ def test_what_cannot_be_is_said_before(desk, change, problem):
 
 def test_describing_is_logged_and_undone(desk):
     said = {"note": "Hives and honey.", "guideline": "", "synonyms": "apids\n\nhoney"}
-    logged = carry_out(desk, Change("describe", "bees", said=said), "eve")
+    logged = change_by_eve(desk, "describe", "bees", description=said)
     bees = desk.categories["bees"]
     assert (bees.note, bees.guideline) == ("Hives and honey.", "")
     assert bees.synonyms == ("apids", "honey")
     with pytest.raises(Mistake, match="it is so already"):
-        carry_out(desk, Change("describe", "bees", said=said), "eve")
+        change_by_eve(desk, "describe", "bees", description=said)
     with desk.writing() as project:
         undo(project, logged.numbers[0])
     assert desk.categories["bees"] == TREE[1]
     with pytest.raises(Mistake, match="use add, rename"):
-        carry_out(desk, Change("burn", "bees"), "eve")
+        change_by_eve(desk, "burn", "bees")

@@ -117,7 +117,7 @@ PROMISES = (
         "paths that leave, links, bombs, false sizes; memory grows by less than 100 MB",
         (
             "tests/formats/test_archive.py",
-            "tests/workbench/files/full/test_exchange.py",
+            "tests/workbench/files/full/test_uploads.py",
             "tests/web/test_files.py",
             "tests/web/full/test_uploads.py",
         ),

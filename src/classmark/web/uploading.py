@@ -11,7 +11,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.concurrency import run_in_threadpool
 
 from classmark.problems import Mistake
-from classmark.workbench.files.uploads import Receiving, Upload
+from classmark.workbench.files.uploads import Receiving, UploadedFile
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -90,7 +90,7 @@ class _Form:
         self._here = False
 
 
-async def receive(request: Request, desk: Desk, who: str) -> Upload:
+async def receive(request: Request, desk: Desk, who: str) -> UploadedFile:
     """Take the file of a form in, look it through, and keep it under our own name."""
     form = _Form(_boundary(request))
     with ExitStack() as stack:

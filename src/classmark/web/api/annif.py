@@ -21,7 +21,7 @@ from classmark.web.api.calls import Missing
 from classmark.web.people import Classifier, OpenDesk, Reader
 from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.deciding.suggest import suggest_for
-from classmark.workbench.files.exchange import Content, put
+from classmark.workbench.files.importing import put_document
 from classmark.workbench.team.desk import Desk
 
 router = annif_calls()
@@ -98,7 +98,9 @@ def learn(
         if each.text.strip()
     }
     kept = {_id_of(text): text for text, subjects in named.items() if subjects}
-    put(desk, {id_: Content({"text": text}) for id_, text in kept.items()})
+    with desk.writing() as project:
+        for id_, text in kept.items():
+            put_document(project, id_, {"text": text})
     for id_, text in kept.items():
         decide_on(desk, id_, Decision(named[text]), {}, who.name)
     return Response(status_code=204)

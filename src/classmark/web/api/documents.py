@@ -19,7 +19,8 @@ from classmark.web.api.shapes import (
     Top,
 )
 from classmark.web.people import Classifier, OpenDesk, Reader
-from classmark.workbench.files.exchange import Content, page_of, put
+from classmark.workbench.files.exporting import documents_after
+from classmark.workbench.files.importing import put_document as put_content
 from classmark.workbench.store.log import Judged
 
 router = calls("documents")
@@ -85,7 +86,7 @@ def list_documents(
     desk: OpenDesk, _: Reader, after: After = None, top: Top = 100
 ) -> Documents:
     """The documents in order of arrival, page by page."""
-    found = page_of(desk, after, top)
+    found = documents_after(desk.project, after, top)
     last = found[-1].id if len(found) == top else None
     return Documents(documents=[shown(each) for each in found], next=last)
 
@@ -102,7 +103,8 @@ def put_document(
 ) -> Document:
     """Add a document, or replace what it says; its labels stay."""
     links = [(link.id, link.anchor) for link in content.links]
-    put(desk, {document: Content(content.fields, content.meta, links)})
+    with desk.writing() as project:
+        put_content(project, document, content.fields, content.meta, links)
     return shown(record_named(desk, document))
 
 

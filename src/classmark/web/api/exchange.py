@@ -15,14 +15,18 @@ from classmark.web.api.shapes import NO_NUL
 from classmark.web.api.working import Job, require_well, shown
 from classmark.web.people import Admin, OpenDesk, Reader
 from classmark.workbench.files.backup import back_up
-from classmark.workbench.files.exchange import (
+from classmark.workbench.files.exporting import (
     DOWNLOADS,
     as_lines,
     download,
     kept_until_sent,
-    start_import,
 )
-from classmark.workbench.files.uploads import Receiving, Upload, throw_away
+from classmark.workbench.files.uploads import (
+    Receiving,
+    UploadedFile,
+    start_import,
+    throw_away,
+)
 from classmark.workbench.team.desk import Desk
 
 router = calls("files")
@@ -97,7 +101,7 @@ def backup(desk: OpenDesk, _: Admin, kind: Copy = "zip") -> FileResponse:
     return FileResponse(path, filename=name, media_type=BYTES, background=task)
 
 
-async def received(request: Request, desk: Desk, name: str, who: str) -> Upload:
+async def received(request: Request, desk: Desk, name: str, who: str) -> UploadedFile:
     """What is sent, in a file that the project names; never whole in memory."""
     with await run_in_threadpool(Receiving, desk, name) as receiving:
         async for part in request.stream():
@@ -105,7 +109,7 @@ async def received(request: Request, desk: Desk, name: str, who: str) -> Upload:
         return await run_in_threadpool(receiving.keep, who)
 
 
-def _imported(desk: Desk, upload: Upload, how: tuple[str, str, float]) -> Job:
+def _imported(desk: Desk, upload: UploadedFile, how: tuple[str, str, float]) -> Job:
     """Import a file, and wait for it; one that cannot be read is thrown away."""
     kind, format_, wait = how
     try:

@@ -27,7 +27,7 @@ from classmark.web.people import Classifier, OpenDesk, Reader
 from classmark.workbench.examples import team_search
 from classmark.workbench.examples.open_searches import search_of
 from classmark.workbench.examples.screening import StoppingRule
-from classmark.workbench.files.exchange import kept_until_sent
+from classmark.workbench.files.exporting import kept_until_sent
 from classmark.workbench.team.desk import Desk
 
 router = calls("like")

@@ -11,7 +11,7 @@ from classmark.web.api.exchange import IN, Format, Kind, Name, Wait, received
 from classmark.web.api.shapes import Answer
 from classmark.web.api.working import Job, require_well, shown
 from classmark.web.people import Admin, OpenDesk
-from classmark.workbench.files import exchange, uploads
+from classmark.workbench.files import uploads
 from classmark.workbench.team.desk import Desk
 
 router = calls("files")
@@ -66,7 +66,7 @@ def look(
 ) -> Preview:
     """The first rows of a file that waits, as it would be read."""
     _named(desk, token)
-    return Preview.model_validate(exchange.preview(desk, token, kind, form))
+    return Preview.model_validate(uploads.preview(desk, token, kind, form))
 
 
 @router.post("/uploads/{token}/import", status_code=202, responses=MISSING)
@@ -76,7 +76,7 @@ def take_in(
 ) -> Job:  # fmt: skip
     """Take a file in that waits: all of it, or nothing, and then it still waits."""
     _named(desk, token)
-    job = exchange.start_import(desk, who.name, token, kind, form).wait(wait)
+    job = uploads.start_import(desk, who.name, token, kind, form).wait(wait)
     require_well(job)
     return shown(job)
 
@@ -88,6 +88,6 @@ def throw_away(desk: OpenDesk, _: Admin, token: Token) -> Response:
     return Response(status_code=204)
 
 
-def _named(desk: Desk, token: str) -> uploads.Upload:
+def _named(desk: Desk, token: str) -> uploads.UploadedFile:
     with or_missing():
         return uploads.upload_of(desk, token)

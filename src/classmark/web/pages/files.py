@@ -11,11 +11,14 @@ from starlette.background import BackgroundTask
 from classmark.web.people import Admin, OpenDesk, Reader
 from classmark.web.rendering import fragment, page
 from classmark.web.uploading import receive
-from classmark.workbench.files import exchange
+from classmark.workbench.files.exporting import download, has_preferences
 from classmark.workbench.files.uploads import (
     ENDINGS,
+    IMPORTING,
     KINDS,
     LARGEST,
+    preview,
+    start_import,
     throw_away,
     upload_of,
     waiting,
@@ -26,7 +29,7 @@ from classmark.workbench.team.jobs import Job
 router = APIRouter(prefix="/files")
 HERE = "Import and export"
 Text = Annotated[str, Form()]
-JOBS = (exchange.IMPORTING, "index")
+JOBS = (IMPORTING, "index")
 
 
 @router.get("")
@@ -36,7 +39,7 @@ def listed(request: Request, desk: OpenDesk, who: Reader) -> HTMLResponse:
     return page(
         request, HERE, "files.html", waiting=uploads, jobs=_jobs(desk),
         endings=ENDINGS, largest=LARGEST >> 20,
-        preferences=exchange.has_preferences(desk), standing=standing(desk),
+        preferences=has_preferences(desk), standing=standing(desk),
     )  # fmt: skip
 
 
@@ -59,10 +62,10 @@ def look(
     kind: str = "", format: str = "",  # noqa: A002 - as the form calls it
 ) -> HTMLResponse:  # fmt: skip
     """The first rows of a file that waits."""
-    found = exchange.preview(desk, token, kind, format)
+    found = preview(desk, token, kind, format)
     return page(
         request, HERE, "files_preview.html", title=found.upload.name, found=found,
-        kinds=KINDS, formats=exchange.FORMATS[found.kind],
+        kinds=KINDS, formats=KINDS[found.kind].formats,
     )  # fmt: skip
 
 
@@ -75,7 +78,7 @@ def take_in(
     if act == "throw":
         throw_away(desk, upload_of(desk, token))
         return RedirectResponse("/files?saved=thrown+away", status_code=303)
-    exchange.start_import(desk, who.name, token, kind, format)
+    start_import(desk, who.name, token, kind, format)
     return RedirectResponse("/files", status_code=303)
 
 
@@ -89,7 +92,7 @@ def index(desk: OpenDesk, who: Admin) -> RedirectResponse:
 @router.get("/get/{name}")
 def get(desk: OpenDesk, who: Reader, name: str) -> FileResponse:
     """Take a file of the project out; the whole of it is for admins."""
-    path, remove = exchange.download(desk, name, whole=who.may("admin"))
+    path, remove = download(desk, name, whole=who.may("admin"))
     return FileResponse(path, filename=name, background=BackgroundTask(remove))
 
 

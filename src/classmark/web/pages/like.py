@@ -17,7 +17,7 @@ from classmark.workbench.examples.like import ids_of
 from classmark.workbench.examples.open_searches import BeingRead
 from classmark.workbench.examples.screening import StoppingRule
 from classmark.workbench.examples.searches import Said
-from classmark.workbench.files.exchange import kept_until_sent
+from classmark.workbench.files.exporting import kept_until_sent
 
 router = APIRouter(prefix="/like")
 HERE = "Find by example"

@@ -271,8 +271,9 @@ def _proposal(store: Store, node: str, number: int) -> Proposal:
             f"there is no proposal {number} below {node!r}: give a number from 1 to "
             f"{len(proposals)}"
         )
-    fields = proposals[number - 1].items()
-    return Proposal(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields})
+    fields: dict[str, Any] = proposals[number - 1]
+    lists = {k: tuple(v) for k, v in fields.items() if isinstance(v, list)}
+    return Proposal(**fields | lists)
 
 
 def _require_unchanged(store: Store, node: str, chosen: Proposal) -> None:

@@ -1,12 +1,10 @@
 """Backup and restore of a project, as .zip or JSON lines.
 
-The first line has the settings, each other one a row of a table, the last one how many
-rows there were and a checksum, so that a file that was cut off or changed is not taken
-for whole. People and their tokens are left out.
-
 ``.zip``: the store, with people and tokens, the settings and the models in service;
 ``.jsonl``: all but people, tokens and models, as lines of text that any program reads.
-An index is not kept: it is built again.
+Its first line has the settings, each other one a row of a table, the last one how many
+rows there were and a checksum, so that a file that was cut off or changed is not taken
+for whole. An index is not kept: it is built again.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ import shutil
 import sqlite3
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
@@ -29,7 +27,7 @@ from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 from classmark.formats.text_files import LIMITS, lines, replacing, writing
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile
 from classmark.progress import track
-from classmark.storage import Generations, sync_folder
+from classmark.storage import sync_folder
 from classmark.workbench.project import STORE, Project, create
 from classmark.workbench.results import Cell, Table
 from classmark.workbench.settings import (
@@ -64,8 +62,8 @@ Row = tuple[Any, ...]
 
 def columns_of(store: Store, table: str) -> tuple[str, ...]:
     """The names of a table's columns."""
-    found = store.run(f"SELECT * FROM {table} LIMIT 0")  # noqa: S608 (one of TABLES)
-    return tuple(name for name, *_ in found.description)
+    cursor = store.run(f"SELECT * FROM {table} LIMIT 0")  # noqa: S608 (one of TABLES)
+    return tuple(name for name, *_ in cursor.description)
 
 
 def rows_in(store: Store, table: str) -> Iterator[Row]:
@@ -84,8 +82,8 @@ def copy_rows(source: Store, target: Store) -> None:
 
 def write_whole(store: Store, settings: Settings, file: IO[str]) -> int:
     """Write the project as it is at one moment; return how many rows."""
-    said = settings_text(replace(settings, store=StoreSettings()))
-    head = {"what": WHAT, "version": FORMAT, "format": VERSION, "settings": said}
+    text = settings_text(replace(settings, store=StoreSettings()))
+    head = {"what": WHAT, "version": FORMAT, "format": VERSION, "settings": text}
     crc = _put(file, head, 0)
     count = 0
     with store.snapshot():
@@ -93,8 +91,8 @@ def write_whole(store: Store, settings: Settings, file: IO[str]) -> int:
             names = columns_of(store, table)
             for row in track(rows_in(store, table), f"writing {table}"):
                 values = zip(names, row, strict=True)
-                told = {name: _told(name, value) for name, value in values}
-                crc = _put(file, {"in": table, **told}, crc)
+                line = {name: _to_json(name, value) for name, value in values}
+                crc = _put(file, {"in": table, **line}, crc)
                 count += 1
     _put(file, {"end": count, "crc32": crc}, 0)
     return count
@@ -116,12 +114,12 @@ def settings_in(path: Path) -> str:
 
 def fill_from(store: Store, path: Path) -> None:
     """Put what a file holds into a store that has only its tables; all or nothing."""
-    known = {table: set(columns_of(store, table)) for table in TABLES}
+    columns = {table: set(columns_of(store, table)) for table in TABLES}
     with store.transaction():
-        named = (
-            _placed(path, number, row, known) for number, row in _checked_rows(path)
+        rows = (
+            _row_of(path, number, row, columns) for number, row in _checked_rows(path)
         )
-        for (table, names), group in groupby(named, key=lambda found: found[:2]):
+        for (table, names), group in groupby(rows, key=lambda row: row[:2]):
             try:
                 store.engine.fill(table, names, (values for *_, values in group))
             except sqlite3.IntegrityError as problem:
@@ -136,7 +134,7 @@ def _put(file: IO[str], value: Mapping[str, Any], crc: int) -> int:
     return zlib.crc32(text.encode(), crc)
 
 
-def _told(name: str, value: Any) -> Any:
+def _to_json(name: str, value: Any) -> Any:
     """A value as JSON has it; JSON in a column as itself, if it comes back the same."""
     if isinstance(value, float) and not isfinite(value):
         return {"number": repr(value)}
@@ -150,12 +148,12 @@ def _told(name: str, value: Any) -> Any:
     return value
 
 
-def _meant(name: str, value: Any) -> Any:
-    """The value that was told.
+def _from_json(name: str, value: Any) -> Any:
+    """The value that ``_to_json`` wrote.
 
-    >>> _meant("score", _told("score", float("-inf")))
+    >>> _from_json("score", _to_json("score", float("-inf")))
     -inf
-    >>> _meant("fields", _told("fields", '{"title":"Bees"}'))
+    >>> _from_json("fields", _to_json("fields", '{"title":"Bees"}'))
     '{"title":"Bees"}'
     """
     if name in JSON_COLUMNS and value is not None and not isinstance(value, str):
@@ -168,30 +166,31 @@ def _checked_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     crc = count = 0
     end: dict[str, Any] = {}
     for number, text in track(lines(path), f"reading {path}"):
-        found = _object(path, number, text)
+        row = _object(path, number, text)
         if end:
             raise UnreadableFile(path, number, "more after the end: fetch it again")
-        if "end" in found:
-            end = found
+        if "end" in row:
+            end = row
             continue
         crc = zlib.crc32(text.encode(), crc)
         if number > 1:
             count += 1
-            yield number, found
+            yield number, row
     if (end.get("end"), end.get("crc32")) != (count, crc):
         raise UnreadableFile(
             path, None, "it is not whole, or was changed: fetch it again"
         )
 
 
-def _placed(
-    path: Path, number: int, row: dict[str, Any], known: Mapping[str, set[str]]
+def _row_of(
+    path: Path, number: int, row: dict[str, Any], columns: Mapping[str, set[str]]
 ) -> tuple[str, tuple[str, ...], Row]:
+    """The table, the names of its columns and the values of a line."""
     table = row.pop("in", None)
-    if table not in known or not row.keys() <= known[table]:
+    if table not in columns or not row.keys() <= columns[table]:
         raise UnreadableFile(path, number, f"no row of {table!r}: fetch it again")
     try:
-        values = tuple(_meant(name, value) for name, value in row.items())
+        values = tuple(_from_json(name, value) for name, value in row.items())
     except (KeyError, TypeError, ValueError):
         values = (dict,)
     if not all(
@@ -203,12 +202,12 @@ def _placed(
 
 def _object(path: Path, number: int, text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        row = json.loads(text)
     except ValueError as problem:
         raise UnreadableFile(path, number, f"not JSON ({problem})") from problem
-    if not isinstance(found, dict):
+    if not isinstance(row, dict):
         raise UnreadableFile(path, number, "not an object: fetch the file again")
-    return found
+    return row
 
 
 ENDINGS = (".zip", ".jsonl")
@@ -230,7 +229,9 @@ def back_up(project: Project, path: Path) -> Table:
         with replacing(path) as beside, _gathered(project) as folder:
             _pack(folder, beside)
         note = "with hashed passwords: keep it safe; classmark restore brings it back"
-    _sync(path)
+    with path.open("rb") as written:
+        os.fsync(written.fileno())
+    sync_folder(path.parent)
     row: dict[str, Cell] = {"file": str(path), "bytes": path.stat().st_size}
     return Table("Backup", [row], note)
 
@@ -241,46 +242,31 @@ def restore(path: Path, folder: Path, store: StoreSettings | None = None) -> Tab
         raise Mistake(f"{path} is not there: give a file of classmark backup")
     with tempfile.TemporaryDirectory() as temporary:
         beside = Path(temporary)
+        rows = path
         if path.suffix == ".zip":
             _unpack(path, beside)
-            fill = _from_folder(beside)
+            rows = beside / LINES
         else:
             (beside / FILE).write_text(settings_in(path), encoding="utf-8")
 
-            def fill(target: Store, _: Path) -> None:
-                fill_from(target, path)
+        def fill(target: Store, place: Path) -> None:
+            if rows.exists():
+                fill_from(target, rows)
+            else:
+                with Store(beside / STORE) as source:
+                    copy_rows(source, target)
+            for name in GENERATIONS:
+                if (beside / name).is_dir():
+                    shutil.copytree(beside / name, place / name, dirs_exist_ok=True)
+                    sync_folder(place / name)
+            require_replayed(target)
 
         settings = replace(read_settings(beside), store=store or StoreSettings())
-        create(folder, settings, _checking(fill))
+        create(folder, settings, fill)
     with Project(folder) as project:
         counts = project.store.counts()
     note = "an index is built again with classmark index"
     return Table(f"Restored {folder}", [dict(counts)], note)
-
-
-def _checking(fill: Callable[[Store, Path], None]) -> Callable[[Store, Path], None]:
-    def filled(store: Store, folder: Path) -> None:
-        fill(store, folder)
-        require_replayed(store)
-
-    return filled
-
-
-def _from_folder(folder: Path) -> Callable[[Store, Path], None]:
-    """What fills a store from an unpacked backup, and brings its models."""
-
-    def fill(target: Store, place: Path) -> None:
-        if (folder / LINES).exists():
-            fill_from(target, folder / LINES)
-        else:
-            with Store(folder / STORE) as source:
-                copy_rows(source, target)
-        for name in GENERATIONS:
-            if (folder / name).is_dir():
-                shutil.copytree(folder / name, place / name, dirs_exist_ok=True)
-                sync_folder(place / name)
-
-    return fill
 
 
 @contextmanager
@@ -292,8 +278,11 @@ def _gathered(project: Project) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(dir=project.folder, prefix=".backup-") as name:
         folder = Path(name)
         with project.store.transaction():  # nobody drops a model meanwhile
-            for which in (project.models, project.lives):
-                _link_current(which, folder / which.folder.name)
+            for generations in (project.models, project.lives):
+                place = folder / generations.folder.name
+                if (current := generations.current()) is not None:
+                    shutil.copytree(current, place / current.name, copy_function=_link)
+                    (place / "CURRENT").write_text(f"{current.name}\n", "utf-8")
         settings = replace(project.settings, store=StoreSettings())
         (folder / FILE).write_text(settings_text(settings), encoding="utf-8")
         engine = project.store.engine
@@ -305,13 +294,6 @@ def _gathered(project: Project) -> Iterator[Path]:
         yield folder
 
 
-def _link_current(which: Generations, place: Path) -> None:
-    current = which.current()
-    if current is not None:
-        shutil.copytree(current, place / current.name, copy_function=_link)
-        (place / "CURRENT").write_text(f"{current.name}\n", encoding="utf-8")
-
-
 def _link(source: str, target: str) -> None:
     """Have a file, which nobody ever changes, under one more name."""
     try:
@@ -320,19 +302,13 @@ def _link(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def _sync(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-    sync_folder(path.parent)
-
-
 def _pack(folder: Path, path: Path) -> None:
-    files = sorted(found for found in folder.rglob("*") if found.is_file())
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
     with ZipFile(
         path, "w", ZIP_DEFLATED, compresslevel=1, strict_timestamps=False
-    ) as z:
+    ) as archive:
         for file in track(files, f"writing {path}"):
-            z.write(file, file.relative_to(folder).as_posix())
+            archive.write(file, file.relative_to(folder).as_posix())
 
 
 def _unpack(path: Path, folder: Path) -> None:
@@ -366,4 +342,4 @@ def _belongs(name: PurePosixPath) -> bool:
     """
     if str(name) in {FILE, STORE, LINES}:
         return True
-    return name.parts[:1] in {(one,) for one in GENERATIONS} and ".." not in name.parts
+    return name.parts[0] in GENERATIONS and ".." not in name.parts

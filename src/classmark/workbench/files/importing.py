@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from classmark.corpus.documents import Document
 from classmark.formats import read_records
-from classmark.formats.preferences import (
-    Preference,
-    is_preferences,
-    numbered_preferences,
-)
+from classmark.formats.preferences import is_preferences, numbered_preferences
+from classmark.formats.records import Record
 from classmark.formats.taxonomies import read_categories
 from classmark.formats.text_files import Place
 from classmark.problems import Mistake
@@ -24,7 +22,6 @@ from classmark.workbench.store.log import whoami
 from classmark.workbench.store.store import Act
 
 if TYPE_CHECKING:
-    from classmark.formats.records import Record
     from classmark.workbench.project import Project
 
 
@@ -51,15 +48,25 @@ def import_preferences(project: Project, path: Path, who: str = "") -> Table:
     store, acts, documents, count = project.store, [], set(), 0
     who = who or whoami()
     with store.transaction():
-        known = {category.id for category in store.categories()}
+        categories = {category.id for category in store.categories()}
         ids, before = store.ids(), store.preferences()
-        for line, said in track(numbered_preferences(path), f"reading {path}"):
-            _require_known(said, ids, known, Place(str(path), line))
-            documents.add(said.document)
+        for line, preference in track(numbered_preferences(path), f"reading {path}"):
+            document, winner, loser, weight = preference
+            place = Place(str(path), line)
+            if document not in ids:
+                place.refuse(
+                    f"there is no document {document!r} in the project: import it first"
+                )
+            for name in (winner, loser):
+                if name not in categories:
+                    place.refuse(
+                        f"document {document!r}: there is no category {name!r}: "
+                        "correct its id, or import its taxonomy first"
+                    )
+            documents.add(document)
             count += 1
-            pair = (said.winner, said.loser)
-            if before.get(said.document, {}).get(pair) != said.weight:
-                acts.append(prefer(said.document, *pair, said.weight))
+            if before.get(document, {}).get((winner, loser)) != weight:
+                acts.append(prefer(document, winner, loser, weight))
         logged = len(store.judge(acts, f"{who} (import)"))
         store.note_event("preferences imported", who, source=str(path), count=count)
     row = {"preferences": count, "documents": len(documents), "judgments": logged}
@@ -83,35 +90,31 @@ def import_records(
     turn : begins a transaction of ``project``, for each batch anew, so that others
     write in between; None: one for all, which are imported together or not at all.
     """
-    who, whole = who or whoami(), turn is None
-    turn = turn or project.store.transaction
+    who, whole, store = who or whoami(), turn is None, project.store
+    turn = turn or store.transaction
     documents = judgments = 0
-    fresh: list[str] = []
+    added: list[str] = []
     with turn() if whole else nullcontext():
-        known = {category.id for category in project.store.categories()}
-        before = (project.store.labels(), project.store.preferences())
+        categories = {category.id for category in store.categories()}
+        before = (store.labels(), store.preferences())
         for batch in _batches(records, BATCH if whole else PART):
             with turn():
-                new = _unknown(batch, known)
-                project.store.put_categories(Category(name) for name in new)
-                known |= set(new)
-                fresh += new
-                documents += project.store.put_documents(batch)
+                missing = _missing_categories(batch, categories)
+                store.put_categories(Category(name) for name in missing)
+                categories.update(missing)
+                added += missing
+                documents += store.put_documents(batch)
                 acts = [act for record in batch for act in _changes(record, *before)]
-                judgments += len(project.store.judge(acts, f"{who} (import)"))
+                judgments += len(store.judge(acts, f"{who} (import)"))
         with turn():
-            project.store.note_event("imported", who, source=source, count=documents)
-    return _imported(source, documents, judgments, fresh)
-
-
-def _imported(source: str, documents: int, judgments: int, fresh: list[str]) -> Table:
-    shown = ", ".join(fresh[:5]) + (" …" if len(fresh) > 5 else "")
+            store.note_event("imported", who, source=source, count=documents)
     row = {
         "documents": documents,
         "judgments": judgments,
-        "new categories": len(fresh),
+        "new categories": len(added),
     }
-    note = f"categories added because a label named them: {shown}" if fresh else ""
+    listed = ", ".join(added[:5]) + (" …" if len(added) > 5 else "")
+    note = f"categories added because a label named them: {listed}" if added else ""
     return Table(f"Imported {source}", [row], note)
 
 
@@ -124,14 +127,12 @@ def put_taxonomy(
     project: Project, categories: list[Category], source: str, who: str = ""
 ) -> Table:
     """Add categories after checking that the whole is still a taxonomy."""
-    with project.store.transaction():
-        together = {category.id: category for category in project.store.categories()}
-        together |= {category.id: category for category in categories}
+    store, who = project.store, who or whoami()
+    with store.transaction():
+        together = {c.id: c for c in (*store.categories(), *categories)}
         tree = taxonomy_of(together.values())
-        project.store.put_categories(categories)
-        project.store.note_event(
-            "taxonomy imported", who or whoami(), source=source, count=len(categories)
-        )
+        store.put_categories(categories)
+        store.note_event("taxonomy imported", who, source=source, count=len(categories))
     row = {
         "categories": len(together),
         "leaves": len(tree.leaves),
@@ -154,32 +155,18 @@ def _batches(records: Iterable[Record], most: int) -> Iterator[list[Record]]:
         yield batch
 
 
-def _unknown(records: Iterable[Record], known: set[str]) -> list[str]:
+def _missing_categories(
+    records: Iterable[Record], categories: Container[str]
+) -> list[str]:
     names = [
         name
         for record in records
         for name in (*record.labels, *chain.from_iterable(record.preferences))
-        if name not in known
+        if name not in categories
     ]
-    empty = [name for name in names if not name.strip()]
-    if empty:
+    if not all(map(str.strip, names)):
         raise Mistake("a label has no name: remove it from the file")
     return list(dict.fromkeys(names))
-
-
-def _require_known(
-    said: Preference, ids: set[str], categories: set[str], place: Place
-) -> None:
-    if said.document not in ids:
-        place.refuse(
-            f"there is no document {said.document!r} in the project: import it first"
-        )
-    for name in (said.winner, said.loser):
-        if name not in categories:
-            place.refuse(
-                f"document {said.document!r}: there is no category {name!r}: correct "
-                "its id, or import its taxonomy first"
-            )
 
 
 def _changes(
@@ -192,28 +179,31 @@ def _changes(
     A record without labels says nothing of labels, and one without preferences says
     nothing of preferences.
     """
-    if record.labels:
-        yield from _labelled_anew(record, labels.get(record.id, {}))
-    if record.preferences:
-        yield from _preferred_anew(record, preferences.get(record.id, {}))
-
-
-def _labelled_anew(record: Record, had: Mapping[str, float]) -> Iterator[Act]:
+    id_, grades = record.id, labels.get(record.id, {})
     for name, grade in record.labels.items():
-        if had.get(name) != grade:
-            yield Act(record.id, "assign", name, grade)
-    for name in had:
-        if name not in record.labels:
-            yield Act(record.id, "remove", name)
+        if grades.get(name) != grade:
+            yield Act(id_, "assign", name, grade)
+    if record.labels:
+        gone = grades.keys() - record.labels.keys()
+        yield from (Act(id_, "remove", name) for name in grades if name in gone)
+    weights = preferences.get(id_, {})
+    for pair, weight in record.preferences.items():
+        if weights.get(pair) != weight:
+            yield prefer(id_, *pair, weight)
+    if record.preferences:
+        compared = {frozenset(pair) for pair in record.preferences}
+        pairs = (pair for pair in weights if frozenset(pair) not in compared)
+        yield from (Act(id_, "retract", up, other=down) for up, down in pairs)
 
 
-def _preferred_anew(
-    record: Record, had: Mapping[tuple[str, str], float]
-) -> Iterator[Act]:
-    said = record.preferences
-    for pair, weight in said.items():
-        if had.get(pair) != weight:
-            yield prefer(record.id, *pair, weight)
-    for winner, loser in had:
-        if (winner, loser) not in said and (loser, winner) not in said:
-            yield Act(record.id, "retract", winner, other=loser)
+def put_document(
+    project: Project,
+    id_: str,
+    fields: Mapping[str, str],
+    meta: Mapping[str, str] | None = None,
+    links: Iterable[tuple[str, str]] = (),
+) -> None:
+    """Add a document by its id, or replace what it says; its labels stay."""
+    document = Document(id_, dict(fields))
+    record = Record(document, meta=dict(meta or {}), links=tuple(links))
+    project.store.put_documents([record])

@@ -1,6 +1,6 @@
-"""Uploaded files: looked through, and waiting to be imported.
+"""Uploaded files: looked through, previewed, and imported as a job.
 
-It is read once from end to end, piece by piece, before anything is made of it.
+A file is read once from end to end, piece by piece, before anything is made of it.
 """
 
 from __future__ import annotations
@@ -11,20 +11,34 @@ import secrets
 import shutil
 import time
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO, Self
+from textwrap import shorten
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self
 
+from classmark.formats import READERS, guess_format
 from classmark.formats.archive import entries
+from classmark.formats.preferences import numbered_preferences
+from classmark.formats.taxonomies import TAXONOMY_READERS, read_categories
 from classmark.formats.text_files import CHUNK, Limits, open_bytes
 from classmark.problems import Mistake, UnreadableFile
+from classmark.progress import track
+from classmark.workbench.files.importing import (
+    import_preferences,
+    import_records,
+    put_taxonomy,
+)
 
 if TYPE_CHECKING:
+    from classmark.formats.records import Record
     from classmark.formats.text_files import Readable
+    from classmark.workbench.project import Project
+    from classmark.workbench.results import Table
     from classmark.workbench.team.desk import Desk
+    from classmark.workbench.team.jobs import Job
 
 
 ROW = 2 << 20  # bytes of one document, or one row of a table
@@ -42,55 +56,39 @@ def inspect(path: Path, *, taxonomy: bool = False) -> int:
     is, too large a file, and rows or documents of more than 2 MiB.
     """
     largest = LARGEST_TAXONOMY if taxonomy else LIMITS.size
-    if path.suffix == ".zip":
-        _require_short_contents(path)
-        pieces = _members(path)
-    else:
-        with open_bytes(path, LIMITS) as stream:
-            return _measured(_rows(path, stream), path, largest)
-    return _measured(pieces, path, largest)
-
-
-def _measured(sizes: Iterable[int], path: Path, largest: int) -> int:
     total = 0
-    for size in sizes:
+    for size in _member_sizes(path) if path.suffix == ".zip" else _row_sizes(path):
         total += size
         if total > largest:
-            raise UnreadableFile(
-                path,
-                None,
-                f"holds more than {largest >> 20:,} MiB: send it in parts",
-            )
+            problem = f"holds more than {largest >> 20:,} MiB: send it in parts"
+            raise UnreadableFile(path, None, problem)
     return total
 
 
-def _members(path: Path) -> Iterator[int]:
+def _member_sizes(path: Path) -> Iterator[int]:
     """Yield the bytes of each member of a zip, each read to its end."""
+    _require_short_contents(path)
     for number, entry in enumerate(entries(path, LIMITS), 1):
         if number > MEMBERS:
             raise UnreadableFile(path, None, _TOO_MANY)
         with entry.open() as stream:
-            yield from _document(entry.where, stream, jsonl=_in_rows(entry.name))
+            if entry.name.endswith((".jsonl", ".tsv", ".csv", ".sgm")):
+                yield from _sizes(Path(entry.where), stream)
+                continue
+            size = 0
+            while chunk := stream.read(CHUNK):
+                size += len(chunk)
+                if size > ROW:
+                    raise UnreadableFile(entry.where, None, _TOO_LONG)
+                yield len(chunk)
 
 
-def _in_rows(name: str) -> bool:
-    return name.endswith((".jsonl", ".tsv", ".csv", ".sgm"))
+def _row_sizes(path: Path) -> Iterator[int]:
+    with open_bytes(path, LIMITS) as stream:
+        yield from _sizes(path, stream)
 
 
-def _document(where: str, stream: Readable, *, jsonl: bool) -> Iterator[int]:
-    """Yield the bytes of a stream; one document, or one a line, is not too long."""
-    if jsonl:
-        yield from _rows(Path(where), stream)
-        return
-    size = 0
-    while chunk := stream.read(CHUNK):
-        size += len(chunk)
-        if size > ROW:
-            raise UnreadableFile(where, None, _TOO_LONG)
-        yield len(chunk)
-
-
-def _rows(path: Path, stream: Readable) -> Iterator[int]:
+def _sizes(path: Path, stream: Readable) -> Iterator[int]:
     """Yield the bytes of a stream; no row, with what stands in quotes, is too long."""
     quotes, row, number = path.suffix in QUOTED, 0, 1
     odd = False
@@ -113,12 +111,12 @@ def _require_short_contents(path: Path) -> None:
     """Refuse a zip whose table of contents alone would fill the memory."""
     with path.open("rb") as file:
         try:
-            found = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # noqa: SLF001 - what ZipFile itself will believe
+            record = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # noqa: SLF001 - what ZipFile itself will believe
         except (OSError, zipfile.BadZipFile) as problem:
             raise UnreadableFile(path, None, f"no zip archive: {problem}") from problem
-    if found is None:
+    if record is None:
         raise UnreadableFile(path, None, "no zip archive: pack it again")
-    if found[5] > CONTENTS or found[4] > MEMBERS:
+    if record[5] > CONTENTS or record[4] > MEMBERS:
         raise UnreadableFile(path, None, _TOO_MANY)
 
 
@@ -137,7 +135,6 @@ LARGEST = 1 << 30
 WAITING = 20
 KEPT = 24 * 3600.0
 DOCUMENTS, TAXONOMY, PREFERENCES = "documents", "taxonomy", "preferences"
-KINDS = (DOCUMENTS, TAXONOMY, PREFERENCES)
 TABLES = (".csv", ".tsv", ".tab")
 ONLY_TREES = (".ttl", ".rdf", ".nt", ".taxonomy", ".orig", ".xml")
 ENDINGS = (".jsonl", ".ndjson", *TABLES, ".zip", ".sgm", *ONLY_TREES)
@@ -146,7 +143,7 @@ _TOKEN = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class UploadedFile:
     """A file that waits to be imported.
 
     token : its name here;  name : as the sender called it, to be shown and no more;
@@ -182,12 +179,7 @@ class Receiving:
         self._file = (self._folder / f"{DATA}{self._ending}").open("xb")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
         if not (self._folder / ABOUT).exists():
@@ -204,7 +196,7 @@ class Receiving:
         if self._file is not None:
             self._file.write(piece)
 
-    def keep(self, who: str) -> Upload:
+    def keep(self, who: str) -> UploadedFile:
         """Look the file through, and keep it until it is imported or thrown away."""
         if self._file is None or not self._size:
             raise Mistake(f"{self._name} is empty: choose another file")
@@ -213,12 +205,12 @@ class Receiving:
         kind = kind_of(self._name, self._ending)
         with called(path, self._name):
             unpacked = inspect(path, taxonomy=self._ending in ONLY_TREES)
-        found = Upload(
+        upload = UploadedFile(
             self._token, self._name, self._ending, self._size, unpacked, kind, who
         )
-        about = json.dumps(asdict(found), ensure_ascii=False)
+        about = json.dumps(asdict(upload), ensure_ascii=False)
         (self._folder / ABOUT).write_text(about, encoding="utf-8")
-        return found
+        return upload
 
 
 @contextmanager
@@ -241,13 +233,11 @@ def ending_of(name: str) -> str:
     low = name.lower()
     packed = PACKED if low.endswith(PACKED) else ""
     plain = low.removesuffix(PACKED)
-    found = next((e for e in ENDINGS if plain.endswith(e)), "")
-    if not found or (packed and found in (".zip", *ONLY_TREES)):
-        known = ", ".join(ENDINGS)
-        raise UnreadableFile(
-            Path(name).name or "the file", None, f"its ending is none of {known}"
-        )
-    return found + packed
+    ending = next((e for e in ENDINGS if plain.endswith(e)), "")
+    if not ending or (packed and ending in (".zip", *ONLY_TREES)):
+        problem = f"its ending is none of {', '.join(ENDINGS)}"
+        raise UnreadableFile(Path(name).name or "the file", None, problem)
+    return ending + packed
 
 
 def kind_of(name: str, ending: str) -> str:
@@ -261,27 +251,27 @@ def kind_of(name: str, ending: str) -> str:
     return DOCUMENTS
 
 
-def upload_of(desk: Desk, token: str) -> Upload:
+def upload_of(desk: Desk, token: str) -> UploadedFile:
     """A file that waits, by its name here."""
     about = _room(desk) / token / ABOUT
     if not _TOKEN.fullmatch(token) or not about.is_file():
         raise Mistake("this file does not wait any more: send it again")
-    return Upload(**json.loads(about.read_text(encoding="utf-8")))
+    return UploadedFile(**json.loads(about.read_text(encoding="utf-8")))
 
 
-def path_of(desk: Desk, upload: Upload) -> Path:
+def path_of(desk: Desk, upload: UploadedFile) -> Path:
     """Where the bytes of a file are."""
     return _room(desk) / upload.token / f"{DATA}{upload.ending}"
 
 
-def waiting(desk: Desk) -> list[Upload]:
+def waiting(desk: Desk) -> list[UploadedFile]:
     """The files that wait to be imported."""
     room = _room(desk)
     tokens = [p.parent.name for p in sorted(room.glob(f"*/{ABOUT}"), key=_age)]
     return [upload_of(desk, token) for token in tokens if _TOKEN.fullmatch(token)]
 
 
-def throw_away(desk: Desk, upload: Upload) -> None:
+def throw_away(desk: Desk, upload: UploadedFile) -> None:
     """Remove a file."""
     shutil.rmtree(_room(desk) / upload.token, ignore_errors=True)
 
@@ -304,3 +294,153 @@ def _forget_old(desk: Desk) -> None:
         raise Mistake(
             f"{WAITING} files wait to be imported: import some, or throw them away"
         )
+
+
+IMPORTING = "import"
+ROWS = 5
+TEXT = 160
+SMALL = 2 << 20  # bytes of a taxonomy that is read for its preview
+Cells = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilePreview:
+    """How a file would be read; mistake : why it cannot be, as it is chosen now.
+
+    known : how many of the rows are documents that are here: they would be replaced.
+    """
+
+    upload: UploadedFile
+    kind: str
+    format: str
+    heads: Cells
+    rows: tuple[Cells, ...]
+    mistake: str = ""
+    known: int = 0
+
+
+class FileKind(NamedTuple):
+    """What a file may hold: its formats, and the headings and rows of its preview."""
+
+    formats: Cells
+    heads: Cells
+    rows: Callable[[Path, str], Iterator[Cells]]
+
+
+def preview(desk: Desk, token: str, kind: str = "", format_: str = "") -> FilePreview:
+    """The first rows of a file, as it would be read."""
+    upload = upload_of(desk, token)
+    kind = _require_kind(kind or upload.kind)
+    path, heads = path_of(desk, upload), KINDS[kind].heads
+    try:
+        with called(path, upload.name):
+            chosen = format_ or _guessed(path, kind)
+            if kind == TAXONOMY and upload.unpacked > SMALL:
+                why = "it is large: it will be read when it is imported"
+                rows: tuple[Cells, ...] = (("…", "", why, ""),)
+            else:
+                rows = tuple(islice(KINDS[kind].rows(path, chosen), ROWS))
+    except Mistake as mistake:
+        return FilePreview(upload, kind, format_, heads, (), str(mistake))
+    problem = "" if rows else "nothing was found in it: choose another format"
+    known = 0
+    if kind == DOCUMENTS:
+        known = sum(row[0] in desk.state.ids for row in rows)
+    return FilePreview(upload, kind, chosen, heads, rows, problem, known)
+
+
+def start_import(
+    desk: Desk, who: str, token: str, kind: str = "", format_: str = ""
+) -> Job:
+    """Take a file in, as a job; nothing, if it cannot be read to its end."""
+    upload = upload_of(desk, token)
+    kind = _require_kind(kind or upload.kind)
+    path, name = path_of(desk, upload), upload.name
+    with called(path, name):
+        chosen = format_ or _guessed(path, kind)
+
+    def work(_: Project) -> str:
+        with called(path, name):
+            table = _import(desk, path, kind, chosen, name, who)
+        throw_away(desk, upload)
+        counts = ", ".join(f"{value:,} {what}" for what, value in table.rows[0].items())
+        return f"{name}: {counts}" + (f"; {table.note}" if table.note else "")
+
+    return desk.jobs.start(IMPORTING, work, who)
+
+
+def _import(
+    desk: Desk, path: Path, kind: str, format_: str, name: str, who: str
+) -> Table:
+    """Read a file to its end, then write what it holds; others write in between."""
+    project = desk.project
+    if kind == PREFERENCES:
+        return import_preferences(project, path, who)
+    if kind == TAXONOMY:
+        categories = read_categories(path, format_ or None)
+        return put_taxonomy(project, categories, name, who)
+    read = _reader(format_)
+    total = sum(1 for _ in track(read(path), f"reading {name}"))
+    records = track(read(path), f"importing {name}", total)
+    return import_records(project, records, name, who, desk.writing)
+
+
+def _require_kind(kind: str) -> str:
+    if kind not in KINDS:
+        raise Mistake(f"{kind!r} cannot be imported: choose one of {', '.join(KINDS)}")
+    return kind
+
+
+def _guessed(path: Path, kind: str) -> str:
+    if kind != DOCUMENTS:
+        return ""
+    format_ = guess_format(path)
+    if format_ not in KINDS[DOCUMENTS].formats:
+        raise Mistake(f"{path} seems to be {format_}: choose a format that is listed")
+    return format_
+
+
+def _reader(format_: str) -> Callable[[Path | str], Iterator[Record]]:
+    formats = KINDS[DOCUMENTS].formats
+    if format_ not in formats:
+        listed = ", ".join(formats)
+        raise Mistake(f"format {format_!r} is not read here: choose one of {listed}")
+    return READERS[format_].load()
+
+
+def _document_rows(path: Path, format_: str) -> Iterator[Cells]:
+    for record in _reader(format_)(path):
+        fields = record.document.fields.items()
+        body = " ".join(text[: 4 * TEXT] for name, text in fields if name != "title")
+        labels = ", ".join(islice(record.labels, 6))
+        text = shorten(body, TEXT, placeholder=" …")
+        yield record.id, record.document.title, text, labels
+
+
+def _category_rows(path: Path, format_: str) -> Iterator[Cells]:
+    for c in read_categories(path, format_ or None):
+        note = shorten(c.note, TEXT, placeholder=" …")
+        yield c.id, ", ".join(c.parents), c.name, note
+
+
+def _preference_rows(path: Path, _: str) -> Iterator[Cells]:
+    for _line, (document, winner, loser, weight) in numbered_preferences(path):
+        yield document, winner, loser, f"{weight:g}"
+
+
+KINDS = {
+    DOCUMENTS: FileKind(
+        (
+            "jsonl", "csv", "folder", "annif", "annif-csv", "annif-folder",
+            "newsgroups", "reuters", "beir",
+        ),
+        ("id", "title", "text", "labels"),
+        _document_rows,
+    ),
+    TAXONOMY: FileKind(
+        tuple(TAXONOMY_READERS), ("id", "above it", "name", "note"), _category_rows
+    ),
+    PREFERENCES: FileKind(
+        (), ("document", "this", "over that", "weight"), _preference_rows
+    ),
+}  # fmt: skip

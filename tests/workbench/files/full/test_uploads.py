@@ -9,7 +9,7 @@ from classmark.formats import read_records
 from classmark.formats.taxonomies import read_categories
 from classmark.problems import Mistake
 from classmark.workbench.deciding.decide import Decision, decide
-from classmark.workbench.files import exchange, uploads
+from classmark.workbench.files import exporting, uploads
 from classmark.workbench.files.uploads import Receiving, upload_of, waiting
 from workbench.files.hostile_files import HOSTILE
 from workbench.team.shelves import shelf
@@ -38,7 +38,7 @@ def as_jsonl(rows=ROWS):
 
 
 def take_in(desk, upload, *how):
-    return exchange.start_import(desk, "ada", upload.token, *how).wait(60)
+    return uploads.start_import(desk, "ada", upload.token, *how).wait(60)
 
 
 def everything_in(folder):
@@ -79,12 +79,12 @@ def test_no_name_that_was_sent_names_a_file(desk, tmp_path, name):
 @pytest.mark.parametrize("token", ["..", "../..", "a" * 32, "", "x/y", "A" * 32])
 def test_only_what_waits_is_looked_at(desk, token):
     with pytest.raises(Mistake, match="send it again"):
-        exchange.preview(desk, token)
+        uploads.preview(desk, token)
 
 
 def test_a_file_is_shown_then_imported_whole(desk):
     upload = send(desk, "new.jsonl", as_jsonl())
-    shown = exchange.preview(desk, upload.token)
+    shown = uploads.preview(desk, upload.token)
     assert (shown.kind, shown.format, shown.mistake) == ("documents", "jsonl", "")
     assert shown.rows == (
         ("n1", "=1+1", "Keels and tar", "boats"),
@@ -107,13 +107,13 @@ def test_a_file_is_shown_then_imported_whole(desk):
 
 def test_what_would_be_replaced_is_told(desk):
     content = b'{"id": "bees-0", "text": "other"}\n{"id": "other", "text": "rye"}\n'
-    shown = exchange.preview(desk, send(desk, "new.jsonl", content).token)
+    shown = uploads.preview(desk, send(desk, "new.jsonl", content).token)
     assert (shown.known, len(shown.rows)) == (1, 2)
 
 
 def test_a_broken_file_changes_nothing_and_names_its_line(desk):
     upload = send(desk, "broken.jsonl", as_jsonl() + b"\n" * 5 + b'{"id": "n3", ')
-    assert exchange.preview(desk, upload.token).mistake.startswith(
+    assert uploads.preview(desk, upload.token).mistake.startswith(
         "broken.jsonl, line 7"
     )
     before = desk.project.store.counts()
@@ -147,7 +147,7 @@ def test_a_folder_of_texts_as_zip(desk, tmp_path):
         archive.writestr("boats/keel.txt", "A keel")
         archive.writestr("boats/oar.txt", "An oar")
     upload = send(desk, "texts.zip", path.read_bytes())
-    assert exchange.preview(desk, upload.token).format == "folder"
+    assert uploads.preview(desk, upload.token).format == "folder"
     assert take_in(desk, upload).state == "done"
     assert desk.project.store.labels()["boats/keel"] == {"boats": 1.0}
 
@@ -162,7 +162,7 @@ SKOS = b"""@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 @pytest.mark.needs("rdflib")
 def test_taxonomies(desk):
     upload = send(desk, "mills.ttl", SKOS)
-    shown = exchange.preview(desk, upload.token)
+    shown = uploads.preview(desk, upload.token)
     assert shown.kind == "taxonomy"
     assert {row[2] for row in shown.rows} == {"Mills", "Windmills"}
     assert take_in(desk, upload).state == "done"
@@ -178,14 +178,14 @@ def test_taxonomies(desk):
 def test_preferences(desk):
     said = b"document,winner,loser\nbees-0,bees,bread\n"
     upload = send(desk, "shelf.preferences.csv", said)
-    shown = exchange.preview(desk, upload.token)
+    shown = uploads.preview(desk, upload.token)
     assert (shown.kind, shown.rows) == (
         "preferences",
         (("bees-0", "bees", "bread", "1"),),
     )
-    assert not exchange.has_preferences(desk)
+    assert not exporting.has_preferences(desk)
     assert take_in(desk, upload).state == "done"
-    assert exchange.has_preferences(desk)
+    assert exporting.has_preferences(desk)
 
 
 @pytest.mark.parametrize(
@@ -195,11 +195,11 @@ def test_unknown_ways_to_read_are_refused(desk, kind, format_):
     upload = send(desk, "new.jsonl", as_jsonl())
     if kind == "people":
         with pytest.raises(Mistake, match="cannot be imported"):
-            exchange.preview(desk, upload.token, kind)
+            uploads.preview(desk, upload.token, kind)
     else:
         assert (
             "is not read here"
-            in exchange.preview(desk, upload.token, kind, format_).mistake
+            in uploads.preview(desk, upload.token, kind, format_).mistake
         )
 
 
@@ -237,12 +237,12 @@ def written_by_extras(name):
 
 @pytest.mark.parametrize(
     "name",
-    [written_by_extras(each) for each in (*exchange.DOWNLOADS, *exchange.BACKUPS)],
+    [written_by_extras(each) for each in (*exporting.DOWNLOADS, *exporting.BACKUPS)],
 )
 def test_everything_can_be_taken_out(desk, name):
     with desk.writing() as project:
         decide(project, "bees-0", Decision(("bees",), over=(("bees", "bread"),)))
-    path, remove = exchange.download(desk, name, whole=True)
+    path, remove = exporting.download(desk, name, whole=True)
     assert desk.folder in path.parents
     if name.startswith("taxonomy"):
         assert {c.label or c.id for c in read_categories(path)} >= {"bees", "boats"}
@@ -259,13 +259,13 @@ def test_everything_can_be_taken_out(desk, name):
 @pytest.mark.parametrize("name", ["store.sqlite", "../classmark.toml", "backup.zip"])
 def test_nothing_else_can_be_taken_out(desk, name):
     with pytest.raises(Mistake, match="no download"):
-        exchange.download(desk, name)
+        exporting.download(desk, name)
 
 
 def test_tables_are_safe_in_spreadsheets_unless_raw(desk):
     assert take_in(desk, send(desk, "new.jsonl", as_jsonl())).state == "done"
-    safe, remove_safe = exchange.download(desk, "documents.csv")
-    raw, remove_raw = exchange.download(desk, "documents.raw.csv")
+    safe, remove_safe = exporting.download(desk, "documents.csv")
+    raw, remove_raw = exporting.download(desk, "documents.raw.csv")
     assert "'=1+1" in safe.read_text()
     assert "'=1+1" not in raw.read_text()
     assert "=1+1" in raw.read_text()

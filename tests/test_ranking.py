@@ -3,7 +3,7 @@ import pytest
 
 from classmark import ranking
 from classmark.problems import Mistake
-from classmark.ranking import cut, merge, order, rank, top
+from classmark.ranking import cut, order, rank, top
 
 
 def slow_order(row):
@@ -44,21 +44,12 @@ def test_a_ranking_is_in_order_whatever_came_in():
     assert len(ranked.of(9)[0]) == 0
 
 
-def test_cut_and_merge():
+def test_cut():
     scores = np.random.default_rng(3).integers(0, 5, size=(4, 30)).astype(float)
     query, item = np.divmod(np.arange(120), 30)
     whole = rank(query, item, scores.ravel())
-    parts = [
-        rank(query[item % 3 == p], item[item % 3 == p], scores.ravel()[item % 3 == p])
-        for p in range(3)
-    ]
-    for field in ("queries", "items", "scores"):
-        np.testing.assert_array_equal(
-            getattr(merge(parts), field), getattr(whole, field)
-        )
-    best = merge([cut(part, 5) for part in parts], k=5)
+    best = cut(whole, 5)
     np.testing.assert_array_equal(best.items.reshape(4, 5), top(scores, 5))
-    assert len(merge([])) == 0
     assert len(cut(whole, 0)) == 0
 
 
@@ -75,5 +66,3 @@ def test_mistakes_are_named():
         rank([0], [0, 1], [0.0, 1.0])
     with pytest.raises(Mistake, match="3 dimensions"):
         order(np.zeros((1, 1, 1)))
-    with pytest.raises(Mistake, match="item 3 of query 0 is in more than one"):
-        merge([rank([0], [3], [1.0]), rank([0], [3], [2.0])])

@@ -15,8 +15,6 @@ from classmark.arrays import Array, Ints
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike
 
 BLOCK = 1 << 22  # scores looked at together: what `top` needs in memory beside them
@@ -119,24 +117,6 @@ def cut(ranking: Ranking, k: int) -> Ranking:
     return Ranking(ranking.queries[mask], ranking.items[mask], ranking.scores[mask])
 
 
-def merge(rankings: Sequence[Ranking], k: int | None = None) -> Ranking:
-    """Merge rankings of different items (parts of one collection) into one, in order.
-
-    >>> a, b = rank([0, 0], [1, 2], [0.9, 0.1]), rank([0], [3], [0.5])
-    >>> merge([a, b]).items.tolist()
-    [1, 3, 2]
-    """
-    if not rankings:
-        return rank([], [], [])
-    merged = rank(
-        np.concatenate([part.queries for part in rankings]),
-        np.concatenate([part.items for part in rankings]),
-        np.concatenate([part.scores for part in rankings]),
-    )
-    _require_distinct(merged)
-    return merged if k is None else cut(merged, k)
-
-
 def numbers(scores: ArrayLike, *, name: str = "scores") -> Array:
     """Scores as floats: float32 stays, the rest is float64; NaN has no place."""
     values = np.asarray(scores)
@@ -165,15 +145,3 @@ def _top_of(cost: Array, k: int) -> Ints:
     items = np.nonzero(chosen)[1].reshape(len(cost), k)
     place = np.argsort(np.take_along_axis(cost, items, axis=1), axis=1, kind="stable")
     return np.take_along_axis(items, place, axis=1)
-
-
-def _require_distinct(merged: Ranking) -> None:
-    place = np.lexsort((merged.items, merged.queries))
-    query, item = merged.queries[place], merged.items[place]
-    twice = (query[1:] == query[:-1]) & (item[1:] == item[:-1])
-    if twice.any():
-        at = int(np.argmax(twice))
-        raise Mistake(
-            f"item {item[at]} of query {query[at]} is in more than one ranking: "
-            "merge rankings of different items only"
-        )

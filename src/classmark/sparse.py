@@ -19,7 +19,6 @@ from classmark.problems import Mistake
 if TYPE_CHECKING:
     from scipy.sparse import csr_array, csr_matrix
 
-Float = np.float32 | np.float64
 BLOCK = 1 << 16  # values looked at in one go
 
 

@@ -7,14 +7,7 @@ A loss says which edges stand together in a group that errs or not as one.
 
 from __future__ import annotations
 
-import math
-from collections.abc import (
-    Callable,
-    Hashable,
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -192,53 +185,6 @@ def _weights(edges: Sequence[Sequence[float]]) -> Floats:
     return weights
 
 
-def from_edges(
-    edges: Iterable[Sequence[Any]],
-    documents: Sequence[Hashable],
-    labels: Sequence[Hashable],
-    base: Sequence[PreferenceGraph] | None = None,
-) -> list[PreferenceGraph]:
-    """One graph per document from (document, winner, loser[, weight]), by names.
-
-    documents, labels : the names, in the order of the graphs and of their labels;
-    base : what is preferred anyway, from labels say: an edge adds to it, or replaces
-        the edge it contradicts. A document without edges keeps its graph as it is, and
-        without ``base`` has no edge.
-
-    A ``Mistake`` names the document and the edge that cannot be used.
-
-    >>> graphs = from_edges([("d1", "bees", "wax")], ["d1", "d2"], ["bees", "wax"])
-    >>> [graph.edges() for graph in graphs]
-    [[(0, 1)], []]
-    """
-    number = {name: index for index, name in enumerate(labels)}
-    by_document: dict[Hashable, dict[Edge, float]] = {name: {} for name in documents}
-    if base is not None and len(base) != len(documents):
-        raise Mistake(
-            f"base has {len(base)} graphs for {len(documents)} documents: "
-            "give one per document"
-        )
-    for edge in edges:
-        if len(edge) not in (3, 4):
-            raise Mistake(
-                f"edge {tuple(edge)!r} has {len(edge)} parts: give document, winner, "
-                "loser, and a weight if you like"
-            )
-        document, winner, loser, *weight = edge
-        place = f"document {document!r}, {winner!r} over {loser!r}"
-        if document not in by_document:
-            raise Mistake(f"{place}: the document is not known: add it, or drop this")
-        for name in (winner, loser):
-            if name not in number:
-                raise Mistake(f"{place}: there is no label {name!r}: correct its name")
-        pair = number[winner], number[loser]
-        _add(by_document[document], pair, float(weight[0] if weight else 1.0), place)
-    return [
-        amended(base[at] if base else PreferenceGraph(len(labels)), by_document[name])
-        for at, name in enumerate(documents)
-    ]
-
-
 def amended(graph: PreferenceGraph, edges: Mapping[Edge, float]) -> PreferenceGraph:
     """The graph with weighted edges added, each in place of the one it contradicts.
 
@@ -254,18 +200,6 @@ def amended(graph: PreferenceGraph, edges: Mapping[Edge, float]) -> PreferenceGr
         weight[winner, loser] = value
     listed = [(*edge, weight[edge]) for edge in sorted(weight)]
     return PreferenceGraph(graph.n_labels, listed, thresholds=graph.thresholds)
-
-
-def _add(edges: dict[Edge, float], pair: Edge, weight: float, place: str) -> None:
-    if pair[0] == pair[1]:
-        raise Mistake(f"{place}: a label cannot be above itself: remove it")
-    if not (math.isfinite(weight) and weight > 0):
-        raise Mistake(f"{place}: its weight is {weight}: give a number above 0")
-    if pair in edges:
-        raise Mistake(f"{place}: it is given twice: give it once, with a weight")
-    if (pair[1], pair[0]) in edges:
-        raise Mistake(f"{place}: the contrary is given too: keep one")
-    edges[pair] = weight
 
 
 Groups = list[list[Edge]]

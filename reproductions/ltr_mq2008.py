@@ -18,7 +18,7 @@ import numpy as np
 from classmark.arrays import Floats
 from classmark.datasets.dataset import where
 from classmark.figures import HUES, LINE
-from classmark.formats.letor import read_letor
+from classmark.formats.svmlight import read_letor
 from classmark.ltr import (
     LambdaMART,
     ListNet,

@@ -11,9 +11,9 @@ from classmark.formats.test_collections import (
     read_beir_judgments,
     read_beir_queries,
     read_nfcorpus,
+    read_qrels,
     write_beir,
 )
-from classmark.formats.trec import read_qrels
 from classmark.problems import Mistake, UnreadableFile
 
 FILES = Path(__file__).parent / "files"

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from classmark.formats.letor import JudgedRows, read_letor, write_letor
+from classmark.formats.svmlight import JudgedRows, read_letor, write_letor
 from classmark.problems import Mistake, UnreadableFile
 from classmark.sparse import rows_from
 

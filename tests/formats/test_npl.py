@@ -6,8 +6,13 @@ import pytest
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Judgment, Record
-from classmark.formats.test_collections import read_npl, read_npl_judgments
-from classmark.formats.trec import read_qrels, read_trec, read_trec_topics
+from classmark.formats.test_collections import (
+    read_npl,
+    read_npl_judgments,
+    read_qrels,
+    read_trec,
+    read_trec_topics,
+)
 from classmark.problems import UnreadableFile
 
 FILES = Path(__file__).parent / "files"

@@ -6,8 +6,11 @@ import pytest
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Judgment, Record, gather
-from classmark.formats.test_collections import read_smart, read_smart_judgments
-from classmark.formats.trec import read_qrels
+from classmark.formats.test_collections import (
+    read_qrels,
+    read_smart,
+    read_smart_judgments,
+)
 from classmark.problems import UnreadableFile
 
 FILES = Path(__file__).parent / "files"

@@ -6,7 +6,7 @@ import pytest
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Judgment, Record, Retrieved, gather
-from classmark.formats.trec import (
+from classmark.formats.test_collections import (
     read_qrels,
     read_run,
     read_trec,

@@ -16,8 +16,14 @@ from classmark.formats.tables import (
     write_delimited,
     write_parquet,
 )
-from classmark.formats.test_collections import read_beir, write_beir
-from classmark.formats.trec import read_qrels, read_run, write_qrels, write_run
+from classmark.formats.test_collections import (
+    read_beir,
+    read_qrels,
+    read_run,
+    write_beir,
+    write_qrels,
+    write_run,
+)
 
 texts = st.text(max_size=40)
 names = st.text(min_size=1, max_size=8).filter(str.strip)

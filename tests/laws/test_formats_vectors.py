@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from classmark.formats.arff import read_arff, write_arff
-from classmark.formats.letor import read_letor
 from classmark.formats.records import Examples
 from classmark.formats.svmlight import (
     BadToken,
     parse_one_by_one,
     parse_pairs,
+    read_letor,
     read_lshtc,
     read_svmlight,
     svmlight_blocks,

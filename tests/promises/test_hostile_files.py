@@ -12,9 +12,10 @@ from classmark.formats.annif import read_subjects
 from classmark.formats.test_collections import (
     read_beir_judgments,
     read_npl_judgments,
+    read_qrels,
+    read_run,
     read_smart_judgments,
 )
-from classmark.formats.trec import read_qrels, read_run
 from classmark.problems import UnreadableFile
 
 OTHERS = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from classmark.formats.letor import JudgedRows, write_letor
+from classmark.formats.svmlight import JudgedRows, write_letor
 from classmark.ltr import RankingSVM
 from classmark.ltr.judged import order_measured
 from classmark.problems import Mistake

@@ -20,8 +20,8 @@ from classmark.datasets.dataset import (
     chosen_split,
     one_of,
 )
-from classmark.formats.letor import JudgedRows, read_letor
 from classmark.formats.records import Judgment, Record, gather
+from classmark.formats.svmlight import JudgedRows, read_letor
 from classmark.formats.tables import rows
 from classmark.formats.test_collections import (
     read_beir,
@@ -30,11 +30,11 @@ from classmark.formats.test_collections import (
     read_nfcorpus,
     read_npl,
     read_npl_judgments,
+    read_qrels,
     read_smart,
     read_smart_judgments,
 )
 from classmark.formats.text_files import lines
-from classmark.formats.trec import read_qrels
 from classmark.problems import Mistake
 from classmark.sparse import stack
 

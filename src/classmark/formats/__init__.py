@@ -45,10 +45,9 @@ class Reader(NamedTuple):
 
     def fits(self, name: str) -> bool:
         """Whether files of the format have such names, compression left out."""
-        from classmark.formats.text_files import COMPRESSIONS
+        from classmark.formats.text_files import plain_name
 
-        path = PurePosixPath(name)
-        plain = path.stem if path.suffix in COMPRESSIONS else path.name
+        plain = plain_name(name).name
         return any(fnmatch(plain, pattern) for pattern in self.patterns.split())
 
 
@@ -69,9 +68,12 @@ READERS = {
     "npl": Reader(
         "test_collections.read_npl", "NPL documents or queries", "doc-text query-text"
     ),
-    "trec": Reader("trec.read_trec", "TREC documents", "*.trec"),
+    "trec": Reader("test_collections.read_trec", "TREC documents", "*.trec"),
     "trec-topics": Reader(
-        "trec.read_trec_topics", "TREC topics", "*.topics *.trec", r"^\s*<(?i:top)"
+        "test_collections.read_trec_topics",
+        "TREC topics",
+        "*.topics *.trec",
+        r"^\s*<(?i:top)",
     ),
     "beir": Reader("test_collections.read_beir", "the documents of a BEIR folder"),
     "beir-queries": Reader(

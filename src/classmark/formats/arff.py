@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,24 +32,17 @@ NUMERIC = frozenset({"numeric", "real", "integer"})
 PLAIN = re.compile(NUMBER.decode())
 
 
-class Header(NamedTuple):
-    """The relation's name, and its attributes by name, in order.
-
-    An attribute has the numbers that are listed (``{0,1}``), or none for any number.
-    """
-
-    relation: str
-    attributes: dict[str, tuple[str, ...]]
+Attributes = dict[str, tuple[str, ...]]  # name → numbers listed, or () for any number
 
 
-def read_header(file: Place, numbered: Iterator[tuple[int, str]]) -> Header:
-    """Read up to and with ``@data``; what follows stays in the iterator."""
+def _header(file: Place, numbered: Iterator[tuple[int, str]]) -> tuple[str, Attributes]:
+    """Read the relation's name and the attributes, up to and with ``@data``."""
     relation = ""
-    attributes: dict[str, tuple[str, ...]] = {}
+    attributes: Attributes = {}
     for _, line in numbered:
         word, _, rest = line.strip().replace("\t", " ").partition(" ")
         if word.lower() == "@data":
-            return Header(relation, attributes)
+            return relation, attributes
         if word.lower() == "@relation":
             relation = unquoted(rest.strip())
         elif word.lower() == "@attribute":
@@ -110,39 +103,35 @@ def read_arff(
     """
     file = lines(path, encoding, blank=False)
     numbered = (pair for pair in file if not pair[1].lstrip().startswith("%"))
-    header = read_header(file, numbered)
-    names = _label_names(path, header, labels)
-    return together(_examples(file, numbered, header.attributes, set(names)))
+    relation, attributes = _header(file, numbered)
+    if isinstance(labels, str | Path):
+        labels = [category.id for category in read_mulan_labels(labels)]
+    elif labels is None:
+        labels = _first_or_last(Place(path), relation, list(attributes))
+    for name in labels:
+        if name not in attributes:
+            Place(path).refuse(f"the label {name!r} is not an attribute")
+    return together(_examples(file, numbered, attributes, set(labels)))
 
 
-def _label_names(
-    path: Path | str, header: Header, labels: Path | str | Sequence[str] | None
-) -> list[str]:
-    attributes = list(header.attributes)
-    if labels is not None:
-        if isinstance(labels, str | Path):
-            labels = [category.id for category in read_mulan_labels(labels)]
-        names = list(labels)
-        for name in names:
-            if name not in header.attributes:
-                Place(path).refuse(f"the label {name!r} is not an attribute")
-        return names
-    match = MEKA.search(header.relation)
+def _first_or_last(file: Place, relation: str, attributes: list[str]) -> list[str]:
+    """Return the attributes that MEKA's ``-C n`` says are labels."""
+    match = MEKA.search(relation)
     if match is None:
-        Place(path).refuse(
+        file.refuse(
             "which attributes are labels is not said (no -C n in the relation): give "
             "labels=, a Mulan XML file or their names"
         )
     count = int(match[1])
     if abs(count) > len(attributes):
-        Place(path).refuse(f"-C {count}, but {len(attributes)} attributes")
+        file.refuse(f"-C {count}, but {len(attributes)} attributes")
     return attributes[:count] if count >= 0 else attributes[count:]
 
 
 def _examples(
     file: Place,
     numbered: Iterator[tuple[int, str]],
-    attributes: dict[str, tuple[str, ...]],
+    attributes: Attributes,
     labels: set[str],
 ) -> Iterator[Examples]:
     """Yield blocks of the rows below ``@data``, and at least one, however empty."""

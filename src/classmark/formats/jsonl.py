@@ -51,9 +51,9 @@ class Keys:
 
 
 def record_from(row: Mapping[str, Any], keys: Keys, place: Place) -> Record:
-    """Build a record from parsed JSON or a table's row."""
+    """Build a record from parsed JSON or a table's row; its id is new to the place."""
     return Record(
-        Document(_id(row, keys, place), _fields(row, keys, place)),
+        Document(place.new_id(_id(row, keys, place)), _fields(row, keys, place)),
         _labels(row, keys, place),
         _meta(row.get("meta"), place),
         _links(row.get("links"), place) + _links(row.get("see"), place),
@@ -239,9 +239,7 @@ def records_in(
     """Yield (line number, record) of the numbered lines of a JSONL file."""
     objects = objects_in(Numbered(path, numbered))
     for number, row in objects:
-        record = record_from(row, keys, objects)
-        objects.new_id(record.id)
-        yield number, record
+        yield number, record_from(row, keys, objects)
 
 
 def json_lines(path: Path | str, encoding: str = "utf-8") -> Numbered[dict[str, Any]]:

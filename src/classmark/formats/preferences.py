@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from classmark.formats.jsonl import json_lines
 from classmark.formats.tables import dictionaries, write_rows
-from classmark.formats.text_files import COMPRESSIONS, Place, write_lines
+from classmark.formats.text_files import Place, plain_name, write_lines
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
@@ -93,8 +93,7 @@ def _checked(preference: Preference) -> Preference:
 
 
 def _kind(path: Path | str) -> str:
-    name = Path(path)
-    suffix = name.with_suffix("").suffix if name.suffix in COMPRESSIONS else name.suffix
+    suffix = plain_name(path).suffix
     if suffix in {".jsonl", ".ndjson"}:
         return ".jsonl"
     if suffix in {".csv", ".tsv", ".tab"}:

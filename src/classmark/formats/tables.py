@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from classmark.formats.jsonl import KEYS, RESERVED, Keys, parse_object, record_from
 from classmark.formats.records import PRIMARY, SECONDARY, Record
 from classmark.formats.text_files import (
-    COMPRESSIONS,
     LIMITS,
     Numbered,
     Place,
     existing,
+    plain_name,
     raw_lines,
     replacing,
     writing,
@@ -88,9 +88,7 @@ def delimiter_of(path: Path | str) -> str:
     >>> delimiter_of("shelf.tsv.gz"), delimiter_of("shelf.csv")
     ('\t', ',')
     """
-    path = Path(path)
-    path = path.with_suffix("") if path.suffix in COMPRESSIONS else path
-    return "\t" if path.suffix in {".tsv", ".tab"} else ","
+    return "\t" if plain_name(path).suffix in {".tsv", ".tab"} else ","
 
 
 def rows(
@@ -167,9 +165,7 @@ def read_delimited(
     for _, row in table:
         if id_column not in row:
             table.refuse(f"no column {id_column!r}: add it, or name it (id_column=)")
-        record = record_from(_typed(row, keys, label_separator, table), keys, table)
-        table.new_id(record.id)
-        yield record
+        yield record_from(_typed(row, keys, label_separator, table), keys, table)
 
 
 def _typed(
@@ -326,9 +322,7 @@ def rows_in(
                 row[key] = dict(value)
         if row.get("meta") == []:
             row["meta"] = None
-        record = record_from(row, keys, table)
-        table.new_id(record.id)
-        yield number, record
+        yield number, record_from(row, keys, table)
 
 
 def write_parquet(

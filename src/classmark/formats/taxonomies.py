@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, unquote
 from xml.sax.saxutils import quoteattr
 
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 
     from rdflib import Graph
     from rdflib.term import Node
-
-T = TypeVar("T")
 
 
 def read_names(path: Path | str, *, encoding: str = "utf-8") -> list[str]:
@@ -80,10 +79,12 @@ def write_names(names: Iterable[str], path: Path | str) -> None:
     write_lines((f"{name}\n" for name in listed), path)
 
 
-COLUMNS = (
-    "id", "parent", "label", "scope_note", "synonyms", "notation", "status",
-    "guideline",
-)  # fmt: skip
+COLUMNS = {  # of a CSV, and what a Category calls them
+    "id": "id", "parent": "parents", "label": "label", "scope_note": "note",
+    "synonyms": "synonyms", "notation": "notation", "status": "status",
+    "guideline": "guideline",
+}  # fmt: skip
+LISTS = ("parent", "synonyms")
 MANY = "|"
 TOPIC = re.compile(
     r"\s*parent:\s*(\S+)\s+child:\s*(\S+)(?:\s+child-description:\s*(.*?))?\s*"
@@ -91,22 +92,25 @@ TOPIC = re.compile(
 NOBODY = "None"
 
 
-def _built(path: Path | str, build: Callable[[], T]) -> T:
-    """Return what is built, naming the file where it is no tree."""
+@contextmanager
+def _naming(path: Path | str) -> Iterator[None]:
+    """Name the file where what it holds is no tree."""
     try:
-        return build()
+        yield
     except Mistake as mistake:
         raise UnreadableFile(path, None, str(mistake)) from mistake
 
 
 def _checked(categories: list[Category], path: Path | str) -> list[Category]:
     """Return the categories if they make a taxonomy."""
-    _built(path, lambda: taxonomy_of(categories))
+    with _naming(path):
+        taxonomy_of(categories)
     return categories
 
 
 def _from_edges(edges: list[tuple[str, str]], path: Path | str) -> list[Category]:
-    return categories_of(_built(path, lambda: Taxonomy(edges)))
+    with _naming(path):
+        return categories_of(Taxonomy(edges))
 
 
 def _without_lone(categories: Iterable[Category]) -> Taxonomy:
@@ -135,37 +139,25 @@ def read_category_csv(path: Path | str, *, encoding: str = "utf-8") -> list[Cate
                 f"columns {', '.join(COLUMNS)} are known and id is needed, not "
                 f"{', '.join(sorted(unknown)) or 'an empty id'}"
             )
-        categories.append(
-            Category(
-                cells["id"],
-                cells.get("label", ""),
-                cells.get("scope_note", ""),
-                _several(cells.get("synonyms", "")),
-                _several(cells.get("parent", "")),
-                cells.get("notation", ""),
-                cells.get("status") or ACTIVE,
-                cells.get("guideline", ""),
-            )
-        )
+        facts: dict[str, Any] = {COLUMNS[n]: cell for n, cell in cells.items() if cell}
+        for name in (COLUMNS[name] for name in LISTS if cells.get(name)):
+            parts = [part.strip() for part in facts[name].split(MANY)]
+            facts[name] = tuple(part for part in parts if part)
+        categories.append(Category(**facts))
     return _checked(categories, path)
-
-
-def _several(cell: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in cell.split(MANY) if part.strip())
 
 
 def write_category_csv(categories: Iterable[Category], path: Path | str) -> int:
     """Write a CSV (tabs in a ``.tsv``) and return how many categories."""
-    return write_rows(COLUMNS, map(_cells, categories), path, end="\n")
+    return write_rows([*COLUMNS], map(_cells, categories), path, end="\n")
 
 
-def _cells(c: Category) -> list[str]:
-    for text in (*c.parents, *c.synonyms):
+def _cells(category: Category) -> list[str]:
+    for text in (*category.parents, *category.synonyms):
         if MANY in text:
-            raise Mistake(f"category {c.id!r}: {text!r} has a {MANY}: remove it")
-    parents, synonyms = MANY.join(c.parents), MANY.join(c.synonyms)
-    fields = (c.label, c.note, synonyms, c.notation, c.status, c.guideline)
-    return [c.id, parents, *fields]
+            raise Mistake(f"category {category.id!r}: {text!r} has a {MANY}: remove it")
+    facts = [getattr(category, name) for name in COLUMNS.values()]
+    return [MANY.join(fact) if isinstance(fact, tuple) else fact for fact in facts]
 
 
 def read_pairs(
@@ -317,7 +309,8 @@ def read_hierarchy(path: Path | str) -> Taxonomy:
             file.refuse("one category alone: give a path, or a parent and a child")
         nodes.update(dict.fromkeys(chain))
         edges.update(dict.fromkeys(pairwise(chain)))
-    return _built(path, lambda: Taxonomy(edges, nodes=nodes))
+    with _naming(path):
+        return Taxonomy(edges, nodes=nodes)
 
 
 def _safe_xml(path: Path | str, text: bytes) -> Element:

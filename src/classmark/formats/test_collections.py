@@ -1,4 +1,4 @@
-"""Test collections of retrieval: SMART, NPL, NFCorpus and BEIR.
+"""Test collections of retrieval: SMART, NPL, NFCorpus, BEIR and TREC.
 
 SMART's fields: ``title`` (.T), ``author`` (.A), ``body`` (.W), ``keywords`` (.K).
 Labels: the categories (.C). Meta: ``source`` (.B), ``note`` (.N). Links: the documents
@@ -6,7 +6,8 @@ that cite it or that it cites (.X of type 5). Numbers lose their leading zeros. 
 that comes twice adds to what it gave before.
 
 NPL has one layout for ``doc-text``, ``query-text`` and the judgments ``rlv-ass``. Of
-NFCorpus, ``*.docs`` and ``*.queries`` are read here, ``*.qrel`` by ``trec.read_qrels``.
+NFCorpus, ``*.docs`` and ``*.queries`` are read by ``read_nfcorpus``, ``*.qrel`` by
+``read_qrels``.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from typing import Any
 
 from classmark.corpus.documents import Document
 from classmark.formats.jsonl import json_lines
-from classmark.formats.records import SECONDARY, Judgment, Record
+from classmark.formats.records import SECONDARY, Judgment, Record, Retrieved
+from classmark.formats.reuters import TAG, elements, plain
 from classmark.formats.tables import dictionaries
 from classmark.formats.text_files import (
     COMPRESSIONS,
     Numbered,
     Place,
     lines,
+    raw_lines,
     write_lines,
 )
 from classmark.problems import Mistake, UnreadableFile
@@ -235,14 +238,14 @@ def write_beir(
         write_lines(map(_beir_line, records), folder / f"{name}.jsonl")
     for split, judged in judgments.items():
         rows = (
-            f"{_word(query)}\t{_word(document)}\t{_grade(grade)}\n"
+            f"{_cell(query)}\t{_cell(document)}\t{_grade(grade)}\n"
             for query, document, grade in judged
         )
         header = "\t".join(HEADER) + "\n"
         write_lines(chain([header], rows), folder / "qrels" / f"{split}.tsv")
 
 
-def _word(name: str) -> str:
+def _cell(name: str) -> str:
     if '"' in name or any(character in name for character in "\t\r\n"):
         raise Mistake(f"id {name!r} cannot stand in a BEIR table: rename it")
     return name
@@ -260,3 +263,140 @@ def _beir_line(record: Record) -> str:
     row["text"] = "\n".join(text for text in fields.values() if text)
     row["metadata"] = dict(record.meta)
     return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+TITLES = ("title", "headline", "hl", "head", "ttl")
+TREC_FACTS = (
+    "docno", "date", "byline", "pub", "page", "section", "profile", "docid", "dochdr",
+    "author",
+)  # fmt: skip
+PLACES = dict.fromkeys(TITLES, "title") | {name: name for name in TREC_FACTS}
+TOPIC = {"title": "title", "desc": "description", "narr": "narrative", "dom": "domain"}
+CAPTION = re.compile(
+    r"\s*(Number|Topic|Domain|Description|Narrative|Title)\s*:", re.IGNORECASE
+)
+
+
+def read_trec(path: Path | str, *, encoding: str = "latin-1") -> Iterator[Record]:
+    """Yield the documents of a file of ``<DOC><DOCNO>…</DOCNO> … </DOC>``.
+
+    ``title`` is the text of TITLE, HEADLINE, HL, HEAD and TTL; DATE, BYLINE, PUB, PAGE,
+    SECTION, PROFILE, DOCID and the like go to ``meta``; all else, tagged or not, is
+    ``body``. Tags are left out, the five entities and numeric ones decoded.
+    """
+    documents = elements(raw_lines(path, encoding), "DOC", path)
+    for _, (_, content) in documents:
+        parts = _parts(content)
+        number = "".join(parts.pop("docno", ())).strip()
+        fields: dict[str, str] = {}
+        for key in ("title", "body"):
+            text = "".join(parts.pop(key, ())).strip()
+            if text:
+                fields[key] = text
+        facts = {key: " ".join("".join(texts).split()) for key, texts in parts.items()}
+        yield Record(Document(documents.new_id(number), fields), {}, facts)
+
+
+def _parts(content: str) -> dict[str, list[str]]:
+    """Share the text among docno, title, body and facts by the outermost known tag."""
+    parts: dict[str, list[str]] = {}
+    place, opened, start = "body", "", 0
+    for tag in TAG.finditer(content):
+        parts.setdefault(place, []).append(plain(content[start : tag.start()]))
+        start = tag.end()
+        name = tag[2].lower()
+        if opened:
+            if tag[1] and name == opened:
+                place, opened = "body", ""
+        elif not tag[1] and name in PLACES:
+            place, opened = PLACES[name], name
+        parts.setdefault(place, []).append(" " if place == "body" else "")
+    parts.setdefault(place, []).append(plain(content[start:]))
+    return parts
+
+
+def read_trec_topics(
+    path: Path | str, *, encoding: str = "latin-1"
+) -> Iterator[Record]:
+    """Yield topics: ``<top> <num> … <title> … <desc> … <narr> … </top>``.
+
+    Tags may be closed or not; the captions ``Number:``, ``Topic:``, ``Description:``
+    and ``Narrative:`` are left out. Fields: ``title``, ``description``, ``narrative``,
+    ``domain``.
+    """
+    topics = elements(raw_lines(path, encoding), "top", path)
+    for _, (_, content) in topics:
+        tags = [tag for tag in TAG.finditer(content) if not tag[1]]
+        ends = [*(tag.start() for tag in tags), len(content)][1:]
+        texts: dict[str, str] = {}
+        for tag, end in zip(tags, ends, strict=True):
+            text = plain(TAG.sub(" ", content[tag.end() : end]))
+            caption = CAPTION.match(text)
+            text = text[caption.end() :] if caption else text
+            texts.setdefault(tag[2].lower(), text.strip())
+        fields = {to: texts[key] for key, to in TOPIC.items() if texts.get(key)}
+        yield Record(Document(topics.new_id(texts.get("num", "")), fields))
+
+
+def read_qrels(path: Path | str, *, columns: int = 4) -> Iterator[Judgment]:
+    """Yield judgments: ``query iteration document grade`` on each line.
+
+    With ``columns=3`` the lines are ``query document grade``, as in RCV1's label file.
+    """
+    if columns not in {3, 4}:
+        raise Mistake(f"columns={columns}: qrels have 4 columns, or 3 in RCV1's form")
+    file = lines(path, blank=False)
+    for _, line in file:
+        row = line.split()
+        if len(row) != columns:
+            file.refuse(f"{len(row)} columns, not {columns}: mend the line")
+        yield Judgment(row[0], row[-2], file.finite(row[-1], "grade"))
+
+
+def write_qrels(judgments: Iterable[Judgment], path: Path | str) -> int:
+    """Write judgments as ``query 0 document grade``, and return how many."""
+    rows = (
+        f"{_word(query)} 0 {_word(document)} {_shortest(grade)}\n"
+        for query, document, grade in judgments
+    )
+    return write_lines(rows, path)
+
+
+def _shortest(number: float) -> str:
+    if not math.isfinite(number):
+        raise Mistake(f"{number} cannot be written: give finite numbers")
+    return str(int(number)) if number == int(number) else repr(float(number))
+
+
+def _word(word: str) -> str:
+    if len(word.split()) != 1 or word != word.strip():
+        raise Mistake(f"{word!r} cannot be a column: use ids without blanks")
+    return word
+
+
+def read_run(path: Path | str) -> Iterator[Retrieved]:
+    """Yield the lines of a run: ``query Q0 document rank score name``."""
+    file = lines(path, blank=False)
+    for _, line in file:
+        row = line.split()
+        if len(row) != 6 or not row[3].removeprefix("-").isdecimal():
+            file.refuse("not 'query Q0 document rank score name': mend the line")
+        score = file.finite(row[4], "score")
+        yield Retrieved(row[0], row[2], score, int(row[3][:18]), row[5])
+
+
+def write_run(
+    run: Mapping[str, Mapping[str, float]], path: Path | str, *, name: str = "classmark"
+) -> int:
+    """Write query → document → score, best first, and return how many lines.
+
+    Ranks begin at 1; equal scores keep the order of the ids.
+    """
+    rows = (
+        f"{_word(query)} Q0 {_word(document)} {rank} {_shortest(score)} {_word(name)}\n"
+        for query, scores in run.items()
+        for rank, (document, score) in enumerate(
+            sorted(scores.items(), key=lambda item: (-item[1], item[0])), 1
+        )
+    )
+    return write_lines(rows, path)

@@ -12,22 +12,15 @@ import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
-from pathlib import Path
-from typing import (
-    IO,
-    TYPE_CHECKING,
-    Any,
-    BinaryIO,
-    Generic,
-    NoReturn,
-    Protocol,
-    TypeVar,
-)
+from pathlib import Path, PurePath
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Generic, NoReturn, TypeVar
 
 from classmark.problems import Mistake, UnreadableFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from _typeshed import SupportsRead
 
 T = TypeVar("T")
 CHUNK = 1 << 16
@@ -88,13 +81,6 @@ class Place:
         return number
 
 
-class Readable(Protocol):
-    """Anything that gives bytes."""
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Give at most ``size`` bytes; none at the end."""
-
-
 class Measured(Place):
     """A stream that stops, with a reason, when it grows beyond its limits.
 
@@ -103,7 +89,7 @@ class Measured(Place):
 
     def __init__(
         self,
-        stream: Readable,
+        stream: SupportsRead[bytes],
         path: str,
         limits: Limits,
         packed: int | None = None,
@@ -130,6 +116,16 @@ class Measured(Place):
                 "raise limits.ratio if you trust it"
             )
         return chunk
+
+
+def plain_name(path: Path | str) -> PurePath:
+    """The path without the suffix of a compression.
+
+    >>> plain_name("shelf.csv.gz").name
+    'shelf.csv'
+    """
+    path = PurePath(path)
+    return path.with_suffix("") if path.suffix in COMPRESSIONS else path
 
 
 def existing(path: Path | str) -> Path:
@@ -172,9 +168,19 @@ def decompressed(raw: BinaryIO, suffix: str, mode: str = "rb") -> Any:
     return raw
 
 
-def texts(stream: Readable, name: str, encoding: str = "utf-8") -> Iterator[str]:
+def texts(
+    stream: SupportsRead[bytes], name: str, encoding: str = "utf-8"
+) -> Iterator[str]:
     """Decode a stream piece by piece; a byte order mark is dropped."""
-    decoder = _decoder(encoding)
+    try:
+        "a".encode(encoding)
+        codec = codecs.lookup(encoding).name
+    except (LookupError, UnicodeError) as error:
+        raise Mistake(
+            f"encoding={encoding!r} is not known: use 'utf-8', 'latin-1', 'cp1252'…"
+        ) from error
+    codec = "utf-8-sig" if codec == "utf-8" else codec
+    decoder = codecs.getincrementaldecoder(codec)()
     line = 1
     while True:
         chunk = stream.read(CHUNK)
@@ -193,19 +199,8 @@ def texts(stream: Readable, name: str, encoding: str = "utf-8") -> Iterator[str]
             return
 
 
-def _decoder(encoding: str) -> codecs.IncrementalDecoder:
-    try:
-        "a".encode(encoding)
-        name = codecs.lookup(encoding).name
-    except (LookupError, UnicodeError) as error:
-        raise Mistake(
-            f"encoding={encoding!r} is not known: use 'utf-8', 'latin-1', 'cp1252'…"
-        ) from error
-    return codecs.getincrementaldecoder("utf-8-sig" if name == "utf-8" else name)()
-
-
 def lines_of(
-    stream: Readable,
+    stream: SupportsRead[bytes],
     name: str,
     encoding: str = "utf-8",
     limits: Limits = LIMITS,
@@ -289,7 +284,10 @@ def lines(
 
 
 def whole_text(
-    stream: Readable, name: str, encoding: str = "utf-8", limits: Limits = LIMITS
+    stream: SupportsRead[bytes],
+    name: str,
+    encoding: str = "utf-8",
+    limits: Limits = LIMITS,
 ) -> str:
     """Return all the text of one document's stream; ``limits.line`` bounds it."""
     pieces, length = [], 0

@@ -32,7 +32,7 @@ from classmark.evaluation.retrieval import (
     sweep,
     tally,
 )
-from classmark.formats.letor import JudgedRows
+from classmark.formats.svmlight import JudgedRows
 from classmark.index.feedback import feedback_from
 from classmark.index.models import MODELS, Choice
 from classmark.ltr.features import FEEDBACK, Longer, PairFeatures, Recipe, minmax

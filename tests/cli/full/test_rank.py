@@ -8,7 +8,7 @@ import pytest
 
 from classmark.datasets import load
 from classmark.datasets.library import library_records
-from classmark.formats.letor import read_letor
+from classmark.formats.svmlight import read_letor
 from classmark.workbench.files.importing import import_records
 from classmark.workbench.project import Project, create
 from classmark.workbench.search.clicks import read_impressions

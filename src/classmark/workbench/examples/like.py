@@ -463,7 +463,7 @@ def export_likes(likes: Likes, path: Path) -> int:
         case ".run":
             query = "-".join(likes.search.split())
             scores = {found.id: found.score for found in likes.found}
-            from classmark.formats.trec import write_run
+            from classmark.formats.test_collections import write_run
 
             return write_run({query: scores}, path)
         case ".ris":

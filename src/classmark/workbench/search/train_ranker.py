@@ -16,7 +16,7 @@ from classmark.evaluation.retrieval import (
     judged_queries,
     run_queries,
 )
-from classmark.formats.letor import read_letor, write_letor
+from classmark.formats.svmlight import read_letor, write_letor
 from classmark.ltr import normalise_per_query, select_over_queries
 from classmark.ltr.judged import order_measured
 from classmark.ltr.reranker import Reranker

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from classmark.datasets.library import library_folder, library_records
 from classmark.formats.jsonl import json_lines
-from classmark.formats.tables import rows
+from classmark.formats.test_collections import read_qrels
 from classmark.text.analyzer import Analyzer
 from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer
@@ -130,7 +130,7 @@ def simulate(folder: Path) -> str:
     """Return the whole log of the catalogue in a folder."""
     records = list(library_records(folder))
     asks = [row for _, row in json_lines(folder / "queries.jsonl")]
-    judged = [cells for _, cells in rows(folder / "qrels.tsv")][1:]
+    judged = read_qrels(folder / "qrels.tsv", columns=3)
     found = rankings(
         [record.document.text for record in records],
         [record.document.fields["title"] for record in records],

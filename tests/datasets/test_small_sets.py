@@ -433,19 +433,22 @@ LIBRARY = {
             "id": "r1",
             "title": "Hives",
             "creator": "A. Keeper",
-            "year": 1931,
-            "kind": "book",
             "text": "On swarms.",
+            "meta": {"year": 1931, "kind": "book", "part": "train"},
             "primary": "q.bee",
             "secondary": ["q.ant"],
-            "see": [{"to": "r2", "anchor": "the other one"}],
+            "see": [{"id": "r2", "anchor": "the other one"}],
         },
-        {"id": "r2", "title": "Hills", "text": "Ants.", "primary": "q.ant"},
+        {
+            "id": "r2",
+            "title": "Hills",
+            "text": "Ants.",
+            "meta": {"part": "test"},
+            "primary": "q.ant",
+        },
     ),
-    "split.csv": "id,part\nr1,train\nr2,test\n",
     "queries.jsonl": lines({"id": "q1", "text": "swarms"}),
-    "qrels.tsv": "query\tdocument\tgrade\nq1\tr1\t2\n",
-    "links.csv": "source,target,anchor\nr1,r2,the other one\nr2,r1,bees\n",
+    "qrels.tsv": "q1\tr1\t2\n",
     "clicks.jsonl": lines({"query": "q1", "shown": ["r1", "r2"], "clicked": ["r1"]}),
 }
 
@@ -462,25 +465,25 @@ def test_library_layout(tmp_path):
     assert said["q.bee"] == "Bees"
     assert found.queries == {"q1": "swarms"}
     assert found.qrels == {"q1": {"r1": 2.0}}
-    assert found.links == [Link("r1", "r2", "the other one"), Link("r2", "r1", "bees")]
+    assert found.links == [Link("r1", "r2", "the other one")]
     assert found.train.sessions == [Session("q1", ("r1", "r2"), (True, False))]
     assert [document.title for document in found.documents] == ["Hives", "Hills"]
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "text", "message"),
     [
-        ("split.csv", "id,part\nr1,dev\n"),
-        ("split.csv", "id,part\nr1,train\n"),
-        ("queries.jsonl", '{"id": 1}\n'),
-        ("qrels.tsv", "query\tdocument\tgrade\nq1\tr1\tgood\n"),
-        ("links.csv", "source,target\nr1,\n"),
-        ("clicks.jsonl", '{"query": "q1"}\n'),
+        ("records.jsonl", '{"id": "r1", "meta": {"part": "dev"}}\n', "train or test"),
+        ("records.jsonl", '{"id": "r1"}\n', "'r1': a part, train or test, is needed"),
+        ("queries.jsonl", '{"text": "swarms"}\n', "line 1: no id"),
+        ("queries.jsonl", '{"id": 1, "text": 2}\n', "'text' holds a number"),
+        ("qrels.tsv", "q1\tr1\tgood\n", "grade is 'good'"),
+        ("clicks.jsonl", '{"query": "q1"}\n', "'shown' is needed"),
     ],
 )
-def test_library_damage_is_named(tmp_path, name, text):
+def test_library_damage_is_named(tmp_path, name, text, message):
     folder = put_files(tmp_path, {**LIBRARY, name: text})
-    with pytest.raises(UnreadableFile, match="needed"):
+    with pytest.raises(UnreadableFile, match=message):
         load("library", path=folder)
 
 

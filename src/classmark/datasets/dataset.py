@@ -317,13 +317,13 @@ MODULES = {
     "library": ("library",),
     "texts": (
         "reuters", "newsgroups", "rcv1", "debtags", "pypi", "makupalat", "wikispeedia",
+        "edges", "polblogs",
     ),
     "multilabel": ("mulan", "vectors", "libsvm"),
     "lshtc": ("lshtc",),
     "retrieval": (
         "cranfield", "cacm", "adi", "npl", "beir", "nfcorpus", "letor", "sogou", "obp",
     ),
-    "graphs": ("edges", "polblogs"),
 }  # fmt: skip
 LOADERS = {family: module for module, some in MODULES.items() for family in some}
 ANY_OF_THE_KIND = ("beir", "letor", "libsvm", "mulan", "lshtc", "edges")

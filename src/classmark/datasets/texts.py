@@ -1,7 +1,8 @@
-"""Texts with labels: newsgroups, newswire, packages, topics, library classes."""
+"""Texts with labels: newsgroups, newswire, packages, classes; and graphs of links."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import pairwise
@@ -25,7 +26,7 @@ from classmark.formats.archive import read_newsgroups
 from classmark.formats.jsonl import json_lines
 from classmark.formats.reuters import modapte_part, read_reuters
 from classmark.formats.taxonomies import read_children_lists
-from classmark.formats.text_files import lines
+from classmark.formats.text_files import Numbered, lines
 from classmark.progress import track
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.taxonomy.tree import Taxonomy
@@ -307,11 +308,62 @@ def _articles(path: Path) -> Iterator[list[str]]:
         yield needed(rows, row, id=str, text=str)
 
 
-def _pairs(path: Path) -> Iterator[list[str]]:
+def _pairs(path: Path, separator: str | None = "\t") -> Iterator[list[str]]:
+    """Yield the two cells of each line that is no comment."""
     file = lines(path, blank=False)
     for _, line in file:
         if not line.startswith("#"):
-            cells = line.split("\t")
+            cells = line.split(separator)
             if len(cells) != 2:
-                file.refuse("two cells and a tab are needed")
+                file.refuse(f"{len(cells)} cells: two are needed")
             yield cells
+
+
+FIELD = re.compile(r'\s*(id|label|value|source|target)\s+(?:"([^"]*)"|(-?\d{1,18}))\s*')
+SIDES = {"0": "liberal", "1": "conservative"}
+
+
+def load_edges(folder: Path, _split: str | None) -> Dataset:
+    """Load a list of ``source target`` lines; ``#`` begins a comment line.
+
+    ``train.ids`` are the nodes, in the order of first appearance.
+    """
+    path = one_of(folder, "edges.tsv*", "*.tsv*", "[!R]*.txt*")
+    links = [Link(*ends) for ends in _pairs(path, None)]
+    nodes = list(dict.fromkeys(end for link in links for end in link[:2]))
+    return Dataset(folder.name, Part(nodes, labels=[[] for _ in nodes]), links=links)
+
+
+def load_polblogs(folder: Path, _split: str | None) -> Dataset:
+    """Load the political blogs of 2004 (GML): labels liberal (0), conservative (1)."""
+    path = one_of(folder, "*.gml*")
+    part, links = Part(), []
+    names: dict[str, str] = {}
+    blocks = Numbered(path, _blocks(path))
+    for _, (kind, fields) in blocks:
+        if kind == "node":
+            name = fields.get("label") or fields.get("id", "")
+            names[fields.get("id", "")] = name
+            part.ids.append(name)
+            part.labels.append([SIDES[fields["value"]]] if "value" in fields else [])
+        else:
+            ends = fields.get("source", ""), fields.get("target", "")
+            if not set(ends) <= names.keys():
+                blocks.refuse("an edge without its two nodes")
+            links.append(Link(names[ends[0]], names[ends[1]]))
+    return Dataset("graph-polblogs", part, label_names=names_in(part), links=links)
+
+
+def _blocks(path: Path) -> Iterator[tuple[int, tuple[str, dict[str, str]]]]:
+    """Yield (line, (node or edge, its fields)) of a GML file."""
+    kind = ""
+    fields: dict[str, str] = {}
+    for number, line in lines(path, blank=False):
+        word = line.split()[0]
+        if word in ("node", "edge"):
+            kind, fields = word, {}
+        elif word == "]" and kind:
+            yield number, (kind, fields)
+            kind = ""
+        elif kind and (match := FIELD.fullmatch(line)):
+            fields[match[1]] = match[2] if match[3] is None else match[3]

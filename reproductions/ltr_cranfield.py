@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,7 +33,7 @@ from classmark.ltr.training import (
     Candidates,
     Compared,
     Learner,
-    Prepared,
+    Tuned,
     learn,
     learner_of,
     part_queries,
@@ -133,7 +133,7 @@ def compared_once(
     settings = {
         LEARNED: f"C {learned.price:g}",
         ALONE: "",
-        BEST: _said(*prepared.tuned.choice),
+        BEST: _said(*prepared[0].choice),
         ONE_TEXT: _said(*single.choice),
         LONGER: f"{_said(*longer)}, {_said(kind, counts)}",
     }
@@ -150,15 +150,18 @@ def with_fields(dataset: Dataset) -> Iterator[JudgedQueries]:
         yield judged_queries(index, dataset.queries, dataset.qrels, dataset.name)
 
 
-def _without(prepared: Prepared) -> Prepared:
+def _without(prepared: tuple[Tuned, Candidates]) -> tuple[Tuned, Candidates]:
     """Leave the scores of longer queries out of the features."""
-    found = prepared.candidates
+    tuned, found = prepared
     gone = {f"{model}+{kind}" for model, kind, _ in found.recipe.feedback}
     kept = [at for at, name in enumerate(found.names) if name not in gone]
-    blocks = {query: block.only(kept) for query, block in found.blocks.items()}
+    blocks = {
+        query: replace(block, raw=block.raw[:, kept], rows=block.rows[:, kept])
+        for query, block in found.blocks.items()
+    }
     names = tuple(found.names[at] for at in kept)
     recipe = found.recipe._replace(feedback=())
-    return Prepared(prepared.tuned, Candidates(names, recipe, blocks))
+    return tuned, Candidates(names, recipe, blocks)
 
 
 def _rows(

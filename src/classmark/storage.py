@@ -326,6 +326,15 @@ def is_intact(folder: Path, read: Callable[[], object]) -> bool:
     return True
 
 
+def remove_unfinished(folder: Path) -> None:
+    """Remove what killed processes left beside the places they were writing to."""
+    for left in folder.glob(".*.writing"):
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder, and those above it, so that their names last."""
     if not folder.is_dir():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from classmark.datasets import load, lshtc
-from classmark.datasets.lshtc import Task, aligned
+from classmark.datasets.lshtc import aligned
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 
@@ -36,31 +36,31 @@ class Shuffled:
         together = self.crawled + self.described
         return aligned(
             self.as_task(1, self.crawled),
-            Task(self.as_task(2, self.described), self.as_task(2, self.said)),
-            Task(self.as_task(3, together), self.as_task(3, self.said)),
+            (self.as_task(2, self.described), self.as_task(2, self.said)),
+            (self.as_task(3, together), self.as_task(3, self.said)),
         )
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_word_is_found_again(seed):
     made = Shuffled(seed)
-    found = made.align()
+    pages, words, unsure = made.align()
     used = (made.described.sum(axis=0) + made.said.sum(axis=0)) > 0
-    assert found.words == tuple(sorted(made.numbers[1][used].tolist()))
-    assert found.unsure == 0
+    assert words == sorted(made.numbers[1][used].tolist())
+    assert unsure == 0
     wanted = made.as_task(2, made.crawled * used).to_scipy()
-    assert abs(found.pages.to_scipy() - wanted).sum() == 0
-    assert found.pages.shape == (PAGES, WIDTH)
+    assert abs(pages.to_scipy() - wanted).sum() == 0
+    assert pages.shape == (PAGES, WIDTH)
 
 
 def test_words_that_look_alike_are_left_out():
     made = Shuffled()
     for counts in (made.crawled, made.described, made.said):
         counts[:, 1] = counts[:, 0]
-    found = made.align()
-    assert found.unsure == 2
-    assert not set(made.numbers[1][:2].tolist()) & set(found.words)
-    assert len(found.words) == WORDS - 2
+    _, words, unsure = made.align()
+    assert unsure == 2
+    assert not set(made.numbers[1][:2].tolist()) & set(words)
+    assert len(words) == WORDS - 2
 
 
 def test_a_word_that_fits_two_places_takes_the_one_left():
@@ -69,13 +69,13 @@ def test_a_word_that_fits_two_places_takes_the_one_left():
     # The second word of the descriptions is on no page: both joint words fit it by
     # what is said, the first one is taken by the word that only it fits.
     said = rows_from([[1.0, 1.0]])
-    found = aligned(
+    rows, words, _ = aligned(
         rows_from(np.array(crawled, float)),
-        Task(rows_from(np.array(pages, float)), said),
-        Task(rows_from(np.array(joint, float)), said),
+        (rows_from(np.array(pages, float)), said),
+        (rows_from(np.array(joint, float)), said),
     )
-    assert found.words == (0, 1)
-    assert found.pages.to_scipy().toarray().tolist() == [[0, 2], [1, 1]]
+    assert words == [0, 1]
+    assert rows.to_scipy().toarray().tolist() == [[0, 2], [1, 1]]
 
 
 def test_what_no_crawled_word_explains_is_no_match():
@@ -83,21 +83,19 @@ def test_what_no_crawled_word_explains_is_no_match():
     made.crawled[:, 0] = 1
     crawled = made.crawled.copy()
     crawled[:, 0] = 2
-    found = aligned(
+    _, words, _ = aligned(
         made.as_task(1, crawled),
-        Task(made.as_task(2, made.described), made.as_task(2, made.said)),
-        Task(
-            made.as_task(3, made.crawled + made.described), made.as_task(3, made.said)
-        ),
+        (made.as_task(2, made.described), made.as_task(2, made.said)),
+        (made.as_task(3, made.crawled + made.described), made.as_task(3, made.said)),
     )
-    assert int(made.numbers[1][0]) not in found.words
-    assert len(found.words) == WORDS - 1
+    assert int(made.numbers[1][0]) not in words
+    assert len(words) == WORDS - 1
 
 
 def test_tasks_of_other_pages_are_refused():
     made = Shuffled()
     few = rows_from(np.ones((2, WIDTH)))
-    task = Task(made.as_task(2, made.described), made.as_task(2, made.said))
+    task = (made.as_task(2, made.described), made.as_task(2, made.said))
     with pytest.raises(Mistake, match=r"\[2, 60\] pages, \[8\] descriptions"):
         aligned(few, task, task)
 
@@ -177,9 +175,10 @@ def test_words_of_the_dry_run(monkeypatch):
 
     monkeypatch.setattr(lshtc, "aligned", kept_too)
     found = load("lshtc1-dryrun", split="crawl")
-    assert (len(kept[0].words), kept[0].unsure) == (3_188, 3_759)
+    _, words, unsure = kept[0]
+    assert (len(words), unsure) == (3_188, 3_759)
     seen = np.bincount(found.train.X.indices, minlength=found.train.X.shape[1])
-    known = seen[list(kept[0].words)].sum() / seen.sum()
+    known = seen[words].sum() / seen.sum()
     assert known == pytest.approx(0.794, abs=0.002)
     assert len(np.unique(found.test.X.indices)) == 2_732
     assert found.test.X.shape[0] == 1_860

@@ -11,7 +11,6 @@ from classmark.ltr import RankingSVM
 from classmark.ltr.features import PairFeatures, Recipe
 from classmark.ltr.training import (
     NAMES,
-    Block,
     Candidates,
     Learner,
     Preferred,
@@ -143,11 +142,11 @@ def test_preferences_teach_between_candidates(found):
     first, second = found.blocks["1"].ids
     said = {"1": [Preferred(second, first, 2.0), Preferred("d", first)]}
     learner = Learner("ranking-svm", lambda C: RankingSVM(C=C))
-    ranker = fit_preferred(found, learner, said)(["1", "2"], 10.0)
+    ranker = fit_preferred(found, learner, said, ["1", "2"], 10.0)
     scores = ranker.decision_function(found.blocks["1"].rows)
     assert scores[1] > scores[0]
     with pytest.raises(Mistake, match="no click prefers one candidate to another"):
-        fit_preferred(found, learner, said)(["2"], 1.0)
+        fit_preferred(found, learner, said, ["2"], 1.0)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "lambdamart"])
@@ -157,9 +156,3 @@ def test_every_learner_learns(found, name):
     ranker = learner.make(1.0).fit(X, grades, qid)
     assert np.isfinite(ranker.decision_function(X)).all()
     assert len(ranker.coef_) == len(found.names)
-
-
-def test_a_block_keeps_some_features(found):
-    block = found.blocks["1"].only([3, 0])
-    assert isinstance(block, Block)
-    np.testing.assert_array_equal(block.raw, found.blocks["1"].raw[:, [3, 0]])

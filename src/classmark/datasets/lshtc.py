@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,39 +19,19 @@ from classmark.formats.records import Examples
 from classmark.formats.svmlight import read_lshtc
 from classmark.formats.taxonomies import read_hierarchy
 from classmark.problems import Mistake
-from classmark.sparse import Rows, transpose
+from classmark.sparse import Rows, rows_from, transpose
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 Counts = tuple[tuple[int, float], ...]  # (page, count), pages increasing
+Task = tuple[Rows, Rows]  # pages and category descriptions, as counts of its words
 
 
-class Task(NamedTuple):
-    """The pages of one task and its category descriptions, as counts of words.
-
-    Both have the task's own columns; pages and categories come in the same order in all
-    tasks.
-    """
-
-    pages: Rows
-    descriptions: Rows
-
-
-class Alignment(NamedTuple):
-    """Crawled pages in the words of the descriptions, and how many words were found.
-
-    pages : Rows (pages, words of the descriptions);  words : their columns that have a
-    word of the other task;  unsure : words that fit several, which are left out.
-    """
-
-    pages: Rows
-    words: tuple[int, ...]
-    unsure: int
-
-
-def aligned(crawled: Rows, described: Task, together: Task) -> Alignment:
+def aligned(
+    crawled: Rows, described: Task, together: Task
+) -> tuple[Rows, list[int], int]:
     """Bring crawled pages into the words of the descriptions.
 
     A word b of ``described`` is word j of ``together`` if both have the same counts in
@@ -59,10 +39,15 @@ def aligned(crawled: Rows, described: Task, together: Task) -> Alignment:
     some word has in ``crawled``, or nothing. Words that fit one j are taken, then those
     that fit one j not taken, until none is left; words that fit several stay out.
 
-    crawled : Rows (pages, words of that task): only the counts are used.
+    crawled : Rows (pages, words of that task): only the counts are used. Pages and
+    categories come in the same order in all tasks.
+    Returns Rows (pages, words of the descriptions), the columns that have a word of the
+    other task, and how many words fit several.
     """
-    heights = {len(crawled), len(described.pages), len(together.pages)}
-    categories = {len(described.descriptions), len(together.descriptions)}
+    from scipy.sparse import coo_array
+
+    heights = {len(crawled), len(described[0]), len(together[0])}
+    categories = {len(described[1]), len(together[1])}
     if len(heights) > 1 or len(categories) > 1:
         raise Mistake(
             "the tasks do not hold the same pages and category descriptions: "
@@ -71,9 +56,11 @@ def aligned(crawled: Rows, described: Task, together: Task) -> Alignment:
     fits = _fits(set(_columns(crawled).values()), described, together)
     matches = _unique_matches(fits)
     unsure = sum(len(several) > 1 for b, several in fits.items() if b not in matches)
-    rests = {b: fits[b][j] for b, j in matches.items()}
-    rows = _pages(rests, len(crawled), described.pages.width)
-    return Alignment(rows, tuple(sorted(matches)), unsure)
+    pairs = [(page, b, n) for b, j in matches.items() for page, n in fits[b][j]]
+    pages, words, counts = zip(*pairs, strict=True) if pairs else ((), (), ())
+    shape = (len(crawled), described[0].width)
+    rows = rows_from(coo_array((np.array(counts, float), (pages, words)), shape))
+    return rows, sorted(matches), unsure
 
 
 def _fits(
@@ -140,18 +127,6 @@ def _less(counts: Counts, removed: Counts) -> Counts | None:
     if any(count < 0 for count in left.values()):
         return None
     return tuple((page, count) for page, count in left.items() if count)
-
-
-def _pages(rests: Mapping[int, Counts], height: int, width: int) -> Rows:
-    """Words with their counts on pages become pages with their words."""
-    words = sorted(rests)
-    lengths = np.zeros(width, np.int64)
-    lengths[words] = [len(rests[word]) for word in words]
-    flat = [pair for word in words for pair in rests[word]]
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    pages = np.array([page for page, _ in flat], np.uint32)
-    counts = np.array([count for _, count in flat], np.float64)
-    return transpose(Rows(starts, pages, counts, height))
 
 
 FILES = ("train", "validation", "test")
@@ -222,9 +197,9 @@ def _crawled(folder: Path, described: dict[str, Examples]) -> Examples:
             "tasks 2 and 4 are to list the same in the same order: fetch the set again"
         )
     width = max(examples.rows.width for examples in described.values())
-    alignment = aligned(
+    rows, *_ = aligned(
         crawled.rows,
-        Task(here.rows.with_width(width), here_descriptions.rows.with_width(width)),
-        Task(pages.rows, descriptions.rows),
+        (here.rows.with_width(width), here_descriptions.rows.with_width(width)),
+        (pages.rows, descriptions.rows),
     )
-    return Examples(alignment.pages, crawled.labels)
+    return Examples(rows, crawled.labels)

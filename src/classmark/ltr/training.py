@@ -12,7 +12,7 @@ service.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -62,10 +62,6 @@ class Block:
     def teaches(self) -> bool:
         """Whether any candidate is to stand above another."""
         return len(self.grades) > 0 and bool(np.ptp(self.grades) > 0)
-
-    def only(self, columns: Sequence[int]) -> Block:
-        """Keep some of the features."""
-        return replace(self, raw=self.raw[:, columns], rows=self.rows[:, columns])
 
     def ordered(self, scores: Floats) -> dict[str, float]:
         """Return the answers by these scores of the candidates, as a run has them."""
@@ -151,7 +147,15 @@ def candidates_of(
 
 PRICES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 LARGER = (1e-2, 1e-1, 1.0, 10.0, 100.0)
-NAMES = ("ranking-svm", "rsvm-ir", "pointwise", "listnet", "logistic", "lambdamart")
+LEARNERS: dict[str, tuple[str, dict[str, Any], tuple[float, ...]]] = {
+    "ranking-svm": ("RankingSVM", {}, PRICES),
+    "rsvm-ir": ("RankingSVM", {"weighting": "ir"}, LARGER),
+    "pointwise": ("PointwiseSVM", {}, PRICES),
+    "listnet": ("ListNet", {}, LARGER),
+    "logistic": ("PairwiseLogistic", {}, PRICES),
+    "lambdamart": ("LambdaMART", {}, (1.0,)),
+}
+NAMES = tuple(LEARNERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,17 +175,11 @@ def learner_of(name: str) -> Learner:
     """
     from classmark import ltr
 
-    learners: tuple[Learner, ...] = (
-        Learner("ranking-svm", ltr.RankingSVM),
-        Learner("rsvm-ir", partial(ltr.RankingSVM, weighting="ir"), LARGER),
-        Learner("pointwise", ltr.PointwiseSVM),
-        Learner("listnet", ltr.ListNet, LARGER),
-        Learner("logistic", ltr.PairwiseLogistic),
-        Learner("lambdamart", lambda _: ltr.LambdaMART(), (1.0,)),
-    )
-    if name not in NAMES:
+    if name not in LEARNERS:
         raise Mistake(f"learner {name!r} is not known: use {', '.join(NAMES)}")
-    return learners[NAMES.index(name)]
+    kind, params, prices = LEARNERS[name]
+    make = partial(getattr(ltr, kind), **params)
+    return Learner(name, (lambda _: make()) if name == "lambdamart" else make, prices)
 
 
 MEASURES = ("ndcg@10", "map", "mrr")
@@ -377,24 +375,6 @@ class Preferred(NamedTuple):
     weight: float = 1.0
 
 
-class Prepared(NamedTuple):
-    """The models as tuned, and every query's candidates with their features."""
-
-    tuned: Tuned
-    candidates: Candidates
-
-
-class TrainingOptions(NamedTuple):
-    """Options of the training.
-
-    name : the measure that chooses C;  preferences : query → preferences between its
-    documents by clicks, to learn from in place of grades, or None.
-    """
-
-    name: str = MEASURES[0]
-    preferences: Mapping[str, Sequence[Preferred]] | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Learned:
     """A fitted ranker, its training data, and how it did on the held-out queries.
@@ -437,34 +417,33 @@ def prepare(
     parting: Parting,
     name: str = MEASURES[0],
     pagerank: Floats | None = None,
-) -> Prepared:
+) -> tuple[Tuned, Candidates]:
     """Tune the models on the taught queries, and make the features of all queries."""
     tuned = tune_models(judged.only(parting.taught), name)
-    return Prepared(tuned, gather(judged, tuned, pagerank=pagerank))
+    return tuned, gather(judged, tuned, pagerank=pagerank)
 
 
 def learn(
     judged: JudgedQueries,
     parting: Parting,
-    prepared: Prepared,
+    prepared: tuple[Tuned, Candidates],
     learner: Learner,
     rivals: Rivals,
-    options: TrainingOptions | None = None,
+    *,
+    name: str = MEASURES[0],
+    preferences: Mapping[str, Sequence[Preferred]] | None = None,
 ) -> Learned:
     """Choose C and learn on the taught queries; compare on the held-out ones.
 
-    rivals : other orders of the held-out queries, by name.
+    prepared : what ``prepare`` returns;  rivals : other orders of the held-out queries,
+    by name;  name : the measure that chooses C;  preferences : query → preferences
+    between its documents by clicks, to learn from in place of grades, or None.
     """
     tuned, candidates = prepared
-    name, preferences = options or TrainingOptions()
     taught, held_out = judged.only(parting.taught), judged.only(parting.held_out)
-
-    def fit_judged(queries: Sequence[str], price: float) -> Any:
-        return learner.make(price).fit(*candidates.stacked(queries))
-
-    fit: Fit = fit_judged
+    fit: Fit = partial(fit_graded, candidates, learner)
     if preferences is not None:
-        fit = fit_preferred(candidates, learner, preferences)
+        fit = partial(fit_preferred, candidates, learner, preferences)
     price, means = choose_price(taught, candidates, fit, learner.prices, name)
     ranker = fit(parting.taught, price)
     runs = {
@@ -478,38 +457,43 @@ def learn(
     )
 
 
+def fit_graded(
+    candidates: Candidates, learner: Learner, queries: Sequence[str], price: float
+) -> Any:
+    """Learn from the grades of some queries at a price."""
+    return learner.make(price).fit(*candidates.stacked(queries))
+
+
 def fit_preferred(
     candidates: Candidates,
     learner: Learner,
     preferences: Mapping[str, Sequence[Preferred]],
-) -> Fit:
-    """Return how to learn from the preferences of some queries at a price.
+    queries: Sequence[str],
+    price: float,
+) -> Any:
+    """Learn from the preferences of some queries at a price.
 
     Documents that the first stage does not find among its candidates say nothing.
     """
-
-    def fit(queries: Sequence[str], price: float) -> Any:
-        rows, pairs, weights, base = [], [], list[float](), 0
-        for query in queries:
-            block = candidates.blocks[query]
-            place = {id_: at for at, id_ in enumerate(block.ids[: len(block.grades)])}
-            for winner, loser, weight in preferences.get(query, ()):
-                if winner in place and loser in place:
-                    pairs.append((base + place[winner], base + place[loser]))
-                    weights.append(weight)
-            rows.append(block.rows)
-            base += len(block.rows)
-        if not pairs:
-            raise Mistake(
-                "no click prefers one candidate to another: log more searches "
-                "(classmark search --log) and what is opened (classmark click)"
-            )
-        winners, losers = np.array(pairs, np.int64).T
-        ranker = learner.make(price)
-        if not hasattr(ranker, "fit_preferences"):
-            raise Mistake(f"{learner.name} learns from grades only: use ranking-svm")
-        return ranker.fit_preferences(
-            np.vstack(rows), winners, losers, sample_weight=np.array(weights)
+    rows, pairs, weights, base = [], [], list[float](), 0
+    for query in queries:
+        block = candidates.blocks[query]
+        place = {id_: at for at, id_ in enumerate(block.ids[: len(block.grades)])}
+        for winner, loser, weight in preferences.get(query, ()):
+            if winner in place and loser in place:
+                pairs.append((base + place[winner], base + place[loser]))
+                weights.append(weight)
+        rows.append(block.rows)
+        base += len(block.rows)
+    if not pairs:
+        raise Mistake(
+            "no click prefers one candidate to another: log more searches "
+            "(classmark search --log) and what is opened (classmark click)"
         )
-
-    return fit
+    winners, losers = np.array(pairs, np.int64).T
+    ranker = learner.make(price)
+    if not hasattr(ranker, "fit_preferences"):
+        raise Mistake(f"{learner.name} learns from grades only: use ranking-svm")
+    return ranker.fit_preferences(
+        np.vstack(rows), winners, losers, sample_weight=np.array(weights)
+    )

@@ -432,10 +432,11 @@ class Machines:
             with config.set(MANNERS):
                 yield
         except KilledWorker as problem:
+            limit = f"{self.memory / 1e9:.2g} GB" if self.memory else "not set"
             raise Mistake(
                 "workers died again and again over one task, most likely for want of "
-                f"memory ({self._limit()}): give workers more, or smaller parts; what "
-                "is done is kept"
+                f"memory (limit {limit}): give workers more, or smaller parts; what is "
+                "done is kept"
             ) from problem
         except (FutureCancelledError, CommClosedError, TimeoutError) as problem:
             if self._client.status != "running" or final:
@@ -444,11 +445,6 @@ class Machines:
                     "what is done is kept"
                 ) from problem
             self._wait()
-
-    def _limit(self) -> str:
-        if not self.memory:
-            return "no limit set"
-        return f"limit {self.memory / 1e9:.2g} GB"
 
 
 def _numbered(

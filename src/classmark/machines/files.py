@@ -186,28 +186,18 @@ class LinesWithin:
     """
 
     def __init__(self, file: BinaryIO, begin: int, end: int) -> None:
-        self._file, self._end = file, end
+        self._file = file
         # a mark at the beginning of a text is dropped: that of a range is no beginning
         self._ahead = MARK if begin else b""
-        self.first = self._at = _line_from(file, begin)
-        self._is_over = self._at >= end
-        file.seek(self._at)
+        self.first, self._end = (_line_from(file, place) for place in (begin, end))
+        file.seek(self.first)
 
     def read(self, size: int = CHUNK, /) -> bytes:
         """Give the next bytes; none at the end."""
         if self._ahead:
             ahead, self._ahead = self._ahead, b""
             return ahead
-        if self._is_over:
-            return b""
-        chunk = self._file.read(size)
-        last = max(self._end - 1 - self._at, 0)
-        stop = chunk.find(b"\n", last) + 1
-        if stop:
-            self._is_over = True
-            chunk = chunk[:stop]
-        self._at += len(chunk)
-        return chunk
+        return self._file.read(min(size, self._end - self._file.tell()))
 
 
 def lines_before(file: BinaryIO, place: int) -> int:
@@ -224,14 +214,9 @@ def _line_from(file: BinaryIO, begin: int) -> int:
     """Return where the first line begins that does not begin before ``begin``."""
     if not begin:
         return 0
-    at = begin - 1
-    file.seek(at)
-    while chunk := file.read(CHUNK):
-        stop = chunk.find(b"\n") + 1
-        if stop:
-            return at + stop
-        at += len(chunk)
-    return at
+    file.seek(begin - 1)
+    file.readline(LIMITS.line)
+    return file.tell()
 
 
 Paths = Path | str | Sequence[Path | str]

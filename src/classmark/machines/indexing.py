@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -42,7 +42,13 @@ from classmark.machines.cluster import Machines
 from classmark.machines.files import place_of
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
-from classmark.storage import MANIFEST, is_intact, write_whole, written_beside
+from classmark.storage import (
+    MANIFEST,
+    is_intact,
+    remove_unfinished,
+    write_whole,
+    written_beside,
+)
 
 SEGMENT, NOTES = "segment", "notes.json"
 Read = Callable[[Any, Mapping[str, str]], Iterator[Record]]
@@ -259,7 +265,7 @@ class Building:
         def fill() -> list[Segment]:
             self.machines.require_folder(to)
             self.job.folder.mkdir(exist_ok=True)
-            _tidy(self.job.folder)
+            remove_unfinished(self.job.folder)
             built = (
                 self._built()
                 if anchor_texts is None
@@ -267,7 +273,10 @@ class Building:
             )
             for folder, _ in built:
                 self.digests |= Notes.read(folder).digests
-            return self._placed(self._merged(built, n_shards), to)
+            segments = [Segment(at) for at in self._merged(built, n_shards)]
+            for segment in segments:
+                segment.move(new_segment(to))
+            return segments
 
         return fill_index(to, self.setup, fill, self.job.folder.name)
 
@@ -298,10 +307,14 @@ class Building:
         file = self.job.folder / SAID
         if not file.exists():
             parts = self._parts("plain", {})
-            anchor_texts = _joined(Notes.read(folder) for folder, _ in parts)
-            if not anchor_texts:
+            texts: dict[str, list[str]] = {}  # by the target of a link
+            for folder, _ in parts:
+                for target, words in Notes.read(folder).said.items():
+                    texts.setdefault(target, []).append(words)
+            if not texts:
                 return parts
-            write_whole(file, json.dumps(anchor_texts))
+            joined = {target: "\n".join(words) for target, words in texts.items()}
+            write_whole(file, json.dumps(joined))
             for folder, _ in parts:
                 shutil.rmtree(folder)
         return self._parts("said", json.loads(file.read_text(encoding="utf-8")))
@@ -351,12 +364,6 @@ class Building:
         done = self.machines.spread(work, tasks, shared)
         return iter(track(done, "parts of the index", len(tasks)))
 
-    def _placed(self, folders: Sequence[Path], to: Path) -> list[Segment]:
-        segments = [Segment(folder) for folder in folders]
-        for segment in segments:
-            segment.move(new_segment(to))
-        return segments
-
     def _twin(self, problem: TwinIds, sizes: list[int]) -> Mistake:
         """An error that names the file and line of the second document with an id."""
         first, second = (
@@ -374,21 +381,3 @@ class Building:
                 return place_of(sources, number)
             number -= size
         raise IndexError(number)
-
-
-def _joined(notes: Iterable[Notes]) -> dict[str, str]:
-    """Join the anchor texts of all parts, by target."""
-    anchor_texts: dict[str, list[str]] = {}
-    for each in notes:
-        for target, words in each.said.items():
-            anchor_texts.setdefault(target, []).append(words)
-    return {target: "\n".join(words) for target, words in anchor_texts.items()}
-
-
-def _tidy(folder: Path) -> None:
-    """Remove what lost workers left unfinished."""
-    for left in folder.glob(".*.writing"):
-        if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
-        else:
-            left.unlink(missing_ok=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Array, Ints
 from classmark.estimator import TINY
+from classmark.index.snapshot import try_lock
 from classmark.preferences.labels import levels_from, relevant
 from classmark.problems import Mistake
 from classmark.rankers.preference import PreferenceRanker
@@ -25,6 +26,7 @@ from classmark.storage import (
     is_intact,
     make_folder,
     open_folder,
+    remove_unfinished,
     save,
     written_beside,
 )
@@ -221,7 +223,13 @@ def fit_blocks(
         (low, min(low + size, levels.width)) for low in range(0, levels.width, size)
     ]
     parameters = ranker.get_params(deep=False) | {"n_jobs": 1}
-    with _alone(folder):
+    lock = try_lock(folder)
+    if lock is None:
+        raise Mistake(
+            f"{folder}: another training is at work here: wait for its end, or give "
+            "another folder"
+        )
+    with lock:
         working = _claimed(folder, _fingerprint(rows, levels, parameters, size))
         if machines is not None:
             machines.require_folder(working)
@@ -285,23 +293,6 @@ def block_size(
     return most
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Let nobody else learn in the folder: whoever begins removes what others left."""
-    import fcntl
-
-    make_folder(folder)
-    with (folder / ".lock").open("ab") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Mistake(
-                f"{folder}: another training is at work here: wait for its end, or "
-                "give another folder"
-            ) from None
-        yield
-
-
 def _claimed(folder: Path, name: str) -> Path:
     """The working folder of this task; those of others are removed."""
     for other in folder.glob("labels-*"):
@@ -309,8 +300,7 @@ def _claimed(folder: Path, name: str) -> Path:
             shutil.rmtree(other)
     working = folder / name
     make_folder(working)
-    for unfinished in working.glob(".*.writing"):
-        shutil.rmtree(unfinished)
+    remove_unfinished(working)
     return working
 
 

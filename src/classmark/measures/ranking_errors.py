@@ -7,9 +7,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints
+from classmark.arrays import Array, Floats
 from classmark.measures import categories as measured
-from classmark.preferences.graph import Loss, PreferenceGraph, decompose, long_name
+from classmark.preferences.graph import (
+    NAMES,
+    Loss,
+    PreferenceGraph,
+    decompose,
+    long_name,
+)
 from classmark.problems import Mistake
 from classmark.ranking import numbers
 from classmark.sparse import Rows
@@ -40,40 +46,21 @@ def ranking_error(scores: ArrayLike, graph: PreferenceGraph, loss: Loss) -> floa
             f"scores has shape {f.shape}, the graph {graph.n_labels} labels: give the "
             "scores of one document, one for each label"
         )
-    if graph.levels is None or callable(loss) or long_name(loss) not in _LAYERED:
+    if graph.levels is None or callable(loss) or long_name(loss) not in NAMES:
         return measured.ranking_error(f, decompose(graph, loss))
     compared = graph.levels >= 0
     f, levels = f[compared], graph.levels[compared]
-    return _LAYERED[long_name(loss)](f, levels) if len(f) else 0.0
-
-
-def _domination(f: Floats, levels: Ints) -> float:
-    """Compare each label with the best of those below it."""
-    steps, level = np.unique(levels, return_inverse=True)
-    best = np.full(len(steps), -np.inf)
-    np.maximum.at(best, level, f)
-    below = np.maximum.accumulate(best)[level[level > 0] - 1]
-    return float((f[level > 0] <= below).mean()) if len(below) else 0.0
-
-
-def _disagreement(f: Floats, levels: Ints) -> float:
-    """Count, for each level, the scores below it that are no smaller."""
-    wrong = edges = 0
-    lower = np.empty(0)
-    for step in np.unique(levels):
-        level_scores = f[levels == step]
-        wrong += int((len(lower) - np.searchsorted(lower, level_scores)).sum())
-        edges += len(lower) * len(level_scores)
-        lower = np.sort(np.concatenate([lower, level_scores]))
-    return wrong / edges if edges else 0.0
-
-
-_LAYERED: dict[str, Callable[[Floats, Ints], float]] = {
-    "zero-one": lambda f, levels: float(_domination(f, levels) > 0),
-    "disagreement": _disagreement,
-    "domination": _domination,
-    "dominated": lambda f, levels: _domination(-f, -levels),
-}
+    steps = np.unique(levels)
+    if long_name(loss) == "disagreement":
+        wrong, groups = _misplaced_pairs(f, levels)
+    else:
+        if long_name(loss) == "dominated":
+            f, levels, steps = -f, -levels, -steps[::-1]
+        wrong = _not_above(f[np.newaxis], levels[np.newaxis], steps[1:])[0]
+        groups = np.count_nonzero(levels > steps[:1])
+    if long_name(loss) == "zero-one":
+        return float(wrong > 0)
+    return float(wrong / groups) if groups else 0.0
 
 
 def violated_groups(scores: Floats, levels: Rows, loss: str) -> Floats:
@@ -93,8 +80,9 @@ def violated_groups(scores: Floats, levels: Rows, loss: str) -> Floats:
         return np.asarray(wrong.sum(axis=1), dtype=np.float64)
     positive = np.unique(place[place > 0])
     not_highest = np.concatenate([[0.0], positive[:-1]])
+    rows = zip(scores, np.maximum(place, 0), strict=True)
     counts: dict[str, Callable[[], Floats]] = {
-        "dis": lambda: _misplaced_pairs(scores, place),
+        "dis": lambda: np.array([_misplaced_pairs(*row)[0] for row in rows]),
         "dom": lambda: _not_above(scores, place, positive),
         "dme": lambda: _not_above(-scores, -place, -not_highest),
     }
@@ -104,7 +92,7 @@ def violated_groups(scores: Floats, levels: Rows, loss: str) -> Floats:
     return np.asarray(sum(counts[name]() for name in loss.split("-")), np.float64)
 
 
-def _not_above(scores: Floats, place: Floats, levels: Floats) -> Floats:
+def _not_above(scores: Floats, place: Array, levels: Array) -> Floats:
     """Labels of these levels that are not above all labels of lower levels."""
     wrong = np.zeros(len(scores))
     for level in levels:
@@ -114,10 +102,13 @@ def _not_above(scores: Floats, place: Floats, levels: Floats) -> Floats:
     return wrong
 
 
-def _misplaced_pairs(scores: Floats, place: Floats) -> Floats:
-    wrong = np.zeros(len(scores))
-    for i in range(len(scores)):
-        for label in np.flatnonzero(place[i] > 0):
-            below = place[i] < place[i, label]
-            wrong[i] += (scores[i, below] >= scores[i, label]).sum()
-    return wrong
+def _misplaced_pairs(f: Floats, levels: Array) -> tuple[int, int]:
+    """Labels that are not above one of a lower level, pair by pair; and all pairs."""
+    wrong = edges = 0
+    lower = np.empty(0)
+    for step in np.unique(levels):
+        level_scores = f[levels == step]
+        wrong += int((len(lower) - np.searchsorted(lower, level_scores)).sum())
+        edges += len(lower) * len(level_scores)
+        lower = np.sort(np.concatenate([lower, level_scores]))
+    return wrong, edges

@@ -31,7 +31,6 @@ from classmark.ltr.training import (
     Parting,
     Preferred,
     Rivals,
-    TrainingOptions,
     candidates_of,
     compare,
     gather,
@@ -221,7 +220,8 @@ def train_ranker(
         prepared,
         learner,
         served_by(project, index),
-        TrainingOptions(wish.measure, judged.preferences),
+        name=wish.measure,
+        preferences=judged.preferences,
     )
     facts = _facts(judged, learned, parting, wish)
     number = keep_ranker(project, _reranker(index, learned, wish.learner, facts))

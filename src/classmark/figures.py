@@ -512,9 +512,3 @@ def _legend(
         drawn.append(text(place + 24, middle + RISE, name, curve.color))
         place += needed + 16
     return drawn, rows
-
-
-__all__ = [
-    "HUES", "INK", "LINE", "PAPER", "SOFT", "Axis", "Figure", "Panel", "Series",
-    "require_svg", "svg", "write_figure",
-]  # fmt: skip

@@ -7,15 +7,12 @@ The rule, everywhere: the higher score first; among equal scores the lower item 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from classmark.arrays import Array, Ints
 from classmark.problems import Mistake
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 BLOCK = 1 << 22  # scores looked at together: what `top` needs in memory beside them
 

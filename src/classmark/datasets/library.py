@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from classmark.datasets.dataset import (
     FOLDER,
@@ -21,9 +21,6 @@ from classmark.formats.taxonomies import read_category_csv
 from classmark.formats.test_collections import read_qrels
 from classmark.problems import UnreadableFile
 from classmark.taxonomy.category import Category, taxonomy_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def library_folder() -> Path:

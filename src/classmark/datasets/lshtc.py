@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
@@ -20,10 +20,6 @@ from classmark.formats.svmlight import read_lshtc
 from classmark.formats.taxonomies import read_hierarchy
 from classmark.problems import Mistake
 from classmark.sparse import Rows, rows_from, transpose
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 Counts = tuple[tuple[int, float], ...]  # (page, count), pages increasing
 Task = tuple[Rows, Rows]  # pages and category descriptions, as counts of its words
@@ -44,7 +40,7 @@ def aligned(
     Returns Rows (pages, words of the descriptions), the columns that have a word of the
     other task, and how many words fit several.
     """
-    from scipy.sparse import coo_array
+    from scipy.sparse import csr_array
 
     heights = {len(crawled), len(described[0]), len(together[0])}
     categories = {len(described[1]), len(together[1])}
@@ -57,10 +53,10 @@ def aligned(
     matches = _unique_matches(fits)
     unsure = sum(len(several) > 1 for b, several in fits.items() if b not in matches)
     pairs = [(page, b, n) for b, j in matches.items() for page, n in fits[b][j]]
-    pages, words, counts = zip(*pairs, strict=True) if pairs else ((), (), ())
-    shape = (len(crawled), described[0].width)
-    rows = rows_from(coo_array((np.array(counts, float), (pages, words)), shape))
-    return rows, sorted(matches), unsure
+    table = np.array(pairs, np.float64).reshape(-1, 3).T
+    cells = tuple(table[:2].astype(np.int64))
+    rows = csr_array((table[2], cells), (len(crawled), described[0].width))
+    return rows_from(rows), sorted(matches), unsure
 
 
 def _fits(

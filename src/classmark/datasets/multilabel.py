@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import compress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
@@ -17,15 +17,11 @@ from classmark.datasets.dataset import (
     one_of,
 )
 from classmark.formats.arff import read_arff
+from classmark.formats.records import Examples
 from classmark.formats.svmlight import read_svmlight
 from classmark.formats.taxonomies import read_names
 from classmark.problems import Mistake
 from classmark.sparse import take
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from classmark.formats.records import Examples
 
 
 def part_of(examples: Examples, *, width: int | None = None, prefix: str = "") -> Part:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
@@ -37,10 +37,6 @@ from classmark.formats.test_collections import (
 from classmark.formats.text_files import lines
 from classmark.problems import Mistake
 from classmark.sparse import stack
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 Loader = Callable[["Path", str | None], Dataset]
 

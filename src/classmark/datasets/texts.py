@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from classmark.corpus.documents import Document
 from classmark.datasets.dataset import (
@@ -30,10 +31,6 @@ from classmark.formats.text_files import Numbered, lines
 from classmark.progress import track
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.taxonomy.tree import Taxonomy
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 STEM = "20news-bydate-"
 Labelled = tuple[str, str, str, Iterable[str]]  # id, key of the split, text, labels

@@ -6,8 +6,9 @@ have no URIs, the labels of subjects).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from classmark.corpus.documents import Document
 from classmark.formats.archive import entries, is_archive
@@ -15,9 +16,6 @@ from classmark.formats.records import SECONDARY, Record
 from classmark.formats.tables import dictionaries, write_rows
 from classmark.formats.text_files import lines, write_lines
 from classmark.problems import Mistake, UnreadableFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 class Subject(NamedTuple):

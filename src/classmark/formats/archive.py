@@ -11,11 +11,12 @@ import re
 import stat
 import tarfile
 import zipfile
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import SECONDARY, Record
@@ -31,10 +32,6 @@ from classmark.formats.text_files import (
     whole_text,
 )
 from classmark.problems import UnreadableFile
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 ZIPS = (".zip",)
 PACKED = {

@@ -7,9 +7,9 @@ the last, where n < 0) attributes, by ``-C n`` in the relation's name.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from classmark.formats.text_files import Place, lines, writing
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
 from classmark.sparse import keep_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 NAME = re.compile(rf"({QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)", re.DOTALL)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from pathlib import Path
 
+from classmark.formats.records import Reference
 from classmark.formats.text_files import write_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from classmark.formats.records import Reference
 
 
 def write_ris(references: Iterable[Reference], path: Path | str) -> int:

@@ -12,19 +12,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import PRIMARY, SECONDARY, Record
 from classmark.formats.text_files import Numbered, Place, lines, write_lines
 from classmark.problems import Mistake
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
 
 RESERVED = frozenset(
     {"fields", "primary", "secondary", "meta", "links", "see", "preferences"}

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from classmark.formats.jsonl import json_lines
 from classmark.formats.tables import dictionaries, write_rows
 from classmark.formats.text_files import Place, plain_name, write_lines
 from classmark.problems import Mistake
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 COLUMNS = ("document", "winner", "loser", "weight")
 MARK = ".preferences"

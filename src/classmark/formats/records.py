@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from classmark.corpus.documents import Document
 from classmark.problems import Mistake
 from classmark.sparse import Rows, stack
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 PRIMARY, SECONDARY = 2.0, 1.0
 

@@ -10,19 +10,15 @@ joined by ``|``).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 from classmark.corpus.documents import Document
 from classmark.formats.archive import entries, is_archive
 from classmark.formats.records import SECONDARY, Record
 from classmark.formats.text_files import LIMITS, Limits, Numbered, Place, lines_of
 from classmark.problems import UnreadableFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 
 ENTITY = re.compile(r"&(lt|gt|amp|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
 NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}

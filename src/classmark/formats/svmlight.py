@@ -20,10 +20,13 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from classmark.arrays import Floats, Ints
 from classmark.formats.records import Examples, together
@@ -38,13 +41,6 @@ from classmark.formats.text_files import (
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
 from classmark.sparse import Rows, keep_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
 
 MOST = 2**32 - 1
 HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,10})\s+(\d{1,18})\s*")

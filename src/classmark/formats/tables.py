@@ -21,7 +21,8 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from types import ModuleType
+from typing import Any, BinaryIO, NamedTuple
 
 from classmark.formats.jsonl import KEYS, RESERVED, Keys, parse_object, record_from
 from classmark.formats.records import PRIMARY, SECONDARY, Record
@@ -36,9 +37,6 @@ from classmark.formats.text_files import (
     writing,
 )
 from classmark.problems import MissingExtra, Mistake
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 
 class Columns(NamedTuple):

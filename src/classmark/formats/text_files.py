@@ -124,8 +124,8 @@ def plain_name(path: Path | str) -> PurePath:
     >>> plain_name("shelf.csv.gz").name
     'shelf.csv'
     """
-    path = PurePath(path)
-    return path.with_suffix("") if path.suffix in COMPRESSIONS else path
+    name = PurePath(path)
+    return name.with_suffix("") if name.suffix in COMPRESSIONS else name
 
 
 def existing(path: Path | str) -> Path:

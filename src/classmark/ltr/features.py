@@ -10,21 +10,18 @@ the length, and how many terms match. Feedback scores are those of longer querie
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from classmark.arrays import Floats, Ints
 from classmark.evaluation.retrieval import tally, top_documents
 from classmark.index.feedback import expand, feedback_from, main_field
+from classmark.index.index import Index
 from classmark.index.models import MODELS, resolve
 from classmark.index.search import Searcher
 from classmark.index.sides import COSINE, Matches, Side
 from classmark.problems import Mistake
-
-if TYPE_CHECKING:
-    from classmark.index.index import Index
-
 
 Parameters = Mapping[str, Mapping[str, float]]
 Longer = tuple[str, str, Mapping[str, float]]

@@ -9,7 +9,6 @@ for 1/θ_k looks.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -152,36 +151,42 @@ def fit_click_model(
         )
     if places.min() < 0:
         raise Mistake("positions go from 1: the first result stands at 1")
-    seen = _seen(number.reshape(-1), places, hits)
-    theta, gamma, done = _maximised(seen, tol, rounds)
-    chance = np.clip(theta[seen.place] * gamma[seen.pair], LEAST, 1 - LEAST)
-    likely = seen.clicked * np.log(chance) + seen.passed * np.log1p(-chance)
+    width = int(places.max()) + 1
+    cells, cell = np.unique(number.reshape(-1) * width + places, return_inverse=True)
+    pair, place = cells // width, cells % width
+    clicked: Floats = np.bincount(cell, hits).astype(np.float64)
+    passed = np.bincount(cell) - clicked
+    _require_tied(pair, place, clicked)
+    by_place, by_pair = (np.bincount(by, clicked + passed) for by in (place, pair))
+    theta = np.full(len(by_place), 0.5)  # a θ of 1 would never move again
+    gamma = np.full(len(by_pair), 0.5)
+    moved, done = np.inf, 0
+    while moved >= tol and done < rounds:
+        done += 1
+        look, like = theta[place], gamma[pair]
+        none = np.maximum(1 - look * like, LEAST)
+        looked = clicked + passed * look * (1 - like) / none
+        liked = clicked + passed * like * (1 - look) / none
+        before = np.log(theta / theta[0])
+        theta = np.clip(np.bincount(place, looked) / by_place, LEAST, 1.0)
+        gamma = np.bincount(pair, liked) / by_pair
+        moved = float(np.abs(np.log(theta / theta[0]) - before).max())
+    chance = np.clip(theta[place] * gamma[pair], LEAST, 1 - LEAST)
+    likely = clicked * np.log(chance) + passed * np.log1p(-chance)
     return ClickModel(
         theta / theta[0], gamma * theta[0], names, done, float(likely.sum() / len(hits))
     )
 
 
-class _Seen(NamedTuple):
-    """How often each pair was clicked, and not, at each place: one entry a cell."""
-
-    pair: Ints
-    place: Ints
-    clicked: Floats
-    passed: Floats
-
-
-def _seen(number: Ints, place: Ints, hits: Floats) -> _Seen:
-    """Count; refuse places that no document shown elsewhere ties to the first one."""
+def _require_tied(pair: Ints, place: Ints, clicked: Floats) -> None:
+    """Refuse places that no clicked document shown elsewhere ties to the first one."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
     width = int(place.max()) + 1
-    cells, which = np.unique(number * width + place, return_inverse=True)
-    clicked: Floats = np.bincount(which, hits).astype(np.float64)
-    pair, at = cells // width, cells % width
     useful = np.bincount(pair, clicked)[pair] > 0
-    size = width + int(number.max()) + 1
-    ends = (at[useful], width + pair[useful])
+    size = width + int(pair.max()) + 1
+    ends = (place[useful], width + pair[useful])
     links = coo_matrix((np.ones(len(ends[0])), ends), (size, size))
     part = connected_components(links, directed=False)[1]
     loose = np.flatnonzero(part[:width] != part[0])
@@ -190,24 +195,3 @@ def _seen(number: Ints, place: Ints, hits: Floats) -> _Seen:
             f"position {loose[0] + 1} shares no clicked document with the first: "
             "show documents at several positions, by interchanging some"
         )
-    return _Seen(pair, at, clicked, np.bincount(which) - clicked)
-
-
-def _maximised(seen: _Seen, tol: float, rounds: int) -> tuple[Floats, Floats, int]:
-    shown = seen.clicked + seen.passed
-    by_place = np.bincount(seen.place, shown)
-    by_pair = np.bincount(seen.pair, shown)
-    theta = np.full(len(by_place), 0.5)  # a θ of 1 would never move again
-    gamma = np.full(len(by_pair), 0.5)
-    moved, done = np.inf, 0
-    while moved >= tol and done < rounds:
-        done += 1
-        look, like = theta[seen.place], gamma[seen.pair]
-        none = np.maximum(1 - look * like, LEAST)
-        looked = seen.clicked + seen.passed * look * (1 - like) / none
-        liked = seen.clicked + seen.passed * like * (1 - look) / none
-        before = np.log(theta / theta[0])
-        theta = np.clip(np.bincount(seen.place, looked) / by_place, LEAST, 1.0)
-        gamma = np.bincount(seen.pair, liked) / by_pair
-        moved = float(np.abs(np.log(theta / theta[0]) - before).max())
-    return theta, gamma, done

@@ -12,19 +12,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from classmark.arrays import Array, Floats
+from classmark.index.index import Index
 from classmark.index.models import Choice
 from classmark.ltr.features import PairFeatures, Recipe, minmax
 from classmark.problems import DamagedFolder, Mistake
 from classmark.storage import open_folder, save
-
-if TYPE_CHECKING:
-    from classmark.index.index import Index
-
 
 FORMAT, VERSION = "classmark-reranker", 1
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from classmark.examples.online import IndexExamples, OnlineResult, document_numbers
 from classmark.examples.query import ExampleQuery
+from classmark.index.index import Index
 from classmark.index.models import Prepared
+from classmark.machines.cluster import Machines
 from classmark.machines.portion import of_index
 from classmark.machines.rows import SpreadRows
 from classmark.problems import Mistake
 from classmark.sparse import Rows
-
-if TYPE_CHECKING:
-    from classmark.index.index import Index
-    from classmark.machines.cluster import Machines
 
 
 class Offline(IndexExamples):

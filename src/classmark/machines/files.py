@@ -18,10 +18,11 @@ from glob import has_magic
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from classmark.formats import READERS, guess_format, read_records
 from classmark.formats.jsonl import records_in
+from classmark.formats.records import Record
 from classmark.formats.text_files import (
     CHUNK,
     COMPRESSIONS,
@@ -32,9 +33,6 @@ from classmark.formats.text_files import (
     open_plain,
 )
 from classmark.problems import Mistake, UnreadableFile
-
-if TYPE_CHECKING:
-    from classmark.formats.records import Record
 
 
 class FileInfo(NamedTuple):

@@ -19,7 +19,7 @@ from classmark.index.snapshot import try_lock
 from classmark.preferences.labels import levels_from, relevant
 from classmark.problems import Mistake
 from classmark.rankers.preference import PreferenceRanker
-from classmark.sparse import Rows, keep_columns, rows_from
+from classmark.sparse import Rows, keep_columns, rows_from, stack
 from classmark.spreading import spread, spread_by, spreader
 from classmark.storage import (
     Saved,
@@ -42,6 +42,7 @@ DOCUMENTS, BLOCK, VERSION = "classmark-documents", "classmark-labels", 1
 CHUNK = 1 << 22  # weights looked at together
 NOISE = 16.0  # machine epsilons, times a label's largest weight: what is no weight
 
+PARTS_OF_ROWS = ("starts", "columns", "values")
 Span = tuple[int, int]
 
 
@@ -67,7 +68,7 @@ def keep_documents(folder: Path, rows: Rows, levels: Rows) -> None:
     arrays = {
         f"{name}_{part}": getattr(each, part)
         for name, each in (("rows", rows), ("levels", levels))
-        for part in ("starts", "columns", "values")
+        for part in PARTS_OF_ROWS
     }
     widths = {"rows": rows.width, "levels": levels.width}
     _keep(place, DOCUMENTS, arrays, widths)
@@ -81,7 +82,8 @@ def learn_block(span: Span, folder: str, parameters: dict[str, Any]) -> None:
     ranker.C *= _share(levels, span) if ranker.class_weight else 1.0
     ranker.fit(rows, keep_columns(levels, np.arange(*span)))
     seconds, objective, dual = ranker.trace_[-1]
-    arrays = dict(zip(("starts", "columns", "values"), _sparse(ranker), strict=True))
+    weights = _sparse(ranker)
+    arrays = {name: getattr(weights, name) for name in PARTS_OF_ROWS}
     arrays["thresholds"] = np.asarray(ranker.thresholds_)
     facts = {"objective": objective, "dual": dual, "passes": ranker.n_iter_}
     _keep(_place(folder, span), BLOCK, arrays, facts | {"seconds": seconds})
@@ -133,9 +135,7 @@ def _ends(blocks: Sequence[Learned]) -> list[int]:
 
 
 def _rows_of(saved: Saved, name: str) -> Rows:
-    starts, columns, values = (
-        saved.arrays[f"{name}_{part}"] for part in ("starts", "columns", "values")
-    )
+    starts, columns, values = (saved.arrays[f"{name}_{part}"] for part in PARTS_OF_ROWS)
     return Rows(starts, columns, values, saved.settings[name])
 
 
@@ -148,22 +148,14 @@ def _share(levels: Rows, span: Span) -> float:
     return float(size[size > 0].mean() / block_sizes[block_sizes > 0].mean())
 
 
-def _sparse(ranker: PreferenceRanker) -> tuple[Array, ...]:
-    """The weights by feature, without what is rounding: starts, columns, values."""
+def _sparse(ranker: PreferenceRanker) -> Rows:
+    """The weights by feature, without what is rounding."""
     weights = np.asarray(ranker.weights_)
     largest = np.maximum(weights.max(axis=0), -weights.min(axis=0))
     least = NOISE * np.finfo(weights.dtype).eps * largest
     step = max(1, CHUNK // weights.shape[1])
-    lengths, columns, values = [], [], []
-    for start in range(0, len(weights), step):
-        some = weights[start : start + step]
-        mask = np.abs(some) > least
-        places = np.flatnonzero(mask)
-        lengths.append(mask.sum(axis=1))
-        columns.append((places % weights.shape[1]).astype(np.uint32))
-        values.append(some.reshape(-1)[places])
-    starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
-    return starts.astype(np.int64), np.concatenate(columns), np.concatenate(values)
+    blocks = (weights[at : at + step] for at in range(0, len(weights), step))
+    return stack([rows_from(np.where(np.abs(w) > least, w, 0)) for w in blocks])
 
 
 def _place(folder: str, span: Span) -> Path:

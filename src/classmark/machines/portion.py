@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from classmark.arrays import Floats, Ints
 from classmark.examples.problem import mean_of
 from classmark.index.field import StoredField
+from classmark.index.index import Index
 from classmark.index.models import Prepared
 from classmark.index.snapshot import open_generation
 from classmark.index.vectors import unit_rows
@@ -29,10 +30,6 @@ from classmark.solvers.hinge import HingeAscent, Hinges, joined
 from classmark.sparse import Rows, rows_from, take
 from classmark.storage import open_folder
 from classmark.validation import generator
-
-if TYPE_CHECKING:
-    from classmark.index.index import Index
-
 
 Bits = NDArray[np.uint8]
 

@@ -6,16 +6,13 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from classmark.arrays import Ints
 from classmark.problems import Mistake
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
 
 NOMINAL = "nominal"
 SETS = ("jaccard", "masi")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,10 +16,6 @@ from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.ranking import BLOCK, numbers, order
 from classmark.sparse import Rows, keep_values, take
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 SCORES_AT_ONCE = 1 << 18  # scores looked at together
 FEW = 64  # up to so many labels, counting for each is faster than sorting all scores

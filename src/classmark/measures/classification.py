@@ -12,10 +12,12 @@ from classmark.arrays import Bools, Floats, Ints
 from classmark.measures.categories import relevant
 from classmark.measures.retrieval import Measure, parse_for, share
 from classmark.problems import Mistake
-from classmark.sparse import Rows, take
+from classmark.sparse import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from scipy.sparse import csr_matrix
 
 
 NAMES = (
@@ -65,24 +67,34 @@ def contingency(truth: Any, predicted: Any, n_labels: int | None = None) -> Cont
     >>> contingency([0, 1, 1], [0, 1, 0]).right.tolist()
     [1, 1]
     """
-    true_pairs, assigned = label_pairs(truth), label_pairs(predicted)
-    if true_pairs.documents != assigned.documents:
+    true, assigned = indicators(truth, predicted, width=n_labels or 0)
+    if true.shape != assigned.shape:
         raise Mistake(
-            f"predicted has {assigned.documents} documents, truth "
-            f"{true_pairs.documents}: give the same documents in the same order"
+            f"predicted has {assigned.shape[0]} documents, truth {true.shape[0]}: give "
+            "the same documents in the same order"
         )
-    k = max(true_pairs.n_labels, assigned.n_labels, n_labels or 0)
-    document, label = np.divmod(_common(true_pairs, assigned, k), max(1, k))
-    n = true_pairs.documents
-    hits = np.bincount(document, minlength=n)
-    size = np.bincount(true_pairs.document, minlength=n)
-    exact = (hits == size) & (hits == np.bincount(assigned.document, minlength=n))
+    both = true.multiply(assigned)
+    hits = both.getnnz(axis=1)
     return Contingency(
-        np.bincount(label, minlength=k),
-        np.bincount(assigned.label, minlength=k),
-        np.bincount(true_pairs.label, minlength=k),
-        exact,
+        both.getnnz(axis=0),
+        assigned.getnnz(axis=0),
+        true.getnnz(axis=0),
+        (hits == true.getnnz(axis=1)) & (hits == assigned.getnnz(axis=1)),
     )
+
+
+def indicators(*labels: Any, width: int = 0) -> list[csr_matrix]:
+    """Read labels of any form as matrices of 0 and 1, with one number of labels.
+
+    >>> [matrix.shape for matrix in indicators([0, 2], [[1], []])]
+    [(2, 3), (2, 3)]
+    """
+    rows = [relevant(Y) for Y in labels]
+    k = max(width, *(each.width for each in rows))
+    return [
+        Rows(each.starts, each.columns, np.ones(each.nnz, np.int64), k).to_scipy()
+        for each in rows
+    ]
 
 
 def classification(
@@ -131,27 +143,6 @@ def accuracy_bound(priors: ArrayLike, predicted_counts: ArrayLike) -> float:
     if (counts < 0).any() or not counts.sum() > 0:
         raise Mistake("predicted_counts: give how often each label was predicted")
     return float(np.minimum(p * counts.sum(), counts).sum() / counts.sum())
-
-
-@dataclass(frozen=True, slots=True)
-class LabelPairs:
-    """Pairs (document, label), by document, each once."""
-
-    document: Ints
-    label: Ints
-    documents: int
-    n_labels: int
-
-    def keys(self, k: int) -> Ints:
-        """One number a pair."""
-        return self.document * k + self.label
-
-
-def label_pairs(Y: Any) -> LabelPairs:
-    """Read labels of any form as pairs."""
-    labels = relevant(Y)
-    document = np.repeat(np.arange(len(labels)), np.diff(labels.starts))
-    return LabelPairs(document, labels.columns.astype(np.int64), *labels.shape)
 
 
 def _value(counts: Contingency, measure: Measure) -> float:
@@ -216,35 +207,22 @@ def _node_counts(
 
     The nodes of a document are its labels and their ancestors.
     """
-    above = relevant(ancestors)
-    true_nodes, assigned = _nodes(truth, above), _nodes(predicted, above)
-    n = true_nodes.documents
-    if n != assigned.documents or not n:
+    (above,) = indicators(ancestors)
+    true, assigned = indicators(truth, predicted, width=above.shape[0])
+    most = max(int(Y.indices.max(initial=-1)) for Y in (true, assigned))
+    if most >= above.shape[0]:
         raise Mistake(
-            f"truth has {n} documents, predicted {assigned.documents}: give the same "
+            f"ancestors has {above.shape[0]} rows, but label {most} occurs: give one "
+            "row a label"
+        )
+    n = true.shape[0]
+    if n != assigned.shape[0] or not n:
+        raise Mistake(
+            f"truth has {n} documents, predicted {assigned.shape[0]}: give the same "
             "documents, at least one"
         )
-    shared = _common(true_nodes, assigned, above.width)
-    return len(true_nodes.label), len(assigned.label), len(shared), n
-
-
-def _nodes(Y: Any, above: Rows) -> LabelPairs:
-    """Pairs (document, node): every label replaced by its ancestors, each node once."""
-    pairs = label_pairs(Y)
-    if pairs.label.size and pairs.label.max() >= len(above):
-        raise Mistake(
-            f"ancestors has {len(above)} rows, but label {pairs.label.max()} occurs: "
-            "give one row a label"
-        )
-    spread = take(above, pairs.label)
-    document = np.repeat(pairs.document, np.diff(spread.starts))
-    keys = np.unique(document * above.width + spread.columns)
-    document, node = np.divmod(keys, max(1, above.width))
-    return LabelPairs(document, node, pairs.documents, above.width)
-
-
-def _common(a: LabelPairs, b: LabelPairs, k: int) -> Ints:
-    return np.intersect1d(a.keys(k), b.keys(k), assume_unique=True)
+    true_nodes, nodes = (Y[:, : above.shape[0]] @ above for Y in (true, assigned))
+    return true_nodes.nnz, nodes.nnz, true_nodes.multiply(nodes).nnz, n
 
 
 @dataclass(frozen=True, slots=True)

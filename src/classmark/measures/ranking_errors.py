@@ -57,7 +57,7 @@ def ranking_error(scores: ArrayLike, graph: PreferenceGraph, loss: Loss) -> floa
         if long_name(loss) == "dominated":
             f, levels, steps = -f, -levels, -steps[::-1]
         wrong = _not_above(f[np.newaxis], levels[np.newaxis], steps[1:])[0]
-        groups = np.count_nonzero(levels > steps[:1])
+        groups = int(np.count_nonzero(levels > steps[:1]))
     if long_name(loss) == "zero-one":
         return float(wrong > 0)
     return float(wrong / groups) if groups else 0.0

@@ -34,7 +34,7 @@ from classmark.workbench.files.importing import (
 
 if TYPE_CHECKING:
     from classmark.formats.records import Record
-    from classmark.formats.text_files import Readable
+    from classmark.formats.text_files import Measured
     from classmark.workbench.project import Project
     from classmark.workbench.results import Table
     from classmark.workbench.team.desk import Desk
@@ -88,7 +88,7 @@ def _row_sizes(path: Path) -> Iterator[int]:
         yield from _sizes(path, stream)
 
 
-def _sizes(path: Path, stream: Readable) -> Iterator[int]:
+def _sizes(path: Path, stream: Measured) -> Iterator[int]:
     """Yield the bytes of a stream; no row, with what stands in quotes, is too long."""
     quotes, row, number = path.suffix in QUOTED, 0, 1
     odd = False

@@ -98,7 +98,16 @@ def top(scores: ArrayLike, k: int) -> Ints:
     step = max(1, BLOCK // width)
     for first in range(0, n, step):
         rows = slice(first, first + step)
-        best[rows] = _top_of(-table[rows], k)
+        cost = -table[rows]
+        limit = np.partition(cost, k - 1, axis=1)[:, k - 1 : k]
+        chosen = cost <= limit
+        for row in np.flatnonzero(chosen.sum(axis=1) > k):  # ties across the limit
+            tied = np.flatnonzero(cost[row] == limit[row])
+            chosen[row, tied[k - int((cost[row] < limit[row]).sum()) :]] = False
+        items = np.nonzero(chosen)[1].reshape(len(cost), k)
+        costs = np.take_along_axis(cost, items, axis=1)
+        place = np.argsort(costs, axis=1, kind="stable")
+        best[rows] = np.take_along_axis(items, place, axis=1)
     return best
 
 
@@ -130,15 +139,3 @@ def numbers(scores: ArrayLike, *, name: str = "scores") -> Array:
             "not a number: replace NaN, for instance by -inf to put the item last"
         )
     return values
-
-
-def _top_of(cost: Array, k: int) -> Ints:
-    """Return the ``k`` lowest of each row, in order, ties by number."""
-    limit = np.partition(cost, k - 1, axis=1)[:, k - 1 : k]
-    chosen = cost <= limit
-    for row in np.flatnonzero(chosen.sum(axis=1) > k):  # ties across the limit
-        tied = np.flatnonzero(cost[row] == limit[row])
-        chosen[row, tied[k - int((cost[row] < limit[row]).sum()) :]] = False
-    items = np.nonzero(chosen)[1].reshape(len(cost), k)
-    place = np.argsort(np.take_along_axis(cost, items, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(items, place, axis=1)

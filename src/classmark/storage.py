@@ -104,7 +104,8 @@ class FolderWriter:
             self.files[name] = _synced(self.beside / f"{name}.npy", file)
         facts = {"format": format_, "version": version, "files": self.files}
         manifest = facts | {"settings": dict(settings)}
-        _write_synced(self.beside / MANIFEST, _sealed(manifest))
+        text = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True)
+        _write_synced(self.beside / MANIFEST, text.encode() + _seal(text.encode()))
         sync_folder(self.beside)
         self.beside.rename(self.folder)
         sync_folder(self.folder.parent)
@@ -129,10 +130,18 @@ def open_folder(folder: Path, format_: str, version: int) -> Saved:
             f"{folder} has format version {manifest['version']}, this program reads "
             f"up to {version}: upgrade classmark"
         )
-    arrays = {
-        name: _read_array(folder, name, facts)
-        for name, facts in manifest["files"].items()
-    }
+    arrays: dict[str, Array] = {}
+    for name, facts in manifest["files"].items():
+        path = folder / f"{name}.npy"
+        if not path.exists():
+            raise DamagedFolder(f"{path} is missing: {_REMEDY}")
+        if path.stat().st_size != facts["bytes"] or _crc32(path) != facts["crc32"]:
+            raise DamagedFolder(f"{path} does not match its checksum: {_REMEDY}")
+        with _HEADERS:
+            try:
+                arrays[name] = np.lib.format.open_memmap(path, mode="r")
+            except ValueError as problem:
+                raise DamagedFolder(f"{path} is no plain array: {_REMEDY}") from problem
     return Saved(format_, manifest["version"], arrays, manifest["settings"])
 
 
@@ -239,31 +248,12 @@ def let_go(array: Array) -> None:
         mapping.madvise(mmap.MADV_DONTNEED)
 
 
-def _read_array(folder: Path, name: str, facts: Mapping[str, int]) -> Array:
-    path = folder / f"{name}.npy"
-    if not path.exists():
-        raise DamagedFolder(f"{path} is missing: {_REMEDY}")
-    if path.stat().st_size != facts["bytes"] or _crc32(path) != facts["crc32"]:
-        raise DamagedFolder(f"{path} does not match its checksum: {_REMEDY}")
-    with _HEADERS:
-        try:
-            return np.lib.format.open_memmap(path, mode="r")
-        except ValueError as problem:
-            raise DamagedFolder(f"{path} is no plain array: {_REMEDY}") from problem
-
-
 def _crc32(path: Path) -> int:
     crc = 0
     with path.open("rb") as file:
         while block := file.read(1 << 20):
             crc = zlib.crc32(block, crc)
     return crc
-
-
-def _sealed(manifest: Mapping[str, Any]) -> bytes:
-    """The manifest as JSON, with a checksum over itself as the last line."""
-    body = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True).encode()
-    return body + _seal(body)
 
 
 def _seal(body: bytes) -> bytes:

@@ -346,19 +346,15 @@ def load(
         if path is None:
             raise Mistake(f"{name!r} is a kind of collection: say where with path=")
         return _read(name, Path(path), split, name)
-    name, split = _with_part(name, split)
+    for entry in CATALOG.values():
+        part = name.removeprefix(f"{entry.name}-")
+        if part != name and part in entry.splits and split in (None, part):
+            name, split = entry.name, part
+            break
     entry = known(name)
     if entry.family == "library" and path is None:
         path = FOLDER / "library"
     return _read(entry.family, where(name, path), split or None, name)
-
-
-def _with_part(name: str, split: str | None) -> tuple[str, str | None]:
-    for entry in CATALOG.values():
-        part = name.removeprefix(f"{entry.name}-")
-        if part != name and part in entry.splits and split in (None, part):
-            return entry.name, part
-    return name, split
 
 
 def _read(family: str, folder: Path, split: str | None, name: str) -> Dataset:

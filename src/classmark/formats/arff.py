@@ -104,25 +104,20 @@ def read_arff(
     if isinstance(labels, str | Path):
         labels = [category.id for category in read_mulan_labels(labels)]
     elif labels is None:
-        labels = _first_or_last(Place(path), relation, list(attributes))
+        match = MEKA.search(relation)
+        if match is None:
+            Place(path).refuse(
+                "which attributes are labels is not said (no -C n in the relation): "
+                "give labels=, a Mulan XML file or their names"
+            )
+        count, names = int(match[1]), list(attributes)
+        if abs(count) > len(names):
+            Place(path).refuse(f"-C {count}, but {len(names)} attributes")
+        labels = names[:count] if count >= 0 else names[count:]
     for name in labels:
         if name not in attributes:
             Place(path).refuse(f"the label {name!r} is not an attribute")
     return together(_examples(file, numbered, attributes, set(labels)))
-
-
-def _first_or_last(file: Place, relation: str, attributes: list[str]) -> list[str]:
-    """Return the attributes that MEKA's ``-C n`` says are labels."""
-    match = MEKA.search(relation)
-    if match is None:
-        file.refuse(
-            "which attributes are labels is not said (no -C n in the relation): give "
-            "labels=, a Mulan XML file or their names"
-        )
-    count = int(match[1])
-    if abs(count) > len(attributes):
-        file.refuse(f"-C {count}, but {len(attributes)} attributes")
-    return attributes[:count] if count >= 0 else attributes[count:]
 
 
 def _examples(

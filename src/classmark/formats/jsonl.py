@@ -158,26 +158,23 @@ def _preferences(value: object, place: Place) -> dict[tuple[str, str], float]:
         place.refuse("'preferences' is to be a list of {winner, loser, weight}")
     weights: dict[tuple[str, str], float] = {}
     for entry in value:
-        (winner, loser), weight = _preference(entry, place)
+        if not isinstance(entry, Mapping) or not entry.keys() <= PREFERENCE:
+            place.refuse(
+                "a preference is to be {winner, loser} or {winner, loser, weight}"
+            )
+        winner, loser = pair = entry.get("winner"), entry.get("loser")
+        named = all(isinstance(name, str) and name.strip() for name in pair)
+        if not named or winner == loser:
+            place.refuse(f"preference {dict(entry)}: name two different categories")
+        weight = _grade(f"{winner} over {loser}", entry.get("weight", 1.0), place)
+        if weight <= 0:
+            place.refuse(f"preference {dict(entry)}: give a weight above 0")
         if (winner, loser) in weights or (loser, winner) in weights:
             place.refuse(
                 f"preferences: {winner!r} and {loser!r} are compared twice: keep one"
             )
-        weights[winner, loser] = weight
+        weights[str(winner), str(loser)] = weight
     return weights
-
-
-def _preference(entry: object, place: Place) -> tuple[tuple[str, str], float]:
-    if not isinstance(entry, Mapping) or not entry.keys() <= PREFERENCE:
-        place.refuse("a preference is to be {winner, loser} or {winner, loser, weight}")
-    winner, loser = entry.get("winner"), entry.get("loser")
-    for name in (winner, loser):
-        if not isinstance(name, str) or not name.strip() or winner == loser:
-            place.refuse(f"preference {dict(entry)}: name two different categories")
-    weight = _grade(f"{winner} over {loser}", entry.get("weight", 1.0), place)
-    if weight <= 0:
-        place.refuse(f"preference {dict(entry)}: give a weight above 0")
-    return (str(winner), str(loser)), weight
 
 
 def mapping_from(record: Record) -> dict[str, Any]:

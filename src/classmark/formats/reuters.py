@@ -164,19 +164,15 @@ def _record(tag: str, story: str, place: Place) -> Record:
         "dateline": _tidy(inside(text, "DATELINE")),
         **{name.lower(): "|".join(_names(head, name)) for name in LISTS},
     }
-    return Record(
-        Document(attributes["NEWID"], _fields(text, kind)),
-        dict.fromkeys(_names(head, "TOPICS"), SECONDARY),
-        {name: fact for name, fact in meta.items() if fact},
-    )
-
-
-def _fields(text: str, kind: str) -> dict[str, str]:
     body = inside(text, "BODY")
     if body is None and kind == "UNPROC":
         body = TAG.sub(" ", text)
     fields = {"title": _tidy(inside(text, "TITLE")), "body": plain(body or "").strip()}
-    return {name: value for name, value in fields.items() if value}
+    return Record(
+        Document(attributes["NEWID"], {n: t for n, t in fields.items() if t}),
+        dict.fromkeys(_names(head, "TOPICS"), SECONDARY),
+        {name: fact for name, fact in meta.items() if fact},
+    )
 
 
 def _tidy(text: str | None) -> str:

@@ -256,7 +256,11 @@ class _Reading(Place):
         """Parse the lines of one block."""
         raw = text.split(b"\n")
         if number == 1:
-            raw[0] = self._without_header(raw[0].removeprefix(b"\xef\xbb\xbf"))
+            raw[0] = raw[0].removeprefix(b"\xef\xbb\xbf")
+            if header := HEADER.fullmatch(raw[0]):
+                raw[0], self.promised = b"", int(header[1])
+                self.width = int(header[2]) if self.width is None else self.width
+                self.first = 0 if self.first is None else self.first
         block = Block(self.path)
         labels: list[tuple[str, ...]] = []
         qids: list[str] = []
@@ -286,16 +290,6 @@ class _Reading(Place):
             tuple(comments) if any(comments) else (),
             lines=tuple(block.lines),
         )
-
-    def _without_header(self, line: bytes) -> bytes:
-        """Take «examples features labels» in, where the first line says that."""
-        header = HEADER.fullmatch(line)
-        if not header:
-            return line
-        self.promised = int(header[1])
-        self.width = int(header[2]) if self.width is None else self.width
-        self.first = 0 if self.first is None else self.first
-        return b""
 
     def _labels(self, text: bytes) -> tuple[str, ...]:
         labels = tuple(self._text(text).split(",")) if text else ()

@@ -163,28 +163,21 @@ def read_delimited(
     for _, row in table:
         if id_column not in row:
             table.refuse(f"no column {id_column!r}: add it, or name it (id_column=)")
-        yield record_from(_typed(row, keys, label_separator, table), keys, table)
-
-
-def _typed(
-    row: dict[str, str], keys: Keys, separator: str, place: Place
-) -> dict[str, object]:
-    typed: dict[str, object] = {keys.id: row.pop(keys.id)}
-    for key in (keys.labels, "primary"):
-        names = [name.strip() for name in row.pop(key, "").split(separator)]
-        typed[key] = [name for name in names if name]
-    links = row.pop("links", "")
-    if links:
-        parsed = parse_object(f'{{"links": {links}}}', place)
-        if list(parsed) != ["links"]:
-            place.refuse("'links' is to be one JSON list")
-        typed |= parsed
-    facts = {name: row.pop(name) for name in list(row) if name.startswith(META)}
-    typed["meta"] = {
-        name.removeprefix(META): fact for name, fact in facts.items() if fact
-    }
-    typed["fields"] = {name: text for name, text in row.items() if text}
-    return typed
+        typed: dict[str, object] = {id_column: row.pop(id_column)}
+        for key in (label_column, "primary"):
+            names = [name.strip() for name in row.pop(key, "").split(label_separator)]
+            typed[key] = [name for name in names if name]
+        if links := row.pop("links", ""):
+            parsed = parse_object(f'{{"links": {links}}}', table)
+            if list(parsed) != ["links"]:
+                table.refuse("'links' is to be one JSON list")
+            typed |= parsed
+        facts = {name: row.pop(name) for name in list(row) if name.startswith(META)}
+        typed["meta"] = {
+            n.removeprefix(META): fact for n, fact in facts.items() if fact
+        }
+        typed["fields"] = {name: text for name, text in row.items() if text}
+        yield record_from(typed, keys, table)
 
 
 def write_delimited(

@@ -52,7 +52,21 @@ def read_smart(
     """
     blocks = Numbered(path, _smart_blocks(lines(path, encoding)))
     for count, (_, (number, parts)) in enumerate(blocks, 1):
-        yield _record(blocks.new_id(str(count) if ordinal else number), parts)
+        name = blocks.new_id(str(count) if ordinal else number)
+        joined = {marker: "\n".join(texts).strip() for marker, texts in parts.items()}
+        fields, facts = (
+            {to: joined[marker] for marker, to in names.items() if joined.get(marker)}
+            for names in (FIELDS, FACTS)
+        )
+        labels = dict.fromkeys(joined.get("C", "").replace(",", " ").split(), SECONDARY)
+        cited = [text.split() for text in parts.get("X", [])]
+        links = dict.fromkeys(
+            row[0]
+            for row in cited
+            if len(row) == 3 and row[1] == CITES and row[0] != name
+        )
+        targets = tuple((to, "") for to in links)
+        yield Record(Document(name, fields), labels, facts, targets)
 
 
 def _smart_blocks(
@@ -74,23 +88,6 @@ def _smart_blocks(
             file.refuse(f"{text:.40} before a marker: begin with .I NUMBER and .T")
     if number:
         yield start, (number, parts)
-
-
-def _record(name: str, parts: dict[str, list[str]]) -> Record:
-    joined = {marker: "\n".join(texts).strip() for marker, texts in parts.items()}
-    fields = {to: joined[marker] for marker, to in FIELDS.items() if joined.get(marker)}
-    facts = {to: joined[marker] for marker, to in FACTS.items() if joined.get(marker)}
-    categories = joined.get("C", "").replace(",", " ").split()
-    cited = [text.split() for text in parts.get("X", [])]
-    links = dict.fromkeys(
-        row[0] for row in cited if len(row) == 3 and row[1] == CITES and row[0] != name
-    )
-    return Record(
-        Document(name, fields),
-        dict.fromkeys(categories, SECONDARY),
-        facts,
-        tuple((to, "") for to in links),
-    )
 
 
 def read_smart_judgments(path: Path | str) -> Iterator[Judgment]:

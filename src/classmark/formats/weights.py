@@ -64,9 +64,7 @@ def write_weights(query: QueryWeights, path: Path | str) -> int:
 
 def read_weights(path: Path | str) -> QueryWeights:
     """Read what ``write_weights`` wrote, or somebody by hand."""
-    facts, weights = (
-        _from_json(path) if Path(path).suffix == ".json" else _from_tsv(path)
-    )
+    facts, weights = (_json if Path(path).suffix == ".json" else _tsv)(path)
     if facts.get("format") != FORMAT:
         Place(path, 1).refuse(
             f"not {FORMAT!r}: write it with classmark like --weights FILE"
@@ -87,7 +85,7 @@ def read_weights(path: Path | str) -> QueryWeights:
     )
 
 
-def _from_tsv(path: Path | str) -> tuple[dict[str, Any], dict[str, float]]:
+def _tsv(path: Path | str) -> tuple[dict[str, Any], dict[str, float]]:
     facts: dict[str, Any] = {}
     weights: dict[str, float] = {}
     file = lines(path, blank=False)
@@ -103,7 +101,7 @@ def _from_tsv(path: Path | str) -> tuple[dict[str, Any], dict[str, float]]:
     return facts, weights
 
 
-def _from_json(path: Path | str) -> tuple[dict[str, Any], dict[str, float]]:
+def _json(path: Path | str) -> tuple[dict[str, Any], dict[str, float]]:
     with open_bytes(path) as stream:
         text = whole_text(stream, stream.path)
     try:

@@ -95,7 +95,16 @@ class PairFeatures:
                 side.scores(matches, items, (model, self.recipe.models[model]))
                 for model in self._models(side)
             ]
-        columns += self._longer(query, items)
+        side = self.sides.get(ALL) or next(iter(self.sides.values()))
+        field = main_field(self.searcher.fields)
+        for model, kind, setting in self.recipe.feedback:
+            feedback = feedback_from(kind, setting)
+            choice = (model, self.recipe.models.get(model, {}))
+            hits = self.searcher.search(
+                query, feedback.documents, model, fields=None, prior=None, **choice[1]
+            )
+            longer = expand(field, query, top_documents(hits, model), feedback)
+            columns.append(side.scores(side.matches(longer, items), items, choice))
         if self.pagerank is not None:
             columns.append(np.log(self.pagerank[items]))
         return np.column_stack(columns)
@@ -110,21 +119,6 @@ class PairFeatures:
     def _models(self, side: Side) -> list[str]:
         several = len(side.fields) > 1
         return [name for name in self.recipe.models if not (several and name == COSINE)]
-
-    def _longer(self, query: Mapping[str, float], items: Ints) -> list[Floats]:
-        """Score the items for queries that their first answers made longer."""
-        side = self.sides.get(ALL) or next(iter(self.sides.values()))
-        field = main_field(self.searcher.fields)
-        columns = []
-        for model, kind, setting in self.recipe.feedback:
-            feedback = feedback_from(kind, setting)
-            choice = (model, self.recipe.models.get(model, {}))
-            hits = self.searcher.search(
-                query, feedback.documents, model, fields=None, prior=None, **choice[1]
-            )
-            longer = expand(field, query, top_documents(hits, model), feedback)
-            columns.append(side.scores(side.matches(longer, items), items, choice))
-        return columns
 
 
 def counted(

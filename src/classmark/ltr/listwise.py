@@ -190,7 +190,12 @@ class LambdaMART(QueryRanker):
         return f"LambdaMART({', '.join(shown)})"
 
     def _learn(self, training: Judged) -> None:
-        lightgbm = _lightgbm()
+        try:
+            lightgbm = import_module("lightgbm")
+        except ImportError as problem:
+            raise Mistake(
+                "LambdaMART needs LightGBM: pip install 'classmark[trees]'"
+            ) from problem
         whole = training.distinct == np.floor(training.distinct)
         if not (whole & (training.distinct >= 0) & (training.distinct < GRADES)).all():
             raise Mistake(f"y: LambdaMART needs whole grades from 0 to {GRADES - 1}")
@@ -212,12 +217,3 @@ class LambdaMART(QueryRanker):
         rows = rows_from(X)
         require_width(rows.width, self.booster_.num_feature())
         return np.asarray(self.booster_.predict(rows.to_scipy()), np.float64)
-
-
-def _lightgbm() -> Any:
-    try:
-        return import_module("lightgbm")
-    except ImportError as problem:
-        raise Mistake(
-            "LambdaMART needs LightGBM: pip install 'classmark[trees]'"
-        ) from problem

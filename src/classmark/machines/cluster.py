@@ -309,14 +309,28 @@ class Machines:
 
         Tasks begin in their order: give the longest first.
         """
+        from distributed import as_completed
+
         left = list(range(len(tasks)))
         for attempt in range(TRIES):
             if not left:
                 return
             with self._telling(final=attempt == TRIES - 1):
-                for number, result in self._once(work, tasks, left, shared):
-                    left.remove(number)
-                    yield number, result
+                common, token = self._sent(shared), uuid4().hex
+                futures = [
+                    self._client.submit(
+                        _numbered, (number, tasks[number]), work, common,
+                        key=(f"spread-{token}", number), priority=-place,
+                    )
+                    for place, number in enumerate(left)
+                ]  # fmt: skip
+                try:
+                    for future in as_completed(futures, loop=self._client.loop):
+                        number, result = future.result()
+                        left.remove(number)
+                        yield number, result
+                finally:
+                    self._client.cancel(futures, force=True)
 
     def hold(self, make: Callable[..., Any], tasks: Sequence[Any]) -> RemoteObjects:
         """Make ``make(task)`` for each task on a worker, which keeps it in memory.
@@ -373,30 +387,6 @@ class Machines:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _once(
-        self,
-        work: Callable[..., T],
-        tasks: Sequence[Any],
-        left: Sequence[int],
-        shared: Sequence[Any],
-    ) -> Iterator[tuple[int, T]]:
-        from distributed import as_completed
-
-        common = self._sent(shared)
-        token = uuid4().hex
-        futures = [
-            self._client.submit(
-                _numbered, (number, tasks[number]), work, common,
-                key=(f"spread-{token}", number), priority=-place,
-            )
-            for place, number in enumerate(left)
-        ]  # fmt: skip
-        try:
-            for future in as_completed(futures, loop=self._client.loop):
-                yield future.result()
-        finally:
-            self._client.cancel(futures, force=True)
 
     def _sent(self, shared: Sequence[Any]) -> list[Any]:
         """Submit the shared arguments as tasks, which the scheduler can repeat.

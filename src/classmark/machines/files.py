@@ -320,18 +320,13 @@ def place_of(sources: Sequence[Any], number: int) -> tuple[str, int | None] | No
             return None
         for line, _ in numbered_records(source):
             if not number:
-                return source.address, line and line + _lines_before(source)
+                before = 0
+                if source.format == "jsonl" and source.begin:
+                    with opened(source.address) as raw:
+                        before = lines_before(raw, _line_from(raw, source.begin))
+                return source.address, line and line + before
             number -= 1
     return None
-
-
-def _lines_before(partition: Partition) -> int:
-    """Count the lines of the file before those of a partition."""
-    if partition.format != "jsonl" or not partition.begin:
-        return 0
-    with opened(partition.address) as raw:
-        within = LinesWithin(raw, partition.begin, partition.end)
-        return lines_before(raw, within.first)
 
 
 def read_files(paths: Paths, format_: str | None = None) -> Iterator[Record]:

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -76,14 +78,6 @@ class Task(NamedTuple):
     sources: Sequence[Any]
 
 
-class Merge(NamedTuple):
-    """A part to be merged of pieces of others."""
-
-    name: str
-    pieces: Sequence[Piece]
-    fields: Sequence[str]
-
-
 class Built(NamedTuple):
     """Facts of a built part; mark : a digest that changes with any byte of it."""
 
@@ -92,26 +86,14 @@ class Built(NamedTuple):
     mark: str
 
 
-@dataclass
-class Notes:
+def notes_of(folder: Path) -> dict[str, dict[str, Any]]:
     """Facts of a part's documents that are not in their index.
 
     said : target → the anchor texts of their links to it;  digests : document id →
     digest, where the job has a ``digest`` function.
     """
-
-    said: dict[str, str] = field(default_factory=dict)
-    digests: dict[str, int] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, folder: Path) -> Notes:
-        """Read the notes of the part in a folder."""
-        return cls(**json.loads((folder / NOTES).read_text(encoding="utf-8")))
-
-    def write(self, folder: Path) -> None:
-        """Write them into the folder of a part."""
-        text = json.dumps({"said": self.said, "digests": self.digests})
-        write_whole(folder / NOTES, text)
+    notes: dict[str, Any] = json.loads((folder / NOTES).read_text(encoding="utf-8"))
+    return notes
 
 
 def build_part(task: Task, job: Job, anchor_texts: Mapping[str, str]) -> Built:
@@ -134,24 +116,27 @@ def count_part(task: Task, job: Job) -> int:
     return sum(1 for _ in _records(task, job, {}))
 
 
-def merge_part(task: Merge, job: Job) -> None:
-    """Merge pieces of parts to one, unless that is done."""
-    folder = job.folder / task.name
+def merge_part(
+    task: tuple[str, Sequence[Piece]], job: Job, fields: Sequence[str]
+) -> None:
+    """Merge pieces of parts to one, unless that is done; task : its name and they."""
+    name, pieces = task
+    folder = job.folder / name
     if not is_intact(folder, lambda: Segment(folder)):
         with written_beside(folder) as beside:
-            merge_pieces(task.pieces, beside, job.setup, task.fields)
+            merge_pieces(pieces, beside, job.setup, fields)
 
 
 def _build(task: Task, job: Job, anchor_texts: Mapping[str, str], beside: Path) -> None:
     """Build a part beside its place."""
     beside.mkdir()
-    notes, links = Notes(), list[tuple[str, str]]()
+    digests, links = dict[str, int](), list[tuple[str, str]]()
 
     def documents() -> Iterator[Document]:
         for record in _records(task, job, anchor_texts):
             links.extend(record.links)
             if job.digest is not None:
-                notes.digests[record.id] = job.digest(record.document)
+                digests[record.id] = job.digest(record.document)
             yield record.document
 
     stream = entries(documents(), job.setup.fields)
@@ -166,9 +151,9 @@ def _build(task: Task, job: Job, anchor_texts: Mapping[str, str], beside: Path) 
     except TwinIds as problem:
         problem.part = task.number
         raise
-    notes.said = anchors(links)
     segment.move(beside / SEGMENT)
-    notes.write(beside)
+    notes = {"said": anchors(links), "digests": digests}
+    write_whole(beside / NOTES, json.dumps(notes))
 
 
 def _is_as_noted(task: Task, job: Job, anchor_texts: Mapping[str, str]) -> bool:
@@ -178,7 +163,7 @@ def _is_as_noted(task: Task, job: Job, anchor_texts: Mapping[str, str]) -> bool:
     if not (job.folder / task.name / NOTES).exists():
         return False
     digests = {r.id: job.digest(r.document) for r in _records(task, job, anchor_texts)}
-    return digests == Notes.read(job.folder / task.name).digests
+    return digests == notes_of(job.folder / task.name)["digests"]
 
 
 def _records(task: Task, job: Job, anchor_texts: Mapping[str, str]) -> Iterator[Record]:
@@ -272,7 +257,7 @@ class Building:
                 else self._parts("plain", anchor_texts)
             )
             for folder, _ in built:
-                self.digests |= Notes.read(folder).digests
+                self.digests |= notes_of(folder)["digests"]
             segments = [Segment(at) for at in self._merged(built, n_shards)]
             for segment in segments:
                 segment.move(new_segment(to))
@@ -309,7 +294,7 @@ class Building:
             parts = self._parts("plain", {})
             texts: dict[str, list[str]] = {}  # by the target of a link
             for folder, _ in parts:
-                for target, words in Notes.read(folder).said.items():
+                for target, words in notes_of(folder)["said"].items():
                     texts.setdefault(target, []).append(words)
             if not texts:
                 return parts
@@ -344,19 +329,19 @@ class Building:
         marks = "".join(part.mark for _, part in built)
         mark = blake2b(marks.encode(), digest_size=8).hexdigest()
         tasks = [
-            Merge(f"shard-{mark}-{shards:06d}-{number:06d}", pieces, fields)
+            (f"shard-{mark}-{shards:06d}-{number:06d}", pieces)
             for number, pieces in enumerate(shard_pieces(full, shards))
         ]
         try:
             if shards > 1:
                 list(self._spread(refuse_twins, [[folder for folder, _ in full]], []))
-            for _ in self._spread(merge_part, tasks, [self.job]):
+            for _ in self._spread(merge_part, tasks, [self.job, fields]):
                 pass
         except TwinIds as problem:
             raise self._twin(
                 problem, [part.documents for _, part in built]
             ) from problem
-        return [self.job.folder / task.name for task in tasks]
+        return [self.job.folder / name for name, _ in tasks]
 
     def _spread(
         self, work: Any, tasks: Sequence[Any], shared: Sequence[Any]
@@ -366,18 +351,12 @@ class Building:
 
     def _twin(self, problem: TwinIds, sizes: list[int]) -> Mistake:
         """An error that names the file and line of the second document with an id."""
-        first, second = (
-            self._place(number, sizes) for number in (problem.before, problem.number)
-        )
+        ends, places = [0, *accumulate(sizes)], []
+        for number in (problem.before, problem.number):
+            part = bisect_right(ends, number) - 1
+            places.append(place_of(self._sources[part], number - ends[part]))
+        first, second = places
         if first is None or second is None or first[0] != second[0]:
             return problem
         message = f"id {problem.name!r} is there a second time: make ids unique"
         return UnreadableFile(*second, message)
-
-    def _place(self, number: int, sizes: list[int]) -> tuple[str, int | None] | None:
-        """Return the file of a document, and its line; None: it is of no file."""
-        for sources, size in zip(self._sources, sizes, strict=True):
-            if number < size:
-                return place_of(sources, number)
-            number -= size
-        raise IndexError(number)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
-from classmark.arrays import Array, Ints
+from classmark.arrays import Array, ranges
 from classmark.estimator import TINY
 from classmark.index.snapshot import try_lock
 from classmark.preferences.labels import levels_from, relevant
@@ -22,7 +21,6 @@ from classmark.rankers.preference import PreferenceRanker
 from classmark.sparse import Rows, keep_columns, rows_from, stack
 from classmark.spreading import spread, spread_by, spreader
 from classmark.storage import (
-    Saved,
     is_intact,
     make_folder,
     open_folder,
@@ -46,20 +44,6 @@ PARTS_OF_ROWS = ("starts", "columns", "values")
 Span = tuple[int, int]
 
 
-class Learned(NamedTuple):
-    """A block as it was kept.
-
-    starts, columns, values : the weights by feature, columns from 0;  thresholds : of
-    each label;  facts : objective, dual (at most the optimum), passes, seconds.
-    """
-
-    starts: Ints
-    columns: NDArray[np.uint32]
-    values: Array
-    thresholds: Array
-    facts: dict[str, float]
-
-
 def keep_documents(folder: Path, rows: Rows, levels: Rows) -> None:
     """Write what all blocks learn from; nothing where it is there and whole."""
     place = folder / "documents"
@@ -77,7 +61,10 @@ def keep_documents(folder: Path, rows: Rows, levels: Rows) -> None:
 def learn_block(span: Span, folder: str, parameters: dict[str, Any]) -> None:
     """Learn the labels from the first of ``span`` up to, not with, the second."""
     saved = open_folder(Path(folder) / "documents", DOCUMENTS, VERSION)
-    rows, levels = (_rows_of(saved, name) for name in ("rows", "levels"))
+    rows, levels = (
+        _rows_of(saved.arrays, saved.settings[name], f"{name}_")
+        for name in ("rows", "levels")
+    )
     ranker = PreferenceRanker(**parameters)
     ranker.C *= _share(levels, span) if ranker.class_weight else 1.0
     ranker.fit(rows, keep_columns(levels, np.arange(*span)))
@@ -89,26 +76,16 @@ def learn_block(span: Span, folder: str, parameters: dict[str, Any]) -> None:
     _keep(_place(folder, span), BLOCK, arrays, facts | {"seconds": seconds})
 
 
-def together_dense(blocks: Sequence[Learned]) -> Array:
+def together_dense(blocks: Sequence[Rows]) -> Array:
     """The weights of all labels, shape (features, labels), the blocks side by side."""
-    from scipy.sparse import csr_matrix
-
     ends = _ends(blocks)
-    height = len(blocks[0].starts) - 1
-    whole = np.empty((height, ends[-1]), blocks[0].values.dtype)
-    step = max(1, CHUNK // ends[-1])
-    for top in range(0, height, step):
-        for block, low, high in zip(blocks, ends, ends[1:], strict=False):
-            starts = block.starts[top : top + step + 1]
-            mine = slice(starts[0], starts[-1])
-            columns = block.columns[mine].view(np.int32)
-            parts = (block.values[mine], columns, starts - starts[0])
-            some = csr_matrix(parts, (len(starts) - 1, high - low))
-            whole[top : top + step, low:high] = some.toarray()
+    whole = np.empty((len(blocks[0]), ends[-1]), blocks[0].values.dtype)
+    for block, low, high in zip(blocks, ends, ends[1:], strict=False):
+        whole[:, low:high] = block.to_scipy().toarray()
     return whole
 
 
-def together_sparse(blocks: Sequence[Learned]) -> csr_matrix:
+def together_sparse(blocks: Sequence[Rows]) -> csr_matrix:
     """The same as a csr matrix; beside it one block is in memory."""
     from scipy.sparse import csr_matrix
 
@@ -121,7 +98,7 @@ def together_sparse(blocks: Sequence[Learned]) -> csr_matrix:
     place = starts[:-1].copy()
     for block, low in zip(blocks, ends, strict=False):
         here = np.diff(block.starts)
-        to = np.repeat(place - block.starts[:-1], here) + np.arange(block.starts[-1])
+        to = ranges(place, here)
         columns[to] = block.columns.astype(columns.dtype) + low
         values[to] = block.values
         place += here
@@ -129,14 +106,14 @@ def together_sparse(blocks: Sequence[Learned]) -> csr_matrix:
     return csr_matrix((values, columns, starts.astype(columns.dtype)), shape=shape)
 
 
-def _ends(blocks: Sequence[Learned]) -> list[int]:
-    """Where each block begins, and where the last one ends."""
-    return [0, *accumulate(len(block.thresholds) for block in blocks)]
+def _ends(blocks: Sequence[Rows]) -> list[int]:
+    """The first label of each block, and where the last one ends."""
+    return [0, *accumulate(block.width for block in blocks)]
 
 
-def _rows_of(saved: Saved, name: str) -> Rows:
-    starts, columns, values = (saved.arrays[f"{name}_{part}"] for part in PARTS_OF_ROWS)
-    return Rows(starts, columns, values, saved.settings[name])
+def _rows_of(arrays: Mapping[str, Array], width: int, prefix: str = "") -> Rows:
+    starts, columns, values = (arrays[prefix + part] for part in PARTS_OF_ROWS)
+    return Rows(starts, columns, values, width)
 
 
 def _share(levels: Rows, span: Span) -> float:
@@ -314,14 +291,17 @@ def _settled(
 ) -> PreferenceRanker:
     """Put what the blocks have learned into the ranker, as ``fit`` leaves it."""
     saved = [open_folder(_place(working, span), BLOCK, VERSION) for span in spans]
-    blocks = [Learned(**each.arrays, facts=each.settings) for each in saved]
-    width, kind = len(blocks[0].starts) - 1, blocks[0].values.dtype
-    dense = width * spans[-1][1] * kind.itemsize <= byte_size(ranker.memory)
+    blocks = [
+        _rows_of(each.arrays, high - low)
+        for each, (low, high) in zip(saved, spans, strict=True)
+    ]
+    size = len(blocks[0]) * spans[-1][1] * blocks[0].values.itemsize
+    dense = size <= byte_size(ranker.memory)
     weights: Any = together_dense(blocks) if dense else together_sparse(blocks)
     ranker.weights_ = weights
     ranker.store_ = "dense" if dense else "sparse"
-    ranker.thresholds_ = np.concatenate([block.thresholds for block in blocks])
-    facts = [block.facts for block in blocks]
+    ranker.thresholds_ = np.concatenate([each.arrays["thresholds"] for each in saved])
+    facts = [each.settings for each in saved]
     objective, dual, seconds = (
         float(sum(fact[name] for fact in facts))
         for name in ("objective", "dual", "seconds")

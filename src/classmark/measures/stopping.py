@@ -152,7 +152,8 @@ def draws_in(
         )
     n_found = np.cumsum(hit) - hit
     likely = np.cumsum(~random) - ~random
-    last = _latest(hit & ~random)
+    likely_hits = np.where(hit & ~random, np.arange(len(hit)), -1)
+    last = np.maximum.accumulate(np.concatenate([[-1], likely_hits]))[:-1]
     unread = documents - np.arange(len(hit), dtype=np.int64)
     since = likely - np.where(last < 0, 0, likely[last] + 1)
     dry = (since >= patience * unread / _missing(n_found, target))[random]
@@ -190,12 +191,6 @@ def _end(flags: Bools) -> int:
     """The place after the last flag."""
     places = np.flatnonzero(flags)
     return int(places[-1]) + 1 if len(places) else 0
-
-
-def _latest(flags: Bools) -> Ints:
-    """The place of the latest flag before each place; −1 where there is none."""
-    places = np.where(flags, np.arange(len(flags)), -1)
-    return np.maximum.accumulate(np.concatenate([[-1], places]))[:-1]
 
 
 def bets(draws: Draws, target: float = 0.95) -> Floats:

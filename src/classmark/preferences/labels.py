@@ -34,7 +34,19 @@ def labels_from(
     >>> labels_from([[2], [0, 1], []]).shape
     (3, 3)
     """
-    rows = Y if isinstance(Y, Rows) else _read(Y, n_labels)
+    if isinstance(Y, Rows):
+        rows = Y
+    elif isinstance(Y, np.ndarray) and (Y.dtype == object or Y.ndim == 1):
+        lists = Y if Y.dtype == object else Y[:, np.newaxis]
+        rows = _from_lists(list(lists), n_labels)
+    elif isinstance(Y, Sequence) and not isinstance(Y, str | bytes):
+        rows = _from_lists(Y, n_labels)
+    else:
+        rows = rows_from(Y, name="Y")
+        if (rows.values < 0).any():
+            at = int(np.argmax(rows.values < 0))
+            row = int(np.searchsorted(rows.starts, at, side="right")) - 1
+            raise Mistake(f"Y, row {row}: a grade is negative: grades are 0 or more")
     if n_documents is not None and len(rows) != n_documents:
         raise Mistake(
             f"Y has {len(rows)} rows, X has {n_documents}: give one row per document"
@@ -47,21 +59,6 @@ def labels_from(
     wide = rows.width if n_labels is None else n_labels
     rows = Rows(rows.starts, rows.columns, rows.values, wide)
     return keep_values(rows, rows.values != 0)  # a grade of 0 says nothing
-
-
-def _read(Y: Any, n_labels: int | None) -> Rows:
-    if isinstance(Y, Sequence) and not isinstance(Y, str | bytes):
-        return _from_lists(Y, n_labels)
-    if isinstance(Y, np.ndarray) and Y.dtype == object:
-        return _from_lists(list(Y), n_labels)
-    if isinstance(Y, np.ndarray) and Y.ndim == 1:
-        return _from_lists([[label] for label in Y], n_labels)
-    rows = rows_from(Y, name="Y")
-    if (rows.values < 0).any():
-        at = int(np.argmax(rows.values < 0))
-        row = int(np.searchsorted(rows.starts, at, side="right")) - 1
-        raise Mistake(f"Y, row {row}: a grade is negative: grades are 0 or more")
-    return rows
 
 
 def _from_lists(lists: Sequence[Any], n_labels: int | None) -> Rows:

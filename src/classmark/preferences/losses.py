@@ -12,7 +12,7 @@ summed by level has shape (n, m), for levels 0 … m − 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
@@ -333,25 +333,19 @@ def loss_from(
     [0.6931, 0.6931]
     """
     resolved = resolve(loss)
-    if is_graphs(Y) or callable(resolved):
-        return _from_graphs(graphs_from(Y, n_documents, n_labels), resolved)
-    rows = levels_from(Y, n_documents, n_labels)
-    kind = NAMES.index(resolved)
-    return LogLinearLoss(kind, _condensed(rows), _listed({}, len(rows)))
-
-
-def _from_graphs(graphs: Sequence[PreferenceGraph], loss: Loss) -> LogLinearLoss:
-    """Keep the levels of layered graphs, where the loss has a kernel."""
-    named = isinstance(loss, str)
-    nothing = np.empty(0, np.int64)
-    levels = [g.levels if named and g.levels is not None else nothing for g in graphs]
-    groups = {
-        at: _groups(graph, loss, at)
-        for at, graph in enumerate(track(graphs, "decomposing", len(graphs)))
-        if not named or graph.levels is None
-    }
+    kind = 0 if callable(resolved) else NAMES.index(resolved)
+    if not is_graphs(Y) and not callable(resolved):
+        rows = levels_from(Y, n_documents, n_labels)
+        return LogLinearLoss(kind, _condensed(rows), _listed({}, len(rows)))
+    graphs = graphs_from(Y, n_documents, n_labels)
+    levels, groups = [], {}
+    for at, graph in enumerate(track(graphs, "decomposing", len(graphs))):
+        if callable(resolved) or graph.levels is None:
+            groups[at] = _groups(graph, resolved, at)
+            levels.append(np.empty(0, np.int64))
+        else:
+            levels.append(graph.levels)
     layers = _condensed(rows_of_levels(levels, graphs[0].n_labels))
-    kind = NAMES.index(loss) if isinstance(loss, str) else 0
     return LogLinearLoss(kind, layers, _listed(groups, len(graphs)))
 
 

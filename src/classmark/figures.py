@@ -150,17 +150,10 @@ def text(x: float, y: float, words: str, color: str = INK, **attributes: object)
     )
 
 
-def line(
-    start: tuple[float, float], end: tuple[float, float], color: str = LINE,
-    width: float = 1.0, dash: str = "",
-) -> str:  # fmt: skip
-    """A straight line."""
-    return polyline([start, end], color, width, dash)
-
-
 def polyline(
-    places: Sequence[tuple[float, float]], color: str, width: float, dash: str = ""
-) -> str:
+    places: Sequence[tuple[float, float]], color: str = LINE, width: float = 1.0,
+    dash: str = "",
+) -> str:  # fmt: skip
     """A line through places; dash : as SVG has it, or "" for a solid line."""
     points = " ".join(f"{x:.5g},{y:.5g}" for x, y in places)
     dashed = {"stroke_dasharray": dash} if dash else {}
@@ -401,15 +394,16 @@ def scale(panel: Panel, which: str, first: float, last: float) -> Scale:
 def _axes(x: Scale, y: Scale, left: float, right: float) -> list[str]:
     """Both axes with their ticks, and a light line across at each tick of y."""
     bottom, top = y.first, y.last
-    drawn = [line((left, bottom), (right, bottom)), line((left, top), (left, bottom))]
+    corner = left, bottom
+    drawn = [polyline([corner, (right, bottom)]), polyline([(left, top), corner])]
     for value in _y_ticks(y):
         place = y.at(value)
-        drawn.append(line((left, place), (right, place), width=0.6))
+        drawn.append(polyline([(left, place), (right, place)], width=0.6))
         at = left - 8, place + RISE
         drawn.append(text(*at, number(value), SOFT, text_anchor="end"))
     for value in x.readable_ticks(lambda value: text_width(number(value)), 12):
         place = x.at(value)
-        drawn.append(line((place, bottom), (place, bottom + 5)))
+        drawn.append(polyline([(place, bottom), (place, bottom + 5)]))
         at = min(place, right + SIDE - text_width(number(value)) / 2), bottom + 19
         drawn.append(text(*at, number(value), SOFT, text_anchor="middle"))
     return drawn
@@ -506,8 +500,8 @@ def _legend(
         if curve.dots:
             drawn.append(circle((place + 9, middle), 4, fill=curve.color))
         else:
-            ends = (place, middle), (place + 18, middle)
-            drawn.append(line(*ends, curve.color, curve.width, curve.dash))
+            ends = [(place, middle), (place + 18, middle)]
+            drawn.append(polyline(ends, curve.color, curve.width, curve.dash))
         name = shortened(curve.name, width - 24)
         drawn.append(text(place + 24, middle + RISE, name, curve.color))
         place += needed + 16

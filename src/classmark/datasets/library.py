@@ -19,7 +19,7 @@ from classmark.formats.jsonl import json_lines, read_jsonl
 from classmark.formats.records import Record, gather
 from classmark.formats.taxonomies import read_category_csv
 from classmark.formats.test_collections import read_qrels
-from classmark.problems import UnreadableFile
+from classmark.formats.text_files import Place
 from classmark.taxonomy.category import Category, taxonomy_of
 
 
@@ -56,10 +56,8 @@ def load_library(folder: Path, _split: str | None) -> Dataset:
     for record in library_records(folder):
         part = parts.get(record.meta.get("part", ""))
         if part is None:
-            raise UnreadableFile(
-                folder / "records.jsonl",
-                None,
-                f"record {record.id!r}: a part, train or test, is needed in its meta",
+            Place(folder / "records.jsonl").refuse(
+                f"record {record.id!r}: a part, train or test, is needed in its meta"
             )
         part.add(record.id, record.document.text, record.labels)
         used.update(record.labels)

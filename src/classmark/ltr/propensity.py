@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Array, Bools, Floats, Ints
+from classmark.arrays import Array, Floats, Ints
 from classmark.problems import Mistake
 
 CLIP = 10.0
@@ -72,9 +72,23 @@ def swap_propensities(
     pairs, which = np.unique(places, axis=0, return_inverse=True)
     rows, sides = np.zeros((len(pairs), int(places.max()))), np.zeros(len(pairs))
     for at, (a, b) in enumerate(pairs.tolist()):
+        if a < 1 or a == b:
+            raise Mistake(f"positions {a} and {b}: give two different ones, from 1")
         here = which.reshape(-1) == at
-        log_ratio, weight = _ratio(a, b, moved[here], hits[here])
-        root = np.sqrt(weight)
+        arms = [hits[here & arm] for arm in (moved, ~moved)]
+        if not all(map(len, arms)):
+            raise Mistake(
+                f"positions {a} and {b} were never seen both interchanged and not: "
+                "interchange them by chance"
+            )
+        at_a, at_b = sum(arm.mean(axis=0) for arm in arms)
+        n_clicks = hits[here].sum(axis=0)
+        if not n_clicks.all():
+            raise Mistake(
+                f"positions {a} and {b}: one of them was never clicked in a trial: "
+                "collect more"
+            )
+        log_ratio, root = np.log(at_b / at_a), np.sqrt(1 / (1 / n_clicks).sum())
         rows[at, a - 1], rows[at, b - 1], sides[at] = -root, root, root * log_ratio
     solved, _, rank, _ = np.linalg.lstsq(rows[:, 1:], sides)
     if rank < rows.shape[1] - 1:
@@ -83,26 +97,6 @@ def swap_propensities(
             "that were interchanged: interchange others too"
         )
     return np.asarray(np.exp(np.concatenate([[0.0], solved])))
-
-
-def _ratio(a: int, b: int, moved: Bools, hits: Floats) -> tuple[float, float]:
-    """Return log θ_b / θ_a of two positions, and how much it weighs."""
-    arms = [hits[arm] for arm in (moved, ~moved)]
-    if a < 1 or a == b:
-        raise Mistake(f"positions {a} and {b}: give two different ones, from 1")
-    if not all(map(len, arms)):
-        raise Mistake(
-            f"positions {a} and {b} were never seen both interchanged and not: "
-            "interchange them by chance"
-        )
-    at_a, at_b = sum(arm.mean(axis=0) for arm in arms)
-    clicks = hits.sum(axis=0)
-    if not clicks.all():
-        raise Mistake(
-            f"positions {a} and {b}: one of them was never clicked in a trial: "
-            "collect more"
-        )
-    return float(np.log(at_b / at_a)), float(1 / (1 / clicks).sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -139,17 +139,14 @@ def _system(address: str) -> tuple[Any, str]:
 def _telling(address: str) -> Iterator[None]:
     try:
         yield
-    except FileNotFoundError as error:
-        raise UnreadableFile(
-            address, None, "no such file: give the path of a file"
-        ) from error
     except Exception as error:
-        raise UnreadableFile(
-            address,
-            None,
-            f"cannot be reached ({error}): install the package that reads such "
-            "addresses, and see that they are right",
-        ) from error
+        problem = (
+            "no such file: give the path of a file"
+            if isinstance(error, FileNotFoundError)
+            else f"cannot be reached ({error}): install the package that reads such "
+            "addresses, and see that they are right"
+        )
+        raise UnreadableFile(address, None, problem) from error
 
 
 MARK = b"\xef\xbb\xbf"

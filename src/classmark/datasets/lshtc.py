@@ -8,7 +8,6 @@ counts of a word over the pages add up, s₄ = s₁ + s₂, and a word is known 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +49,19 @@ def aligned(
             f"{sorted(heights)} pages, {sorted(categories)} descriptions"
         )
     fits = _fits(set(_columns(crawled).values()), described, together)
-    matches = _unique_matches(fits)
+    matches: dict[int, int] = {}
+    fresh = {-1: -1}
+    while fresh:
+        used = set(matches.values())
+        fresh = {
+            b: left[0]
+            for b, several in fits.items()
+            if b not in matches
+            and len(left := [j for j in several if j not in used]) == 1
+        }
+        claims = Counter(fresh.values())
+        fresh = {b: j for b, j in fresh.items() if claims[j] == 1}
+        matches |= fresh
     unsure = sum(len(several) > 1 for b, several in fits.items() if b not in matches)
     pairs = [(page, b, n) for b, j in matches.items() for page, n in fits[b][j]]
     table = np.array(pairs, np.float64).reshape(-1, 3).T
@@ -86,24 +97,6 @@ def _fits(
             if rest is not None and (not rest or rest in crawled)
         }
     return fits
-
-
-def _unique_matches(fits: Mapping[int, Mapping[int, Counts]]) -> dict[int, int]:
-    """Words with one candidate, then those with one unused candidate; none twice."""
-    matches: dict[int, int] = {}
-    while True:
-        used = set(matches.values())
-        fresh = {
-            b: left[0]
-            for b, several in fits.items()
-            if b not in matches
-            and len(left := [j for j in several if j not in used]) == 1
-        }
-        claims = Counter(fresh.values())
-        fresh = {b: j for b, j in fresh.items() if claims[j] == 1}
-        if not fresh:
-            return matches
-        matches |= fresh
 
 
 def _columns(rows: Rows) -> dict[int, Counts]:

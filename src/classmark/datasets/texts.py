@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from classmark.formats.annif import read_annif
 from classmark.formats.archive import read_newsgroups
 from classmark.formats.jsonl import json_lines
 from classmark.formats.reuters import modapte_part, read_reuters
-from classmark.formats.taxonomies import read_children_lists
+from classmark.formats.taxonomies import read_children_lists, tree_of_chains
 from classmark.formats.text_files import Numbered, lines
 from classmark.progress import track
 from classmark.taxonomy.category import Category, taxonomy_of
@@ -150,14 +149,10 @@ def tree_of_paths(names: Iterable[str], separator: str) -> Taxonomy:
     >>> tree_of_paths(["a.b", "a.c"], ".").edges
     [('a', 'a.b'), ('a', 'a.c')]
     """
-    edges: list[tuple[str, str]] = []
-    nodes: dict[str, None] = {}
-    for name in names:
-        steps = name.split(separator)
-        chain = [separator.join(steps[: at + 1]) for at in range(len(steps))]
-        nodes.update(dict.fromkeys(chain))
-        edges += pairwise(chain)
-    return Taxonomy(edges, nodes=nodes)
+    paths = [name.split(separator) for name in names]
+    return tree_of_chains(
+        [separator.join(steps[: at + 1]) for at in range(len(steps))] for steps in paths
+    )
 
 
 def last_steps(names: Iterable[str], separator: str) -> Part:
@@ -205,14 +200,12 @@ def load_debtags(folder: Path, split: str | None) -> Dataset:
 
 
 def _facets(tags: list[str]) -> Taxonomy:
-    edges: list[tuple[str, str]] = []
+    chains = []
     for tag in tags:
         facet, _, rest = tag.partition("::")
         group, colon, _ = rest.partition(":")
-        middle = [f"{facet}::{group}"] if colon else []
-        chain = [facet, *middle, tag]
-        edges += pairwise(chain)
-    return Taxonomy(edges)
+        chains.append([facet, *([f"{facet}::{group}"] if colon else []), tag])
+    return tree_of_chains(chains)
 
 
 def load_pypi(folder: Path, _split: str | None) -> Dataset:

@@ -140,12 +140,10 @@ def read_subjects(path: Path | str) -> Iterator[Subject]:
 
 def write_subjects(subjects: Iterable[Subject], path: Path | str) -> int:
     """Write a vocabulary TSV and return how many subjects."""
-    return write_lines(map(_subject_line, subjects), path)
-
-
-def _subject_line(subject: Subject) -> str:
-    uri, label, notation = subject
-    cells = [f"<{uri}>", label, *([notation] if notation else [])]
-    if any(set(cell) & set("\t\r\n") for cell in cells):
-        raise Mistake(f"subject {uri!r} holds a tab or a line end: remove it")
-    return "\t".join(cells) + "\n"
+    rows = []
+    for uri, label, notation in subjects:
+        cells = [f"<{uri}>", label, *([notation] if notation else [])]
+        if any(set(cell) & set("\t\r\n") for cell in cells):
+            raise Mistake(f"subject {uri!r} holds a tab or a line end: remove it")
+        rows.append("\t".join(cells) + "\n")
+    return write_lines(rows, path)

@@ -97,6 +97,8 @@ def _naming(path: Path | str) -> Iterator[None]:
     """Name the file where what it holds is no tree."""
     try:
         yield
+    except UnreadableFile:
+        raise
     except Mistake as mistake:
         raise UnreadableFile(path, None, str(mistake)) from mistake
 
@@ -271,14 +273,13 @@ def read_indented(path: Path | str, *, encoding: str = "utf-8") -> list[Category
 
 def write_indented(categories: Iterable[Category], path: Path | str) -> int:
     """Write the labels, one tab further in for each level; returns how many."""
-    return write_lines((_indented(*pair) for pair in _nested(categories)), path)
-
-
-def _indented(category: Category, depth: int) -> str:
-    name = category.name
-    if "/" in name or name != name.strip() or len(name.splitlines()) != 1:
-        raise Mistake(f"label {name!r} has a /, a line break or outer blanks")
-    return "\t" * depth + name + "\n"
+    rows = []
+    for category, depth in _nested(categories):
+        name = category.name
+        if "/" in name or name != name.strip() or len(name.splitlines()) != 1:
+            raise Mistake(f"label {name!r} has a /, a line break or outer blanks")
+        rows.append("\t" * depth + name + "\n")
+    return write_lines(rows, path)
 
 
 def _nested(categories: Iterable[Category]) -> Iterator[tuple[Category, int]]:
@@ -300,17 +301,31 @@ def read_hierarchy(path: Path | str) -> Taxonomy:
 
     The first challenge has paths from the root to a leaf, later ones pairs.
     """
+    file = lines(path)
+
+    def chains() -> Iterator[list[str]]:
+        for _, line in file:
+            chain = line.split()
+            if len(chain) == 1:
+                file.refuse("one category alone: give a path, or a parent and a child")
+            yield chain
+
+    with _naming(path):
+        return tree_of_chains(chains())
+
+
+def tree_of_chains(chains: Iterable[Sequence[str]]) -> Taxonomy:
+    """Build the tree of chains of categories, each below the one before.
+
+    >>> tree_of_chains([["a", "b"], ["c"]]).nodes
+    ['a', 'b', 'c']
+    """
     edges: dict[tuple[str, str], None] = {}
     nodes: dict[str, None] = {}
-    file = lines(path)
-    for _, line in file:
-        chain = line.split()
-        if len(chain) == 1:
-            file.refuse("one category alone: give a path, or a parent and a child")
+    for chain in chains:
         nodes.update(dict.fromkeys(chain))
         edges.update(dict.fromkeys(pairwise(chain)))
-    with _naming(path):
-        return Taxonomy(edges, nodes=nodes)
+    return Taxonomy(edges, nodes=nodes)
 
 
 def _safe_xml(path: Path | str, text: bytes) -> Element:

@@ -180,23 +180,19 @@ def texts(
             f"encoding={encoding!r} is not known: use 'utf-8', 'latin-1', 'cp1252'…"
         ) from error
     codec = "utf-8-sig" if codec == "utf-8" else codec
-    decoder = codecs.getincrementaldecoder(codec)()
     line = 1
-    while True:
-        chunk = stream.read(CHUNK)
-        try:
-            text = decoder.decode(chunk, not chunk)
-        except UnicodeError as error:
-            if isinstance(error, UnicodeDecodeError):
-                line += error.object[: error.start].count(b"\n")
-            Place(name, line).refuse(
-                f"not {encoding} ({error}): name the encoding of the file "
-                "(encoding='latin-1' reads any byte) or convert it"
-            )
-        line += text.count("\n")
-        yield text
-        if not chunk:
-            return
+    try:
+        chunks = iter(lambda: stream.read(CHUNK), b"")
+        for text in codecs.iterdecode(chunks, codec):
+            line += text.count("\n")
+            yield text
+    except UnicodeError as error:
+        if isinstance(error, UnicodeDecodeError):
+            line += error.object[: error.start].count(b"\n")
+        Place(name, line).refuse(
+            f"not {encoding} ({error}): name the encoding of the file "
+            "(encoding='latin-1' reads any byte) or convert it"
+        )
 
 
 def lines_of(

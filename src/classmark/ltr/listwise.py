@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Self
 
 import numpy as np
@@ -164,11 +163,9 @@ class LambdaMART(QueryRanker):
     @staticmethod
     def installed() -> bool:
         """Whether LightGBM can be imported, and finds the OpenMP library it needs."""
-        if find_spec("lightgbm") is None:
-            return False
         try:
             import lightgbm  # noqa: F401
-        except OSError:
+        except (ImportError, OSError):
             return False
         return True
 

@@ -272,21 +272,13 @@ def part_queries(queries: Sequence[str], share: float = 0.5, seed: int = 0) -> P
 def tune_models(
     judged: JudgedQueries, name: str = MEASURES[0], grids: Mapping[str, Grid] = GRIDS
 ) -> Tuned:
-    """Choose every model's parameters on some queries, and the best model."""
+    """Choose the parameters of models and feedback on some queries, and the best."""
     models: dict[str, Mapping[str, float]] = {}
     values: dict[str, float] = {}
     for model in track(list(MODELS), "tuning models", len(MODELS)):
         best = best_of(sweep(judged, model, settings_of(grids.get(model, {})), name))
         models[model], values[model] = best.parameters, best.value
     best_model = max(values, key=values.__getitem__)
-    longer = tune_feedback(judged, models, name)
-    return Tuned(models, best_model, values[best_model], longer)
-
-
-def tune_feedback(
-    judged: JudgedQueries, models: Mapping[str, Mapping[str, float]], name: str
-) -> tuple[Longer, ...]:
-    """Choose the feedback's parameters for each model that is tried with it."""
     chosen: list[tuple[float, Longer]] = []
     for model, kind in track(FEEDBACK, "tuning feedback", len(FEEDBACK)):
         tried = []
@@ -297,7 +289,8 @@ def tune_feedback(
             tried.append((trial.value, (model, kind, counts)))
         chosen.append(max(tried, key=lambda entry: entry[0]))
     chosen.sort(key=lambda entry: -entry[0])
-    return tuple(longer for _, longer in chosen)
+    longer = tuple(each for _, each in chosen)
+    return Tuned(models, best_model, values[best_model], longer)
 
 
 def gather(

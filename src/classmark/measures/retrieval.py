@@ -169,21 +169,18 @@ def judge(run: Table, qrels: Table) -> JudgedRun:
     """
     if not qrels:
         raise Mistake("qrels is empty: give judgments {query: {document: grade}}")
-    queries = tuple(qrels)
-    runs = [run.get(query, {}) for query in queries]
-    looked_up = [
-        {document: qrels[query].get(document, 0) for document in answered}
-        for query, answered in zip(queries, runs, strict=True)
-    ]
-    scores = _flat(queries, runs, "run")
-    retrieved = rank(_numbered(runs), np.arange(len(scores)), scores)
-    grades = _flat(queries, [qrels[query] for query in queries], "qrels")
-    ideal = rank(_numbered([*qrels.values()]), np.arange(len(grades)), grades)
-    seen = np.maximum(_flat(queries, looked_up, "qrels"), 0.0)
-    best = np.maximum(grades, 0.0)
-    return JudgedRun(
-        queries, retrieved, seen[retrieved.items], ideal, best[ideal.items]
-    )
+    runs = {query: run.get(query, {}) for query in qrels}
+    looked_up = {
+        query: {document: qrels[query].get(document, 0) for document in answered}
+        for query, answered in runs.items()
+    }
+    numbers, scores = _flat(runs, "run")
+    retrieved = rank(numbers, np.arange(len(scores)), scores)
+    numbers, grades = _flat(qrels, "qrels")
+    ideal = rank(numbers, np.arange(len(grades)), grades)
+    seen = np.maximum(_flat(looked_up, "qrels")[1], 0.0)[retrieved.items]
+    best = np.maximum(grades, 0.0)[ideal.items]
+    return JudgedRun(tuple(qrels), retrieved, seen, ideal, best)
 
 
 def retrieval(
@@ -353,21 +350,15 @@ def share(part: Array, whole: Array) -> Floats:
     return shares
 
 
-def _numbered(tables: Sequence[Mapping[str, float]]) -> Ints:
-    sizes = [len(table) for table in tables]
-    return np.repeat(np.arange(len(sizes)), sizes)
-
-
-def _flat(
-    queries: Sequence[str], tables: Sequence[Mapping[str, float]], name: str
-) -> Floats:
-    numbers = [value for table in tables for value in table.values()]
-    values = np.array(numbers, dtype=np.float64)
+def _flat(tables: Table, name: str) -> tuple[Ints, Floats]:
+    """The values of all queries in a row, after the number of each one's query."""
+    numbers = np.repeat(np.arange(len(tables)), [len(t) for t in tables.values()])
+    listed = [value for table in tables.values() for value in table.values()]
+    values = np.array(listed, dtype=np.float64)
     if np.isnan(values).any():
-        at = int(np.argmax(np.isnan(values)))
-        query = queries[int(_numbered(tables)[at])]
+        query = [*tables][numbers[np.argmax(np.isnan(values))]]
         raise Mistake(
             f"{name}, query {query!r}: a value is not a number: replace NaN or leave "
             "the document out"
         )
-    return values
+    return numbers, values

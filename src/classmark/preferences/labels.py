@@ -178,13 +178,16 @@ def favoured(graphs: Sequence[PreferenceGraph]) -> Rows:
     >>> favoured([PreferenceGraph(3, [(0, 1), (0, 2), (2, 1)])]).columns.tolist()
     [0]
     """
-    levels = [
-        graph.levels
-        if graph.levels is not None and are_layered([graph])
-        else _winning(graph)
-        for graph in graphs
-    ]
-    return rows_of_levels(levels, graphs[0].n_labels)
+    levels, k = [], graphs[0].n_labels
+    for graph in graphs:
+        if graph.levels is not None and are_layered([graph]):
+            levels.append(graph.levels)
+        else:
+            pairs = graph.pairs if graph.levels is None else np.array(graph.edges())
+            ends = pairs.astype(np.int64).reshape(-1, 2).T
+            won, lost = (np.bincount(end, minlength=k + 1) for end in ends)
+            levels.append((won > lost)[:k].astype(np.int64))
+    return rows_of_levels(levels, k)
 
 
 def relevant(levels: Rows) -> Rows:
@@ -195,13 +198,6 @@ def relevant(levels: Rows) -> Rows:
     [1]
     """
     return keep_values(levels, levels.values > 0)
-
-
-def _winning(graph: PreferenceGraph) -> Ints:
-    pairs = graph.pairs if graph.levels is None else np.array(graph.edges(), np.int64)
-    ends = pairs.reshape(-1, 2).T
-    won, lost = (np.bincount(end, minlength=graph.n_labels + 1) for end in ends)
-    return (won > lost)[: graph.n_labels].astype(np.int64)
 
 
 def is_graphs(Y: Any) -> bool:

@@ -77,6 +77,8 @@ def entries(path: Path | str, limits: Limits = LIMITS) -> Iterator[Entry]:
     devices, and members that grow beyond ``limits``, one by one or together.
     """
     path = Path(path)
+    if not path.exists():
+        Place(path).refuse("no such folder or file: give the path of one")
     if path.is_dir():
         yield from _folder(path, limits)
     elif is_archive(path):
@@ -223,7 +225,7 @@ def read_text_folder(
     leave the folder are refused.
     """
     ids: set[str] = set()
-    for entry in _files(path, limits):
+    for entry in entries(path, limits):
         if entry.name.endswith(suffix) and PurePosixPath(entry.name).name != suffix:
             place = Place(entry.where, None, ids)
             name = place.new_id(entry.name.removesuffix(suffix))
@@ -231,12 +233,6 @@ def read_text_folder(
             grades = {folder: SECONDARY} if labels and folder != "." else {}
             body = entry.text(encoding, limits)
             yield Record(Document(name, {"body": body}), grades)
-
-
-def _files(path: Path | str, limits: Limits) -> Iterator[Entry]:
-    if not Path(path).exists():
-        raise UnreadableFile(path, None, "no such folder: give the path of a folder")
-    return entries(path, limits)
 
 
 def read_newsgroups(
@@ -250,7 +246,7 @@ def read_newsgroups(
     line is left out.
     """
     ids: set[str] = set()
-    for entry in _files(path, limits):
+    for entry in entries(path, limits):
         place = Place(entry.where, None, ids)
         parts = PurePosixPath(entry.name).parts
         if len(parts) not in {2, 3} or any(part.startswith(".") for part in parts):

@@ -12,14 +12,13 @@ from classmark.formats.text_files import write_lines
 
 def write_ris(references: Iterable[Reference], path: Path | str) -> int:
     """Write references, and return how many: type, id, title, and a note if any."""
-    return write_lines(map(_ris, references), path)
-
-
-def _ris(reference: Reference) -> str:
-    tags = {"TY": "GEN", "ID": reference.id, "TI": reference.title}
-    tags["N1"] = reference.note
-    lines = [f"{tag}  - {' '.join(text.split())}" for tag, text in tags.items() if text]
-    return "\r\n".join([*lines, "ER  - ", "", ""])
+    entries = []
+    for id_, title, note in references:
+        tags = {"TY": "GEN", "ID": id_, "TI": title, "N1": note}
+        texts = {tag: " ".join(text.split()) for tag, text in tags.items() if text}
+        lines = [f"{tag}  - {text}" for tag, text in texts.items()]
+        entries.append("\r\n".join([*lines, "ER  - ", "", ""]))
+    return write_lines(entries, path)
 
 
 _UNFIT = re.compile(r"[^A-Za-z0-9:./+_-]")
@@ -36,22 +35,16 @@ def write_bibtex(references: Iterable[Reference], path: Path | str) -> int:
     Keys are ids with other signs than letters, digits and ``:./+_-`` replaced; the id
     itself is in ``howpublished`` where its key differs.
     """
-    keys: set[str] = set()
-    return write_lines((_bibtex(reference, keys) for reference in references), path)
-
-
-def _bibtex(reference: Reference, keys: set[str]) -> str:
-    plain = _UNFIT.sub("-", reference.id)
-    key, count = plain, 1
-    while key in keys:
-        count += 1
-        key = f"{plain}:{count}"
-    keys.add(key)
-    fields = {
-        "title": reference.title,
-        "howpublished": "" if key == reference.id else reference.id,
-        "note": reference.note,
-    }
-    texts = {n: " ".join(t.split()).translate(_SPECIAL) for n, t in fields.items() if t}
-    lines = [f"  {name} = {{{text}}}" for name, text in texts.items()]
-    return "@misc{" + ",\n".join([key, *lines]) + "\n}\n\n"
+    entries: dict[str, str] = {}
+    for id_, title, note in references:
+        plain = _UNFIT.sub("-", id_)
+        key, count = plain, 1
+        while key in entries:
+            count += 1
+            key = f"{plain}:{count}"
+        fields = {"title": title, "howpublished": "" if key == id_ else id_}
+        fields["note"] = note
+        texts = {n: " ".join(t.split()) for n, t in fields.items() if t}
+        lines = [f"  {n} = {{{t.translate(_SPECIAL)}}}" for n, t in texts.items()]
+        entries[key] = "@misc{" + ",\n".join([key, *lines]) + "\n}\n\n"
+    return write_lines(entries.values(), path)

@@ -16,7 +16,6 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -234,24 +233,17 @@ def write_beir(
     for records, name in ((documents, "corpus"), (queries, "queries")):
         write_lines(map(_beir_line, records), folder / f"{name}.jsonl")
     for split, judged in judgments.items():
-        rows = (
-            f"{_cell(query)}\t{_cell(document)}\t{_grade(grade)}\n"
-            for query, document, grade in judged
-        )
-        header = "\t".join(HEADER) + "\n"
-        write_lines(chain([header], rows), folder / "qrels" / f"{split}.tsv")
-
-
-def _cell(name: str) -> str:
-    if '"' in name or any(character in name for character in "\t\r\n"):
-        raise Mistake(f"id {name!r} cannot stand in a BEIR table: rename it")
-    return name
-
-
-def _grade(grade: float) -> str:
-    if not math.isfinite(grade) or grade != int(grade):
-        raise Mistake(f"grade {grade}: BEIR holds whole numbers")
-    return str(int(grade))
+        rows = ["\t".join(HEADER) + "\n"]
+        for query, document, grade in judged:
+            for name in (query, document):
+                if set(name) & set('"\t\r\n'):
+                    raise Mistake(
+                        f"id {name!r} cannot stand in a BEIR table: rename it"
+                    )
+            if not math.isfinite(grade) or grade != int(grade):
+                raise Mistake(f"grade {grade}: BEIR holds whole numbers")
+            rows.append(f"{query}\t{document}\t{int(grade)}\n")
+        write_lines(rows, folder / "qrels" / f"{split}.tsv")
 
 
 def _beir_line(record: Record) -> str:

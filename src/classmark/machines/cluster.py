@@ -152,12 +152,8 @@ def ended(cluster: LocalCluster) -> None:
 
 def require_dask() -> None:
     """Refuse to go on without the packages of the extra."""
-    try:
-        import cryptography
-        import distributed
-    except ImportError as problem:
-        raise MissingExtra("several machines", "machines") from problem
-    del cryptography, distributed
+    if not all(map(find_spec, ("cryptography", "distributed"))):
+        raise MissingExtra("several machines", "machines")
 
 
 T = TypeVar("T")

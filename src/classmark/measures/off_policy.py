@@ -157,7 +157,7 @@ class Interleaved(Generic[Item]):
             for item, team in zip(self.shown, self.teams, strict=True)
             if item in clicked
         ]
-        return _sign(mine.count("a") - mine.count("b"))
+        return int(np.sign(mine.count("a") - mine.count("b")))
 
 
 def team_draft(
@@ -230,10 +230,8 @@ def balanced_credit(
     if not ranks:
         raise Mistake(f"{hits[-1]!r} is in neither a nor b: give the lists shown is of")
     cut = min(ranks) + 1
-    return _sign(
-        sum(item in hits for item in islice(a, cut))
-        - sum(item in hits for item in islice(b, cut))
-    )
+    of_a, of_b = (sum(item in hits for item in islice(each, cut)) for each in (a, b))
+    return int(np.sign(of_a - of_b))
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,16 +255,12 @@ def interleaving_test(credits_: Iterable[int]) -> Preferred:
     >>> interleaving_test([1, 1, 1, 1, 1, 0])
     Preferred(wins=5, losses=0, ties=1, preference=0.4166666666666667, p_value=0.0625)
     """
-    signs = [_sign(credit) for credit in credits_]
+    signs = [int(np.sign(credit)) for credit in credits_]
     if not signs:
         raise Mistake("there is no credit: give one for each list that was shown")
     wins, losses, ties = (signs.count(value) for value in (1, -1, 0))
     p_value = sign_test(signs, [0] * len(signs)).p_value
     return Preferred(wins, losses, ties, (wins - losses) / (2 * len(signs)), p_value)
-
-
-def _sign(number: int) -> int:
-    return (number > 0) - (number < 0)
 
 
 def _require_lists(a: Sequence[Item], b: Sequence[Item], k: int) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from classmark.problems import Mistake
 
@@ -315,7 +315,12 @@ def svg(figure: Figure) -> str:
     columns = max(1, min(figure.columns, len(figure.panels)))
     width, height = figure.size
     inner = columns * width - 2 * EDGE
-    labels: str = figure.labels if _fit_beside(figure) else "legend"
+    has_room = all(
+        _widest(panel.labelled) < width / 3
+        and len(panel.labelled) * ROW < height - FOOT - 2 * ROW
+        for panel in figure.panels
+    )
+    labels: str = figure.labels if has_room else "legend"
     names = {tuple(curve.name for curve in panel.labelled) for panel in figure.panels}
     title = shortened(figure.title, inner, TITLE)
     drawn = [text(EDGE, EDGE + TITLE - 2, title, font_size=TITLE)]
@@ -327,26 +332,23 @@ def svg(figure: Figure) -> str:
     for place, panel in enumerate(figure.panels):
         row, column = divmod(place, columns)
         named = place + columns >= len(figure.panels)
-        box = Box(column * width, top + row * height, width, height, margin)
-        drawn.append("\n".join(["<g>", *_panel(panel, box, labels, named), "</g>"]))
+        box = column * width, top + row * height, width, height
+        drawn += ["<g>", *_panel(panel, box, margin, labels, named), "</g>"]
     whole = top + math.ceil(len(figure.panels) / columns) * height
     return document(figure.title, columns * width, whole, drawn)
 
 
-class Box(NamedTuple):
-    """The room of a panel; margin : left of its y axis."""
+def _panel(
+    panel: Panel, box: tuple[float, ...], margin: float, labels: str, named: bool
+) -> list[str]:
+    """Draw a panel.
 
-    left: float
-    top: float
-    width: float
-    height: float
-    margin: float
-
-
-def _panel(panel: Panel, box: Box, labels: str, named: bool) -> list[str]:
-    """Draw a panel; named : whether the x axis says what it is."""
-    left, right = box.left + box.margin, box.left + box.width - SIDE
-    top, bottom, drawn = box.top + 6, box.top + box.height - FOOT, []
+    box : left, top, width, height;  margin : left of the y axis;  named : whether the x
+    axis says what it is.
+    """
+    edge, top, width, height = box
+    left, right, bottom = edge + margin, edge + width - SIDE, top + height - FOOT
+    top, drawn = top + 6, []
     if panel.title:
         drawn.append(text(left, top + FONT, shortened(panel.title, right - left)))
         top += ROW + 6
@@ -361,7 +363,7 @@ def _panel(panel: Panel, box: Box, labels: str, named: bool) -> list[str]:
         middle = (left + right) / 2, bottom + 38
         drawn.append(text(*middle, panel.x.name, SOFT, text_anchor="middle"))
     if panel.y.name:
-        place = box.left + EDGE + 10, (top + bottom) / 2
+        place = edge + EDGE + 10, (top + bottom) / 2
         turn = f"rotate(-90 {place[0]:.5g} {place[1]:.5g})"
         name = text(*place, panel.y.name, SOFT, text_anchor="middle", transform=turn)
         drawn.append(name)
@@ -471,16 +473,6 @@ def _labels(panel: Panel, x: Scale, y: Scale, side: str) -> list[str]:
         )  # fmt: skip
         drawn.append(label)
     return drawn
-
-
-def _fit_beside(figure: Figure) -> bool:
-    """Whether there is room for the labels beside the lines."""
-    width, height = figure.size
-    return all(
-        _widest(panel.labelled) < width / 3
-        and len(panel.labelled) * ROW < height - FOOT - 2 * ROW
-        for panel in figure.panels
-    )
 
 
 def _widest(series: Sequence[Series]) -> float:

@@ -203,7 +203,16 @@ def write_arff(examples: Examples, path: Path | str, *, relation: str) -> None:
         out.writelines(f"@attribute {quoted(name)} numeric\n" for name in features)
         out.write("\n@data\n")
         for at in track(range(len(examples)), f"writing {path}", len(examples)):
-            out.write(_row(examples, at, number))
+            labels = examples.labels[at]
+            unknown = [label for label in labels if label not in number]
+            if unknown:
+                raise Mistake(
+                    f"labels, row {at}: {unknown[0]!r} is not among label_names"
+                )
+            parts = [f"{label} 1" for label in sorted(number[n] for n in labels)]
+            values = value_texts(examples.rows, at).items()
+            parts += [f"{column + len(number)} {text}" for column, text in values]
+            out.write("{" + ",".join(parts) + "}\n")
 
 
 def quoted(name: str) -> str:
@@ -216,13 +225,3 @@ def quoted(name: str) -> str:
         raise Mistake(f"{name!r} cannot be a name: it is empty or has a line break")
     escaped = name.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
-
-
-def _row(examples: Examples, at: int, number: dict[str, int]) -> str:
-    unknown = [label for label in examples.labels[at] if label not in number]
-    if unknown:
-        raise Mistake(f"labels, row {at}: {unknown[0]!r} is not among label_names")
-    parts = [f"{label} 1" for label in sorted(number[n] for n in examples.labels[at])]
-    values = value_texts(examples.rows, at).items()
-    parts += [f"{column + len(number)} {text}" for column, text in values]
-    return "{" + ",".join(parts) + "}\n"

@@ -485,10 +485,28 @@ def write_skos(
     the language ("" for none). SKOS keeps no order among parents or synonyms.
     """
     graph, syntax = _graph(path)
+    from rdflib import Literal, URIRef
+    from rdflib.namespace import OWL, RDF, SKOS
+
     listed = list(categories)
     taxonomy_of(listed)
     for category in listed:
-        _describe(graph, category, language, base)
+        concept = URIRef(_iri(category.id, base))
+        graph.add((concept, RDF.type, SKOS.Concept))
+        texts = [(SKOS.prefLabel, category.label), (SKOS.scopeNote, category.note)]
+        texts.append((SKOS.editorialNote, category.guideline))
+        texts += [(SKOS.altLabel, synonym) for synonym in category.synonyms]
+        for about, text in texts:
+            if text:
+                graph.add((concept, about, Literal(text, lang=language or None)))
+        if category.notation:
+            graph.add((concept, SKOS.notation, Literal(category.notation)))
+        for parent in category.parents:
+            above = URIRef(_iri(parent, base))
+            graph.add((concept, SKOS.broader, above))
+            graph.add((above, SKOS.narrower, concept))
+        if category.status == DEPRECATED:
+            graph.add((concept, OWL.deprecated, Literal(True)))
     write_lines([graph.serialize(format=syntax)], path)
     return len(listed)
 
@@ -498,28 +516,6 @@ def _iri(name: str, base: str) -> str:
         '<>"{}|^`\\ \t\r\n'
     )
     return name if is_iri else base + quote(name, safe="")
-
-
-def _describe(graph: Graph, category: Category, language: str, base: str) -> None:
-    from rdflib import Literal, URIRef
-    from rdflib.namespace import OWL, RDF, SKOS
-
-    concept = URIRef(_iri(category.id, base))
-    graph.add((concept, RDF.type, SKOS.Concept))
-    texts = [(SKOS.prefLabel, category.label), (SKOS.scopeNote, category.note)]
-    texts.append((SKOS.editorialNote, category.guideline))
-    texts += [(SKOS.altLabel, synonym) for synonym in category.synonyms]
-    for about, text in texts:
-        if text:
-            graph.add((concept, about, Literal(text, lang=language or None)))
-    if category.notation:
-        graph.add((concept, SKOS.notation, Literal(category.notation)))
-    for parent in category.parents:
-        above = URIRef(_iri(parent, base))
-        graph.add((concept, SKOS.broader, above))
-        graph.add((above, SKOS.narrower, concept))
-    if category.status == DEPRECATED:
-        graph.add((concept, OWL.deprecated, Literal(True)))
 
 
 Reading = Callable[[Path | str], list[Category]]

@@ -24,6 +24,7 @@ from classmark.problems import DamagedFolder, Mistake
 from classmark.storage import open_folder, save
 
 FORMAT, VERSION = "classmark-reranker", 1
+PLAIN = ("learner", "names", "depth", "fields", "analyzer")  # saved as they are
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,16 +113,11 @@ class Reranker:
 def save_reranker(ranker: Reranker, folder: Path) -> None:
     """Write a ranker as a folder of its own, checksummed."""
     model, parameters = ranker.first
-    settings = {
-        "learner": ranker.learner,
-        "names": list(ranker.names),
+    settings = {name: getattr(ranker, name) for name in PLAIN} | {
         "models": [[name, dict(each)] for name, each in ranker.recipe.models.items()],
         "feedback": [[*names, dict(each)] for *names, each in ranker.recipe.feedback],
         "pagerank": ranker.recipe.pagerank,
         "first": [model, dict(parameters)],
-        "depth": ranker.depth,
-        "fields": list(ranker.fields),
-        "analyzer": ranker.analyzer,
         "facts": json.dumps(ranker.facts),
     }
     arrays: dict[str, Array] = {

@@ -24,7 +24,6 @@ from classmark.problems import MissingExtra, Mistake
 
 if TYPE_CHECKING:
     from distributed import Client, Future, LocalCluster
-    from distributed.security import Security
 
 
 ADDRESS = re.compile(r"(dask|tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.\-]+):(\d{1,5})")
@@ -59,9 +58,20 @@ def connected(on: str) -> Client:
     """Connect to a scheduler; certificates are those of Dask's configuration."""
     require_dask()
     from distributed import Client
+    from distributed.security import Security
 
-    address = scheduler_address(on)
-    security = _certified(on) if address.startswith("tls") else None
+    address, security = scheduler_address(on), None
+    if address.startswith("tls"):  # without certificates Dask would deadlock
+        security, context, why = Security(), None, "none are"
+        try:
+            context = security.get_connection_args("client").get("ssl_context")
+        except OSError as problem:
+            why = str(problem)
+        if context is None:
+            raise Mistake(
+                f"{on} needs certificates that Dask's configuration names (docs, "
+                f"Machines, TLS): {why}"
+            )
     try:
         return Client(address, security=security, timeout=SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as problem:
@@ -69,23 +79,6 @@ def connected(on: str) -> Client:
             f"no scheduler answers at {on}: start one there (dask scheduler); one with "
             f"certificates answers at tls:// alone, to its own: {problem}"
         ) from problem
-
-
-def _certified(on: str) -> Security:
-    """Refuse TLS without certificates before Dask does: it would deadlock."""
-    from distributed.security import Security
-
-    security, context, why = Security(), None, "none are"
-    try:
-        context = security.get_connection_args("client").get("ssl_context")
-    except OSError as problem:
-        why = str(problem)
-    if context is None:
-        raise Mistake(
-            f"{on} needs certificates that Dask's configuration names (docs, Machines, "
-            f"TLS): {why}"
-        )
-    return security
 
 
 def started(

@@ -268,7 +268,11 @@ def remaining(draws: Draws, n_found: int, unread: int, level: float = 0.9) -> Re
     >>> remaining(draws, n_found=45, unread=1000)
     Remaining(estimate=112, low=50, high=205, level=0.9)
     """
-    counts, widths = _grid(unread)
+    small = np.arange(min(unread, _EVERY) + 1)
+    large = np.geomspace(_EVERY, max(unread, _EVERY), 400).round()
+    counts = np.unique(np.concatenate([small, large[large <= unread]])).astype(np.int64)
+    middles = (counts[1:] + counts[:-1]) / 2
+    widths = np.diff(np.concatenate([[-0.5], middles, [unread + 0.5]]))
     logs = np.log(widths) - 0.5 * np.log(counts + 0.5)
     for start in range(0, len(draws.hits), _BLOCK):
         part = slice(start, start + _BLOCK)
@@ -282,15 +286,6 @@ def remaining(draws: Draws, n_found: int, unread: int, level: float = 0.9) -> Re
     tail = (1 - level) / 2
     low, middle, high = np.searchsorted(below, [tail, 0.5, 1 - tail])
     return Remaining(int(counts[middle]), int(counts[low]), int(counts[high]), level)
-
-
-def _grid(most: int) -> tuple[Ints, Floats]:
-    """Counts 0 … most, all of the small ones, and how many each stands for."""
-    small = np.arange(min(most, _EVERY) + 1)
-    large = np.geomspace(_EVERY, max(most, _EVERY), 400).round()
-    counts = np.unique(np.concatenate([small, large[large <= most]])).astype(np.int64)
-    edges = np.concatenate([[-0.5], (counts[1:] + counts[:-1]) / 2, [most + 0.5]])
-    return counts, np.diff(edges)
 
 
 def require_share(name: str, value: float) -> None:

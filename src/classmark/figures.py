@@ -328,7 +328,11 @@ def svg(figure: Figure) -> str:
     if labels == "legend" and len(names) == 1:  # one legend serves all panels
         legend, rows = _legend(figure.panels[0].labelled, EDGE, top, inner)
         labels, top, drawn = "none", top + ROW * rows, drawn + legend
-    margin = max((_margin(panel, height) for panel in figure.panels), default=0.0)
+    margin = 0.0  # left of the y axes, for the widest of their ticks and their names
+    for panel in figure.panels:
+        ticks = _y_ticks(scale(panel, "y", height, FOOT))
+        widest = max((text_width(number(value)) for value in ticks), default=0.0)
+        margin = max(margin, EDGE + widest + 8 + (20 if panel.y.name else 0))
     for place, panel in enumerate(figure.panels):
         row, column = divmod(place, columns)
         named = place + columns >= len(figure.panels)
@@ -413,13 +417,6 @@ def _axes(x: Scale, y: Scale, left: float, right: float) -> list[str]:
 
 def _y_ticks(y: Scale) -> list[float]:
     return y.readable_ticks(lambda _: FONT, 14)
-
-
-def _margin(panel: Panel, height: float) -> float:
-    """The room that the ticks and the name of the y axis take, left of it."""
-    ticks = _y_ticks(scale(panel, "y", height, FOOT))
-    widest = max((text_width(number(value)) for value in ticks), default=0.0)
-    return EDGE + widest + 8 + (20 if panel.y.name else 0)
 
 
 def _marks(panel: Panel, series: Series, x: Scale, y: Scale) -> list[str]:

@@ -153,8 +153,8 @@ def transpose(rows: Rows) -> Rows:
     >>> transpose(rows_from([[0.0, 2.0], [1.0, 3.0]])).values.tolist()
     [1.0, 2.0, 3.0]
     """
-    starts = np.zeros(rows.width + 1, np.int64)
-    np.cumsum(np.bincount(rows.columns, minlength=rows.width), out=starts[1:])
+    sizes = np.bincount(rows.columns, minlength=rows.width)
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
     order = np.argsort(rows.columns, kind="stable")
     owner = np.repeat(np.arange(len(rows), dtype=np.uint32), np.diff(rows.starts))
     return Rows(starts, owner[order], rows.values[order], len(rows))

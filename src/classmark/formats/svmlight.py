@@ -141,8 +141,8 @@ def rows_of(pairs: Pairs, lengths: Sequence[int], width: int) -> Rows:
             at = int(order[int(np.argmax(twice)) + 1])
             raise BadToken(at, "the same index occurs twice in the row")
     mask = values != 0
-    starts = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(np.bincount(owner[mask], minlength=len(lengths)), out=starts[1:])
+    sizes = np.bincount(owner[mask], minlength=len(lengths))
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
     return Rows(starts, indices[mask].astype(np.uint32), values[mask], width)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,12 +14,6 @@ from classmark.measures.categories import relevant
 from classmark.measures.retrieval import Measure, parse_for, share
 from classmark.problems import Mistake
 from classmark.sparse import Rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scipy.sparse import csr_matrix
-
 
 NAMES = (
     *("F1(micro)", "F1(macro)", "Precision(micro)", "Precision(macro)"),
@@ -83,8 +78,8 @@ def contingency(truth: Any, predicted: Any, n_labels: int | None = None) -> Cont
     )
 
 
-def indicators(*labels: Any, width: int = 0) -> list[csr_matrix]:
-    """Read labels of any form as matrices of 0 and 1, with one number of labels.
+def indicators(*labels: Any, width: int = 0) -> list[Any]:
+    """Read labels of any form as csr matrices of ones, with one number of labels.
 
     >>> [matrix.shape for matrix in indicators([0, 2], [[1], []])]
     [(2, 3), (2, 3)]

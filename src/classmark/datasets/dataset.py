@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from classmark.corpus.documents import Document
-    from classmark.formats.text_files import Place
     from classmark.taxonomy.category import Category
     from classmark.taxonomy.tree import Taxonomy
 
@@ -155,12 +154,16 @@ def chosen_split(split: str | None, *splits: str) -> str:
     return split
 
 
-def needed(rows: Place, row: dict[str, Any], **kinds: type) -> list[Any]:
-    """Return the values of a row's keys, each of the type that is needed."""
-    for key, kind in kinds.items():
-        if not isinstance(row.get(key), kind):
-            rows.refuse(f"{key!r} is needed, a {kind.__name__}")
-    return [row[key] for key in kinds]
+def json_rows(path: Path, **kinds: type) -> Iterator[list[Any]]:
+    """Yield the values of some keys on each line of JSONL, of the types needed."""
+    from classmark.formats.jsonl import json_lines
+
+    rows = json_lines(path)
+    for _, row in rows:
+        for key, kind in kinds.items():
+            if not isinstance(row.get(key), kind):
+                rows.refuse(f"{key!r} is needed, a {kind.__name__}")
+        yield [row[key] for key in kinds]
 
 
 class Link(NamedTuple):

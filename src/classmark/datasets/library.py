@@ -13,9 +13,9 @@ from classmark.datasets.dataset import (
     Part,
     Session,
     descriptions_of,
-    needed,
+    json_rows,
 )
-from classmark.formats.jsonl import json_lines, read_jsonl
+from classmark.formats.jsonl import read_jsonl
 from classmark.formats.records import Record, gather
 from classmark.formats.taxonomies import read_category_csv
 from classmark.formats.test_collections import read_qrels
@@ -82,9 +82,6 @@ def load_library(folder: Path, _split: str | None) -> Dataset:
 
 
 def _clicks(folder: Path) -> Iterator[Session]:
-    sessions = json_lines(folder / "clicks.jsonl")
-    for _, row in sessions:
-        query, shown, clicked = needed(
-            sessions, row, query=str, shown=list, clicked=list
-        )
+    rows = json_rows(folder / "clicks.jsonl", query=str, shown=list, clicked=list)
+    for query, shown, clicked in rows:
         yield Session(query, tuple(shown), tuple(item in clicked for item in shown))

@@ -17,13 +17,12 @@ from classmark.datasets.dataset import (
     chosen_split,
     descriptions_of,
     in_test,
+    json_rows,
     names_in,
-    needed,
     one_of,
 )
 from classmark.formats.annif import read_annif
 from classmark.formats.archive import read_newsgroups
-from classmark.formats.jsonl import json_lines
 from classmark.formats.reuters import modapte_part, read_reuters
 from classmark.formats.taxonomies import read_children_lists, tree_of_chains
 from classmark.formats.text_files import Numbered, lines
@@ -65,9 +64,7 @@ def _messages(path: Path) -> Iterator[list[str]]:
         for record in read_newsgroups(path):
             yield [*record.id.rsplit("/", 1), record.document.text]
         return
-    rows = json_lines(path)
-    for _, row in rows:
-        yield needed(rows, row, group=str, id=str, text=str)
+    yield from json_rows(path, group=str, id=str, text=str)
 
 
 def load_reuters(folder: Path, split: str | None) -> Dataset:
@@ -105,7 +102,12 @@ def load_rcv1(folder: Path, split: str | None) -> Dataset:
     categories = read_children_lists(path)
     topics = [category.id for category in categories if category.parents]
     if chosen_split(split, "lyrl2004", "tokens") == "tokens":
-        train, test = _divided(_tokens(one_of(folder, "*rcv1_dev.json")))
+        path = one_of(folder, "*rcv1_dev.json")
+        rows = json_rows(path, doc_label=list, doc_token=list)
+        train, test = _divided(
+            (str(number), str(number), " ".join(map(str, tokens)), map(str, labels))
+            for number, (labels, tokens) in enumerate(rows, 1)
+        )
     else:
         train, test = _judged(one_of(folder, "*topics.qrels*"), topics)
     return Dataset(
@@ -134,13 +136,6 @@ def _judged(path: Path, topics: list[str]) -> tuple[Part, Part]:
             part.labels.append(labels)
         labels.append(interned[row[0]])
     return train, test
-
-
-def _tokens(path: Path) -> Iterator[Labelled]:
-    rows = json_lines(path)
-    for number, row in rows:
-        labels, tokens = needed(rows, row, doc_label=list, doc_token=list)
-        yield str(number), str(number), " ".join(map(str, tokens)), map(str, labels)
 
 
 def tree_of_paths(names: Iterable[str], separator: str) -> Taxonomy:
@@ -183,17 +178,13 @@ def load_debtags(folder: Path, split: str | None) -> Dataset:
     """
     by_section = chosen_split(split, "tags", "sections") == "sections"
 
-    def packages() -> Iterator[Labelled]:
-        rows = json_lines(one_of(folder, "packages.jsonl*"))
-        kinds = dict.fromkeys(("package", "source", "short", "long", "section"), str)
-        for _, row in track(rows, "reading packages", 63_440):
-            name, source, short, long, section, tags = needed(
-                rows, row, **kinds, tags=list
-            )
-            labels = [section] if by_section else map(str, tags)
-            yield name, source, f"{short}\n{long}", labels
-
-    train, test = _divided(packages())
+    kinds = dict.fromkeys(("package", "source", "short", "long", "section"), str)
+    rows = json_rows(one_of(folder, "packages.jsonl*"), **kinds, tags=list)
+    packages = track(rows, "reading packages", 63_440)
+    train, test = _divided(
+        (name, source, f"{short}\n{long}", [section] if by_section else map(str, tags))
+        for name, source, short, long, section, tags in packages
+    )
     names = names_in(train, test)
     tree = None if by_section else lambda: _facets(names)
     return Dataset("debian-debtags", train, test, label_names=names, tree=tree)
@@ -210,16 +201,12 @@ def _facets(tags: list[str]) -> Taxonomy:
 
 def load_pypi(folder: Path, _split: str | None) -> Dataset:
     """Load Python projects with their ``Topic ::`` classifiers."""
-
-    def packages() -> Iterator[Labelled]:
-        rows = json_lines(one_of(folder, "packages.jsonl*"))
-        for _, row in rows:
-            name, summary, topics, text = needed(
-                rows, row, name=str, summary=str, topics=list, description=str
-            )
-            yield name, name, f"{summary}\n{text}", map(str, topics)
-
-    parts = _divided(packages())
+    path = one_of(folder, "packages.jsonl*")
+    rows = json_rows(path, name=str, summary=str, topics=list, description=str)
+    parts = _divided(
+        (name, name, f"{summary}\n{text}", map(str, topics))
+        for name, summary, topics, text in rows
+    )
     return _with_paths("pypi-topics", parts, names_in(*parts), " :: ")
 
 
@@ -293,9 +280,7 @@ def _articles(path: Path) -> Iterator[list[str]]:
         for file in sorted(path.glob("*.txt")):
             yield [file.stem, "\n".join(line for _, line in lines(file))]
         return
-    rows = json_lines(path)
-    for _, row in rows:
-        yield needed(rows, row, id=str, text=str)
+    yield from json_rows(path, id=str, text=str)
 
 
 def _pairs(path: Path, separator: str | None = "\t") -> Iterator[list[str]]:

@@ -209,9 +209,14 @@ def _line_from(file: BinaryIO, begin: int) -> int:
     """Return where the first line begins that does not begin before ``begin``."""
     if not begin:
         return 0
-    file.seek(begin - 1)
-    file.readline(LIMITS.line)
-    return file.tell()
+    at = begin - 1
+    file.seek(at)
+    while chunk := file.read(CHUNK):
+        stop = chunk.find(b"\n") + 1
+        if stop:
+            return at + stop
+        at += len(chunk)
+    return at
 
 
 Paths = Path | str | Sequence[Path | str]

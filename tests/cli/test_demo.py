@@ -111,7 +111,7 @@ def test_the_address_is_the_last_line(run, library, monkeypatch):
         assert or_free, "port 8000 may be taken"
         say(f"Classmark serves {folder} at http://{host}:{port}/?code=1")
 
-    monkeypatch.setattr("classmark.web.serving.serve_project", serve)
+    monkeypatch.setattr("classmark.web.serve.serve_project", serve)
     monkeypatch.setattr("classmark.cli.research.demonstrate", lambda _: iter(()))
     code, out, _ = run("demo", "--dir", library)
     assert code == 0

@@ -11,7 +11,7 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.taxonomy.category import Category
 from classmark.web.app import create_app
-from classmark.web.evidence import evidence
+from classmark.web.render import evidence
 from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.deciding.sheet import lay_out
 from classmark.workbench.files.importing import import_records, put_taxonomy

@@ -6,7 +6,7 @@ import re
 import pytest
 from defusedxml import ElementTree
 
-from classmark.web.pages.progress import beyond_chance, strength
+from classmark.web.progress import beyond_chance, strength
 from classmark.workbench.deciding.decide import Decision, Seen, decide_on
 from classmark.workbench.files.importing import import_documents
 from classmark.workbench.project import Project

@@ -260,7 +260,7 @@ def program() -> list[str]:
 
 
 def _serve(folder: Path) -> None:
-    from classmark.web.serving import serve_project
+    from classmark.web.serve import serve_project
 
     def say_address(text: str) -> None:
         *_, address = text.split()

@@ -45,7 +45,7 @@ def serve(
     Open the address that is printed: it carries a code that lets you in. Other
     addresses than this machine's own need users, and TLS or a proxy.
     """
-    from classmark.web.serving import Entrance, serve_project
+    from classmark.web.serve import Entrance, serve_project
 
     entrance = Entrance(name, certificate, key, behind_proxy, annif)
     serve_project(folder, host, port, _say_at_once, entrance)
@@ -63,7 +63,7 @@ def users_add(
     role: str = option(ROLE, "classifier"),
 ) -> str:
     """Add a user; the password is asked for, or read from the input."""
-    from classmark.web.guard.passwords import hash_password
+    from classmark.web.guard.auth import hash_password
     from classmark.workbench.team.people import add_user
 
     user = add_user(project.store, name, hash_password(_password(), name), role)
@@ -106,7 +106,7 @@ def users_password(
     name: str = NAME,
 ) -> str:
     """Give a user another password; their sessions end."""
-    from classmark.web.guard.passwords import hash_password
+    from classmark.web.guard.auth import hash_password
     from classmark.workbench.team.people import set_password, user_of
 
     user_of(project.store, name)

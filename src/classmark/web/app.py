@@ -2,36 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib import import_module
 from importlib.resources import files
-from pkgutil import iter_modules
-from types import ModuleType
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
 from classmark import __version__
-from classmark.web import api, pages
-from classmark.web.api.events import Listening
-from classmark.web.api.project import openapi
-from classmark.web.guard.answering import answer_for
-from classmark.web.guard.doors import Doors
-from classmark.web.guard.gate import Gate
-from classmark.web.guard.headers import Headers
-from classmark.web.guard.heads import Heads
-from classmark.web.guard.identity import Identity
-from classmark.web.guard.limits import Limits
-from classmark.web.guard.sessions import Sessions
-from classmark.web.guard.tries import Tries
-from classmark.web.people import Reader
+from classmark.web import (
+    annif,
+    decide,
+    events,
+    history,
+    inbox,
+    like,
+    people,
+    progress,
+    search,
+    settings,
+    taxonomy,
+)
+from classmark.web import files as exchange
+from classmark.web.events import Listening
+from classmark.web.guard.auth import Identity, Reader, Sessions
+from classmark.web.guard.errors import Headers, Heads, handle_errors
+from classmark.web.guard.gate import Doors, Gate
+from classmark.web.guard.limits import Limits, Tries
 
 if TYPE_CHECKING:
     from classmark.workbench.team.desk import Desk
 
-BUSIEST = ("suggesting", "deciding", "decide")  # every router before is asked in vain
+API = (  # the busiest first: a request is compared with every route before its own
+    decide.suggest_api,
+    decide.api,
+    inbox.api,
+    taxonomy.api,
+    like.api,
+    search.api,
+    history.api,
+    progress.api,
+    progress.agreement_api,
+    exchange.documents_api,
+    exchange.api,
+    settings.api,
+    settings.work_api,
+    people.api,
+    people.tokens_api,
+    events.api,
+    annif.api,
+)
+PAGES = (
+    decide.pages,
+    inbox.pages,
+    taxonomy.pages,
+    like.pages,
+    search.pages,
+    history.pages,
+    progress.pages,
+    exchange.pages,
+    settings.pages,
+    people.settings_pages,
+    people.pages,
+)
 
 
 def create_app(desk: Desk, doors: Doors | None = None) -> FastAPI:
@@ -56,12 +89,12 @@ def create_app(desk: Desk, doors: Doors | None = None) -> FastAPI:
     state.listening = Listening()
     app.mount("/static", StaticFiles(directory=str(files("classmark.web") / "static")))
     app.add_api_route("/", home, include_in_schema=False)
-    app.add_api_route("/openapi.json", openapi, include_in_schema=False)
-    for router in routers_of(api):
+    app.add_api_route("/openapi.json", settings.openapi, include_in_schema=False)
+    for router in API:
         app.include_router(router)
-    for router in routers_of(pages):
+    for router in PAGES:
         app.include_router(router, include_in_schema=False)
-    answer_for(app, secure=doors.secure)
+    handle_errors(app, secure=doors.secure)
     app.add_middleware(Heads)
     app.add_middleware(
         Gate, doors=doors, sessions=state.sessions, identity=state.identity
@@ -74,13 +107,3 @@ def create_app(desk: Desk, doors: Doors | None = None) -> FastAPI:
 async def home(_: Reader) -> RedirectResponse:
     """Go to the next document."""
     return RedirectResponse("/decide", 303)
-
-
-def routers_of(package: ModuleType) -> Iterator[APIRouter]:
-    """The router of every module of a package that has one; the busiest first."""
-    names = [found.name for found in iter_modules(package.__path__)]
-    for name in sorted(names, key=lambda name: name not in BUSIEST):
-        module = import_module(f"{package.__name__}.{name}")
-        router = getattr(module, "router", None)
-        if router is not None:
-            yield router

@@ -1,75 +1,425 @@
-"""Who asks, and what they may do: the arguments of every page and API call."""
+"""Users, passwords, tokens of programs, logging in and out."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from fastapi import Depends, Request
+from fastapi import APIRouter, Form, Path, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from pydantic import Field
 
+from classmark.problems import Mistake
+from classmark.web.fields import (
+    MISSING,
+    Answer,
+    Body,
+    Documented,
+    Id,
+    InPath,
+    Note,
+    calls,
+    listing,
+    refusal,
+)
+from classmark.web.guard.auth import (
+    ROLES,
+    Admin,
+    OpenDesk,
+    Reader,
+    fits,
+    hash_password,
+    same,
+    stamp_of,
+)
+from classmark.web.guard.errors import Missing, RefusedRequest, or_missing
+from classmark.web.guard.gate import Doors
+from classmark.web.render import alone, page, redirect
+from classmark.workbench.team import people
 from classmark.workbench.team.desk import Desk
 
-ROLES = ("reader", "classifier", "admin")
+pages = APIRouter()
+settings_pages = APIRouter(prefix="/settings")
+api = calls("users")
+tokens_api = calls("tokens")
+
+FormText = Annotated[str, Form(max_length=1024)]
+WRONG = "Name and password do not belong together, or the account is closed."
+WRONG_CODE = "This is not the code of this server: it changes when it starts."
 
 
-@dataclass(frozen=True, slots=True)
-class Who:
-    """A person, or a program with a person's token.
+@pages.get("/enter")
+def log_in_page(
+    request: Request,
+    desk: OpenDesk,
+    next: Annotated[str, Query(max_length=2048)] = "/",  # noqa: A002 - in the address
+) -> HTMLResponse:
+    """Show what is asked for."""
+    return _log_in(request, desk, next)
 
-    role : reader, classifier or admin.
+
+@pages.post("/enter")
+def log_in_form(
+    request: Request,
+    desk: OpenDesk,
+    code: FormText = "",
+    name: FormText = "",
+    password: FormText = "",
+    onward: FormText = "/",
+) -> Response:
+    """Let somebody in who has the code, or name and password."""
+    state, address = request.app.state, _address(request)
+    state.tries.check(address, name)
+    if code:
+        doors: Doors = state.doors
+        stamp = "" if doors.code and same(code, doors.code) else None
+    else:
+        stamp = _stamp(desk, name, password)
+    if stamp is None:
+        state.tries.failed(address, name)
+        return _log_in(request, desk, onward, WRONG_CODE if code else WRONG, name)
+    state.sessions.close(request.state.session)
+    secret = state.sessions.open("" if code else name, stamp)
+    return _with_cookie(RedirectResponse(_within(onward), 303), state.doors, secret)
+
+
+@pages.post("/leave")
+def log_out_form(request: Request) -> Response:
+    """End the session."""
+    state = request.app.state
+    state.sessions.close(request.state.session)
+    return _with_cookie(redirect("/enter"), state.doors, "")
+
+
+def _log_in(
+    request: Request, desk: Desk, onward: str, wrong: str = "", name: str = ""
+) -> HTMLResponse:
+    code = bool(request.app.state.doors.code)
+    users = any(not user.disabled for user in people.users(desk.project.store))
+    shown = alone(
+        request, "enter.html", title="Log in", onward=_within(onward), code=code,
+        people=users or not code, said=wrong, name=name,
+    )  # fmt: skip
+    shown.status_code = 401 if wrong else 200
+    return shown
+
+
+def _stamp(desk: Desk, name: str, password: str) -> str | None:
+    """The stamp of a password that is right; None for another."""
+    user = people.find_user(desk.project.store, name)
+    hashed = None if user is None or user.disabled else user.password
+    return stamp_of(hashed) if fits(password, hashed) and hashed else None
+
+
+def _with_cookie(response: Response, doors: Doors, secret: str) -> Response:
+    response.set_cookie(
+        doors.cookie,
+        secret,
+        max_age=7 * 24 * 3600 if secret else 0,
+        path="/",
+        secure=doors.secure,
+        httponly=True,
+        samesite="strict",
+    )
+    return response
+
+
+def _within(address: str) -> str:
+    """An address on this server, whatever was asked for.
+
+    >>> _within("/decide/b1?x=1"), _within("//elsewhere.example"), _within("https://a")
+    ('/decide/b1?x=1', '/', '/')
     """
+    ours = address.startswith("/") and not address.startswith(("//", "/\\"))
+    return address if ours and address.isprintable() else "/"
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+@settings_pages.get("/people")
+def people_page(request: Request, desk: OpenDesk, _: Admin) -> HTMLResponse:
+    """Show who may log in."""
+    users = people.users(desk.project.store)
+    return page(
+        request, "Settings", "people.html", part="people", users=users, roles=ROLES
+    )
+
+
+@settings_pages.post("/people")
+def add_user_form(
+    desk: OpenDesk, _: Admin, name: FormText, password: FormText, role: FormText
+) -> RedirectResponse:
+    """Add a user."""
+    _add_user(desk, name, password, role)
+    return redirect("/settings/people", saved=f"{name} is now {role}")
+
+
+@settings_pages.post("/people/change")
+def change_user_form(
+    request: Request, desk: OpenDesk, _: Admin, name: FormText, role: FormText
+) -> RedirectResponse:
+    """Give a user another role, or let them log in no more."""
+    disabled = role == "none"
+    _change_user(request, desk, name, None if disabled else role, disabled=disabled)
+    message = "may not log in any more" if disabled else f"is now {role}"
+    return redirect("/settings/people", saved=f"{name} {message}")
+
+
+@settings_pages.post("/people/password")
+def give_password_form(
+    request: Request, desk: OpenDesk, _: Admin, name: FormText, password: FormText
+) -> RedirectResponse:
+    """Give a user another password; their sessions end."""
+    _change_user(request, desk, name, password=password)
+    return redirect("/settings/people", saved=f"{name} has a new password")
+
+
+@settings_pages.post("/me/password")
+def own_password_form(
+    request: Request, desk: OpenDesk, _: Reader, old: FormText, password: FormText
+) -> RedirectResponse:
+    """Change one's own password; one logs in again."""
+    _change_own_password(request, desk, request.state.user, old, password)
+    return redirect("/enter")
+
+
+@settings_pages.get("/tokens")
+def tokens_page(request: Request, desk: OpenDesk, who: Admin) -> HTMLResponse:
+    """Show the tokens, without their secrets."""
+    return _tokens(request, desk, who.name, None)
+
+
+@settings_pages.post("/tokens")
+def new_token_form(
+    request: Request,
+    desk: OpenDesk,
+    who: Admin,
+    user: FormText,
+    role: FormText,
+    label: FormText = "",
+    days: Annotated[str, Form(max_length=10)] = "",
+) -> HTMLResponse:
+    """Make a token; the answer shows its secret, this once."""
+    try:
+        lasts = float(days) if days.strip() else None
+    except ValueError:
+        raise Mistake(f"days is {days!r}: give a number, or nothing") from None
+    with desk.writing() as project:
+        made = people.add_token(project.store, user, role, label, lasts)
+    return _tokens(request, desk, who.name, made)
+
+
+@settings_pages.post("/tokens/revoke")
+def revoke_form(
+    request: Request,
+    desk: OpenDesk,
+    _: Admin,
+    id: FormText,  # noqa: A002 - as the form calls it
+) -> Response:
+    """Let a token open nothing from now on."""
+    _revoke(request, desk, id)
+    return redirect("/settings/tokens", saved=f"token {id} opens nothing any more")
+
+
+def _tokens(
+    request: Request, desk: Desk, me: str, made: tuple[str, str] | None
+) -> HTMLResponse:
+    store = desk.project.store
+    names = dict.fromkeys([me, *(user.name for user in people.users(store))])
+    return page(
+        request, "Settings", "tokens.html", part="tokens", made=made, roles=ROLES,
+        tokens=people.tokens(store), names=list(names),
+    )  # fmt: skip
+
+
+def _add_user(desk: Desk, name: str, password: str, role: str) -> people.User:
+    hashed = hash_password(password, name)
+    with desk.writing() as project:
+        return people.add_user(project.store, name, hashed, role)
+
+
+def _change_user(
+    request: Request,
+    desk: Desk,
+    name: str,
+    role: str | None = None,
+    *,
+    disabled: bool | None = None,
+    password: str | None = None,
+) -> None:
+    """Change what is not None; refused where nobody would be an admin any more."""
+    hashed = None if password is None else hash_password(password, name)
+    with desk.writing() as project:
+        store = project.store
+        people.user_of(store, name)
+        if hashed is not None:
+            people.set_password(store, name, hashed)
+        if disabled is not None:
+            people.disable(store, name, disabled=disabled)
+        if role is not None:
+            people.set_role(store, name, role)
+        admins = [
+            u for u in people.users(store) if u.role == "admin" and not u.disabled
+        ]
+        changes_rights = role is not None or disabled
+        if changes_rights and not admins and not request.app.state.doors.code:
+            raise Mistake("nobody would be an admin any more: make another one first")
+    request.app.state.identity.forget()
+    if disabled or hashed is not None:
+        request.app.state.sessions.close_all_of(name)
+
+
+def _change_own_password(
+    request: Request, desk: Desk, name: str, old: str, new: str
+) -> None:
+    """Change the password of who knows the old one; their sessions end."""
+    tries, address = request.app.state.tries, _address(request)
+    tries.check(address, name)
+    user = people.find_user(desk.project.store, name)
+    if not fits(old, None if user is None else user.password):
+        tries.failed(address, name)
+        raise RefusedRequest(
+            403, "The old password is another one: nothing was changed."
+        )
+    _change_user(request, desk, name, password=new)
+
+
+def _revoke(request: Request, desk: Desk, token: str) -> None:
+    with desk.writing() as project:
+        people.revoke(project.store, token)
+    request.app.state.identity.forget()
+
+
+Role = Literal["reader", "classifier", "admin"]
+Password = Annotated[str, Field(min_length=12, max_length=1024)]
+TRIES: Documented = {429: refusal("too many were wrong")}
+
+
+class UserBody(Body):
+    """A person to be added."""
+
+    name: Id = Field(examples=["ada"])
+    password: Password
+    role: Role = "classifier"
+
+
+class UserChange(Body):
+    """What is different from now on; what is left out stays."""
+
+    role: Role | None = None
+    disabled: bool | None = None
+    password: Password | None = Field(None, description="their sessions end")
+
+
+class PasswordBody(Body):
+    """One's own password, as it is and as it is to be."""
+
+    old: Annotated[str, Field(max_length=1024)]
+    new: Password
+
+
+class TokenBody(Body):
+    """A token to be made."""
+
+    user: Id = Field(description="under whose name it acts", examples=["ada"])
+    role: Role = Field("reader", description="no more than the user's own")
+    label: Note = Field("", examples=["the catalogue's nightly run"])
+    days: float | None = Field(
+        None, gt=0, lt=36_500, description="how long it opens; null: until withdrawn"
+    )
+
+
+class UserAnswer(Answer):
+    """A person, without the password; disabled : may not log in any more."""
 
     name: str
     role: str
-
-    def may(self, role: str) -> bool:
-        """Whether this role is enough for what asks for ``role``.
-
-        >>> Who("ada", "classifier").may("reader"), Who("ada", "reader").may("admin")
-        (True, False)
-        """
-        return ROLES.index(self.role) >= ROLES.index(role)
+    added: str
+    disabled: bool
 
 
-class NotAllowed(Exception):
-    """Somebody known asks for what their role does not allow."""
+class TokenAnswer(Answer):
+    """A token, without its secret."""
 
-    def __init__(self, who: Who, role: str) -> None:
-        super().__init__(
-            f"{who.name} is here as {who.role}, and this needs the role {role}: "
-            "ask an admin for it"
+    id: str
+    user: str
+    role: str
+    label: str
+    created: str
+    expires: str | None
+    revoked: str | None
+
+
+class NewToken(Answer):
+    """A new token; secret : told once, kept nowhere."""
+
+    id: str
+    secret: str
+
+
+Users = listing("Users", "Everybody, by name.", users=UserAnswer)
+AllTokens = listing("AllTokens", "All tokens, the newest first.", tokens=TokenAnswer)
+
+
+@api.put("/me/password", status_code=204, responses=TRIES)
+def own_password(
+    request: Request, desk: OpenDesk, who: Reader, body: PasswordBody
+) -> Response:
+    """Change your own password; your sessions end, your tokens stay."""
+    _change_own_password(request, desk, who.name, body.old, body.new)
+    return Response(status_code=204)
+
+
+@api.get("/users", response_model=Users)
+def list_users(desk: OpenDesk, _: Admin) -> Any:
+    """Who may log in, and as what."""
+    return {"users": people.users(desk.project.store)}
+
+
+@api.post("/users", status_code=201, response_model=UserAnswer)
+def add_user(desk: OpenDesk, _: Admin, body: UserBody) -> people.User:
+    """Add a person."""
+    return _add_user(desk, body.name, body.password, body.role)
+
+
+@api.patch("/users/{name}", responses=MISSING, response_model=UserAnswer)
+def change_user(
+    request: Request, desk: OpenDesk, _: Admin, name: InPath, body: UserChange
+) -> people.User:
+    """Give a person another role or password, or let them log in no more."""
+    if people.find_user(desk.project.store, name) is None:
+        raise Missing(f"there is no user {name!r}: see the list of users")
+    _change_user(
+        request, desk, name, body.role, disabled=body.disabled, password=body.password
+    )
+    return people.user_of(desk.project.store, name)
+
+
+@tokens_api.get("/tokens", response_model=AllTokens)
+def list_tokens(desk: OpenDesk, _: Admin) -> Any:
+    """All tokens, also those that open nothing any more."""
+    return {"tokens": people.tokens(desk.project.store)}
+
+
+@tokens_api.post("/tokens", status_code=201)
+def add_token(desk: OpenDesk, _: Admin, body: TokenBody) -> NewToken:
+    """Make a token; its secret is told this once."""
+    with desk.writing() as project:
+        id_, secret = people.add_token(
+            project.store, body.user, body.role, body.label, body.days
         )
+    return NewToken(id=id_, secret=secret)
 
 
-async def open_desk(request: Request) -> Desk:
-    """The project that is served."""
-    desk: Desk = request.app.state.desk
-    return desk
-
-
-async def reader(request: Request) -> Who:
-    """Somebody who may look."""
-    return _at_least(request, "reader")
-
-
-async def classifier(request: Request) -> Who:
-    """Somebody who may decide."""
-    return _at_least(request, "classifier")
-
-
-async def admin(request: Request) -> Who:
-    """Somebody who may change settings, people and files."""
-    return _at_least(request, "admin")
-
-
-def _at_least(request: Request, role: str) -> Who:
-    who: Who = request.state.who
-    if not who.may(role):
-        raise NotAllowed(who, role)
-    return who
-
-
-OpenDesk = Annotated[Desk, Depends(open_desk)]
-Reader = Annotated[Who, Depends(reader)]
-Classifier = Annotated[Who, Depends(classifier)]
-Admin = Annotated[Who, Depends(admin)]
+@tokens_api.delete("/tokens/{token}", status_code=204, responses=MISSING)
+def revoke_token(
+    request: Request,
+    desk: OpenDesk,
+    _: Admin,
+    token: Annotated[str, Path(min_length=1, max_length=100)],
+) -> Response:
+    """Let a token open nothing from now on."""
+    with or_missing():
+        _revoke(request, desk, token)
+    return Response(status_code=204)

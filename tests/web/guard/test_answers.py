@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from classmark.problems import Mistake
-from classmark.web.people import Classifier, Reader
+from classmark.web.guard.auth import Classifier, Reader
 from classmark.workbench.store.database import damaged
 
 
@@ -88,7 +88,7 @@ def test_unknown_pages_and_methods_are_written(failing):
 def test_a_malformed_call_is_400_and_names_the_field(failing):
     assert failing.get("/wrong/number?n=x").status_code == 400
     error = failing.get("/api/v1/number").json()["error"]
-    assert error["message"] == "n cannot be used"
+    assert error["message"] == "query.n is not as it should be"
 
 
 def test_those_outside_see_no_page_of_the_project(stranger):

@@ -3,9 +3,9 @@
 import pytest
 
 from classmark.problems import Mistake
-from classmark.web.guard.doors import doors_of, is_loopback
-from classmark.web.guard.passwords import fits, hash_password
-from classmark.web.serving import Entrance, listen, serve_project
+from classmark.web.guard.auth import fits, hash_password
+from classmark.web.guard.gate import doors_of, is_loopback
+from classmark.web.serve import Entrance, listen, serve_project
 from classmark.workbench.project import Project
 from classmark.workbench.team.people import add_user, disable
 

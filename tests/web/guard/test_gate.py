@@ -8,9 +8,9 @@ from fastapi import Request
 from starlette.testclient import TestClient
 
 from classmark.problems import DamagedFolder
-from classmark.web.api import events
+from classmark.web import events
 from classmark.web.app import create_app
-from classmark.web.guard.doors import Doors
+from classmark.web.guard.gate import Doors
 from classmark.workbench.team.people import add_token, revoke
 
 FORM = {"theme": "dark"}
@@ -220,7 +220,7 @@ def test_a_store_that_is_gone_is_told_at_the_gate(stranger, monkeypatch):
     def lost(*_):
         raise DamagedFolder("the server is away: see that it runs")
 
-    monkeypatch.setattr("classmark.web.guard.identity.find_token", lost)
+    monkeypatch.setattr("classmark.web.guard.auth.find_token", lost)
     for path in ("/inbox", "/api/v1/project"):
         answer = stranger.get(path, headers={"Authorization": "Bearer x"})
         assert answer.status_code == 503
@@ -233,7 +233,7 @@ def test_who_may_no_longer_listen_hears_nothing_more(desk, monkeypatch):
     answers = iter([True, True, False])
 
     async def heard():
-        lines = events.told(desk, 60, lambda: next(answers))
+        lines = events.event_lines(desk, 60, lambda: next(answers))
         return [line async for line in lines if line.startswith(":")]
 
     assert len(asyncio.run(heard())) == 2

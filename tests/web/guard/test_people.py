@@ -7,7 +7,7 @@ from argon2 import PasswordHasher
 from starlette.testclient import TestClient
 
 from classmark.web.app import create_app
-from classmark.web.guard.doors import Doors
+from classmark.web.guard.gate import Doors
 from classmark.workbench.categories.edit import rename
 from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.team.people import (
@@ -28,8 +28,8 @@ NAMES = {"rita": "reader", "carl": "classifier", "ada": "admin"}
 
 @pytest.fixture(autouse=True)
 def _quickly(monkeypatch):
-    monkeypatch.setattr("classmark.web.guard.passwords._hasher", lambda: CHEAP)
-    monkeypatch.setattr("classmark.web.guard.passwords._nobody", lambda: HASHED)
+    monkeypatch.setattr("classmark.web.guard.auth._hasher", lambda: CHEAP)
+    monkeypatch.setattr("classmark.web.guard.auth._nobody", lambda: HASHED)
 
 
 @pytest.fixture

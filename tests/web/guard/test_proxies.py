@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from classmark.problems import Mistake
-from classmark.web.guard.doors import doors_of
-from classmark.web.guard.proxies import behind, networks_of
+from classmark.web.guard.gate import behind, doors_of, networks_of
 
 
 def asked(proxy, client, **headers):

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import pytest
 from fastapi.routing import APIRoute
 
-from classmark.web import people
+from classmark.web.guard import auth
 from classmark.web.guard.gate import DOOR, FILES
 
 SAFE = {"GET", "HEAD", "OPTIONS"}
 DEMANDS = {
-    people.reader: "reader",
-    people.classifier: "classifier",
-    people.admin: "admin",
+    auth.reader: "reader",
+    auth.classifier: "classifier",
+    auth.admin: "admin",
 }
 WITHOUT_A_ROLE = {
     ("GET", "/enter"): "the door",

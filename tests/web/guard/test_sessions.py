@@ -2,9 +2,9 @@
 
 import pytest
 
-from classmark.web.guard.refusing import Refused
-from classmark.web.guard.sessions import IDLE, LONGEST, MOST, Sessions
-from classmark.web.guard.tries import PER_ADDRESS, PER_NAME, WITHIN, Tries
+from classmark.web.guard.auth import IDLE, LONGEST_SESSION, MOST_SESSIONS, Sessions
+from classmark.web.guard.errors import RefusedRequest
+from classmark.web.guard.limits import PER_ADDRESS, PER_NAME, WITHIN, Tries
 
 
 class Clock:
@@ -28,10 +28,10 @@ def test_a_used_session_expires_after_a_week():
     clock = Clock()
     sessions = Sessions(clock)
     secret = sessions.open("ada")
-    while clock.now <= LONGEST - IDLE:
+    while clock.now <= LONGEST_SESSION - IDLE:
         clock.now += IDLE
         assert sessions.find(secret) is not None
-    clock.now = LONGEST + 1
+    clock.now = LONGEST_SESSION + 1
     assert sessions.find(secret) is None
 
 
@@ -51,8 +51,8 @@ def test_all_sessions_of_a_user_end_together():
 
 
 def test_the_oldest_session_makes_room(monkeypatch):
-    monkeypatch.setattr("classmark.web.guard.sessions.MOST", 3)
-    assert MOST > 3
+    monkeypatch.setattr("classmark.web.guard.auth.MOST_SESSIONS", 3)
+    assert MOST_SESSIONS > 3
     clock = Clock()
     sessions = Sessions(clock)
     secrets = []
@@ -63,7 +63,7 @@ def test_the_oldest_session_makes_room(monkeypatch):
 
 
 def test_an_expired_cookie_leads_to_the_door(client, monkeypatch):
-    monkeypatch.setattr("classmark.web.guard.sessions.IDLE", -1.0)
+    monkeypatch.setattr("classmark.web.guard.auth.IDLE", -1.0)
     assert client.get("/settings/me").url.path == "/enter"
     answer = client.post("/settings/theme", data={"theme": "dark"})
     assert answer.status_code == 401
@@ -78,13 +78,13 @@ def test_guesses_are_limited_by_address_and_by_name():
     for at in range(PER_NAME):
         tries.check(f"192.0.2.{at}", "ada")
         tries.failed(f"192.0.2.{at}", "ada")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedRequest) as refused:
         tries.check("192.0.2.99", "ada")
     assert refused.value.status_code == 429
     tries.check("192.0.2.99", "bob")
     for _ in range(PER_ADDRESS):
         tries.failed("192.0.2.99", "x")
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedRequest):
         tries.check("192.0.2.99", "bob")
     clock.now = WITHIN
     tries.check("192.0.2.99", "ada")

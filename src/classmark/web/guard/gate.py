@@ -1,26 +1,261 @@
-"""Gate: every request passes here; nobody unknown goes further than the door."""
+"""Every request passes the gate: host, origin, proxy, session, token."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import re
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
 
 from starlette.requests import cookie_parser
+from starlette.types import Message, Receive
 
-from classmark.problems import DamagedFolder
-from classmark.web.guard.answering import answer_refused, ask_to_log_in
-from classmark.web.guard.origins import SAFE, check_host, check_origin
-from classmark.web.guard.refusing import Refused
-from classmark.web.guard.tokens_in_forms import check_token
-from classmark.web.people import Who
+from classmark.problems import DamagedFolder, Mistake
+from classmark.web.guard.auth import Who, same
+from classmark.web.guard.errors import RefusedRequest, ask_to_log_in, refuse_scope
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Scope, Send
 
-    from classmark.web.guard.doors import Doors
-    from classmark.web.guard.identity import Identity
-    from classmark.web.guard.sessions import Session, Sessions
+    from classmark.web.guard.auth import Identity, Session, Sessions
+
+
+Networks = tuple[IPv4Network | IPv6Network, ...]
+
+
+def networks_of(proxy: str) -> Networks:
+    """The addresses of a proxy: one, a network, or several with commas.
+
+    >>> networks_of("127.0.0.1, 10.0.0.0/8")
+    (IPv4Network('127.0.0.1/32'), IPv4Network('10.0.0.0/8'))
+    """
+    try:
+        return tuple(ip_network(part.strip()) for part in proxy.split(","))
+    except ValueError as problem:
+        raise Mistake(
+            f"--behind-proxy {proxy} is no address ({problem}): give the address from "
+            "which the proxy connects, such as 127.0.0.1 or 10.0.0.0/24"
+        ) from None
+
+
+def behind(app: ASGIApp, proxy: str) -> ASGIApp:
+    """An application that only a proxy reaches; the addresses it tells are believed."""
+    from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+    networks = networks_of(proxy)
+    inner: Any = app  # starlette's and uvicorn's types for the same differ
+    trusted: Any = ProxyHeadersMiddleware(inner, [str(each) for each in networks])
+
+    async def by_proxy(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not _is_in(networks, scope["client"]):
+            refused = RefusedRequest(
+                403, "Only the proxy is answered here: ask by its name."
+            )
+            await refuse_scope(scope, refused)(scope, receive, send)
+            return
+        await trusted(scope, receive, send)
+
+    return by_proxy
+
+
+def _is_in(networks: Networks, client: tuple[str, int] | None) -> bool:
+    address = ip_address(client[0]) if client else None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    return address is not None and any(address in each for each in networks)
+
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+ANYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - named to be refused
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """How people reach the workbench.
+
+    names : host names it answers to;  code : opens the door of the machine's own user,
+    "" if there is none;  secure : the browser speaks TLS, to us or to a proxy;
+    proxy : the address whose forwarded headers are believed;  annif : whether Annif's
+    questions (``/v1``) are answered without a token;  port : keeps the cookies of two
+    servers on one machine apart.
+    """
+
+    names: frozenset[str] = LOOPBACK
+    code: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    secure: bool = False
+    proxy: str = ""
+    annif: bool = True
+    port: int = 8000
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie that carries a session."""
+        return f"__Host-classmark-{self.port}" if self.secure else f"cm-{self.port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def doors_of(
+    host: str, port: int, *, names: Iterable[str], tls: bool, proxy: str, people: bool
+) -> Doors:
+    """The doors of an address; one that others reach asks for people and TLS.
+
+    tls : whether there is a certificate;  people : whether there is an admin.
+    """
+    hosts, address = frozenset(map(str.lower, names)), frozenset({host.lower()})
+    if is_loopback(host) and not proxy:
+        hosts |= LOOPBACK | address
+        return Doors(hosts, secure=tls, annif=not people, port=port)
+    if not people:
+        raise Mistake(
+            f"{host} can be reached by others, and this project has no admin who "
+            "could log in: add one with: classmark users add DIR NAME --role admin"
+        )
+    if not tls and not proxy:
+        raise Mistake(
+            f"{host} can be reached by others, so passwords would cross the network "
+            "unencrypted: give --certificate and --key, or --behind-proxy ADDRESS if a "
+            "proxy speaks TLS"
+        )
+    if not hosts and (host in ANYWHERE or proxy):
+        raise Mistake(
+            f"by which name will browsers reach {host}? say it: --name HOSTNAME"
+        )
+    if proxy:
+        networks_of(proxy)
+    return Doors(
+        hosts or address, code="", secure=True, proxy=proxy, annif=False, port=port
+    )
+
+
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+OURS = frozenset({"same-origin", "none"})
+
+
+def hostname(authority: str) -> str:
+    """The name in ``name:port``; "" if it is none.
+
+    >>> hostname("Localhost:8000"), hostname("[::1]:8000"), hostname("a@b:x")
+    ('localhost', '::1', '')
+    """
+    if "@" in authority or "/" in authority:
+        return ""
+    try:
+        parts = urlsplit(f"//{authority}")
+        _ = parts.port
+    except ValueError:
+        return ""
+    return parts.hostname or ""
+
+
+def check_host(doors: Doors, headers: Mapping[str, str]) -> None:
+    """Refuse another name than ours: so a name that was rebound to us is no door."""
+    if hostname(headers.get("host", "")) not in doors.names:
+        raise RefusedRequest(
+            403,
+            "The request names another host than this server answers to: open the "
+            "address that classmark serve printed, or serve with --name HOSTNAME.",
+        )
+
+
+def check_origin(doors: Doors, headers: Mapping[str, str]) -> None:
+    """Refuse a change that the page of another origin asks for."""
+    origin = headers.get("origin")
+    site = headers.get("sec-fetch-site")
+    if origin is not None and not _is_ours(doors, origin, headers):
+        raise RefusedRequest(
+            403, f"A page of another origin, {origin!r}, asked for a change."
+        )
+    if site is not None and site not in OURS:
+        raise RefusedRequest(403, "A page of another site asked for a change.")
+
+
+def _is_ours(doors: Doors, origin: str, headers: Mapping[str, str]) -> bool:
+    scheme, _, authority = origin.partition("://")
+    if scheme not in ("http", "https") or (doors.secure and scheme != "https"):
+        return False
+    if doors.proxy:
+        return hostname(authority) in doors.names
+    return authority.lower() == headers.get("host", "").lower()
+
+
+HEADER = "x-csrf"
+FORMS = {"application/x-www-form-urlencoded": 1 << 20, "multipart/form-data": 16_384}
+MOST_FIELDS = 10_000
+_IN_PARTS = re.compile(rb'\bname="?csrf"?\r\n\r\n([\w-]{1,64})\r\n')
+WITHOUT = (
+    "The form is too old or was not sent by this workbench: go back, load the page "
+    "again and repeat; nothing was changed."
+)
+
+
+async def check_token(
+    headers: Mapping[str, str], receive: Receive, expected: str
+) -> Receive:
+    """Refuse a change without the session's token; return the body to read anew.
+
+    The token is in a header or, of a form, in the first bytes of the body.
+    """
+    token = headers.get(HEADER)
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if token is None and kind in FORMS:
+        messages = await _first_messages(receive, FORMS[kind])
+        body = b"".join(message.get("body", b"") for message in messages)
+        token = _token_in(body[: FORMS[kind]], in_parts=kind.startswith("multipart"))
+        receive = _read_again(messages, receive)
+    if not same(token or "", expected):
+        raise RefusedRequest(403, WITHOUT)
+    return receive
+
+
+def _token_in(form: bytes, *, in_parts: bool) -> str:
+    if in_parts:
+        match = _IN_PARTS.search(form)
+        return match[1].decode() if match else ""
+    try:
+        fields = parse_qs(form, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise RefusedRequest(
+            400, f"The form has more than {MOST_FIELDS:,} fields: send it in parts."
+        ) from None
+    return fields.get(b"csrf", [b""])[0].decode("utf-8", "replace")
+
+
+async def _first_messages(receive: Receive, most: int) -> list[Message]:
+    messages, size = [], 0
+    while size < most:
+        message = await receive()
+        messages.append(message)
+        size += len(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body"):
+            break
+    return messages
+
+
+def _read_again(messages: list[Message], receive: Receive) -> Receive:
+    """First what was read, then what is still to come."""
+    waiting = iter(messages)
+
+    async def receiving() -> Message:
+        message = next(waiting, None)
+        return await receive() if message is None else message
+
+    return receiving
+
 
 DOOR, FILES, ANNIF = "/enter", "/static/", "/v1/"
 
@@ -41,15 +276,15 @@ class Gate:
             return
         try:
             receive = await self._let_in(scope, receive)
-        except DamagedFolder as problem:
-            refused = Refused(503, str(problem))
-            await answer_refused(scope, refused)(scope, receive, send)
+        except (RefusedRequest, DamagedFolder) as problem:
+            if isinstance(problem, DamagedFolder):
+                refused = RefusedRequest(503, str(problem))
+            else:
+                refused = problem
+            await refuse_scope(scope, refused)(scope, receive, send)
             return
-        except Refused as refused:
-            await answer_refused(scope, refused)(scope, receive, send)
-            return
-        path, known = scope["path"], scope["state"]["who"] is not None
-        if known or path == DOOR or path.startswith(FILES):
+        path = scope["path"]
+        if scope["state"]["who"] is not None or path == DOOR or path.startswith(FILES):
             await self.app(scope, receive, send)
         else:
             await ask_to_log_in(scope)(scope, receive, send)
@@ -93,25 +328,25 @@ class Gate:
 
 def _headers(scope: Scope) -> Mapping[str, str]:
     """The headers by name; one that decides who asks may not come twice."""
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1").lower()
-        if key in found and key in ("host", "origin", "authorization"):
-            raise Refused(400, f"The header {key} came twice.")
-        joined = f"{found[key]}; " if key == "cookie" and key in found else ""
-        found[key] = joined + value.decode("latin-1")
-    return found
+        if key in headers and key in ("host", "origin", "authorization"):
+            raise RefusedRequest(400, f"The header {key} came twice.")
+        before = f"{headers[key]}; " if key == "cookie" and key in headers else ""
+        headers[key] = before + value.decode("latin-1")
+    return headers
 
 
 def _bearer(headers: Mapping[str, str]) -> str | None:
     """The token of a program; as a password too, for programs that know no other."""
-    scheme, _, given = headers.get("authorization", "").partition(" ")
+    scheme, _, secret = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
-        return given.strip()
+        return secret.strip()
     if scheme.lower() == "basic":
         try:
-            named = base64.b64decode(given.strip(), validate=True).decode()
+            pair = base64.b64decode(secret.strip(), validate=True).decode()
         except ValueError:
             return ""
-        return named.partition(":")[2]
+        return pair.partition(":")[2]
     return None

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from classmark.web.api.events import told
 from classmark.web.app import create_app
-from classmark.web.guard.doors import Doors
+from classmark.web.events import event_lines
+from classmark.web.guard.gate import Doors
 from classmark.workbench.team.presence import Event
 
 ROOT = "/api/v1"
@@ -282,7 +282,7 @@ def test_tokens_open_and_are_withdrawn(admin, app, calling):
 
 def test_what_happens_is_told(reader, desk):
     async def listened():
-        found = told(desk, 30, lambda: True)
+        found = event_lines(desk, 30, lambda: True)
         yield await anext(found)
         desk.events.tell(Event("decided", 7, "new-0", "ada"))
         yield await anext(found)

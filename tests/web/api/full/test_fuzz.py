@@ -17,7 +17,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from classmark.web.app import create_app
-from classmark.web.guard.doors import Doors
+from classmark.web.guard.gate import Doors
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.people import add_token
 

@@ -3,7 +3,7 @@
 import pytest
 
 from classmark.problems import DamagedFolder
-from classmark.web.api.project import described
+from classmark.web.settings import described
 
 ROOT = "/api/v1"
 DECIDE = {"document": "new-0", "assign": ["bees"]}

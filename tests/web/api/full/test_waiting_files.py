@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from classmark.web.api.events import EACH
-from classmark.web.guard.passwords import hash_password
+from classmark.web.events import EACH
+from classmark.web.guard.auth import hash_password
 from classmark.workbench.team.people import add_user
 
 ROOT = "/api/v1"

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from classmark.web.guard.doors import Doors
-from classmark.web.serving import Entrance, listen, new_server
+from classmark.web.guard.gate import Doors
+from classmark.web.serve import Entrance, listen, new_server
 from classmark.workbench.project import Project
 from classmark.workbench.team.people import add_token, find_user, tokens, users
 
@@ -101,7 +101,7 @@ def test_with_a_certificate_it_speaks_tls(project_folder, tmp_path):
 
 
 def test_who_says_nothing_is_not_waited_for(app, monkeypatch):
-    monkeypatch.setattr("classmark.web.guard.patience.PATIENCE", 0.1)
+    monkeypatch.setattr("classmark.web.guard.limits.PATIENCE", 0.1)
     server = new_server(app.state.desk, Doors(), Entrance())
     with listen("127.0.0.1", 0) as listening:
         thread = Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -16,13 +16,14 @@ from threading import Thread
 from typing import TYPE_CHECKING, NoReturn
 
 from classmark.problems import Mistake
-from classmark.web.guard.doors import Doors, doors_of
+from classmark.web.guard.gate import Doors, doors_of
 
 if TYPE_CHECKING:
     import uvicorn
 
     from classmark.workbench.project import Project
     from classmark.workbench.team.desk import Desk
+
 
 LIVELINESS = 15  # seconds a silent connection is kept
 GOODBYE = 3  # seconds that requests in flight have when the server stops
@@ -150,8 +151,8 @@ def new_server(desk: Desk, doors: Doors, entrance: Entrance) -> uvicorn.Server:
     import uvicorn
 
     from classmark.web.app import create_app
-    from classmark.web.guard.patience import Patient
-    from classmark.web.guard.proxies import behind
+    from classmark.web.guard.gate import behind
+    from classmark.web.guard.limits import Patient
 
     app = create_app(desk, doors)
     server = uvicorn.Server(

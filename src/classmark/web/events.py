@@ -14,12 +14,12 @@ from typing import Annotated
 from fastapi import Query, Request
 from fastapi.responses import StreamingResponse
 
-from classmark.web.api.calls import Documented, calls, refusal
-from classmark.web.guard.refusing import Refused as NotLetIn
-from classmark.web.people import OpenDesk, Reader
+from classmark.web.fields import Documented, calls, refusal
+from classmark.web.guard.auth import OpenDesk, Reader
+from classmark.web.guard.errors import RefusedRequest as NotLetIn
 from classmark.workbench.team.desk import Desk
 
-router = calls("events")
+api = calls("events")
 PAUSE = 0.2  # seconds between two looks
 SIGN = 15.0  # seconds after which a silent line is kept open, if it still may listen
 EACH, ALL = 20, 200  # lines open at once: of one person, of everybody
@@ -53,7 +53,7 @@ class Listening:
             raise NotLetIn(429, TOO_MANY, {"Retry-After": str(int(SIGN))})
 
 
-@router.get("/events", response_class=StreamingResponse, responses=STREAM)
+@api.get("/events", response_class=StreamingResponse, responses=STREAM)
 async def events(
     request: Request, desk: OpenDesk, who: Reader, seconds: Seconds = 3600
 ) -> StreamingResponse:
@@ -64,13 +64,13 @@ async def events(
 
     async def lines() -> AsyncIterator[str]:
         with listening.one_more(who.name):
-            async for line in told(desk, seconds, known, listening.over):
+            async for line in event_lines(desk, seconds, known, listening.over):
                 yield line
 
     return StreamingResponse(lines(), media_type="text/event-stream")
 
 
-async def told(
+async def event_lines(
     desk: Desk,
     seconds: float,
     known: Callable[[], bool],

@@ -1,0 +1,394 @@
+"""Annif's REST API, so that its clients work unchanged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Coroutine
+from hashlib import blake2b
+from math import exp
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from classmark import __version__
+from classmark.problems import DamagedFolder, Mistake
+from classmark.web.fields import ALWAYS, NO_NUL, Documented, Id, Note, Text
+from classmark.web.guard.auth import Classifier, OpenDesk, Reader
+from classmark.web.guard.errors import Missing, malformed
+from classmark.workbench.deciding.decide import Decision, decide_on
+from classmark.workbench.deciding.suggest import suggest_for
+from classmark.workbench.files.importing import put_document
+from classmark.workbench.results import Explained
+from classmark.workbench.team.desk import Desk
+
+PROBLEM = "application/problem+json"
+TITLES = {400: "Bad Request", 404: "Project not found", 503: "Service unavailable"}
+LANGUAGES = {
+    "arabic": "ar", "catalan": "ca", "danish": "da", "dutch": "nl", "english": "en",
+    "finnish": "fi", "french": "fr", "german": "de", "greek": "el", "hungarian": "hu",
+    "italian": "it", "norwegian": "no", "porter": "en", "portuguese": "pt",
+    "romanian": "ro", "russian": "ru", "spanish": "es", "swedish": "sv",
+    "turkish": "tr",
+}  # fmt: skip
+
+
+class Unavailable(Mistake):
+    """There is no model that could suggest anything."""
+
+
+class Problem(BaseModel):
+    """What was not done, and why."""
+
+    title: str
+    status: int
+    detail: str
+    type: str = "about:blank"
+
+
+class AnnifRoute(APIRoute):
+    """A call whose refusals are of the kind application/problem+json."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Wrap the handler so that mistakes become answers."""
+        handle = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except RequestValidationError as problem:
+                return _refused(400, malformed(problem))
+            except HTTPException as problem:
+                if problem.status_code != 400:
+                    raise
+                return _refused(400, str(problem.detail))
+            except Missing as missing:
+                return _refused(404, str(missing))
+            except (Unavailable, DamagedFolder) as problem:
+                return _refused(503, str(problem))
+            except Mistake as mistake:
+                return _refused(400, str(mistake))
+
+        return guarded
+
+
+def _refused(status: int, detail: str) -> Response:
+    problem = Problem(title=TITLES[status], status=status, detail=detail)
+    return JSONResponse(problem.model_dump(), status, media_type=PROBLEM)
+
+
+def _documented(status: str) -> dict[str, Any]:
+    content = {PROBLEM: {"schema": Problem.model_json_schema()}}
+    return {"description": status, "content": content}
+
+
+NOT_FOUND: Documented = {404: _documented("there is no such project")}
+api = APIRouter(
+    prefix="/v1",
+    tags=["annif"],
+    route_class=AnnifRoute,
+    responses=ALWAYS
+    | {
+        400: _documented("the call cannot be understood"),
+        503: _documented("there is no model yet, or the store cannot be used"),
+    },
+)
+
+ProjectId = Annotated[str, Path(max_length=1000, examples=["town-library"])]
+Code = Annotated[str, Field(min_length=2, max_length=3, pattern=NO_NUL)]
+
+
+class AnnifInfo(BaseModel):
+    """What answers."""
+
+    title: str
+    version: str
+
+
+class AnnifVocabulary(BaseModel):
+    """The categories."""
+
+    vocab_id: str
+    languages: list[str]
+    size: int
+    loaded: bool
+
+
+class AnnifVocabularies(BaseModel):
+    """All vocabularies: one."""
+
+    vocabs: list[AnnifVocabulary]
+
+
+class AnnifBackend(BaseModel):
+    """What makes the suggestions."""
+
+    backend_id: str
+
+
+class AnnifProject(BaseModel):
+    """The project that is served."""
+
+    project_id: str
+    name: str
+    language: str
+    backend: AnnifBackend
+    vocab: AnnifVocabulary
+    vocab_language: str
+    is_trained: bool
+    modification_time: str | None = None
+
+
+class AnnifProjects(BaseModel):
+    """All projects: one."""
+
+    projects: list[AnnifProject]
+
+
+class SuggestForm(BaseModel):
+    """A form with a text; names that begin with metadata_ are passed over."""
+
+    text: Text
+    limit: Annotated[int, Field(ge=0, le=1000)] = 10
+    threshold: Annotated[float, Field(ge=0, le=1)] = 0.0
+    language: Annotated[str, Field(max_length=100)] | None = None
+
+
+class BatchDocument(BaseModel):
+    """A text in a batch."""
+
+    text: Text
+    document_id: Note | None = None
+    metadata: dict[str, str] = {}
+
+
+class BatchBody(BaseModel):
+    """Texts to suggest subjects for."""
+
+    documents: Annotated[list[BatchDocument], Field(max_length=32)]
+
+
+class AnnifSubject(BaseModel):
+    """A subject that was found right."""
+
+    uri: Id
+    label: str = ""
+
+
+class IndexedText(BaseModel):
+    """A text with its subjects."""
+
+    text: Text = ""
+    metadata: dict[str, str] = {}
+    subjects: Annotated[list[AnnifSubject], Field(max_length=1000)] = []
+
+
+class AnnifResult(BaseModel):
+    """A subject for a text; score : from 0 to 1."""
+
+    uri: str
+    label: str
+    notation: str | None
+    score: float
+
+
+class AnnifResults(BaseModel):
+    """The subjects of a text, best first."""
+
+    results: list[AnnifResult]
+
+
+class BatchResults(AnnifResults):
+    """The subjects of one text of a batch."""
+
+    document_id: str | None = None
+
+
+class LanguageBody(BaseModel):
+    """A text, and the languages that it may be in."""
+
+    text: Text
+    languages: Annotated[list[Code], Field(min_length=1, max_length=5)]
+
+
+class LanguageScore(BaseModel):
+    """A language, and how sure it is."""
+
+    language: str | None
+    score: float
+
+
+class LanguageScores(BaseModel):
+    """The languages of a text."""
+
+    results: list[LanguageScore]
+
+
+@api.get("/")
+def show_info(_: Reader) -> AnnifInfo:
+    """What answers here."""
+    return AnnifInfo(title="Classmark, by Annif's REST API", version=__version__)
+
+
+@api.get("/vocabs")
+def list_vocabs(desk: OpenDesk, _: Reader) -> AnnifVocabularies:
+    """The taxonomy of the project, as the one vocabulary."""
+    return AnnifVocabularies(vocabs=[_project(desk).vocab])
+
+
+@api.get("/projects")
+def list_projects(desk: OpenDesk, _: Reader) -> AnnifProjects:
+    """The project that is served, as a list of one."""
+    return AnnifProjects(projects=[_project(desk)])
+
+
+@api.get("/projects/{project_id}", responses=NOT_FOUND)
+def show_project(desk: OpenDesk, _: Reader, project_id: ProjectId) -> AnnifProject:
+    """The project that is served."""
+    return _project_named(desk, project_id)
+
+
+@api.post("/projects/{project_id}/suggest", responses=NOT_FOUND)
+def suggest(
+    desk: OpenDesk,
+    _: Reader,
+    project_id: ProjectId,
+    form: Annotated[SuggestForm, Form()],
+) -> AnnifResults:
+    """Suggest subjects for a text."""
+    _project_named(desk, project_id, form.language)
+    results = _suggested(desk, form.text, form.limit, form.threshold)
+    return AnnifResults(results=results)
+
+
+@api.post("/projects/{project_id}/suggest-batch", responses=NOT_FOUND)
+def suggest_batch(
+    desk: OpenDesk,
+    _: Reader,
+    project_id: ProjectId,
+    batch: BatchBody,
+    limit: Annotated[int, Query(ge=0, le=1000)] = 10,
+    threshold: Annotated[float, Query(ge=0, le=1)] = 0.0,
+    language: Annotated[str | None, Query(max_length=100)] = None,
+) -> list[BatchResults]:
+    """Suggest subjects for up to 32 texts."""
+    _project_named(desk, project_id, language)
+    return [
+        BatchResults(
+            document_id=document.document_id,
+            results=_suggested(desk, document.text, limit, threshold),
+        )
+        for document in batch.documents
+    ]
+
+
+@api.post("/projects/{project_id}/learn", status_code=204, responses=NOT_FOUND)
+def learn(
+    desk: OpenDesk,
+    who: Classifier,
+    project_id: ProjectId,
+    taught: Annotated[list[IndexedText], Field(max_length=1000)],
+) -> Response:
+    """Keep texts with their subjects, and learn from them."""
+    _project_named(desk, project_id)
+    subjects = {
+        each.text: tuple(s.uri for s in each.subjects if s.uri in desk.categories)
+        for each in taught
+        if each.text.strip()
+    }
+    texts = {_id_of(text): text for text, names in subjects.items() if names}
+    with desk.writing() as project:
+        for id_, text in texts.items():
+            put_document(project, id_, {"text": text})
+    for id_, text in texts.items():
+        decide_on(desk, id_, Decision(subjects[text]), {}, who.name)
+    return Response(status_code=204)
+
+
+@api.post("/detect-language")
+def detect_language(_: Reader, body: LanguageBody) -> LanguageScores:
+    """Refuse: languages are not told apart here."""
+    codes = ", ".join(body.languages)
+    raise Mistake(
+        f"Classmark does not tell languages apart ({codes}): name it yourself"
+    )
+
+
+def slug(name: str) -> str:
+    """A name as part of an address.
+
+    >>> slug("Eskerton Town Library")
+    'eskerton-town-library'
+    """
+    return re.sub(r"[^\w]+", "-", name.lower()).strip("-") or "project"
+
+
+def language_of(analyzer: str) -> str:
+    """The code of the language that an analyzer is for; ``und`` if it is for none.
+
+    >>> language_of("words|lower|stop(english)"), language_of("words|lower")
+    ('en', 'und')
+    """
+    words = re.findall(r"[a-z]+", analyzer.lower())
+    return next((LANGUAGES[word] for word in words if word in LANGUAGES), "und")
+
+
+def _project(desk: Desk) -> AnnifProject:
+    settings, size = desk.project.settings, len(desk.categories)
+    id_, language = slug(settings.name), language_of(settings.text.analyzer)
+    vocabulary = AnnifVocabulary(
+        vocab_id=id_, languages=[language], size=size, loaded=True
+    )
+    return AnnifProject(
+        project_id=id_,
+        name=settings.name,
+        language=language,
+        backend=AnnifBackend(backend_id="classmark"),
+        vocab=vocabulary,
+        vocab_language=language,
+        is_trained=desk.project.model() is not None,
+    )
+
+
+def _project_named(
+    desk: Desk, project_id: str, language: str | None = None
+) -> AnnifProject:
+    project = _project(desk)
+    if project_id not in {project.project_id, project.name}:
+        raise Missing(f"Project '{project_id}' not found")
+    if language and project.language not in ("und", language):
+        raise Mistake(f'language "{language}" not supported by vocabulary')
+    return project
+
+
+def _suggested(
+    desk: Desk, text: str, limit: int, threshold: float
+) -> list[AnnifResult]:
+    if not (limit and text.strip() and desk.categories):
+        return []
+    if desk.project.model() is None:
+        raise Unavailable("Project not trained: decide on documents, or train it first")
+    results = [_result(desk, each) for each in suggest_for(desk, text, limit, 0)]
+    return [result for result in results if result.score >= threshold]
+
+
+def _result(desk: Desk, suggestion: Explained) -> AnnifResult:
+    """A suggestion as Annif has it; without a calibration 1/(1 + e^-score)."""
+    category, score = desk.categories.get(suggestion.category), suggestion.probability
+    if score is None:
+        score = 1 / (1 + exp(-min(max(suggestion.score, -50), 50)))
+    return AnnifResult(
+        uri=suggestion.category,
+        label=suggestion.path[-1],
+        notation=(category.notation or None) if category else None,
+        score=score,
+    )
+
+
+def _id_of(text: str) -> str:
+    """The id of a text that came without one: the same for the same text."""
+    return f"learned-{blake2b(text.encode(), digest_size=10).hexdigest()}"

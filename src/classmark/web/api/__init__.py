@@ -1,1 +1,0 @@
-"""The calls: what the pages do, for programs."""

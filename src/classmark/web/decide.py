@@ -1,0 +1,535 @@
+"""Decide on documents: the page, and the calls that suggest, decide and undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import quote
+
+from fastapi import APIRouter, Form, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from pydantic import BaseModel, Field, model_validator
+from starlette.background import BackgroundTask
+
+from classmark.problems import Mistake
+from classmark.web.fields import (
+    CONFLICT,
+    MISSING,
+    After,
+    Answer,
+    Body,
+    Id,
+    Ids,
+    InOrder,
+    InPath,
+    Note,
+    Number,
+    Preferred,
+    Text,
+    Titled,
+    answer,
+    as_json,
+    calls,
+    listing,
+    record_named,
+    require_document,
+)
+from classmark.web.guard.auth import Classifier, OpenDesk, Reader, Who
+from classmark.web.guard.errors import RefusedRequest
+from classmark.web.render import by_the_clock, evidence, fragment, page, redirect
+from classmark.workbench.deciding import decide as deciding
+from classmark.workbench.deciding.decide import Conflict, Decision, Saved, Seen
+from classmark.workbench.deciding.history import first_not_own
+from classmark.workbench.deciding.opinions import differing, opinions
+from classmark.workbench.deciding.sheet import (
+    Choice,
+    Sheet,
+    choice_of,
+    lay_out,
+    notes_on,
+)
+from classmark.workbench.deciding.similar import Alike, alike, nearly_same
+from classmark.workbench.deciding.suggest import suggest_for
+from classmark.workbench.results import Explained
+from classmark.workbench.store.log import now
+from classmark.workbench.team.agreement import disagreements, settle, to_read_again
+from classmark.workbench.team.desk import Desk
+from classmark.workbench.team.progress import pace
+
+if TYPE_CHECKING:
+    from classmark.workbench.deciding.history import Wanted
+
+pages = APIRouter()
+api = calls("decide")
+suggest_api = calls("suggest")
+
+Names = Annotated[list[str], Field(max_length=1000)]
+Reading = Literal["", "second", "settle"]
+VERBS = {
+    "assign": "label",
+    "primary": "primary",
+    "reject": "not",
+    "remove": "taken back",
+    "unsure": "unsure of",
+    "prefer": "better",
+    "undo": "undone",
+}
+
+
+class DecisionForm(BaseModel):
+    """The form of a document.
+
+    stood : categories of which something was said before, as they were shown; those
+    that are not named any more are taken back.  above, below : the winners and losers
+    of preferences, in one order.  reading : a second one, or the one that settles.
+    """
+
+    act: Literal["accept", "skip", "unsure", "note", "undo", "redo"] = "accept"
+    assign: Names = []
+    primary: Names = []
+    reject: Names = []
+    stood: Names = []
+    above: Names = []
+    below: Names = []
+    note: Annotated[str, Field(max_length=4000)] = ""
+    version: int | None = None
+    reading: Reading = ""
+
+    def decision(self) -> Decision:
+        """As it is logged.
+
+        >>> DecisionForm(assign=["bees"], stood=["bees", "wax"]).decision().remove
+        ('wax',)
+        """
+        if len(self.above) != len(self.below):
+            raise Mistake("a preference has two categories: choose it again")
+        named = {*self.assign, *self.primary, *self.reject}
+        return Decision(
+            tuple(self.assign),
+            tuple(self.primary),
+            tuple(self.reject),
+            remove=tuple(name for name in self.stood if name not in named),
+            over=tuple(zip(self.above, self.below, strict=True)),
+        )
+
+
+@pages.get("/decide")
+def first_page(
+    request: Request, desk: OpenDesk, who: Reader, reading: Reading = ""
+) -> Response:
+    """Go to the next document that waits."""
+    document = next_of(desk, who.name, reading)
+    if document is not None:
+        return _to_document(document, reading)
+    return page(
+        request, "Decide", "decide_done.html", title="Nothing waits", reading=reading
+    )
+
+
+@pages.get("/decide/{document:path}")
+def decide_page(
+    request: Request, desk: OpenDesk, who: Reader, document: str, reading: Reading = ""
+) -> HTMLResponse:
+    """Show a document; opinions of other people only where the reading settles."""
+    sheet = lay_out(desk, document, who.name, blind=reading == "second")
+    others = opinions(desk, sheet.id) if reading == "settle" else []
+    named = {id_ for each in others for id_ in each.labels | each.refused}
+    named |= {id_ for act in sheet.past for id_ in (act.category, act.other)}
+    shown = page(
+        request, "Decide", "decide.html", title=sheet.title, sheet=sheet,
+        reading=reading, verbs=VERBS, words=evidence(sheet.texts),
+        listed=sheet.choices + tuple(sorted(sheet.others, key=lambda c: c.path)),
+        notes=() if sheet.blind else notes_on(desk.project.store, sheet.id),
+        opinions=others, names=_names(desk, named), pace=pace(desk.project.store),
+        differing=differing([each for each in others if not each.imported]),
+    )  # fmt: skip
+    if not reading:
+        shown.background = BackgroundTask(_lay_out_next, desk, who.name, document)
+    return shown
+
+
+@pages.post("/decide/{document:path}")
+def decide_form(
+    request: Request,
+    desk: OpenDesk,
+    who: Classifier,
+    document: str,
+    form: Annotated[DecisionForm, Form()],
+) -> Response:
+    """Write what was decided, then show the next document."""
+    try:
+        saved = ACTS[form.act](desk, document, form, who.name)
+    except Conflict as conflict:
+        return _conflict_page(request, desk, who, conflict)
+    onward = saved.next
+    if form.act == "note":
+        onward = document
+    elif form.reading and form.act not in ("undo", "redo"):
+        onward = next_of(desk, who.name, form.reading, document)
+    return _to_document(onward, form.reading, words_of(form.act, saved))
+
+
+@pages.get("/choice")
+def choice_part(
+    desk: OpenDesk, _: Reader, document: str, category: str
+) -> HTMLResponse:
+    """What there is to know of a category that was added to the list."""
+    if category not in desk.categories:
+        raise Mistake(f"there is no category {category!r}: search for another")
+    return fragment("decide_part.html", choice=choice_of(desk, document, category))
+
+
+@pages.get("/alike")
+def alike_part(desk: OpenDesk, _: Reader, document: str) -> HTMLResponse:
+    """The documents most like one."""
+    return fragment("decide_alike.html", found=alike(desk, document))
+
+
+@pages.get("/twins")
+def twins_part(desk: OpenDesk, _: Reader, document: str) -> HTMLResponse:
+    """The documents that are nearly the same as one; nothing where none is."""
+    return fragment("decide_twins.html", found=nearly_same(desk, document))
+
+
+def next_of(desk: Desk, who: str, reading: Reading, after: str = "") -> str | None:
+    """The next document of a reading; None: there is none left."""
+    match reading:
+        case "second":
+            ids = to_read_again(desk, who, 2)
+        case "settle":
+            ids = [each.document for each in disagreements(desk)]
+        case _:
+            return deciding.next_for(desk, who, after or None)
+    return next((id_ for id_ in ids if id_ != after), None)
+
+
+def words_of(act: str, saved: Saved) -> str:
+    """What is shown once an act is on disk, by the clock of this machine."""
+    verb = {"undo": "undone", "redo": "brought back"}.get(act, "saved")
+    return f"{verb} #{saved.number} · {by_the_clock(saved.at)[11:]}"
+
+
+def require_own(
+    desk: Desk, who: Who, first: int, last: int, wanted: Wanted | None = None
+) -> None:
+    """Refuse to take back acts of others, or on the taxonomy, to all but admins.
+
+    Who is no admin corrects a label of somebody else by a decision of their own.
+    """
+    if who.may("admin"):
+        return
+    number = first_not_own(desk, first, last, who.name, wanted)
+    if number is not None:
+        raise RefusedRequest(
+            403,
+            f"Act {number} is another's, or changed the taxonomy: only an admin takes "
+            "that back. Nothing was changed. To change a label, correct it, or decide "
+            "on the document anew; to take back a range of your own acts, show only "
+            "yours first.",
+        )
+
+
+def _accept(desk: Desk, document: str, form: DecisionForm, who: str) -> Saved:
+    """Write what was chosen; of a reading that settles, which labels are to stand."""
+    if form.reading != "settle":
+        decision = form.decision()
+        return deciding.decide_on(desk, document, decision, None, who, form.version)
+    labels = dict.fromkeys(form.assign, False) | dict.fromkeys(form.primary, True)
+    logged = settle(desk, document, labels, who, form.note, form.version)
+    return Saved(logged.numbers[0], now(), logged.said, None, document, logged.numbers)
+
+
+ACTS: Mapping[str, Callable[[Desk, str, DecisionForm, str], Saved]] = {
+    "accept": _accept,
+    "unsure": lambda desk, document, form, who: deciding.decide_on(
+        desk, document, Decision(aside=True), None, who, form.version
+    ),
+    "skip": lambda desk, document, _, who: deciding.skip_for(desk, document, who),
+    "note": lambda desk, document, form, who: deciding.note_on(
+        desk, document, form.note, who
+    ),
+    "undo": lambda desk, _, __, who: deciding.undo_for(desk, who),
+    "redo": lambda desk, _, __, who: deciding.redo_for(desk, who),
+}
+
+
+def _conflict_page(
+    request: Request, desk: Desk, who: Who, conflict: Conflict
+) -> HTMLResponse:
+    """Ask which of two decisions holds; nothing of yours is written yet."""
+    sheet, mine = lay_out(desk, conflict.document, who.name), conflict.yours
+    by_verb = {
+        "primary": mine.primary,
+        "assign": tuple(id_ for id_ in mine.assign if id_ not in mine.primary),
+        "reject": mine.reject,
+        "remove": mine.remove,
+    }
+    yours = [(verb, id_) for verb, ids in by_verb.items() for id_ in ids]
+    theirs = {act.category for act in conflict.theirs}
+    named = theirs | {id_ for _, id_ in yours} | {act.other for act in conflict.theirs}
+    named |= {id_ for pair in mine.over for id_ in pair}
+    shown = page(
+        request, "Decide", "decide_conflict.html",
+        title=f"Two decisions on {sheet.title}", sheet=sheet, conflict=conflict,
+        version=max(act.number for act in conflict.theirs), verbs=VERBS,
+        stands=[c.category for c in sheet.choices + sheet.others if c.stands],
+        yours_said=yours, yours_named={id_ for _, id_ in yours}, theirs_named=theirs,
+        names=_names(desk, named),
+    )  # fmt: skip
+    shown.status_code = 409
+    return shown
+
+
+def _names(desk: Desk, ids: Iterable[str]) -> dict[str, str]:
+    categories = desk.categories
+    return {id_: categories[id_].name for id_ in ids if id_ in categories}
+
+
+def _lay_out_next(desk: Desk, who: str, document: str) -> None:
+    after = next_of(desk, who, "", document)
+    if after is not None:
+        desk.prefetch(who, after)
+
+
+def _to_document(
+    document: str | None, reading: Reading, saved: str = ""
+) -> RedirectResponse:
+    path = "/decide" if document is None else f"/decide/{quote(document, safe='')}"
+    return redirect(path, reading=reading, saved=saved)
+
+
+Pair = Annotated[list[Id], Field(min_length=2, max_length=2)]
+Blind = Annotated[bool, Query(description="a second reading: hide what was said")]
+Few = Annotated[int, Query(ge=1, le=100)]
+
+
+class SeenBody(Body):
+    """Where a category stood when the expert decided."""
+
+    model: Annotated[str, Field(max_length=100)] = ""
+    rank: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    score: float | None = Field(None, allow_inf_nan=False)
+
+
+class DecisionBody(Body):
+    """What is said of one document at once, all of it or nothing.
+
+    version : of the sheet it was decided on; if somebody has said something since, the
+    call is refused (409);  seen : category → what was shown of it, else as suggested.
+    """
+
+    document: Id = Field(examples=["0231"])
+    assign: Ids = Field([], examples=[["local.coast"]])
+    primary: Ids = Field([], description="labels that stand above its other ones")
+    reject: Ids = Field([], description="not these")
+    unsure: Ids = Field([], description="neither nor")
+    remove: Ids = Field([], description="take back what was said of these")
+    over: list[Pair] = Field(
+        [], max_length=1000, description="pairs: the first above the second"
+    )
+    aside: bool = Field(False, description="leave the document for later")
+    note: Note = ""
+    version: Number | None = None
+    seen: dict[Id, SeenBody] | None = Field(None, max_length=1000)
+
+
+class DocumentBody(Body):
+    """One document."""
+
+    document: Id
+
+
+class NoteBody(DocumentBody):
+    """A note on a document."""
+
+    text: Note
+
+
+class UndoBody(Body):
+    """What to take back; null: what you said last."""
+
+    number: Number | None = None
+
+
+class NextDocument(Answer):
+    """The next document for you; null: none waits."""
+
+    document: str | None
+
+
+class ShortField(InOrder):
+    """A short field of the document."""
+
+    name: str
+    text: str
+
+
+SavedAnswer = answer(
+    Saved,
+    number=Annotated[
+        int, Field(description="of its first act, by which all of it is undone")
+    ],
+    said=Annotated[str, Field(examples=["0231: assign local.coast"])],
+)
+answer(
+    Choice,
+    likely=Annotated[str, Field(examples=["87 %"])],
+    examples=list[Titled],
+)
+SheetAnswer = answer(
+    Sheet, "texts", "more", "learned", about=list[ShortField], preferred=list[Preferred]
+)
+Similar = listing(
+    "Similar", "The documents most like one, the most like first.", similar=Alike
+)
+
+
+@api.post("/decide", responses=MISSING | CONFLICT, response_model=SavedAnswer)
+def decide(desk: OpenDesk, who: Classifier, body: DecisionBody) -> Response:
+    """Decide on a document; it is on disk when this is answered."""
+    require_document(desk, body.document)
+    decision = Decision(
+        tuple(body.assign),
+        tuple(body.primary),
+        tuple(body.reject),
+        tuple(body.unsure),
+        tuple(body.remove),
+        tuple((winner, loser) for winner, loser in body.over),
+        aside=body.aside,
+        note=body.note,
+    )
+    seen = None
+    if body.seen is not None:
+        seen = {id_: Seen(s.model, s.rank, s.score) for id_, s in body.seen.items()}
+    saved = deciding.decide_on(
+        desk, body.document, decision, seen, who.name, body.version
+    )
+    return as_json(SavedAnswer.model_validate(saved))
+
+
+@api.post("/skip", responses=MISSING, response_model=SavedAnswer)
+def skip(desk: OpenDesk, who: Classifier, body: DocumentBody) -> Saved:
+    """Put a document at the end of your queue."""
+    require_document(desk, body.document)
+    return deciding.skip_for(desk, body.document, who.name)
+
+
+@api.post("/note", responses=MISSING, response_model=SavedAnswer)
+def note(desk: OpenDesk, who: Classifier, body: NoteBody) -> Saved:
+    """Write a note on a document."""
+    require_document(desk, body.document)
+    return deciding.note_on(desk, body.document, body.text, who.name)
+
+
+@api.get("/next")
+def next_document(desk: OpenDesk, who: Classifier, after: After = None) -> NextDocument:
+    """The next document for you, in your order; others are not given it meanwhile."""
+    return NextDocument(document=deciding.next_for(desk, who.name, after))
+
+
+@api.post("/undo", response_model=SavedAnswer)
+def undo(desk: OpenDesk, who: Classifier, body: UndoBody) -> Saved:
+    """Take back an act, with all that was said with it; the log gets one more line.
+
+    Acts of others, and acts on the taxonomy, are taken back by admins only.
+    """
+    if body.number is not None:
+        require_own(desk, who, body.number, body.number)
+    return deciding.undo_for(desk, who.name, body.number)
+
+
+@api.post("/redo", response_model=SavedAnswer)
+def redo(desk: OpenDesk, who: Classifier) -> Saved:
+    """Bring back what you undid last, unless you decided something since."""
+    return deciding.redo_for(desk, who.name)
+
+
+@api.get("/sheet/{document:path}", responses=MISSING, response_model=SheetAnswer)
+def sheet(
+    desk: OpenDesk, who: Reader, document: InPath, *, blind: Blind = False
+) -> Sheet:
+    """Lay a document out: laid out again, it is the same until something is said."""
+    require_document(desk, document)
+    return lay_out(desk, document, who.name, blind=blind)
+
+
+@api.get("/similar/{document:path}", responses=MISSING, response_model=Similar)
+def similar(desk: OpenDesk, _: Reader, document: InPath, top: Few = 6) -> Any:
+    """The documents whose words are most like those of one."""
+    require_document(desk, document)
+    return {"similar": alike(desk, document, top)}
+
+
+class SuggestOptions(Body):
+    """How many suggestions, and how much of their reasons."""
+
+    top: int = Field(5, ge=1, le=100, description="how many categories")
+    why: int = Field(
+        0, ge=0, le=50, description="so many words for and against each; 0: none"
+    )
+    min_probability: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="leave out what is less likely; needs a calibrated model"
+    )
+
+
+class TextOrDocument(Body):
+    """A text, or the id of a document that the project has."""
+
+    text: Text | None = Field(None, examples=["smoke calms the bees in a hive"])
+    document: Id | None = Field(None, examples=["0231"])
+
+    @model_validator(mode="after")
+    def _either(self) -> TextOrDocument:
+        if (self.text is None) == (self.document is None):
+            raise ValueError("give a text or a document, one of them")
+        return self
+
+
+class SuggestBody(SuggestOptions, TextOrDocument):
+    """One text to suggest categories for."""
+
+
+class SuggestBatchBody(SuggestOptions):
+    """Several texts to suggest categories for."""
+
+    items: list[TextOrDocument] = Field(min_length=1, max_length=256)
+
+
+answer(
+    Explained,
+    category=Annotated[str, Field(examples=["local.coast"])],
+    path=Annotated[list[str], Field(examples=[["Local history", "Coast"]])],
+)
+Suggestions = listing(
+    "Suggestions", "The categories of one text, best first.", suggestions=Explained
+)
+SuggestionBatch = listing(
+    "SuggestionBatch",
+    "The categories of each text, in the order in which the texts were given.",
+    items=Suggestions,
+)
+
+
+@suggest_api.post("/suggest", responses=MISSING, response_model=Suggestions)
+def suggest(desk: OpenDesk, _: Reader, body: SuggestBody) -> Response:
+    """Suggest categories for a text."""
+    return as_json(Suggestions.model_validate(_suggestions(desk, body, body)))
+
+
+@suggest_api.post("/suggest/batch", responses=MISSING, response_model=SuggestionBatch)
+def suggest_batch(desk: OpenDesk, _: Reader, body: SuggestBatchBody) -> Response:
+    """Suggest categories for up to 256 texts at once."""
+    items = [_suggestions(desk, item, body) for item in body.items]
+    return as_json(SuggestionBatch.model_validate({"items": items}))
+
+
+def _suggestions(
+    desk: Desk, item: TextOrDocument, options: SuggestOptions
+) -> dict[str, list[Explained]]:
+    text = item.text or ""
+    if item.document is not None:
+        text = desk.project.text_of(record_named(desk, item.document))
+    suggestions = suggest_for(
+        desk, text, options.top, options.why, options.min_probability
+    )
+    return {"suggestions": suggestions}

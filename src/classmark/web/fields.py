@@ -1,0 +1,275 @@
+"""The parameter and answer types that API calls share, and what calls name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
+from math import isfinite
+from pathlib import Path as FilePath
+from types import SimpleNamespace, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+from typing import get_type_hints as hints_of
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import FileResponse, Response
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    create_model,
+    model_validator,
+)
+from starlette.background import BackgroundTask
+
+from classmark.web.guard.errors import Missing, or_missing
+from classmark.workbench.results import Logged
+
+if TYPE_CHECKING:
+    from classmark.taxonomy.category import Category
+    from classmark.workbench.store.log import Judged
+    from classmark.workbench.team.desk import Desk
+
+VERSION = "/api/v1"
+REFERENCE = "#/components/schemas/{model}"
+Documented = dict[int | str, dict[str, Any]]
+LINES, BYTES = "application/x-ndjson", "application/octet-stream"
+
+NO_NUL = r"^[^\x00]*$"
+LONG = 1_000_000  # characters of one text
+MANY = 1_000  # rows of one answer
+LARGEST = 2**53  # numbers that JSON keeps exactly
+
+Id = Annotated[str, Field(min_length=1, max_length=1000, pattern=NO_NUL)]
+Ids = Annotated[list[Id], Field(max_length=1000)]
+Text = Annotated[str, Field(max_length=LONG, pattern=NO_NUL)]
+Note = Annotated[str, Field(max_length=10_000, pattern=NO_NUL)]
+Number = Annotated[int, Field(ge=0, le=LARGEST)]
+InPath = Annotated[str, Path(min_length=1, max_length=1000, pattern=NO_NUL)]
+After = Annotated[
+    str | None,
+    Query(max_length=1000, pattern=NO_NUL, description="the one before; null: none"),
+]
+Top = Annotated[int, Query(ge=1, le=MANY, description="how many at most")]
+
+
+def _or_null(value: Any) -> Any:
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+Value = Annotated[float | None, BeforeValidator(_or_null)]  # null: not defined
+
+
+class Refusal(BaseModel):
+    """What is wrong, and what to do about it."""
+
+    message: str = Field(examples=["there is no document 'b7'"])
+    remedy: str = Field(examples=["correct its id"])
+
+
+class RefusedCall(BaseModel):
+    """The answer to a call that was not done; nothing was written."""
+
+    model_config = ConfigDict(extra="allow")
+
+    error: Refusal
+
+
+def refusal(status: str) -> dict[str, Any]:
+    """An answer that is documented as ``RefusedCall``.
+
+    It refers to the schema: a ``model`` here would be compiled anew for every call and
+    every status, nine hundred times before the server listens.
+    """
+    schema = {"$ref": REFERENCE.format(model=RefusedCall.__name__)}
+    return {"description": status, "content": {"application/json": {"schema": schema}}}
+
+
+def schemas_of_refusals() -> dict[str, Any]:
+    """What ``refusal`` refers to, by name."""
+    schema = RefusedCall.model_json_schema(mode="serialization", ref_template=REFERENCE)
+    inner: dict[str, Any] = schema.pop("$defs")
+    return inner | {RefusedCall.__name__: schema}
+
+
+ALWAYS: Documented = {
+    400: refusal("the call cannot be understood, or the project refuses it"),
+    401: refusal("no token, or one that is unknown, withdrawn or too old"),
+    403: refusal("the token's role does not allow this"),
+    408: refusal("nothing was sent for too long"),
+    413: refusal("the body is too large"),
+    414: refusal("the address is too long"),
+    431: refusal("the headers are too long"),
+    503: refusal("the project's store or disk cannot be used at the moment"),
+}
+MISSING: Documented = {404: refusal("what the call names is not there")}
+CONFLICT: Documented = {409: refusal("somebody else said something meanwhile")}
+FILE: Documented = {200: {"content": {BYTES: {}}, "description": "the file"}, **MISSING}
+
+
+def calls(tag: str) -> APIRouter:
+    """A router for the calls under one heading."""
+    return APIRouter(prefix=VERSION, tags=[tag], responses=ALWAYS)
+
+
+class Body(BaseModel):
+    """What a call takes; a name it does not know is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Answer(BaseModel):
+    """What a call gives; made from what the workbench shows."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class InOrder(Answer):
+    """An answer that the workbench has as a tuple, its parts in this order."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        plain = isinstance(value, tuple) and not hasattr(value, "_fields")
+        return dict(zip(cls.model_fields, value, strict=True)) if plain else value
+
+
+class Weighed(InOrder):
+    """A word, and its part of a score."""
+
+    word: str
+    weight: float
+
+
+class Titled(InOrder):
+    """A document and its title."""
+
+    id: str
+    title: str
+
+
+class Counted(InOrder):
+    """How many of something."""
+
+    name: str
+    count: int
+
+
+class Preferred(InOrder):
+    """One category above another."""
+
+    winner: str
+    loser: str
+
+
+PAIRS: Mapping[Any, type[InOrder]] = {(str, float): Weighed, (str, int): Counted}
+_ANSWERS: dict[type, type[BaseModel]] = {}
+
+
+def answer(source: type, *hidden: str, **types: Any) -> type[BaseModel]:
+    """The answer model of a class of the workbench: its fields, all of them required.
+
+    hidden : fields that are not answered;  types : other types of some fields, and
+    the types of properties that are answered too.
+
+    >>> from classmark.workbench.deciding.sheet import Piece
+    >>> list(answer(Piece, "strength", says=float).model_fields)
+    ['text', 'side', 'says']
+    """
+    names = [n for n in source.__annotations__ if n not in (*hidden, *types)]
+    scope = vars(sys.modules[source.__module__])
+    typed = SimpleNamespace(
+        __annotations__={n: source.__annotations__[n] for n in names}
+    )
+    own = {n: _answered(hint) for n, hint in hints_of(typed, scope).items()}
+    order = [n for n in source.__annotations__ if n not in hidden]
+    fields: dict[str, Any] = {n: (types.get(n, own.get(n)), ...) for n in order}
+    fields |= {n: (hint, ...) for n, hint in types.items() if n not in fields}
+    model = create_model(
+        source.__name__, __base__=Answer, __module__=source.__module__,
+        __doc__=source.__doc__, **fields,
+    )  # fmt: skip
+    _ANSWERS[source] = model
+    return model
+
+
+def nullable(source: type) -> dict[str, Any]:
+    """The types of a class's numbers where NaN, not defined, is answered as null."""
+    types = source.__annotations__
+    return {name: Value for name, hint in types.items() if hint == "float"}
+
+
+def listing(name: str, description: str, **lists: Any) -> type[BaseModel]:
+    """An answer model whose fields are lists of what some types are answered as.
+
+    >>> list(listing("Uploads", "The files that wait.", uploads=str).model_fields)
+    ['uploads']
+    """
+    fields: Any = {field: (list[_answered(one)], ...) for field, one in lists.items()}  # type: ignore[misc]
+    return create_model(name, __base__=Answer, __doc__=description, **fields)
+
+
+def _answered(hint: Any) -> Any:
+    """A type of the workbench as JSON has it: arrays, and named pairs."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is tuple and parts in PAIRS:
+        return PAIRS[parts]
+    if origin in (Union, UnionType):
+        return Union[tuple(map(_answered, parts))]  # noqa: UP007 - made of values
+    if origin is Mapping:
+        return dict[parts[0], parts[1]]  # type: ignore[valid-type]
+    if parts:
+        return list[_answered(parts[0])]  # type: ignore[misc]
+    if is_dataclass(hint) or hasattr(hint, "_fields"):
+        return _ANSWERS.get(hint) or answer(hint)
+    return hint
+
+
+class Written(Answer):
+    """What was written to the log: the numbers given, and in words."""
+
+    numbers: list[int] = Field(examples=[[231]])
+    said: str = Field(examples=["b7: assign bees"])
+
+
+def written(*logged: Logged) -> Written:
+    """What was logged, as it is answered."""
+    numbers = [number for each in logged for number in each.numbers]
+    return Written(numbers=numbers, said="; ".join(each.said for each in logged))
+
+
+def as_json(model: BaseModel) -> Response:
+    """An answer that is complete, not validated once more."""
+    return Response(model.model_dump_json(), media_type="application/json")
+
+
+def sent_once(
+    path: FilePath, remove: Callable[[], None], media_type: str | None = None
+) -> FileResponse:
+    """A file under its own name, which is removed once it is sent."""
+    task = BackgroundTask(remove)
+    return FileResponse(
+        path, filename=path.name, media_type=media_type, background=task
+    )
+
+
+def record_named(desk: Desk, id_: str) -> Judged:
+    """A document with all that was said of it, or 404."""
+    with or_missing(f"there is no document {id_!r}: correct its id"):
+        return desk.project.store.record(id_)
+
+
+def require_document(desk: Desk, id_: str) -> None:
+    """Refuse an id that no document has, 404."""
+    if id_ in desk.state.ids:
+        return
+    with or_missing(f"there is no document {id_!r}: correct its id"):
+        desk.project.store.document(id_)
+
+
+def category_named(desk: Desk, id_: str) -> Category:
+    """A category that is active or retired, or 404."""
+    if id_ not in desk.categories:
+        raise Missing(f"there is no category {id_!r}: correct its id, or add it")
+    return desk.categories[id_]

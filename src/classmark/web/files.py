@@ -1,0 +1,392 @@
+"""Files in and out, uploads that wait, and single documents."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Form, Path, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import (
+    FileResponse,
+    HTMLResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
+from pydantic import Field
+from starlette.datastructures import UploadFile
+
+from classmark.problems import Mistake
+from classmark.web.fields import (
+    BYTES,
+    FILE,
+    LINES,
+    MISSING,
+    NO_NUL,
+    After,
+    Answer,
+    Body,
+    Documented,
+    Id,
+    InOrder,
+    InPath,
+    Note,
+    Preferred,
+    Text,
+    Top,
+    answer,
+    calls,
+    listing,
+    record_named,
+    sent_once,
+)
+from classmark.web.guard.auth import Admin, Classifier, OpenDesk, Reader
+from classmark.web.guard.errors import Missing, or_missing
+from classmark.web.render import fragment, page, redirect
+from classmark.web.settings import JobAnswer
+from classmark.workbench.files import exporting, uploads
+from classmark.workbench.files.backup import back_up
+from classmark.workbench.files.importing import put_document as put_content
+from classmark.workbench.files.uploads import FilePreview, Receiving, UploadedFile
+from classmark.workbench.search.search_box import make_index
+from classmark.workbench.search.search_box import standing as search_status
+from classmark.workbench.store.log import Judged
+from classmark.workbench.team.desk import Desk
+from classmark.workbench.team.jobs import Job
+
+pages = APIRouter(prefix="/files")
+api = calls("files")
+documents_api = calls("documents")
+
+HERE = "Import and export"
+FormText = Annotated[str, Form()]
+JOBS = (uploads.IMPORTING, "index")
+PIECE = 1 << 20  # bytes written at once
+
+
+@pages.get("")
+def files_page(request: Request, desk: OpenDesk, who: Reader) -> HTMLResponse:
+    """What waits, what runs, and what can be taken out."""
+    return page(
+        request, HERE, "files.html", jobs=_jobs(desk),
+        waiting=uploads.waiting(desk) if who.may("admin") else [],
+        endings=uploads.ENDINGS, largest=uploads.LARGEST >> 20,
+        preferences=exporting.has_preferences(desk), standing=search_status(desk),
+    )  # fmt: skip
+
+
+@pages.get("/jobs")
+def jobs_part(desk: OpenDesk, _: Reader) -> HTMLResponse:
+    """How far the imports are: a piece of the page."""
+    return fragment("files_jobs.html", jobs=_jobs(desk))
+
+
+@pages.post("/upload")
+async def upload_form(request: Request, desk: OpenDesk, who: Admin) -> RedirectResponse:
+    """Take a file in; it waits to be looked at."""
+    async with request.form(max_files=1, max_fields=10) as form:
+        file = form.get("file")
+        if not isinstance(file, UploadFile) or not file.filename:
+            raise Mistake("no file was sent: choose one")
+        upload = await _received(desk, file.filename, who.name, _pieces(file))
+    return redirect(f"/files/waiting/{upload.token}")
+
+
+@pages.get("/waiting/{token}")
+def preview_page(
+    request: Request, desk: OpenDesk, _: Admin, token: str,
+    kind: str = "", format: str = "",  # noqa: A002 - as the form calls it
+) -> HTMLResponse:  # fmt: skip
+    """The first rows of a file that waits."""
+    preview = uploads.preview(desk, token, kind, format)
+    return page(
+        request, HERE, "files_preview.html", title=preview.upload.name, found=preview,
+        kinds=uploads.KINDS, formats=uploads.KINDS[preview.kind].formats,
+    )  # fmt: skip
+
+
+@pages.post("/waiting/{token}")
+def import_form(
+    desk: OpenDesk, who: Admin, token: str, act: FormText,
+    kind: FormText = "", format: FormText = "",  # noqa: A002 - as the form calls it
+) -> RedirectResponse:  # fmt: skip
+    """Import a file that waits, or throw it away."""
+    if act == "throw":
+        uploads.throw_away(desk, uploads.upload_of(desk, token))
+        return redirect("/files", saved="thrown away")
+    uploads.start_import(desk, who.name, token, kind, format)
+    return redirect("/files")
+
+
+@pages.post("/index")
+def index_form(desk: OpenDesk, who: Admin) -> RedirectResponse:
+    """Bring the index up to date."""
+    make_index(desk, who.name)
+    return redirect("/files")
+
+
+@pages.get("/get/{name}")
+def download_file(desk: OpenDesk, who: Reader, name: str) -> FileResponse:
+    """Take a file of the project out; the whole of it is for admins."""
+    return sent_once(*exporting.download(desk, name, whole=who.may("admin")))
+
+
+def _jobs(desk: Desk) -> list[Job]:
+    return [job for job in reversed(list(desk.jobs)) if job.name in JOBS][:5]
+
+
+async def _pieces(file: UploadFile) -> AsyncIterator[bytes]:
+    while piece := await file.read(PIECE):
+        yield piece
+
+
+async def _received(
+    desk: Desk, name: str, who: str, pieces: AsyncIterator[bytes]
+) -> UploadedFile:
+    """What is sent, in a file that the project names; never whole in memory."""
+    with await run_in_threadpool(Receiving, desk, name) as receiving:
+        async for piece in pieces:
+            await run_in_threadpool(receiving.write, piece)
+        return await run_in_threadpool(receiving.keep, who)
+
+
+Wait = Annotated[
+    float, Query(ge=0, le=600, description="so many seconds for it to end")
+]
+Name = Annotated[
+    str,
+    Query(
+        min_length=1, max_length=200, pattern=NO_NUL, description="its ending counts"
+    ),
+]
+Kind = Annotated[Literal["", "documents", "taxonomy", "preferences"], Query()]
+Format = Annotated[str, Query(alias="format", max_length=50, pattern=NO_NUL)]
+FileName = Annotated[str, Path(max_length=200, examples=["documents.csv"])]
+UploadToken = Annotated[str, Path(max_length=100)]
+OUT: Documented = {200: {"content": {LINES: {}}, "description": "a document a line"}}
+IN: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": 'the file; JSONL: {"id": …, "title": …, "labels": […]} a line',
+        "content": {
+            kind: {"schema": {"type": "string", "format": "binary"}}
+            for kind in (LINES, BYTES)
+        },
+    }
+}
+UploadAnswer = answer(UploadedFile, "ending")
+Uploads = listing(
+    "Uploads", "The files that wait, the oldest first.", uploads=UploadedFile
+)
+PreviewAnswer = answer(FilePreview, "known", heads=list[str], rows=list[list[str]])
+
+
+@api.post("/import", status_code=202, openapi_extra=IN, response_model=JobAnswer)
+async def import_file(
+    request: Request,
+    desk: OpenDesk,
+    who: Admin,
+    name: Name = "documents.jsonl",
+    kind: Kind = "",
+    form: Format = "",
+    wait: Wait = 60,
+) -> Job:
+    """Take a file in as it comes, all of it or nothing: documents, a taxonomy, …"""
+    upload = await _received(desk, name, who.name, request.stream())
+    try:
+        return await run_in_threadpool(
+            _imported, desk, who.name, upload.token, kind, form, wait
+        )
+    except Mistake:
+        await run_in_threadpool(uploads.throw_away, desk, upload)
+        raise
+
+
+@api.get("/export", response_class=StreamingResponse, responses=OUT)
+def export_lines(desk: OpenDesk, _: Reader) -> StreamingResponse:
+    """Every document with its labels and preferences, line by line."""
+    return StreamingResponse(exporting.as_lines(desk.folder), media_type=LINES)
+
+
+@api.get("/export/{name}", response_class=FileResponse, responses=FILE)
+def export_file(desk: OpenDesk, _: Reader, name: FileName) -> FileResponse:
+    """A file of the project: documents.csv, documents.parquet, taxonomy.ttl, …"""
+    if name not in exporting.DOWNLOADS:
+        names = ", ".join(exporting.DOWNLOADS)
+        raise Missing(f"there is no file {name!r}: use {names}")
+    return sent_once(*exporting.download(desk, name), BYTES)
+
+
+@api.get("/backup", response_class=FileResponse, responses=FILE)
+def backup(
+    desk: OpenDesk, _: Admin, kind: Annotated[Literal["zip", "jsonl"], Query()] = "zip"
+) -> FileResponse:
+    """The whole project, as it is at one moment, to be restored anywhere.
+
+    zip : with people, tokens and models;  jsonl : all else, as lines of text.
+    """
+    path, remove = exporting.kept_until_sent(
+        desk, f"backup.{kind}", lambda path: back_up(desk.project, path)
+    )
+    return sent_once(path, remove, BYTES)
+
+
+@api.post("/uploads", status_code=201, openapi_extra=IN, response_model=UploadAnswer)
+async def send(
+    request: Request, desk: OpenDesk, who: Admin, name: Name
+) -> UploadedFile:
+    """Send a file; it waits a day to be looked at and taken in."""
+    return await _received(desk, name, who.name, request.stream())
+
+
+@api.get("/uploads", response_model=Uploads)
+def list_uploads(desk: OpenDesk, _: Admin) -> Any:
+    """The files that wait."""
+    return {"uploads": uploads.waiting(desk)}
+
+
+@api.get("/uploads/{token}", responses=MISSING, response_model=PreviewAnswer)
+def look(
+    desk: OpenDesk, _: Admin, token: UploadToken, kind: Kind = "", form: Format = ""
+) -> FilePreview:
+    """The first rows of a file that waits, as it would be read."""
+    _upload_named(desk, token)
+    return uploads.preview(desk, token, kind, form)
+
+
+@api.post(
+    "/uploads/{token}/import",
+    status_code=202,
+    responses=MISSING,
+    response_model=JobAnswer,
+)
+def take_in(
+    desk: OpenDesk, who: Admin, token: UploadToken,
+    kind: Kind = "", form: Format = "", wait: Wait = 60,
+) -> Job:  # fmt: skip
+    """Take a file in that waits: all of it, or nothing, and then it still waits."""
+    _upload_named(desk, token)
+    return _imported(desk, who.name, token, kind, form, wait)
+
+
+@api.delete("/uploads/{token}", status_code=204, responses=MISSING)
+def throw_away(desk: OpenDesk, _: Admin, token: UploadToken) -> Response:
+    """Throw a file away that waits."""
+    uploads.throw_away(desk, _upload_named(desk, token))
+    return Response(status_code=204)
+
+
+def _upload_named(desk: Desk, token: str) -> UploadedFile:
+    with or_missing():
+        return uploads.upload_of(desk, token)
+
+
+def _imported(
+    desk: Desk, who: str, token: str, kind: str, form: str, wait: float
+) -> Job:
+    """Import a file, and wait for it; refused where it cannot be read."""
+    job = uploads.start_import(desk, who, token, kind, form)
+    if job.wait(wait).mistake:
+        raise Mistake(job.mistake)
+    return job
+
+
+class LinkBody(Body):
+    """From one document to another."""
+
+    id: Id
+    anchor: Note = ""
+
+
+class ContentBody(Body):
+    """What a document says; its labels stay as they are."""
+
+    fields: dict[Id, Text] = Field(
+        min_length=1, max_length=100, examples=[{"title": "The hive", "text": "Bees."}]
+    )
+    meta: dict[Id, Note] = Field({}, max_length=100)
+    links: list[LinkBody] = Field([], max_length=1000)
+
+
+class LinkAnswer(InOrder):
+    """From one document to another."""
+
+    id: str
+    anchor: str
+
+
+class PreferenceAnswer(Preferred):
+    """One category above another, and by how much."""
+
+    weight: float
+
+
+class DocumentAnswer(Answer):
+    """A document, and what was said of it.
+
+    labels : category → grade (2 primary, 1 else);  aside : left for later.
+    """
+
+    id: str
+    fields: dict[str, str]
+    meta: dict[str, str]
+    links: list[LinkAnswer]
+    labels: dict[str, float]
+    primary: list[str]
+    rejected: list[str]
+    unsure: list[str]
+    preferences: list[PreferenceAnswer]
+    aside: bool
+
+
+class DocumentsPage(Answer):
+    """A page of documents; next : what to give as ``after``, null at the end."""
+
+    documents: list[DocumentAnswer]
+    next: str | None
+
+
+@documents_api.get("/documents")
+def list_documents(
+    desk: OpenDesk, _: Reader, after: After = None, top: Top = 100
+) -> DocumentsPage:
+    """The documents in order of arrival, page by page."""
+    records = exporting.documents_after(desk, after, top)
+    last = records[-1].id if len(records) == top else None
+    return DocumentsPage(documents=[_answered(each) for each in records], next=last)
+
+
+@documents_api.get("/documents/{document:path}", responses=MISSING)
+def read_document(desk: OpenDesk, _: Reader, document: InPath) -> DocumentAnswer:
+    """One document, with all that was said of it."""
+    return _answered(record_named(desk, document))
+
+
+@documents_api.put("/documents/{document:path}")
+def put_document(
+    desk: OpenDesk, _: Classifier, document: InPath, body: ContentBody
+) -> DocumentAnswer:
+    """Add a document, or replace what it says; its labels stay."""
+    links = [(link.id, link.anchor) for link in body.links]
+    with desk.writing() as project:
+        put_content(project, document, body.fields, body.meta, links)
+    return _answered(record_named(desk, document))
+
+
+def _answered(record: Judged) -> DocumentAnswer:
+    return DocumentAnswer(
+        id=record.id,
+        fields=dict(record.document.fields),
+        meta=dict(record.meta),
+        links=[LinkAnswer(id=to, anchor=anchor) for to, anchor in record.links],
+        labels=dict(record.labels),
+        primary=sorted(record.primary),
+        rejected=sorted(record.rejected),
+        unsure=sorted(record.unsure),
+        preferences=[
+            PreferenceAnswer(winner=winner, loser=loser, weight=weight)
+            for (winner, loser), weight in record.preferences.items()
+        ],
+        aside=record.aside,
+    )

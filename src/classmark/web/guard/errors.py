@@ -1,0 +1,279 @@
+"""Answers to requests that are refused or fail, and the headers of every answer."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from classmark.problems import DamagedFolder, Mistake
+from classmark.web.guard.auth import NotAllowed
+from classmark.web.render import alone, fragment, page
+from classmark.workbench.deciding.decide import Conflict
+from classmark.workbench.examples.open_searches import BeingRead
+
+LOG = logging.getLogger("classmark.web")
+PROGRAMS = ("/api/", "/v1/", "/v1")
+NOT_FOUND = "There is no such page: it may have been renamed, or its address mistyped."
+FAILED = (
+    "Something failed in the program. What was acknowledged before as saved is on "
+    "disk; the last request may not be: look at History before you repeat it."
+)
+FULL = "The disk of the project is full, so nothing was written: make room, then repeat"
+CLOSED = (
+    "The folder of the project cannot be written: let the server write to it, then "
+    "repeat"
+)
+ON_DISK = {
+    errno.ENOSPC: FULL,
+    errno.EDQUOT: FULL,
+    errno.EROFS: CLOSED,
+    errno.EACCES: CLOSED,
+    errno.EPERM: CLOSED,
+    errno.EIO: "The disk of the project does not answer: see that it is well",
+}
+HEADINGS = {
+    401: "Log in again",
+    403: "Not allowed",
+    404: "Not here",
+    500: "Something failed",
+    503: "The project cannot be used now",
+}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+IMMUTABLE = "public, max-age=31536000, immutable"
+ONE_YEAR = "max-age=31536000"
+
+
+class RefusedRequest(HTTPException):
+    """A request is refused; its detail says what is wrong and what to do."""
+
+
+class Missing(Mistake):
+    """What an address names is not there."""
+
+
+@contextmanager
+def or_missing(message: str = "") -> Iterator[None]:
+    """Let what is not found be 404, in these words; a bad disk stays one."""
+    try:
+        yield
+    except DamagedFolder:
+        raise
+    except Mistake as mistake:
+        raise Missing(message or str(mistake)) from None
+
+
+class Headers:
+    """Add the headers to every answer of an application."""
+
+    def __init__(self, app: ASGIApp, *, secure: bool) -> None:
+        self.app, self.secure = app, secure
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, with the headers."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        marked = scope["path"].startswith("/static/") and scope["query_string"]
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if marked and message["status"] == 200:
+                    headers["Cache-Control"] = IMMUTABLE
+                add_headers(headers, secure=self.secure)
+            await send(message)
+
+        await self.app(scope, receive, sending)
+
+
+def add_headers(headers: MutableHeaders, *, secure: bool) -> None:
+    """Add the headers that are missing."""
+    if secure:
+        headers.setdefault("Strict-Transport-Security", ONE_YEAR)
+    for name, value in HEADERS.items():
+        headers.setdefault(name, value)
+
+
+class Heads:
+    """Answer HEAD on pages as GET, without the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer."""
+        if scope.get("method") != "HEAD" or for_programs(scope["path"]):
+            await self.app(scope, receive, send)
+            return
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        await self.app({**scope, "method": "GET"}, receive, sending)
+
+
+def for_programs(path: str) -> bool:
+    """Whether an address is called by programs."""
+    return path.startswith(PROGRAMS) or path == "/openapi.json"
+
+
+def refuse(
+    request: Request,
+    status: int,
+    message: str,
+    headers: dict[str, str] | None = None,
+    **more: Any,
+) -> Response:
+    """Answer that something was not done, and what to do: a page, or JSON.
+
+    more : what else programs are told.
+    """
+    if for_programs(request.url.path):
+        wrong, remedy = in_two(message)
+        error = {"message": wrong, "remedy": remedy}
+        return JSONResponse({"error": error, **more}, status, headers)
+    heading = HEADINGS.get(status, "Not done")
+    values = {"heading": heading, "said": message, "status": status}
+    if request.headers.get("hx-request"):
+        shown = fragment("mistake_part.html", **values)
+    elif status >= 500 or getattr(request.state, "who", None) is None:
+        shown = alone(request, "mistake_alone.html", title=heading, **values)
+    else:
+        shown = page(request, "", "mistake.html", title=heading, **values)
+    shown.status_code = status
+    shown.headers.update(headers or {})
+    return shown
+
+
+def refuse_scope(scope: Scope, refused: HTTPException) -> Response:
+    """Answer a request that was stopped before the application."""
+    headers = dict(refused.headers or {})
+    return refuse(Request(scope), refused.status_code, str(refused.detail), headers)
+
+
+def ask_to_log_in(scope: Scope) -> Response:
+    """Answer somebody unknown: JSON for programs, the page to log in for people."""
+    request = Request(scope)
+    if for_programs(request.url.path):
+        message = (
+            "Nobody is known by this request: send a token in the header Authorization"
+        )
+        return refuse(request, 401, message, {"WWW-Authenticate": "Bearer"})
+    back = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    door = "/enter" if back == "/" else f"/enter?next={quote(back, safe='/')}"
+    if request.headers.get("hx-request"):
+        return Response(status_code=401, headers={"HX-Redirect": "/enter"})
+    if request.method not in ("GET", "HEAD"):
+        message = "You are not logged in any more, so nothing was saved: log in again."
+        return refuse(request, 401, message)
+    return RedirectResponse(door, 303)
+
+
+def handle_errors(app: FastAPI, *, secure: bool) -> None:
+    """Let an application answer the errors of its routes."""
+
+    def failed(request: Request, problem: Exception) -> Response:
+        reference = secrets.token_hex(4)
+        kind = type(problem).__name__
+        LOG.error("failure %s: %s at %s", reference, kind, request.url.path)
+        shown = refuse(request, 500, f"{FAILED} Reference: {reference}")
+        add_headers(shown.headers, secure=secure)
+        return shown
+
+    app.add_exception_handler(Mistake, _mistaken)
+    app.add_exception_handler(OSError, _not_written)
+    app.add_exception_handler(NotAllowed, lambda r, p: refuse(r, 403, str(p)))
+    app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(HTTPException.__base__ or HTTPException, _http_error)
+    app.add_exception_handler(Exception, failed)
+
+
+def _mistaken(request: Request, mistake: Exception) -> Response:
+    more: dict[str, Any] = {}
+    kinds: dict[type, int] = {DamagedFolder: 503, Missing: 404}
+    if for_programs(request.url.path):
+        kinds |= {Conflict: 409, BeingRead: 409}
+        if isinstance(mistake, Conflict):
+            more["theirs"] = [act._asdict() for act in mistake.theirs]
+    status = next((kinds[kind] for kind in kinds if isinstance(mistake, kind)), 400)
+    return refuse(request, status, str(mistake), **more)
+
+
+def _not_written(request: Request, problem: Exception) -> Response:
+    message = ON_DISK.get(getattr(problem, "errno", 0))
+    if message is None:
+        raise problem
+    return refuse(request, 503, message)
+
+
+def _http_error(request: Request, problem: Exception) -> Response:
+    status = getattr(problem, "status_code", 500)
+    message = str(getattr(problem, "detail", "")) or HTTPStatus(status).phrase
+    if status == 404 and message == HTTPStatus.NOT_FOUND.phrase:
+        message = NOT_FOUND
+    if status == 405:
+        message = f"This address does not take {request.method}: open the page anew."
+    headers = dict(getattr(problem, "headers", None) or {})
+    return refuse(request, status, message, headers)
+
+
+def _malformed(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, RequestValidationError)  # noqa: S101 - by registration
+    if for_programs(request.url.path):
+        return refuse(request, 400, malformed(problem))
+    first = problem.errors()[0]
+    where = " ".join(str(part) for part in first["loc"][1:]) or "the request"
+    return refuse(request, 400, f"{where} cannot be used: {_uncapitalised(first)}")
+
+
+def malformed(problem: RequestValidationError) -> str:
+    """The first thing that is wrong with a call, and where.
+
+    >>> malformed(RequestValidationError([{"loc": ("body", "top"), "msg": "Too few"}]))
+    'body.top is not as it should be: too few'
+    """
+    first = problem.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"{where} is not as it should be: {_uncapitalised(first)}"
+
+
+def _uncapitalised(error: dict[str, Any]) -> str:
+    message = str(error["msg"])
+    return f"{message[:1].lower()}{message[1:]}"
+
+
+def in_two(message: str) -> tuple[str, str]:
+    """What is wrong and what to do: a mistake says one, a colon, the other.
+
+    >>> in_two("there is no act 9: see the numbers with classmark history")
+    ('there is no act 9', 'see the numbers with classmark history')
+    """
+    wrong, colon, remedy = message.rpartition(": ")
+    return (wrong, remedy) if colon else (message, "")

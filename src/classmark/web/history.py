@@ -1,0 +1,241 @@
+"""The log: every act, corrected or undone, one or a range."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from urllib.parse import parse_qsl, urlencode
+
+from fastapi import APIRouter, Form, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from classmark.web.decide import SavedAnswer, require_own, words_of
+from classmark.web.fields import LARGEST, NO_NUL, Body, Id, Note, Number, answer, calls
+from classmark.web.guard.auth import Classifier, OpenDesk, Reader
+from classmark.web.render import page, redirect
+from classmark.workbench.deciding import history as log
+from classmark.workbench.deciding.decide import Saved, undo_for
+from classmark.workbench.deciding.history import TakenBack, Wanted
+from classmark.workbench.store.store import titles
+from classmark.workbench.team.desk import Desk
+
+pages = APIRouter()
+api = calls("history")
+
+Word = Annotated[str, Field(max_length=1000, pattern=NO_NUL)]
+Day = Annotated[str, Field(max_length=10, examples=["2026-03-01"])]
+FormText = Annotated[str, Form(max_length=2000)]
+FormNumber = Annotated[int, Form(ge=0, le=LARGEST)]
+LISTED = 1500  # categories that a list to choose from may have
+VERBS = {
+    "assign": "label",
+    "primary": "primary label",
+    "reject": "not",
+    "remove": "taken back",
+    "unsure": "unsure of",
+    "prefer": "better",
+    "retract": "no longer better",
+    "undo": "undone",
+    "skip": "skipped",
+    "note": "note",
+    "settle": "settled",
+    "import": "categories brought in",
+    "add": "category added",
+    "rename": "category renamed",
+    "merge": "category merged",
+    "split": "category split",
+    "move": "category moved",
+    "retire": "category retired",
+}
+
+
+class LogFields(BaseModel):
+    """Which lines of the log; what is empty is not asked for."""
+
+    model_config = ConfigDict(str_strip_whitespace=True)
+
+    who: Word = ""
+    act: Word = ""
+    document: Word = ""
+    category: Word = ""
+    since: Word = ""
+    until: Word = ""
+    state: Word = ""
+
+    @property
+    def wanted(self) -> Wanted:
+        """The same, as the log takes it."""
+        return Wanted(**{name: getattr(self, name) for name in LogFields.model_fields})
+
+
+class HistoryAddress(LogFields):
+    """A page of the log; before : only lines with a lower number."""
+
+    before: Number | None = None
+
+
+class RangeAddress(LogFields):
+    """The acts from one number to another."""
+
+    first: Number = 0
+    last: Number = 0
+
+
+@pages.get("/history")
+def history_page(
+    request: Request,
+    desk: OpenDesk,
+    _: Reader,
+    query: Annotated[HistoryAddress, Query()],
+) -> HTMLResponse:
+    """A page of the log."""
+    lines = log.past(desk, query.wanted, query.before)
+    return page(
+        request, "History", "history.html", found=lines, before=query.before,
+        **_in_words(desk, query.wanted),
+    )  # fmt: skip
+
+
+@pages.post("/history/undo")
+def undo_form(
+    desk: OpenDesk, me: Classifier, number: FormNumber, back: FormText = ""
+) -> RedirectResponse:
+    """Take back one act, or bring it back."""
+    require_own(desk, me, number, number)
+    return _back(back, words_of("undo", undo_for(desk, me.name, number)))
+
+
+@pages.post("/history/correct")
+def correct_form(
+    desk: OpenDesk,
+    me: Classifier,
+    number: FormNumber,
+    category: FormText,
+    note: FormText = "",
+    back: FormText = "",
+) -> RedirectResponse:
+    """Put another category in the place of the one that an act names."""
+    saved = log.correct(desk, number, category, me.name, note.strip())
+    return _back(back, words_of("accept", saved))
+
+
+@pages.get("/history/range")
+def range_page(
+    request: Request,
+    desk: OpenDesk,
+    me: Classifier,
+    query: Annotated[RangeAddress, Query()],
+) -> HTMLResponse:
+    """What taking back a range would change."""
+    first, last, wanted = query.first, query.last, query.wanted
+    require_own(desk, me, first, last, wanted)
+    undone = log.look_at_range(desk, first, last, wanted)
+    documents = [change.document for change in undone.changes[:100]]
+    return page(
+        request, "History", "history_range.html", title="Take back a range",
+        found=undone, titles=titles(desk.project.store, documents),
+        **_in_words(desk, wanted),
+    )  # fmt: skip
+
+
+@pages.post("/history/range")
+def range_form(
+    desk: OpenDesk,
+    me: Classifier,
+    first: FormNumber,
+    last: FormNumber,
+    back: FormText = "",
+) -> RedirectResponse:
+    """Take back a range: all of it, or nothing."""
+    wanted = LogFields(**dict(parse_qsl(back))).wanted
+    require_own(desk, me, first, last, wanted)
+    undone = log.undo_range(desk, first, last, me.name, wanted)
+    many = len(undone.acts) + len(undone.again)
+    return _back(back, f"{many:,} acts of {first} to {last} taken back")
+
+
+def _in_words(desk: Desk, wanted: Wanted) -> dict[str, Any]:
+    """What the templates need to name people, acts and categories."""
+    few = len(desk.categories) <= LISTED
+    return {
+        "wanted": wanted,
+        "query": urlencode(wanted.asked),
+        "people": log.people(desk),
+        "acts": log.acts(desk),
+        "verbs": VERBS,
+        "categories": desk.categories,
+        "listed": desk.categories.values() if few else (),
+    }
+
+
+def _back(query: str, saved: str) -> RedirectResponse:
+    """To the page one came from, and what was done."""
+    return redirect("/history", **{**dict(parse_qsl(query)), "saved": saved})
+
+
+class LogQuery(Body, LogFields):
+    """Which lines of the log; what is empty is not asked for."""
+
+    model_config = ConfigDict(str_strip_whitespace=False)
+
+    since: Day = ""
+    until: Day = ""
+    state: Literal["", "holds", "undone"] = ""
+
+
+class LogPageQuery(LogQuery):
+    """A page of them; before : only lines with a lower number."""
+
+    before: Number | None = None
+    top: Annotated[int, Field(ge=1, le=log.MOST)] = 50
+
+
+class CorrectBody(Body):
+    """Another category in the place of the one that an act names."""
+
+    number: Number
+    category: Id
+    note: Note = ""
+
+
+class RangeBody(Body):
+    """The acts from one number to another, those that are asked for."""
+
+    first: Number
+    last: Number
+    asked: LogQuery = Field(default_factory=LogQuery)
+
+
+answer(log.Line, act=Annotated[str, Field(examples=["assign"])])
+TakenBackAnswer = answer(TakenBack, "documents")
+
+
+@api.get("/history", response_model=answer(log.Page))
+def history(
+    desk: OpenDesk, _: Reader, query: Annotated[LogPageQuery, Query()]
+) -> log.Page:
+    """The newest lines of the log that are asked for."""
+    return log.past(desk, query.wanted, query.before, query.top)
+
+
+@api.post("/correct", response_model=SavedAnswer)
+def correct(desk: OpenDesk, who: Classifier, body: CorrectBody) -> Saved:
+    """Put another category in the place of the one that an act names: two new acts."""
+    return log.correct(desk, body.number, body.category, who.name, body.note)
+
+
+@api.post("/undo/preview", response_model=TakenBackAnswer)
+def preview(desk: OpenDesk, _: Classifier, body: RangeBody) -> TakenBack:
+    """What taking back a range would do; nothing is written."""
+    return log.look_at_range(desk, body.first, body.last, body.asked.wanted)
+
+
+@api.post("/undo/range", response_model=TakenBackAnswer)
+def undo_range(desk: OpenDesk, who: Classifier, body: RangeBody) -> TakenBack:
+    """Take back the acts of a range: all of them, or nothing.
+
+    Acts of others, and acts on the taxonomy, are taken back by admins only.
+    """
+    wanted = body.asked.wanted
+    require_own(desk, who, body.first, body.last, wanted)
+    return log.undo_range(desk, body.first, body.last, who.name, wanted)

@@ -1,0 +1,228 @@
+"""The inbox: waiting documents by filters, and guesses accepted many at once."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Form, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import BaseModel, Field
+
+from classmark.problems import Mistake
+from classmark.web.fields import NO_NUL, Body, Id, Number, answer, calls
+from classmark.web.guard.auth import Classifier, OpenDesk, Reader
+from classmark.web.render import address, page, redirect
+from classmark.workbench.deciding import inbox as inboxes
+from classmark.workbench.deciding.inbox import Filters, Guessed
+from classmark.workbench.deciding.queue import ORDERS
+
+pages = APIRouter()
+api = calls("decide")
+
+Order = Literal["uncertain", "likely", "random", "similar"]
+Show = Literal["undecided", "decided", "aside", "disagreed", "all"]
+Words = Annotated[str, Field(max_length=1000, pattern=NO_NUL)]
+Least = Annotated[float, Field(gt=0, le=1)]
+ORDER_WORDS = {
+    "uncertain": "uncertain first",
+    "likely": "likely first",
+    "random": "random",
+    "similar": "like the last",
+}
+SHOW_WORDS = {
+    "undecided": "Undecided",
+    "decided": "Decided",
+    "aside": "Set aside",
+    "disagreed": "Disagreed",
+    "all": "All",
+}
+LEAST = (0.99, 0.95, 0.9, 0.8)
+
+
+class FilterFields(BaseModel):
+    """The filters, as an address or a form has them."""
+
+    show: Show = "undecided"
+    branch: Words = ""
+    words: Words = ""
+    who: Words = ""
+
+    @property
+    def filters(self) -> Filters:
+        """The same, as the inbox takes them."""
+        return Filters(self.show, self.branch, self.words, self.who)
+
+
+class InboxAddress(FilterFields):
+    """A page of the inbox; order "" : the one in which this person decides."""
+
+    order: Order | Literal[""] = ""
+    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+
+
+class StartForm(FilterFields):
+    """The order to decide in."""
+
+    order: Order = "uncertain"
+
+
+class AcceptAddress(FilterFields):
+    """The least probability of guesses that are accepted together."""
+
+    least: Least = 0.95
+
+
+def filtered(filters: Filters, path: str = "/inbox", **more: object) -> str:
+    """An address with these filters.
+
+    >>> filtered(Filters(words="salt road"), order="likely")
+    '/inbox?words=salt+road&order=likely'
+    """
+    options = {name: str(value) for name, value in more.items() if value}
+    return address(path, **filters.chosen, **options)
+
+
+@pages.get("/inbox")
+def inbox_page(
+    request: Request,
+    desk: OpenDesk,
+    me: Reader,
+    query: Annotated[InboxAddress, Query()],
+) -> HTMLResponse:
+    """The documents that the filters leave."""
+    mine = desk.queue_of(me.name)
+    order = query.order or (mine.order if mine.order in ORDERS else "uncertain")
+    return page(
+        request, "Inbox", "inbox.html", mine=mine, address=filtered,
+        inbox=inboxes.inbox(desk, order, query.filters, query.page),
+        orders=ORDER_WORDS, shows=SHOW_WORDS, people=inboxes.people(desk),
+        documents=len(desk.state.ids), categories=desk.categories,
+    )  # fmt: skip
+
+
+@pages.post("/inbox/start")
+def start_form(
+    desk: OpenDesk, me: Classifier, form: Annotated[StartForm, Form()]
+) -> RedirectResponse:
+    """Decide from now on in this order, on what the filters leave."""
+    inboxes.start_in(desk, me.name, form.order, form.filters)
+    return redirect("/decide")
+
+
+@pages.get("/inbox/accept")
+def accept_page(
+    request: Request,
+    desk: OpenDesk,
+    me: Classifier,
+    query: Annotated[AcceptAddress, Query()],
+) -> HTMLResponse:
+    """The guesses that may be accepted at once."""
+    offered = inboxes.offer(desk, me.name, query.filters, query.least)
+    return page(
+        request, "Inbox", "inbox_accept.html", title="Accept at once", offer=offered,
+        picks=[json.dumps(guess) for _, guess in offered.rows],
+        filters=query.filters, levels=LEAST, address=filtered,
+    )  # fmt: skip
+
+
+@pages.post("/inbox/accept")
+def accept_form(
+    desk: OpenDesk,
+    me: Classifier,
+    pick: Annotated[list[str], Form(default_factory=list, max_length=200)],
+    least: Annotated[float, Form(gt=0, le=1)] = 0.95,
+) -> RedirectResponse:
+    """Accept the guesses that were ticked."""
+    accepted = inboxes.accept(desk, me.name, [_guess(each) for each in pick], least)
+    message = f"accepted {len(accepted.numbers)} documents"
+    if accepted.left:
+        message += f"; {len(accepted.left)} were decided by others meanwhile"
+    return redirect("/inbox", saved=message)
+
+
+def _guess(text: str) -> Guessed:
+    try:
+        document, category, score, version = json.loads(text)
+        return Guessed(str(document), str(category), float(score), int(version))
+    except (ValueError, TypeError) as problem:
+        raise Mistake("pick: send the guesses as the page has them") from problem
+
+
+class InboxOrder(Body, FilterFields):
+    """An order, and which documents.
+
+    branch : in this category or below;  words : in the text;  who : has said something.
+    """
+
+    order: Order = "uncertain"
+
+
+class InboxPageQuery(InboxOrder):
+    """One page of them."""
+
+    page: Annotated[int, Field(ge=1, le=10**9)] = 1
+
+
+class OfferQuery(InboxOrder):
+    """Which documents; least : the least probability of their best guess."""
+
+    least: Least
+
+
+class GuessBody(Body):
+    """A guess as it was offered; version : of the document then."""
+
+    document: Id
+    category: Id
+    score: float = Field(allow_inf_nan=False)
+    version: Number
+
+
+class AcceptBody(Body):
+    """The guesses that are right."""
+
+    guesses: list[GuessBody] = Field(min_length=1, max_length=inboxes.ACCEPTED_AT_ONCE)
+    least: Least
+
+
+answer(
+    inboxes.Row,
+    likely=Annotated[str, Field(examples=["87 % likely"])],
+    holder=Annotated[str, Field(description="who has it open")],
+)
+InboxAnswer = answer(inboxes.Inbox, "filters")
+OfferAnswer = answer(inboxes.Offer, "rows", guesses=list[GuessBody])
+AcceptedAnswer = answer(inboxes.Accepted)
+
+
+@api.get("/inbox", response_model=InboxAnswer)
+def inbox(
+    desk: OpenDesk, _: Reader, query: Annotated[InboxPageQuery, Query()]
+) -> inboxes.Inbox:
+    """The documents that wait, or others, 25 a page."""
+    return inboxes.inbox(desk, query.order, query.filters, query.page)
+
+
+@api.put("/inbox")
+def choose(desk: OpenDesk, who: Classifier, body: InboxOrder) -> InboxOrder:
+    """Be given the documents that wait in this order from now on, by ``/next``."""
+    inboxes.start_in(desk, who.name, body.order, body.filters)
+    return body
+
+
+@api.get("/accept", response_model=OfferAnswer)
+def offer(
+    desk: OpenDesk, who: Classifier, query: Annotated[OfferQuery, Query()]
+) -> Any:
+    """The best guesses that may be accepted at once; nothing is written."""
+    offered = inboxes.offer(desk, who.name, query.filters, query.least)
+    values = {name: getattr(offered, name) for name in offered.__slots__}
+    return values | {"guesses": [guess._asdict() for _, guess in offered.rows]}
+
+
+@api.post("/accept", response_model=AcceptedAnswer)
+def accept(desk: OpenDesk, who: Classifier, body: AcceptBody) -> inboxes.Accepted:
+    """Assign each document the category guessed, where nobody decided it meanwhile."""
+    guesses = [Guessed(**guess.model_dump()) for guess in body.guesses]
+    return inboxes.accept(desk, who.name, guesses, body.least)

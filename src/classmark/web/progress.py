@@ -1,0 +1,220 @@
+"""Progress of the work, calibration, and agreement between people."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import Field
+
+from classmark.problems import Mistake
+from classmark.web.fields import (
+    LARGEST,
+    MISSING,
+    Body,
+    Id,
+    Ids,
+    Note,
+    Top,
+    Value,
+    Written,
+    answer,
+    calls,
+    listing,
+    nullable,
+    require_document,
+    written,
+)
+from classmark.web.guard.auth import Classifier, OpenDesk, Reader
+from classmark.web.render import page, redirect
+from classmark.workbench.deciding.opinions import Disagreement, Opinion
+from classmark.workbench.store.store import titles
+from classmark.workbench.team import agreement as agreements
+from classmark.workbench.team import plots
+from classmark.workbench.team import progress as progresses
+from classmark.workbench.team.decisions import Step
+
+pages = APIRouter()
+api = calls("progress")
+agreement_api = calls("agreement")
+
+FormText = Annotated[str, Form(max_length=2000)]
+SHOWN = 25  # disagreements of a page
+ALL = "*"  # what a form says for "the labels of everybody"
+
+
+@pages.get("/progress")
+def progress_page(
+    request: Request,
+    desk: OpenDesk,
+    _: Reader,
+    calibrate: Annotated[bool, Query()] = False,
+) -> HTMLResponse:
+    """Everything at a glance, each plot with its numbers."""
+    figures = progresses.progress(desk)
+    calibration = progresses.promises(desk, ask=calibrate)
+    names = {id_: desk.categories[id_].name for id_, _ in figures.tail[:100]}
+    drawn = plots.panels(figures, names)
+    if calibration.bins:
+        drawn.insert(min(3, len(drawn)), plots.calibration(calibration))
+    return page(
+        request, "Progress", "progress.html", found=figures, plots=drawn,
+        kept=calibration, allowed=progresses.ALLOWED,
+        agreed=agreements.agreement(desk), **IN_WORDS,
+    )  # fmt: skip
+
+
+@pages.get("/progress/agreement")
+def agreement_page(
+    request: Request,
+    desk: OpenDesk,
+    me: Reader,
+    after: Annotated[int, Query(ge=0, le=LARGEST)] = 0,
+) -> HTMLResponse:
+    """How far people agree, and where they differ."""
+    open_ones = [each for each in agreements.disagreements(desk) if each.number > after]
+    shown = open_ones[:SHOWN]
+    return page(
+        request, "Progress", "progress_agreement.html", title="Agreement",
+        agreed=agreements.agreement(desk), shown=shown, more=len(open_ones) > SHOWN,
+        titles=titles(desk.project.store, [each.document for each in shown]),
+        again=len(agreements.to_read_again(desk, me.name, 1000)), everybody=ALL,
+        names=desk.categories, **IN_WORDS,
+    )  # fmt: skip
+
+
+@pages.post("/progress/settle")
+def settle_form(
+    desk: OpenDesk,
+    me: Classifier,
+    document: FormText,
+    whose: FormText,
+    seen: Annotated[int, Form()],
+    note: FormText = "",
+) -> RedirectResponse:
+    """Let the labels of one person, or of everybody, stand."""
+    by_people = (o for o in agreements.opinions(desk, document) if not o.imported)
+    labels = _labels_of([o for o in by_people if whose in (ALL, o.who)])
+    logged = agreements.settle(desk, document, labels, me.name, note.strip(), seen)
+    saved = f"settled #{logged.numbers[0]}: {document}"
+    return redirect("/progress/agreement", saved=saved)
+
+
+def _labels_of(opinions: list[Opinion]) -> dict[str, bool]:
+    """Category → whether somebody calls it primary."""
+    if not opinions:
+        raise Mistake("nobody of that name has read the document: choose another")
+    primary = {name for opinion in opinions for name in opinion.primary}
+    names = {name for opinion in opinions for name in opinion.labels}
+    return {name: name in primary for name in sorted(names)}
+
+
+def strength(value: float) -> str:
+    """How an agreement beyond chance is called, in the words of the field.
+
+    The bounds are Krippendorff's advice: rely on .8 or more, draw tentative
+    conclusions from .667 on [Krippendorff04].
+
+    >>> strength(0.7), strength(float("nan"))
+    ('tentative', 'not defined')
+    """
+    if math.isnan(value):
+        return "not defined"
+    return "reliable" if value >= 0.8 else "tentative" if value >= 2 / 3 else "low"
+
+
+def beyond_chance(value: float) -> str:
+    """κ or α with two decimals.
+
+    >>> beyond_chance(-0.051)
+    '−0.05'
+    """
+    return "–" if math.isnan(value) else f"{value:.2f}".replace("-", "−")
+
+
+IN_WORDS: dict[str, Any] = {
+    "number": plots.number,
+    "percent": plots.percent,
+    "strength": strength,
+    "beyond_chance": beyond_chance,
+}
+
+
+answer(Step, **nullable(Step))
+answer(progresses.Hint, wrong_at_most=int, stop=bool)
+ProgressAnswer = answer(
+    progresses.Progress,
+    **nullable(progresses.Progress),
+    waiting=int,
+    saved=Annotated[
+        Value, Field(description="the share of looking that the ranking saves")
+    ],
+)
+CalibrationAnswer = answer(progresses.Promises, **nullable(progresses.Promises))
+
+
+@api.get("/progress", response_model=ProgressAnswer)
+def progress(desk: OpenDesk, _: Reader) -> progresses.Progress:
+    """How far the work is, and how well the suggestions fit."""
+    return progresses.progress(desk)
+
+
+@api.get("/calibration", response_model=CalibrationAnswer)
+def promises(desk: OpenDesk, _: Reader) -> progresses.Promises:
+    """Whether what is called 80 % likely comes true eight times in ten."""
+    return progresses.promises(desk)
+
+
+class SettleBody(Body):
+    """The labels that are to stand; primary : those above the others.
+
+    version : of the document, as its sheet has it: refused where somebody decided on
+    it since.
+    """
+
+    document: Id
+    labels: Ids = Field([])
+    primary: Ids = Field([])
+    note: Note = ""
+    version: int | None = None
+
+
+answer(agreements.Pair, **nullable(agreements.Pair))
+answer(agreements.Parted, share=Value)
+AgreementAnswer = answer(agreements.Agreed, **nullable(agreements.Agreed))
+Disagreements = listing(
+    "Disagreements", "What nobody has settled yet, newest last.",
+    disagreements=Disagreement,
+)  # fmt: skip
+DocumentIds = listing("DocumentIds", "Ids of documents.", documents=str)
+
+
+@agreement_api.get("/agreement", response_model=AgreementAnswer)
+def agreement(desk: OpenDesk, _: Reader) -> agreements.Agreed:
+    """How far people agree on the documents that two or more have decided."""
+    return agreements.agreement(desk)
+
+
+@agreement_api.get("/disagreements", response_model=Disagreements)
+def disagreements(desk: OpenDesk, _: Reader) -> Any:
+    """Documents of which people differ, and nobody has settled it since."""
+    return {"disagreements": agreements.disagreements(desk)}
+
+
+@agreement_api.get("/second-readings", response_model=DocumentIds)
+def second_readings(desk: OpenDesk, who: Classifier, top: Top = 20) -> Any:
+    """Documents that others have decided and you have not, at random."""
+    return {"documents": agreements.to_read_again(desk, who.name, top)}
+
+
+@agreement_api.post("/settle", responses=MISSING)
+def settle(desk: OpenDesk, who: Classifier, body: SettleBody) -> Written:
+    """Say which labels are to stand, after people differed."""
+    require_document(desk, body.document)
+    labels = dict.fromkeys(body.labels, False) | dict.fromkeys(body.primary, True)
+    logged = agreements.settle(
+        desk, body.document, labels, who.name, body.note, body.version
+    )
+    return written(logged)

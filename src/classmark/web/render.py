@@ -1,0 +1,169 @@
+"""Templates, what every page shows, and words that templates use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import cache
+from hashlib import blake2b
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlencode
+
+from fastapi.responses import HTMLResponse, RedirectResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from classmark.workbench.deciding.sheet import Piece
+
+
+PAGES = (
+    ("Inbox", "/inbox"),
+    ("Decide", "/decide"),
+    ("Taxonomy", "/taxonomy"),
+    ("Find by example", "/like"),
+    ("Search", "/search"),
+    ("History", "/history"),
+    ("Progress", "/progress"),
+    ("Import and export", "/files"),
+    ("Settings", "/settings"),
+)
+THEMES = ("system", "light", "dark")
+
+
+@cache
+def environment() -> Environment:
+    """The templates; every value is escaped, an unknown name is an error."""
+    made = Environment(
+        loader=PackageLoader("classmark.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= {"clock": by_the_clock, "static": static}
+    return made
+
+
+@cache
+def static(name: str) -> str:
+    """The address of a file, with a mark of its contents so that it may be kept."""
+    content = (files("classmark.web") / "static" / name).read_bytes()
+    return f"/static/{name}?{blake2b(content, digest_size=6).hexdigest()}"
+
+
+def page(request: Request, here: str, template: str, **values: Any) -> HTMLResponse:
+    """A page of the workbench for somebody who is in; ``here`` : its name in the bar.
+
+    Every template knows ``me``, ``may_decide``, ``may_admin`` and ``csrf``.
+    """
+    desk, who = request.app.state.desk, request.state.who
+    return alone(
+        request,
+        template,
+        project=desk.project.settings.name,
+        here=here,
+        title=values.pop("title", here),
+        pages=PAGES,
+        tally=desk.tally(),
+        saved=request.query_params.get("saved", ""),
+        csrf=request.state.csrf,
+        me=who,
+        may_decide=who.may("classifier"),
+        may_admin=who.may("admin"),
+        **values,
+    )
+
+
+def alone(request: Request, template: str, **values: Any) -> HTMLResponse:
+    """A page that stands by itself: nothing of the project is on it."""
+    theme = request.cookies.get("theme", "")
+    values.setdefault("project", "")
+    values["theme"] = theme if theme in THEMES else "system"
+    return fragment(template, **values)
+
+
+def fragment(template: str, **values: Any) -> HTMLResponse:
+    """A piece of a page."""
+    return HTMLResponse(environment().get_template(template).render(**values))
+
+
+def address(path: str, **query: str) -> str:
+    """An address with the values of ``query`` that are not empty.
+
+    >>> address("/inbox", words="salt road", order="")
+    '/inbox?words=salt+road'
+    """
+    values = urlencode({name: value for name, value in query.items() if value})
+    return f"{path}?{values}" if values else path
+
+
+def redirect(path: str, **query: str) -> RedirectResponse:
+    """Send a browser on after a form; ``saved`` : what the next page says is done."""
+    return RedirectResponse(address(path, **query), 303)
+
+
+def by_the_clock(at: str) -> str:
+    """A time of the log in words; what is no time stays as it is.
+
+    >>> len(by_the_clock("2026-01-02T03:04:05.678+00:00"))
+    19
+    """
+    try:
+        return f"{datetime.fromisoformat(at).astimezone():%Y-%m-%d %H:%M:%S}"
+    except ValueError:
+        return at
+
+
+TOO_SMALL = ("+0.00", "−0.00")  # parts of a score that are not shown
+
+
+class MarkedText(NamedTuple):
+    """Some text.
+
+    marks : for each category that it speaks of, «number:side:strength:part», with
+    spaces between;  side, strength, says : of the first category on the list.
+    """
+
+    text: str
+    marks: str = ""
+    side: str = ""
+    strength: int = 0
+    says: str = ""
+
+
+def evidence(texts: Iterable[tuple[int, Sequence[Piece]]]) -> list[MarkedText]:
+    """One text out of the same text cut once for each category.
+
+    texts : the number of a category on the list, and the text in pieces.
+
+    >>> from classmark.workbench.deciding.sheet import Piece
+    >>> first = [Piece("Bees", "for", 4, "+0.20"), Piece(" hum")]
+    >>> second = [Piece("Bees "), Piece("hum", "against", 2, "−0.10")]
+    >>> [word.marks for word in evidence([(1, first), (2, second)])]
+    ['1:for:4:+0.20', '', '2:against:2:−0.10']
+    """
+    by_place: dict[tuple[int, int], dict[int, Piece]] = {}
+    text = ""
+    for number, pieces in texts:
+        at, text = 0, "".join(piece.text for piece in pieces)
+        for piece in pieces:
+            end = at + len(piece.text)
+            if piece.side and piece.says not in TOO_SMALL:
+                by_place.setdefault((at, end), {})[number] = piece
+            at = end
+    words, at = [], 0
+    for (start, end), categories in sorted(by_place.items()):
+        if start > at:
+            words.append(MarkedText(text[at:start]))
+        marks = " ".join(
+            f"{number}:{piece.side}:{piece.strength}:{piece.says}"
+            for number, piece in categories.items()
+        )
+        first = categories.get(1)
+        shown = (first.side, first.strength, first.says) if first else ()
+        words.append(MarkedText(text[start:end], marks, *shown))
+        at = end
+    return [*words, MarkedText(text[at:])] if at < len(text) else words

@@ -1,0 +1,147 @@
+"""Search the documents by words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Form, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from pydantic import BaseModel, Field
+from starlette.background import BackgroundTask
+
+from classmark.problems import Mistake
+from classmark.web.fields import NO_NUL, Body, Id, Number, answer, calls
+from classmark.web.guard.auth import Classifier, OpenDesk, Reader
+from classmark.web.render import page, redirect
+from classmark.workbench.search import search_box
+from classmark.workbench.search.search_box import Wish
+
+pages = APIRouter(prefix="/search")
+api = calls("search")
+HERE = "Search"
+Short = Annotated[str, Field(max_length=100, pattern=NO_NUL)]
+
+
+class SearchAddress(BaseModel):
+    """A search, as the address has it."""
+
+    q: str = Field("", max_length=4000)
+    model: str = ""
+    set: str = ""
+    weights: str = ""
+    feedback: str = ""
+    prior: str = ""
+    ranker: str = ""
+    k: int = Field(10, ge=1, le=search_box.MOST)
+
+    def as_wish(self) -> Wish:
+        """The same, as the workbench takes it."""
+        return Wish(
+            self.model or None, tuple(self.set.split()), self.k, self.feedback or None,
+            self.prior or None, False, tuple(self.weights.split()), self.ranker or None,
+        )  # fmt: skip
+
+    @property
+    def has_options(self) -> bool:
+        """Whether more than words are asked for."""
+        return bool(self.model_dump(exclude={"q"}, exclude_defaults=True))
+
+
+@pages.get("")
+def search_page(
+    request: Request,
+    desk: OpenDesk,
+    who: Reader,
+    asked: Annotated[SearchAddress, Query()],
+) -> HTMLResponse:
+    """Find documents, best first."""
+    hits, wrong = None, ""
+    standing = search_box.standing(desk)
+    if asked.q.strip() and standing.ready:
+        try:
+            hits = search_box.find(desk, asked.q, asked.as_wish(), who.name)
+        except Mistake as mistake:
+            wrong = str(mistake)
+    shown = page(
+        request, HERE, "search.html", title=asked.q or HERE, asked=asked, found=hits,
+        wrong=wrong, standing=standing, models=search_box.MODELS,
+        feedbacks=search_box.FEEDBACK,
+        job=next(iter(desk.jobs.running(search_box.INDEXING)), None),
+    )  # fmt: skip
+    shown.status_code = 400 if wrong else 200
+    shown.background = None if asked.q else BackgroundTask(search_box.warm, desk)
+    return shown
+
+
+@pages.get("/open/{impression}/{document:path}")
+def opened_page(
+    desk: OpenDesk, _: Reader, impression: int, document: str
+) -> RedirectResponse:
+    """Go to a document, and keep that it was opened from this list."""
+    search_box.click(desk, impression, document)
+    return redirect(f"/decide/{quote(document, safe='')}")
+
+
+@pages.post("/index")
+def index_form(
+    desk: OpenDesk, who: Classifier, q: Annotated[str, Form()] = "",
+    positions: Annotated[str, Form()] = "",
+) -> RedirectResponse:  # fmt: skip
+    """Make the index, or bring it up to date."""
+    search_box.make_index(desk, who.name, positions=True if positions else None)
+    return redirect("/search", q=q)
+
+
+class SearchBody(Body):
+    """What to look for, and how; see the manual's page on searching."""
+
+    query: Annotated[str, Field(min_length=1, max_length=2000, pattern=NO_NUL)] = Field(
+        examples=["salt road"]
+    )
+    top: Annotated[int, Field(ge=1, le=search_box.MOST)] = 10
+    model: Short | None = Field(None, examples=["bm25"])
+    parameters: dict[Short, float | Short] = Field(
+        {}, max_length=20, examples=[{"k1": 0.9}]
+    )
+    weights: dict[Short, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
+        {}, max_length=20, description="what a field counts"
+    )
+    feedback: Short | None = Field(None, examples=["rm3"])
+    prior: Short | None = Field(None, examples=["pagerank"])
+    ranker: Short | None = Field(None, description="a learned one, or none")
+
+
+class ClickBody(Body):
+    """A document that was opened from a list."""
+
+    impression: Number
+    document: Id
+
+
+@api.post("/search", response_model=answer(search_box.Hits))
+def search(desk: OpenDesk, who: Reader, body: SearchBody) -> search_box.Hits:
+    """Search the documents, best first."""
+    wish = Wish(
+        body.model, _typed(body.parameters), body.top, body.feedback, body.prior,
+        weights=_typed(body.weights), ranker=body.ranker,
+    )  # fmt: skip
+    return search_box.find(desk, body.query, wish, who.name)
+
+
+@api.post("/click", status_code=204)
+def click(desk: OpenDesk, _: Reader, body: ClickBody) -> Response:
+    """Keep that a document was opened from a list that was kept."""
+    search_box.click(desk, body.impression, body.document)
+    return Response(status_code=204)
+
+
+@api.get("/search", response_model=answer(search_box.Standing))
+def standing(desk: OpenDesk, _: Reader) -> search_box.Standing:
+    """How searching stands."""
+    return search_box.standing(desk)
+
+
+def _typed(values: Mapping[str, float | str]) -> list[str]:
+    return [f"{name}={value}" for name, value in values.items()]

@@ -1,0 +1,318 @@
+"""The project as a whole: settings, model and jobs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, FastAPI, Form, Path, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from pydantic import Field
+
+from classmark import __version__
+from classmark.problems import Mistake
+from classmark.web.fields import (
+    LARGEST,
+    MISSING,
+    NO_NUL,
+    Answer,
+    Body,
+    answer,
+    calls,
+    listing,
+    schemas_of_refusals,
+)
+from classmark.web.guard.auth import Admin, Classifier, OpenDesk, Reader
+from classmark.web.guard.errors import or_missing
+from classmark.web.render import THEMES, fragment, page, redirect
+from classmark.workbench import settings_form
+from classmark.workbench.project import Project, info
+from classmark.workbench.team.jobs import WORKS, Job, start_work
+
+pages = APIRouter(prefix="/settings")
+api = calls("project")
+work_api = calls("work")
+
+KEYS = (
+    ("1–9, 0", "choose a category; again: not"),
+    ("Enter", "accept and next"),
+    ("j, k", "move down, up"),
+    ("p", "make it the primary one"),
+    ("x", "not this one"),
+    (">", "this over that"),
+    ("/", "search the taxonomy"),
+    ("u, Ctrl+Z", "undo"),
+    ("Shift+U", "redo"),
+    ("s", "skip"),
+    ("?", "unsure"),
+    ("w", "why: evidence on or off"),
+    ("e", "similar documents"),
+    ("g", "guideline of the category"),
+    ("n", "write a note"),
+    ("F1", "all keys"),
+    ("Esc", "close"),
+)
+
+
+@pages.get("")
+def settings_page(request: Request, desk: OpenDesk, _: Reader) -> HTMLResponse:
+    """Show the project's settings, explained."""
+    groups = settings_form.settings_of(desk.project.settings)
+    store = desk.project.settings.store
+    return page(
+        request, "Settings", "settings.html", part="project", groups=groups,
+        says=settings_form.SECTIONS,
+        store=store.url or "store.sqlite, in the project's folder",
+    )  # fmt: skip
+
+
+@pages.post("")
+async def change_form(request: Request, desk: OpenDesk, who: Admin) -> Response:
+    """Change the settings that differ."""
+    values = {name: str(value) for name, value in (await request.form()).items()}
+    names = await run_in_threadpool(
+        settings_form.change_settings, desk, values, who.name
+    )
+    changed = f"saved: {', '.join(names)}" if names else "nothing to change"
+    return redirect("/settings", saved=changed)
+
+
+@pages.get("/model")
+def model_page(request: Request, desk: OpenDesk, _: Reader) -> HTMLResponse:
+    """Show the model in service, and the jobs."""
+    rows = info(desk.project).rows
+    return page(
+        request, "Settings", "settings_model.html", part="model", rows=rows,
+        works=WORKS, jobs=list(desk.jobs)[::-1],
+    )  # fmt: skip
+
+
+@pages.post("/jobs")
+def start_form(desk: OpenDesk, who: Admin, work: Annotated[str, Form()]) -> Response:
+    """Begin some long work."""
+    job = start_work(desk, work, who.name)
+    return redirect("/settings/model", saved=f"{job.name} has begun")
+
+
+@pages.get("/jobs")
+def jobs_part(desk: OpenDesk, _: Reader) -> HTMLResponse:
+    """The jobs, as a piece of the page."""
+    return fragment("settings_jobs.html", jobs=list(desk.jobs)[::-1])
+
+
+@pages.get("/me")
+def own_page(request: Request, _: Reader) -> HTMLResponse:
+    """Show what is one's own: look, keys, password."""
+    return page(
+        request, "Settings", "settings_me.html", part="me", keys=KEYS, themes=THEMES,
+        user=request.state.user,
+    )  # fmt: skip
+
+
+@pages.post("/theme")
+def theme_form(request: Request, _: Reader, theme: Annotated[str, Form()]) -> Response:
+    """Choose light, dark or the system's."""
+    if theme not in THEMES:
+        raise Mistake(f"theme is {theme!r}: use {', '.join(THEMES)}")
+    shown = redirect("/settings/me")
+    secure = request.app.state.doors.secure
+    shown.set_cookie(
+        "theme", theme, max_age=365 * 24 * 3600, path="/", secure=secure,
+        httponly=True, samesite="strict",
+    )  # fmt: skip
+    return shown
+
+
+SettingText = Annotated[str, Field(max_length=500, pattern=NO_NUL)]
+
+
+class SettingsBody(Body):
+    """Name → the new value, as text."""
+
+    settings: dict[SettingText, SettingText] = Field(
+        min_length=1, max_length=100, examples=[{"search.log": "anonymous"}]
+    )
+
+
+answer(
+    settings_form.Setting,
+    name=Annotated[str, Field(examples=["learning.learner"])],
+    value=Annotated[str, Field(examples=["plm"])],
+)
+SettingsAnswer = listing(
+    "SettingsAnswer",
+    "All settings that may be changed.",
+    settings=settings_form.Setting,
+)
+ChangedSettings = listing(
+    "ChangedSettings", "The settings that are different now.", changed=str
+)
+
+
+@api.get("/settings", response_model=SettingsAnswer)
+def read_settings(desk: OpenDesk, _: Reader) -> Any:
+    """The settings of the project, each with what it means."""
+    groups = settings_form.settings_of(desk.project.settings).values()
+    return {"settings": [setting for group in groups for setting in group]}
+
+
+@api.patch("/settings", response_model=ChangedSettings)
+def change_settings(desk: OpenDesk, who: Admin, body: SettingsBody) -> Any:
+    """Change settings: all that are given, or none."""
+    names = sorted(each.name for each in read_settings(desk, who)["settings"])
+    if unknown := sorted(body.settings.keys() - set(names)):
+        raise Mistake(f"{unknown[0]!r} is no setting: use {', '.join(names)}")
+    return {"changed": settings_form.change_settings(desk, body.settings, who.name)}
+
+
+ABOUT = """Everything that the pages of a Classmark project do.
+
+A program shows its token with every call: `Authorization: Bearer TOKEN`. What is
+refused is answered with `{"error": {"message": …, "remedy": …}}`, and nothing of it was
+written. The calls below `/v1` are Annif's, for programs that speak with it."""
+
+
+class ProjectInfo(Answer):
+    """What is in the project."""
+
+    name: str = Field(examples=["Town library"])
+    me: str = Field(description="under which name your acts are logged")
+    role: str = Field(examples=["classifier"])
+    counts: dict[str, int] = Field(examples=[{"documents": 3150, "categories": 1139}])
+    about: dict[str, str | None] = Field(
+        description="how it learns, and the model in service",
+        examples=[{"learner": "plm"}],
+    )
+
+
+@api.get("/project")
+def project(desk: OpenDesk, who: Reader) -> ProjectInfo:
+    """What is in the project, and who you are in it."""
+    state, settings = desk.state, desk.project.settings
+    documents, decided, aside = len(state.ids), len(state.labels), state.n_aside
+    counts = {
+        "documents": documents,
+        "decided": decided,
+        "aside": aside,
+        "waiting": max(0, documents - decided - aside),
+        "categories": len(desk.categories),
+    }
+    model = desk.project.models.current()
+    about = {
+        "analyzer": settings.text.analyzer,
+        "weighting": settings.learning.weighting,
+        "learner": settings.learning.learner,
+        "strategy": settings.learning.strategy,
+        "model": None if model is None else model.name,
+    }
+    return ProjectInfo(
+        name=settings.name, me=who.name, role=who.role, counts=counts, about=about
+    )
+
+
+@api.get("/openapi.json", include_in_schema=False)
+def openapi(request: Request, _: Reader) -> JSONResponse:
+    """The description of all calls."""
+    return JSONResponse(described(request.app))
+
+
+def described(app: FastAPI) -> dict[str, Any]:
+    """All calls in OpenAPI: ours and Annif's, with nothing but what is answered."""
+    if not hasattr(app.state, "described"):
+        app.state.described = _description(app)
+    description: dict[str, Any] = app.state.described
+    return description
+
+
+def _description(app: FastAPI) -> dict[str, Any]:
+    description = get_openapi(
+        title="Classmark",
+        version=__version__,
+        description=ABOUT,
+        routes=app.routes,
+        tags=[{"name": "annif", "description": "Annif's calls, in its shapes"}],
+    )
+    for by_method in description["paths"].values():
+        for call in by_method.values():
+            call["responses"].pop("422", None)
+            call["security"] = [{"token": []}]
+    components = description["components"]
+    schemas = components["schemas"] | schemas_of_refusals()
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    components["schemas"] = dict(sorted(schemas.items()))
+    components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    return description
+
+
+ACCEPTED = 202
+JobAnswer = answer(
+    Job,
+    "result",
+    "thread",
+    name=Annotated[str, Field(examples=["train"])],
+    state=Annotated[str, Field(examples=["running"])],
+)
+JobsAnswer = listing(
+    "JobsAnswer", "The jobs since the server began, newest first.", jobs=Job
+)
+
+
+class LearnedAnswer(Answer):
+    """Whether the ranker has learned all that was decided."""
+
+    learned: bool = Field(description="false: it is still at it, or learns by training")
+
+
+@work_api.post("/learn")
+def learn(desk: OpenDesk, _: Classifier) -> LearnedAnswer:
+    """Wait, ten seconds at most, until all that was decided is learned."""
+    desk.learn_soon()
+    return LearnedAnswer(learned=desk.learned(10.0))
+
+
+@work_api.post("/train", status_code=ACCEPTED, response_model=JobAnswer)
+def train(desk: OpenDesk, who: Admin) -> Job:
+    """Train a model on all decisions, calibrate it and put it in service."""
+    return start_work(desk, "train", who.name)
+
+
+@work_api.post("/evaluate", status_code=ACCEPTED, response_model=JobAnswer)
+def evaluate(desk: OpenDesk, who: Admin) -> Job:
+    """Measure the learner on documents that it has not seen."""
+    return start_work(desk, "evaluate", who.name)
+
+
+@work_api.post("/index", status_code=ACCEPTED, response_model=JobAnswer)
+def index(desk: OpenDesk, who: Admin) -> Job:
+    """Bring the index for searching up to date."""
+    return start_work(desk, "index", who.name)
+
+
+@work_api.post("/rebuild", status_code=ACCEPTED, response_model=JobAnswer)
+def rebuild(desk: OpenDesk, who: Admin) -> Job:
+    """Learn the whole log again, and compare."""
+    return desk.jobs.start("rebuild", _rebuilt, who.name)
+
+
+@work_api.get("/jobs", response_model=JobsAnswer)
+def list_jobs(desk: OpenDesk, _: Reader) -> Any:
+    """The jobs since the server began."""
+    return {"jobs": list(desk.jobs)[::-1]}
+
+
+@work_api.get("/jobs/{number}", responses=MISSING, response_model=JobAnswer)
+def read_job(
+    desk: OpenDesk, _: Reader, number: Annotated[int, Path(ge=0, le=LARGEST)]
+) -> Job:
+    """How far a job is."""
+    with or_missing():
+        return desk.jobs.get(number)
+
+
+def _rebuilt(project: Project) -> str:
+    from classmark.workbench.learning.rebuild import rebuild as rebuild_model
+
+    table = rebuild_model(project)
+    return ", ".join(f"{k} {v}" for row in table.rows for k, v in row.items())

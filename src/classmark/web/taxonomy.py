@@ -1,0 +1,426 @@
+"""The taxonomy: find, read and change categories."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Form, Query, Request
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from pydantic import BaseModel, Field
+
+from classmark.problems import Mistake
+from classmark.taxonomy.category import Category
+from classmark.web.fields import (
+    LARGEST,
+    MISSING,
+    Answer,
+    Body,
+    Id,
+    InPath,
+    Note,
+    Titled,
+    Top,
+    Written,
+    calls,
+    category_named,
+    written,
+)
+from classmark.web.guard.auth import Admin, OpenDesk, Reader
+from classmark.web.render import fragment, page, redirect
+from classmark.workbench.categories import edit
+from classmark.workbench.categories.browse import level_of, node_of, overview, tree_to
+from classmark.workbench.categories.edit import TaxonomyChange, carry_out, foresee
+from classmark.workbench.categories.find import find_categories
+from classmark.workbench.deciding.decide import undo_for
+from classmark.workbench.project import Project
+from classmark.workbench.results import Logged
+from classmark.workbench.team.desk import Desk
+
+pages = APIRouter()
+api = calls("categories")
+
+InAddress = Annotated[str, Query(max_length=1000)]
+FormText = Annotated[str, Form(max_length=1000)]
+LongText = Annotated[str | None, Form(max_length=20_000)]
+Short = Annotated[str, Field(max_length=1000)]
+At = Annotated[int, Query(ge=0, le=10**9)]
+
+
+class ChangeFields(BaseModel):
+    """A change, as an address or a form has it."""
+
+    act: Short
+    category: Short = ""
+    to: Short = ""
+    new: Short = ""
+    label: Short = ""
+    document: Annotated[list[str], Field(max_length=5000)] = []
+
+    @property
+    def change(self) -> TaxonomyChange:
+        """The same, as the workbench takes it."""
+        new, label = self.new.strip(), self.label.strip()
+        documents = tuple(self.document)
+        return TaxonomyChange(self.act, self.category, self.to, new, label, documents)
+
+
+@pages.get("/taxonomy/find")
+def find_part(
+    request: Request,
+    desk: OpenDesk,
+    _: Reader,
+    q: Annotated[str, Query(max_length=200)] = "",
+    top: Annotated[int, Query(ge=1, le=100)] = 12,
+    retired: bool = False,
+) -> Response:
+    """The categories that some words mean: as list items, or as JSON where asked."""
+    matches = find_categories(desk, q, top, retired=retired)
+    if "json" in request.headers.get("accept", ""):
+        return JSONResponse([asdict(match) for match in matches])
+    return fragment("taxonomy_found.html", found=matches, words=q.strip())
+
+
+@pages.get("/taxonomy/branch")
+def branch_part(
+    desk: OpenDesk, _: Reader, of: InAddress = "", after: At = 0, back: bool = False
+) -> HTMLResponse:
+    """The next daughters of a category; ``back`` : those before are shown then."""
+    level = level_of(desk, of or None, after)
+    return fragment("taxonomy_level.html", level=level, back=back)
+
+
+@pages.get("/taxonomy")
+def taxonomy_page(
+    request: Request,
+    desk: OpenDesk,
+    _: Reader,
+    at: InAddress = "",
+    undo: InAddress = "",
+) -> HTMLResponse:
+    """The tree, and one category or the whole in figures."""
+    node = node_of(desk, at) if at else None
+    return page(
+        request, "Taxonomy", "taxonomy.html",
+        title="Taxonomy" if node is None else node.twig.category.name,
+        level=tree_to(desk, at or None), node=node, at=at,
+        whole=None if at else overview(desk), undo=undo if undo.isdecimal() else "",
+    )  # fmt: skip
+
+
+@pages.get("/taxonomy/preview")
+def preview_page(
+    request: Request, desk: OpenDesk, _: Admin, query: Annotated[ChangeFields, Query()]
+) -> HTMLResponse:
+    """What a change would do, and the button that does it."""
+    change = query.change
+    return page(
+        request, "Taxonomy", "taxonomy_preview.html", title=f"{change.act.title()}?",
+        change=change, said=foresee(desk, change),
+    )  # fmt: skip
+
+
+@pages.post("/taxonomy/change")
+def change_form(
+    desk: OpenDesk, who: Admin, form: Annotated[ChangeFields, Form()]
+) -> RedirectResponse:
+    """Change the taxonomy."""
+    change = form.change
+    logged = desk.write(lambda project: carry_out(project, change, who.name))
+    new = change.id if change.act in ("add", "split", "rename") else ""
+    at = change.to if change.act == "merge" else new
+    return _onward(at or change.category, logged.said, logged.numbers[0])
+
+
+@pages.post("/taxonomy/describe")
+def describe_form(
+    desk: OpenDesk,
+    who: Admin,
+    category: FormText,
+    note: LongText = None,
+    guideline: LongText = None,
+    notation: LongText = None,
+    synonyms: LongText = None,
+) -> RedirectResponse:
+    """Say anew what belongs to a category, and how experts decide."""
+    texts = {
+        "note": note,
+        "guideline": guideline,
+        "notation": notation,
+        "synonyms": synonyms,
+    }
+    described = {name: text.strip() for name, text in texts.items() if text is not None}
+    change = TaxonomyChange("describe", category, description=described)
+    logged = desk.write(lambda project: carry_out(project, change, who.name))
+    return _onward(category, logged.said, logged.numbers[0])
+
+
+@pages.post("/taxonomy/undo")
+def undo_form(
+    desk: OpenDesk,
+    who: Admin,
+    number: Annotated[int, Form(ge=0, le=LARGEST)],
+    at: FormText = "",
+) -> RedirectResponse:
+    """Take a change back."""
+    saved = undo_for(desk, who.name, number)
+    return _onward(at if at in desk.categories else "", saved.said)
+
+
+@pages.get("/taxonomy/{category:path}")
+def category_page(_: Reader, category: str) -> RedirectResponse:
+    """A category by its id in the path."""
+    return redirect("/taxonomy", at=category)
+
+
+def _onward(at: str, message: str, number: int = 0) -> RedirectResponse:
+    saved = message and f"saved: {message}"
+    return redirect("/taxonomy", at=at, saved=saved, undo=str(number or ""))
+
+
+class CategoryAnswer(Answer):
+    """A category: its names, what belongs there, where it stands."""
+
+    id: str = Field(examples=["local.coast"])
+    label: str = Field(examples=["Coast"])
+    path: list[str] = Field(examples=[["Local history", "Coast"]])
+    note: str = Field(description="what belongs there")
+    guideline: str = Field(description="how experts decide")
+    synonyms: list[str]
+    notation: str = Field(description="its class mark")
+    parents: list[str]
+    children: int = Field(description="how many stand right below")
+    retired: bool
+    documents: int = Field(description="how many have it as a label")
+
+
+class RankedAnswer(Answer):
+    """Where the ranker had put a category when experts judged it."""
+
+    chosen: int
+    first: int
+    five: int
+    refused: int
+    precision: float | None = Field(description="taken, of those it was the first for")
+
+
+class CategoryDetail(CategoryAnswer):
+    """All about one category.
+
+    below : documents it has with all below it;  examples : (id, title) of the documents
+    decided last.
+    """
+
+    below: int
+    ranked: RankedAnswer
+    examples: list[Titled]
+
+
+class Categories(Answer):
+    """Some categories, and how many there are in all."""
+
+    categories: list[CategoryAnswer]
+    total: int
+
+
+class CategoryBody(Body):
+    """A category to be."""
+
+    id: Id = Field(examples=["local.harbour"])
+    label: Note = Field("", examples=["Harbour"])
+    parent: Id | None = Field(None, description="the category above; null: the top")
+    note: Note = ""
+    guideline: Note = ""
+
+    @property
+    def category(self) -> Category:
+        """The same, as the workbench takes it."""
+        return edit.new_category(
+            self.id, self.label, self.parent, self.note, self.guideline
+        )
+
+
+class CategoryChange(Body):
+    """What is to be said of a category; what is left out stays."""
+
+    id: Id | None = Field(None, description="its new id")
+    label: Note | None = None
+    note: Note | None = None
+    guideline: Note | None = None
+    notation: Note | None = None
+    synonyms: list[Note] | None = Field(None, max_length=1000)
+
+    def carry_out(self, project: Project, id_: str, who: str) -> list[Logged]:
+        """Log what belongs there first, under its old id; then its new names."""
+        logged = []
+        texts = self.model_dump(include=set(edit.DESCRIBED), exclude_none=True)
+        if texts or self.synonyms is not None:
+            logged.append(edit.describe(project, id_, texts, self.synonyms, who))
+        if self.label is not None or self.id is not None:
+            names = {"label": self.label, "new_id": self.id}
+            logged.append(edit.rename(project, id_, **names, who=who))
+        return logged
+
+
+class MoveBody(Body):
+    """Where a category goes, with all below it."""
+
+    category: Id
+    under: Id | None = Field(None, description="null: the top")
+
+
+class MergeBody(Body):
+    """A category, and the one that takes over its documents and daughters."""
+
+    category: Id
+    into: Id
+
+
+class SplitBody(Body):
+    """Documents of a category that go to a new one."""
+
+    category: Id
+    new: CategoryBody
+    documents: list[Id] = Field(min_length=1, max_length=10_000)
+
+
+class RetireBody(Body):
+    """A category that no new document shall come to."""
+
+    category: Id
+
+
+class PreviewBody(Body):
+    """A change to look at before it is made.
+
+    category : of which, or, for add, the one above;  to : where it goes;  id, label :
+    new ones;  documents : that go with a split.
+    """
+
+    act: Literal["add", "rename", "move", "merge", "split", "retire"]
+    category: Note = ""
+    to: Note = ""
+    id: Note = ""
+    label: Note = ""
+    documents: list[Id] = Field([], max_length=10_000)
+
+
+class PreviewAnswer(Answer):
+    """What a change would do, a sentence each."""
+
+    says: list[str] = Field(examples=[["Its 12 documents move there."]])
+
+
+@api.get("/categories", responses=MISSING)
+def list_categories(
+    desk: OpenDesk,
+    _: Reader,
+    below: Annotated[
+        str | None,
+        Query(max_length=1000, description="the category above; none: the top"),
+    ] = None,
+    after: At = 0,
+    top: Top = 200,
+) -> Categories:
+    """The categories right below one, or at the top; ``after`` so many of them."""
+    if below is not None:
+        category_named(desk, below)
+    ids = desk.tree.roots if below is None else desk.tree.children(below)
+    categories = [_answered(desk, id_) for id_ in ids[after : after + top]]
+    return Categories(categories=categories, total=len(ids))
+
+
+@api.get("/categories/find")
+def find(
+    desk: OpenDesk,
+    _: Reader,
+    words: Annotated[
+        str, Query(max_length=1000, description="words of its names or notes")
+    ],
+    top: Top = 12,
+) -> Categories:
+    """Find categories by words: begun, inside of others, or with one letter wrong."""
+    matches = find_categories(desk, words, top)
+    categories = [_answered(desk, match.category) for match in matches]
+    return Categories(categories=categories, total=len(categories))
+
+
+@api.get("/categories/one/{category:path}", responses=MISSING)
+def read_category(desk: OpenDesk, _: Reader, category: InPath) -> CategoryDetail:
+    """All about one category: what it holds, and how often it is suggested rightly."""
+    category_named(desk, category)
+    node = node_of(desk, category)
+    detail = _answered(desk, category).model_dump() | {
+        "below": node.twig.below,
+        "ranked": node.twig.ranked,
+        "examples": node.examples,
+    }
+    return CategoryDetail.model_validate(detail)
+
+
+@api.post("/categories", status_code=201)
+def add(desk: OpenDesk, who: Admin, body: CategoryBody) -> Written:
+    """Add a category."""
+    return written(desk.write(lambda p: edit.add(p, body.category, who.name)))
+
+
+@api.patch("/categories/one/{category:path}", responses=MISSING)
+def change(
+    desk: OpenDesk, who: Admin, category: InPath, body: CategoryChange
+) -> Written:
+    """Rename a category, or say anew what belongs there, or both: an act each."""
+    category_named(desk, category)
+    if not body.model_fields_set:
+        raise Mistake(f"nothing is said of {category}: give a label, a note or an id")
+    return written(*desk.write(lambda p: body.carry_out(p, category, who.name)))
+
+
+@api.post("/categories/move")
+def move(desk: OpenDesk, who: Admin, body: MoveBody) -> Written:
+    """Put a category, with all below it, under another one, or at the top."""
+    id_, under = body.category, body.under
+    return written(desk.write(lambda p: edit.move(p, id_, under, who.name)))
+
+
+@api.post("/categories/merge")
+def merge(desk: OpenDesk, who: Admin, body: MergeBody) -> Written:
+    """Let one category take over the documents and the daughters of another."""
+    id_, into = body.category, body.into
+    return written(desk.write(lambda p: edit.merge(p, id_, into, who.name)))
+
+
+@api.post("/categories/split", status_code=201)
+def split(desk: OpenDesk, who: Admin, body: SplitBody) -> Written:
+    """Move documents from a category to a new one, its sister unless it says else."""
+    id_, new, moved = body.category, body.new.category, body.documents
+    return written(desk.write(lambda p: edit.split(p, id_, new, moved, who.name)))
+
+
+@api.post("/categories/retire")
+def retire(desk: OpenDesk, who: Admin, body: RetireBody) -> Written:
+    """Let no new document come to a category; those that are there stay."""
+    return written(desk.write(lambda p: edit.retire(p, body.category, who.name)))
+
+
+@api.post("/categories/preview")
+def preview(desk: OpenDesk, _: Admin, body: PreviewBody) -> PreviewAnswer:
+    """What a change would do, in sentences; nothing is written."""
+    change = TaxonomyChange(**body.model_dump() | {"documents": tuple(body.documents)})
+    return PreviewAnswer(says=list(foresee(desk, change)))
+
+
+def _answered(desk: Desk, id_: str) -> CategoryAnswer:
+    category, tree = desk.categories[id_], desk.tree
+    return CategoryAnswer(
+        id=category.id,
+        label=category.name,
+        path=[desk.categories[node].name for node in tree.path(id_)],
+        note=category.note,
+        guideline=category.guideline,
+        synonyms=list(category.synonyms),
+        notation=category.notation,
+        parents=list(category.parents),
+        children=len(tree.children(id_)),
+        retired=category.status != "active",
+        documents=desk.state.counts[id_],
+    )

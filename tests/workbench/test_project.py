@@ -2,13 +2,18 @@
 
 import pytest
 
+from classmark.hierarchies.nodes import BASES
+from classmark.hierarchies.pruning import CHOOSERS
 from classmark.problems import DamagedFolder, Mistake, UnreadableFile
+from classmark.weighting.vectorizer import WEIGHTINGS
+from classmark.workbench.learning.fit import STRATEGIES
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import (
     FILE,
     LearningSettings,
     Settings,
     TextSettings,
+    form_fields,
     read_settings,
     settings_text,
 )
@@ -58,6 +63,11 @@ def test_settings_are_read_back_as_written(tmp_path, settings):
         ("format = 1\nname = 'x'\ncolour = 3", UnreadableFile, "'colour'"),
         ("format = 1\nname = 'x'\n[text]\nlang = 'e'", UnreadableFile, "'lang'"),
         ("format = 1\nname = 'x'\n[text]\nanalyzer = 3", UnreadableFile, "a str"),
+        ("format = 1\nname = 'x'\ntext = 3", UnreadableFile, "a section"),
+        ("format = 1\nname = 'x'\n[text]\nfields = [3]", UnreadableFile, "list of"),
+        ("format = 1\nname = 'x'\n[learning]\nC = -1", UnreadableFile, "0 or more"),
+        ("format = 1\nname = 'x'\n[learning]\nmin_df = true", UnreadableFile, "whole"),
+        ("format = 1\nname = 'x'\n[learning]\nbase = 'x'", UnreadableFile, "logistic"),
         ("format = ", UnreadableFile, "correct the file"),
     ],
 )
@@ -65,6 +75,69 @@ def test_settings_that_cannot_be_used_are_named(tmp_path, content, kind, said):
     (tmp_path / FILE).write_text(content)
     with pytest.raises(kind, match=said):
         read_settings(tmp_path)
+
+
+COMMENTED = """\
+# our branch library
+format = 1
+name = "A shelf"  # on the door
+
+[search]
+log = "no"
+
+[learning]
+# agreed with ann
+C = 0.5   # not more
+min_df = 2
+
+# texts come from the catalogue
+[text]
+fields = [
+  "title",  # always there
+  "body",
+]
+"""
+
+
+def test_comments_and_order_survive_a_change(folder):
+    (folder / FILE).write_text(COMMENTED)
+    with Project(folder) as project:
+        changes = {"learning.C": "2", "learning.rare": "yes", "search.log": "named"}
+        assert project.change_settings(changes, "eve") == [*changes]
+    expected = COMMENTED.replace("C = 0.5 ", "C = 2.0 ").replace('"no"', '"named"')
+    expected = expected.replace("min_df = 2\n", "min_df = 2\nrare = true\n")
+    assert (folder / FILE).read_text() == expected
+    learning = LearningSettings(C=2.0, min_df=2, rare=True)
+    assert read_settings(folder).learning == learning
+
+
+def test_what_is_edited_in_the_file_meanwhile_stays(folder):
+    with Project(folder) as project:
+        (folder / FILE).write_text(COMMENTED)
+        project.change_settings({"learning.center": "7"}, "eve")
+    expected = COMMENTED.replace("min_df = 2\n", "min_df = 2\ncenter = 7.0\n")
+    assert (folder / FILE).read_text() == expected
+
+
+def test_another_loss_replaces_its_old_names(folder):
+    (folder / FILE).write_text(
+        'format = 1\nname = "old"\n[learning]\ncost = "dis"  # of old\nC = 1.0\n'
+    )
+    with pytest.warns(FutureWarning, match="is now"), Project(folder) as project:
+        project.change_settings({"learning.loss": "dme"}, "eve")
+    assert "cost" not in (folder / FILE).read_text()
+    assert read_settings(folder).learning == LearningSettings(loss="dme", C=1.0)
+
+
+def test_a_form_offers_what_the_file_has_and_what_the_program_knows():
+    settings = Settings("x", learning=LearningSettings(learner="mmp"))
+    form = {field.name: field for field in form_fields(settings)["learning"]}
+    assert form["learning.learner"].choices[0] == "mmp"
+    assert form["learning.weighting"].choices == WEIGHTINGS
+    assert form["learning.strategy"].choices == STRATEGIES
+    assert {"meta", "bound", "random"} == set(CHOOSERS)
+    assert form["learning.base"].choices == tuple(BASES)
+    assert form["learning.policy"].choices == ("meta", "bound", "random")
 
 
 def test_a_folder_that_is_no_project_names_the_remedy(tmp_path):

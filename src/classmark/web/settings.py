@@ -26,8 +26,8 @@ from classmark.web.fields import (
 from classmark.web.guard.auth import Admin, Classifier, OpenDesk, Reader
 from classmark.web.guard.errors import or_missing
 from classmark.web.render import THEMES, fragment, page, redirect
-from classmark.workbench import settings_form
 from classmark.workbench.project import Project, info
+from classmark.workbench.settings import SECTIONS, FormField, form_fields
 from classmark.workbench.team.jobs import WORKS, Job, start_work
 
 pages = APIRouter(prefix="/settings")
@@ -58,11 +58,11 @@ KEYS = (
 @pages.get("")
 def settings_page(request: Request, desk: OpenDesk, _: Reader) -> HTMLResponse:
     """Show the project's settings, explained."""
-    groups = settings_form.settings_of(desk.project.settings)
+    groups = form_fields(desk.project.settings)
     store = desk.project.settings.store
     return page(
         request, "Settings", "settings.html", part="project", groups=groups,
-        says=settings_form.SECTIONS,
+        says=SECTIONS,
         store=store.url or "store.sqlite, in the project's folder",
     )  # fmt: skip
 
@@ -71,9 +71,7 @@ def settings_page(request: Request, desk: OpenDesk, _: Reader) -> HTMLResponse:
 async def change_form(request: Request, desk: OpenDesk, who: Admin) -> Response:
     """Change the settings that differ."""
     values = {name: str(value) for name, value in (await request.form()).items()}
-    names = await run_in_threadpool(
-        settings_form.change_settings, desk, values, who.name
-    )
+    names = await run_in_threadpool(desk.change_settings, values, who.name)
     changed = f"saved: {', '.join(names)}" if names else "nothing to change"
     return redirect("/settings", saved=changed)
 
@@ -136,14 +134,14 @@ class SettingsBody(Body):
 
 
 answer(
-    settings_form.Setting,
+    FormField,
     name=Annotated[str, Field(examples=["learning.learner"])],
     value=Annotated[str, Field(examples=["plm"])],
 )
 SettingsAnswer = listing(
     "SettingsAnswer",
     "All settings that may be changed.",
-    settings=settings_form.Setting,
+    settings=FormField,
 )
 ChangedSettings = listing(
     "ChangedSettings", "The settings that are different now.", changed=str
@@ -153,7 +151,7 @@ ChangedSettings = listing(
 @api.get("/settings", response_model=SettingsAnswer)
 def read_settings(desk: OpenDesk, _: Reader) -> Any:
     """The settings of the project, each with what it means."""
-    groups = settings_form.settings_of(desk.project.settings).values()
+    groups = form_fields(desk.project.settings).values()
     return {"settings": [setting for group in groups for setting in group]}
 
 
@@ -163,7 +161,7 @@ def change_settings(desk: OpenDesk, who: Admin, body: SettingsBody) -> Any:
     names = sorted(each.name for each in read_settings(desk, who)["settings"])
     if unknown := sorted(body.settings.keys() - set(names)):
         raise Mistake(f"{unknown[0]!r} is no setting: use {', '.join(names)}")
-    return {"changed": settings_form.change_settings(desk, body.settings, who.name)}
+    return {"changed": desk.change_settings(body.settings, who.name)}
 
 
 ABOUT = """Everything that the pages of a Classmark project do.

@@ -12,7 +12,15 @@ from classmark.problems import Mistake
 from classmark.storage import Generations, sync_folder
 from classmark.taxonomy.category import taxonomy_of
 from classmark.workbench.results import FACTS, Cell, Table
-from classmark.workbench.settings import FILE, Settings, read_settings, settings_text
+from classmark.workbench.settings import (
+    FILE,
+    Settings,
+    form_fields,
+    read_settings,
+    settings_text,
+    with_form_values,
+    write_settings,
+)
 from classmark.workbench.store.log import whoami
 from classmark.workbench.store.state import State
 from classmark.workbench.store.store import Store
@@ -99,6 +107,32 @@ class Project:
         fields = record.document.fields
         return "\n".join(fields[name] for name in names if fields.get(name))
 
+    def change_settings(self, values: Mapping[str, str], who: str) -> list[str]:
+        """Change the settings that differ, all or none; return their names.
+
+        values : full name → what a form sent.
+        """
+        from classmark.workbench.learning.fit import require
+        from classmark.workbench.learning.train import require_analyzer
+
+        settings = read_settings(self.folder)
+        changes = {
+            setting.name: text
+            for group in form_fields(settings).values()
+            for setting in group
+            if (text := values.get(setting.name, "").strip()) != setting.value
+            and setting.name in values
+        }
+        if changes:
+            settings = with_form_values(settings, changes)
+            require_analyzer(settings.text.analyzer)
+            require(settings.learning)
+            with self.store.transaction():
+                write_settings(self.folder, settings)
+                self.store.note_event("settings", who, changed=changes)
+            self.settings = settings
+        return list(changes)
+
     def once(self, read: Callable[[Self], T], of: object = None) -> T:
         """What ``read`` returns of the project, computed again when it has changed.
 
@@ -142,10 +176,12 @@ def create(
     folder: Path,
     settings: Settings,
     fill: Callable[[Store, Path], None] | None = None,
+    settings_file: str = "",
 ) -> None:
     """Make a new project directory; it appears whole or not at all.
 
-    fill : what puts something into the new store and folder; none, for an empty one.
+    fill : what puts something into the new store and folder; none, for an empty one;
+    settings_file : the text of a settings file whose comments and order are kept.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Mistake(f"{folder} is already there and not empty: choose another name")
@@ -155,7 +191,8 @@ def create(
     try:
         (beside / "models").mkdir()
         (beside / "index").mkdir()
-        (beside / FILE).write_text(settings_text(settings), encoding="utf-8")
+        text = settings_text(settings, settings_file)
+        (beside / FILE).write_text(text, encoding="utf-8")
         with Store(beside / STORE, create=True, server=settings.store) as store:
             _begin(store, beside, settings, fill)
         sync_folder(beside)

@@ -21,7 +21,7 @@ from dataclasses import replace
 from itertools import groupby
 from math import isfinite
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from classmark.formats.text_files import LIMITS, lines, replacing, writing
@@ -41,10 +41,6 @@ from classmark.workbench.store.log import as_json
 from classmark.workbench.store.replay import require_replayed
 from classmark.workbench.store.schema import VERSION
 from classmark.workbench.store.store import Store
-
-if TYPE_CHECKING:
-    from classmark.workbench.settings import Settings
-
 
 TABLES = (
     "documents", "categories", "judgments", "undone", "lessons", "events", "searches",
@@ -80,10 +76,10 @@ def copy_rows(source: Store, target: Store) -> None:
             target.engine.fill(table, columns_of(source, table), rows)
 
 
-def write_whole(store: Store, settings: Settings, file: IO[str]) -> int:
+def write_project(project: Project, file: IO[str]) -> int:
     """Write the project as it is at one moment; return how many rows."""
-    text = settings_text(replace(settings, store=StoreSettings()))
-    head = {"what": WHAT, "version": FORMAT, "format": VERSION, "settings": text}
+    store, settings = project.store, _settings_of_backup(project)
+    head = {"what": WHAT, "version": FORMAT, "format": VERSION, "settings": settings}
     crc = _put(file, head, 0)
     count = 0
     with store.snapshot():
@@ -223,7 +219,7 @@ def back_up(project: Project, path: Path) -> Table:
         raise Mistake(f"{path}: end its name in {' or '.join(ENDINGS)}")
     if path.suffix == ".jsonl":
         with writing(path) as file:
-            write_whole(project.store, project.settings, file)
+            write_project(project, file)
         note = "without people, tokens and models; classmark restore brings it back"
     else:
         with replacing(path) as beside, _gathered(project) as folder:
@@ -262,7 +258,8 @@ def restore(path: Path, folder: Path, store: StoreSettings | None = None) -> Tab
             require_replayed(target)
 
         settings = replace(read_settings(beside), store=store or StoreSettings())
-        create(folder, settings, fill)
+        settings_file = (beside / FILE).read_text(encoding="utf-8")
+        create(folder, settings, fill, settings_file)
     with Project(folder) as project:
         counts = project.store.counts()
     note = "an index is built again with classmark index"
@@ -283,15 +280,21 @@ def _gathered(project: Project) -> Iterator[Path]:
                 if (current := generations.current()) is not None:
                     shutil.copytree(current, place / current.name, copy_function=_link)
                     (place / "CURRENT").write_text(f"{current.name}\n", "utf-8")
-        settings = replace(project.settings, store=StoreSettings())
-        (folder / FILE).write_text(settings_text(settings), encoding="utf-8")
+        settings = _settings_of_backup(project)
+        (folder / FILE).write_text(settings, encoding="utf-8")
         engine = project.store.engine
         if isinstance(engine, Embedded):
             engine.copy_to(folder / STORE)
         else:
             with writing(folder / LINES) as file:
-                write_whole(project.store, project.settings, file)
+                write_project(project, file)
         yield folder
+
+
+def _settings_of_backup(project: Project) -> str:
+    """The settings file without the place of the store."""
+    settings = replace(project.settings, store=StoreSettings())
+    return settings_text(settings, (project.folder / FILE).read_text(encoding="utf-8"))
 
 
 def _link(source: str, target: str) -> None:

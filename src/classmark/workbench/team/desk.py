@@ -341,6 +341,14 @@ class Desk(Project):
         first = documents[0] if len(documents) == 1 else ""
         self.events.tell(Event("decided", logged.numbers[0], first, who, logged.said))
 
+    def change_settings(self, values: Mapping[str, str], who: str) -> list[str]:
+        """Change the project's settings; return the names of those that differ."""
+        with self.writing():
+            changed = super().change_settings(values, who)
+        if changed:
+            self.look_again()
+        return changed
+
     def look_again(self) -> None:
         """Know documents, categories, settings and the model as they are now."""
         self._read_categories()

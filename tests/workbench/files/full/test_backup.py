@@ -32,13 +32,18 @@ from classmark.workbench.files.backup import (
     columns_of,
     restore,
     rows_in,
-    write_whole,
+    write_project,
 )
 from classmark.workbench.learning.live import learner_in_service
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, create
 from classmark.workbench.search.clicks import log_click, log_impression
-from classmark.workbench.settings import LearningSettings, Settings, read_settings
+from classmark.workbench.settings import (
+    FILE,
+    LearningSettings,
+    Settings,
+    read_settings,
+)
 from classmark.workbench.store.replay import require_replayed
 from classmark.workbench.store.store import Act, Store
 from classmark.workbench.team import people
@@ -245,6 +250,17 @@ def test_any_number_and_text_comes_back(tmp_path_factory, number, text):
             assert same_rows(one.store, two.store)
 
 
+@pytest.mark.parametrize("suffix", ["zip", "jsonl"])
+def test_comments_in_the_settings_come_back(tmp_path, suffix):
+    create(tmp_path / "one", Settings("one"))
+    text = (tmp_path / "one" / FILE).read_text() + "# agreed with ann\n"
+    (tmp_path / "one" / FILE).write_text(text)
+    with Project(tmp_path / "one") as project:
+        back_up(project, tmp_path / f"kept.{suffix}")
+    restore(tmp_path / f"kept.{suffix}", tmp_path / "two")
+    assert (tmp_path / "two" / FILE).read_text() == text
+
+
 def test_the_command_line_keeps_and_restores(tmp_path, folder, postgres):
     run = CliRunner().invoke
     kept, again = tmp_path / "kept.zip", tmp_path / "Again, 2"
@@ -268,4 +284,4 @@ def test_two_stores_that_differ_are_not_the_same(tmp_path, folder):
     with Project(folder) as project, Store(tmp_path / "s", create=True) as empty:
         assert not same_rows(project.store, empty)
         with (tmp_path / "out").open("w") as file:
-            assert write_whole(project.store, project.settings, file) > len(TABLES)
+            assert write_project(project, file) > len(TABLES)

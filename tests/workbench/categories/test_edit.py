@@ -15,9 +15,9 @@ from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.project import STORE, Project, create
 from classmark.workbench.settings import Settings
 from classmark.workbench.store.replay import Replay
-from classmark.workbench.store.schema import APPLICATION, MIGRATIONS
 from classmark.workbench.store.store import Act, Store
 from classmark.workbench.store.undo import undo
+from older_stores import empty_older_store
 
 
 @pytest.fixture
@@ -207,11 +207,7 @@ def test_a_retired_category_is_not_learned_unless_it_is_in_use(project):
 
 
 def version_2(path):
-    with sqlite3.connect(path) as old:
-        for script in MIGRATIONS[:2]:
-            old.executescript(script)
-        old.execute(f"PRAGMA application_id = {APPLICATION}")
-        old.execute("PRAGMA user_version = 2")
+    with empty_older_store(path, 2) as old:
         for name in ("d1", "d2"):
             old.execute(
                 "INSERT INTO documents (id, fields, added) VALUES (?, '{}', '')",
@@ -264,12 +260,7 @@ def test_a_version_2_store_is_brought_up_to_date(tmp_path):
 
 def test_an_empty_version_2_store_is_brought_up_to_date(tmp_path):
     path = tmp_path / STORE
-    with sqlite3.connect(path) as old:
-        for script in MIGRATIONS[:2]:
-            old.executescript(script)
-        old.execute(f"PRAGMA application_id = {APPLICATION}")
-        old.execute("PRAGMA user_version = 2")
-    old.close()
+    empty_older_store(path, 2).close()
     with Store(path) as store:
         assert list(store.log()) == []
         assert store.put_categories([Category("a")]) == 1

@@ -1,7 +1,6 @@
 """Preferences as acts: logged, taken back, learned from, exported and imported."""
 
 import json
-import sqlite3
 
 import pytest
 
@@ -16,8 +15,8 @@ from classmark.workbench.learning.lessons import taught
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import STORE, Project, create, info
 from classmark.workbench.settings import LearningSettings, Settings
-from classmark.workbench.store.schema import APPLICATION, MIGRATIONS
 from classmark.workbench.store.store import Act, Store
+from older_stores import empty_older_store
 
 TEXTS = {
     "bees": ["honey in the hive", "a queen bee swarms", "bees and hive smoke"],
@@ -178,11 +177,7 @@ def test_a_record_says_all_of_its_preferences(project, tmp_path):
 
 def test_an_older_store_is_brought_up_to_date(tmp_path):
     path = tmp_path / STORE
-    with sqlite3.connect(path) as old:
-        old.executescript(MIGRATIONS[0])
-        old.execute(f"PRAGMA application_id = {APPLICATION}")
-        old.execute("PRAGMA user_version = 1")
-    old.close()
+    empty_older_store(path, 1).close()
     with Store(path) as store:
         assert store.preferences() == {}
 

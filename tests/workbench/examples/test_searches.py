@@ -21,8 +21,9 @@ from classmark.workbench.examples.searches import (
     standing_marks,
     undo_marks,
 )
-from classmark.workbench.store.schema import APPLICATION, MIGRATIONS, VERSION
+from classmark.workbench.store.schema import VERSION
 from classmark.workbench.store.store import Store
+from older_stores import empty_older_store
 
 IDS = ["d1", "d2", "d3"]
 
@@ -159,11 +160,7 @@ def test_marks_on_unknown_documents_are_refused_and_nothing_is_kept(store):
 
 def test_a_version_3_store_gets_searches(tmp_path):
     path = tmp_path / "store.sqlite"
-    with sqlite3.connect(path) as old:
-        for script in MIGRATIONS[:3]:
-            old.executescript(script)
-        old.execute(f"PRAGMA application_id = {APPLICATION}")
-        old.execute("PRAGMA user_version = 3")
+    with empty_older_store(path, 3) as old:
         old.execute(
             "INSERT INTO documents (id, fields, added) VALUES ('d1', '{}', '2020')"
         )

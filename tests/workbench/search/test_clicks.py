@@ -20,8 +20,9 @@ from classmark.workbench.settings import (
     read_settings,
     settings_text,
 )
-from classmark.workbench.store.schema import APPLICATION, MIGRATIONS, VERSION
+from classmark.workbench.store.schema import VERSION
 from classmark.workbench.store.store import Store
+from older_stores import empty_older_store
 
 SHOWN = [("a", 3.0), ("b", 2.5), ("3", 2.0), ("d", -0.5)]
 
@@ -129,12 +130,7 @@ def test_a_setting_that_is_none_is_refused_and_none_is_no(tmp_path):
 
 def test_a_version_4_store_gets_the_logs(tmp_path):
     path = tmp_path / "store.sqlite"
-    with sqlite3.connect(path) as old:
-        for script in MIGRATIONS[:4]:
-            old.executescript(script)
-        old.execute(f"PRAGMA application_id = {APPLICATION}")
-        old.execute("PRAGMA user_version = 4")
-    old.close()
+    empty_older_store(path, 4).close()
     with Store(path) as store:
         assert store.run("PRAGMA user_version").fetchone() == (VERSION,)
         assert read_impressions(store) == []

@@ -2,7 +2,6 @@
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -11,20 +10,13 @@ from classmark.taxonomy.category import Category
 from classmark.workbench.examples.searches import open_search, standing_marks
 from classmark.workbench.files.backup import TABLES, columns_of
 from classmark.workbench.search.clicks import read_impressions
-from classmark.workbench.store import database
+from classmark.workbench.store import schema
 from classmark.workbench.store.replay import require_replayed
 from classmark.workbench.store.schema import VERSION
 from classmark.workbench.store.store import Act, Store
+from older_stores import older_store
 
-GOLDEN = Path(__file__).parent.parent.parent / "golden" / "stores"
 FORMATS = range(1, VERSION)
-
-
-def older(path, version):
-    connection = sqlite3.connect(path)
-    connection.executescript((GOLDEN / f"format_{version}.sql").read_text())
-    connection.close()
-    return path
 
 
 def tables(store):
@@ -36,7 +28,7 @@ def tables(store):
 @pytest.mark.parametrize("version", FORMATS)
 def test_it_becomes_a_store_of_today(tmp_path, version):
     with (
-        Store(older(tmp_path / "old.sqlite", version)) as store,
+        Store(older_store(tmp_path / "old.sqlite", version)) as store,
         Store(tmp_path / "new.sqlite", create=True) as new,
     ):
         assert store.run("PRAGMA user_version").fetchone() == (VERSION,)
@@ -52,7 +44,7 @@ def test_it_becomes_a_store_of_today(tmp_path, version):
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_what_the_first_formats_said_still_holds(tmp_path, version):
-    with Store(older(tmp_path / "old.sqlite", version)) as store:
+    with Store(older_store(tmp_path / "old.sqlite", version)) as store:
         assert store.categories() == [
             Category("b", "B"),
             Category("a", "A"),
@@ -65,7 +57,7 @@ def test_what_the_first_formats_said_still_holds(tmp_path, version):
 
 @pytest.mark.parametrize("version", [3, 4, 5])
 def test_what_the_later_formats_said_still_holds(tmp_path, version):
-    with Store(older(tmp_path / "old.sqlite", version)) as store:
+    with Store(older_store(tmp_path / "old.sqlite", version)) as store:
         assert [c.id for c in store.categories()] == ["life", "apis", "wasps"]
         assert store.labels() == {
             "d1": {"wasps": 1.0, "apis": 2.0},
@@ -83,7 +75,7 @@ def test_what_the_later_formats_said_still_holds(tmp_path, version):
 
 
 def test_many_may_open_an_older_one_at_once(tmp_path):
-    path = older(tmp_path / "old.sqlite", 2)
+    path = older_store(tmp_path / "old.sqlite", 2)
 
     def opened(_):
         with Store(path) as store:
@@ -94,10 +86,10 @@ def test_many_may_open_an_older_one_at_once(tmp_path):
 
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(tmp_path, monkeypatch):
-    path = older(tmp_path / "old.sqlite", 5)
-    broken = (*database.MIGRATIONS[:5], "DROP VIEW aside; SELECT * FROM absent;")
+    path = older_store(tmp_path / "old.sqlite", 5)
+    broken = (range(6), "DROP TABLE clicks; SELECT * FROM absent;")
     with monkeypatch.context() as patched:
-        patched.setattr(database, "MIGRATIONS", broken)
+        patched.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, broken))
         with pytest.raises(DamagedFolder, match="no such table"):
             Store(path)
     with Store(path) as store:

@@ -33,7 +33,7 @@ WHERE j.act IN ('assign', 'remove', 'primary', 'reject', 'unsure')
 TWICE = """j.document IN (
   SELECT document FROM judgments
   WHERE act IN ('assign', 'remove', 'primary', 'reject', 'unsure')
-    AND category IS NOT NULL AND who NOT LIKE ?
+    AND category IS NOT NULL AND lower(who) NOT LIKE ?
   GROUP BY document HAVING count(DISTINCT who) > 1)"""
 SETTLED = """
 SELECT document, max(seq) FROM judgments AS j WHERE act = ?

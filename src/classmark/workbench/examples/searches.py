@@ -28,7 +28,7 @@ SELECT number, name, created, s.who, settings FROM searches AS s
 LEFT JOIN marks AS m
 ON m.seq = (SELECT seq FROM marks WHERE search = number ORDER BY seq DESC LIMIT 1)
 WHERE coalesce(json_extract(settings, '$.kind'), 'like') = ?
-ORDER BY max(created, coalesce(at, '')) DESC, coalesce(seq, 0) DESC, number DESC
+ORDER BY CASE WHEN at > created THEN at ELSE created END DESC, coalesce(seq, 0) DESC, number DESC
 """
 LAST = """
 SELECT step FROM marks AS m
@@ -101,11 +101,12 @@ def begin_search(
                 f"there is a search {name!r} already: choose another name, or go on "
                 "with it"
             )
-        made = store.run(
-            "INSERT INTO searches (name, created, who, settings) VALUES (?, ?, ?, ?)",
+        ((number,),) = store.run(
+            "INSERT INTO searches (name, created, who, settings) VALUES (?, ?, ?, ?) "
+            "RETURNING number",
             row,
         )
-    return Search(int(made.lastrowid or 0), row[0], row[1], row[2], kept)
+    return Search(number, row[0], row[1], row[2], kept)
 
 
 def list_searches(store: Store, kind: str = LIKE) -> list[Search]:
@@ -215,15 +216,15 @@ def _append(
     step, at, numbers = (last or 0) + 1, now(), []
     for mark, undoes in rows:
         act = mark.act if undoes is None else "undo"
-        cursor = store.run(
+        ((number,),) = store.run(
             "INSERT INTO marks (at, who, search, document, act, undoes, origin, rank, "
-            "score, step) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "score, step) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
             (
                 at, who, search.number, mark.document, act, undoes, mark.origin,
                 mark.rank, mark.score, step,
             ),
         )  # fmt: skip
-        numbers.append(int(cursor.lastrowid or 0))
+        numbers.append(int(number))
     return numbers
 
 

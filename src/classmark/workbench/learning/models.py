@@ -318,7 +318,7 @@ class PresentRanker(LinearRanker):
 def as_of_now(project: Project, model: TextRanker) -> TextRanker:
     """The model with the present ids of its categories; retired ones are left out."""
     now = known_then(project).present(project.store)
-    active = "SELECT id FROM categories WHERE stands AND status = ?"
+    active = "SELECT id FROM categories WHERE stands = 1 AND status = ?"
     opened = {id_ for (id_,) in project.store.run(active, (ACTIVE,))}
     columns: dict[str, list[int]] = {}
     for at, id_ in enumerate(model.categories):

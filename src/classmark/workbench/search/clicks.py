@@ -105,15 +105,15 @@ def log_impression(
     if len(set(ids)) < len(ids):
         raise Mistake("shown has a document twice: give each once, best first")
     who = "" if project.settings.search.log == "anonymous" else who or whoami()
-    made = project.store.run(
+    ((number,),) = project.store.run(
         "INSERT INTO impressions (at, who, query, ranker, generation, shown) "
-        "VALUES (?, ?, ?, ?, ?, ?)",
+        "VALUES (?, ?, ?, ?, ?, ?) RETURNING number",
         (
             now(), who, query, ranker, generation,
             as_json([[id_, float(score)] for id_, score in shown]),
         ),
     )  # fmt: skip
-    return int(made.lastrowid or 0)
+    return int(number)
 
 
 def log_click(store: Store, impression: int, what: str | int) -> Click:

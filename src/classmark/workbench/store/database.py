@@ -6,16 +6,20 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from classmark.problems import DamagedFolder, MissingExtra, Mistake
 from classmark.workbench.settings import StoreSettings
 from classmark.workbench.store.schema import (
     APPLICATION,
-    MIGRATIONS,
+    SQLITE,
     VERSION,
+    script,
     statements,
 )
+
+if TYPE_CHECKING:
+    from classmark.workbench.store.postgres import Postgres
 
 
 def connect(
@@ -76,7 +80,7 @@ def damaged(path: Path | str, problem: Exception) -> DamagedFolder:
 
 def _require_ours(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    version = _version(connection)
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if tables and application != APPLICATION:
         raise DamagedFolder(
@@ -90,24 +94,27 @@ def _require_ours(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
-    """Bring the tables up to date, one format after the other, each as a whole."""
-    while True:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version >= VERSION:
-            return
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version < VERSION:  # nobody else has done it meanwhile
-                for statement in statements(MIGRATIONS[version]):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {version + 1}")
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+    """Make the tables, or bring them up to date, as a whole."""
+    if _version(connection) == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = _version(connection)
+        if version < VERSION:  # nobody else has done it meanwhile
+            for statement in statements(script(version, SQLITE)):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
 
 
 class Embedded:
@@ -190,76 +197,6 @@ class Embedded:
         self._connection.close()
 
 
-class Rows(Protocol):
-    """The rows that a statement gives; lastrowid : the number that a new one got."""
-
-    def fetchone(self) -> Any:
-        """The next row, or None."""
-
-    def fetchall(self) -> list[Any]:
-        """The rows that are left."""
-
-    def __iter__(self) -> Iterator[Any]:
-        """One row after the other."""
-
-    @property
-    def lastrowid(self) -> int | None:
-        """The number of the row inserted last."""
-
-    @property
-    def rowcount(self) -> int:
-        """How many rows were changed."""
-
-    @property
-    def description(self) -> Any:
-        """A line for each column; its first word is the name."""
-
-
-class Engine(Protocol):
-    """What keeps the tables: SQLite's file or PostgreSQL's server."""
-
-    place: str
-
-    @property
-    def in_transaction(self) -> bool:
-        """Whether something was begun and is not at its end."""
-
-    def run(self, sql: str, values: tuple[Any, ...] = ()) -> Rows:
-        """Run one statement of SQLite's, its places marked ? or ?1."""
-
-    def stream(self, sql: str) -> Iterator[Any]:
-        """The rows of a statement without values, never all in memory."""
-
-    def fill(
-        self, table: str, columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]
-    ) -> None:
-        """Add rows, numbers and all, within a transaction."""
-
-    def look(self) -> None:
-        """Begin to read what is there now, whatever others write."""
-
-    def discard(self) -> None:
-        """Leave nothing of what was just made."""
-
-    def begin(self) -> None:
-        """Wait until nobody else writes; then nobody else does."""
-
-    def commit(self) -> None:
-        """Make durable what was written since the beginning."""
-
-    def rollback(self) -> None:
-        """Let nothing have happened since the beginning."""
-
-    def state(self) -> tuple[int, int]:
-        """What changes when anything is written, by others or here."""
-
-    def check(self) -> None:
-        """Read everything."""
-
-    def close(self) -> None:
-        """Close it."""
-
-
 class Database:
     """Open tables; a context manager that closes them.
 
@@ -276,7 +213,7 @@ class Database:
         server: StoreSettings | None = None,
     ) -> None:
         self.path = path
-        self.engine: Engine
+        self.engine: Embedded | Postgres
         if server is not None and server.url:
             self.engine = _postgres(server, create=create)
         else:
@@ -332,7 +269,7 @@ class Database:
         self.engine.check()
 
 
-def _postgres(server: StoreSettings, *, create: bool) -> Engine:
+def _postgres(server: StoreSettings, *, create: bool) -> Postgres:
     try:
         from classmark.workbench.store.postgres import Postgres
     except ImportError:

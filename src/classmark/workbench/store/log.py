@@ -253,7 +253,7 @@ class Log(Database):
     def _remedy(self, category: str) -> str:
         gone = self.run(
             "SELECT b.id FROM categories AS a JOIN categories AS b "
-            "ON b.number = a.joined WHERE a.id = ? AND b.stands", (category,)
+            "ON b.number = a.joined WHERE a.id = ? AND b.stands = 1", (category,)
         ).fetchone()  # fmt: skip
         if gone:
             return f"it was merged into {gone[0]!r}: use that"
@@ -275,17 +275,17 @@ class Log(Database):
         self, act: Act, who: str, pair: tuple[int | None, int | None] = (None, None)
     ) -> int:
         """Append one act whose category and other are given by their numbers."""
-        cursor = self.run(
+        ((number,),) = self.run(
             "INSERT INTO judgments (at, who, document, act, category, grade, model, "
             "rank, score, note, other, undoes, within, changes) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
             (
                 now(), who, act.document, act.act, pair[0], act.grade, act.model,
                 act.rank, act.score, act.note, pair[1], act.undoes, act.within,
                 packed(act.changes) if act.changes else None,
             ),
         )  # fmt: skip
-        return int(cursor.lastrowid or 0)
+        return int(number)
 
     def note_revisits(self, seq: int, revisits: int) -> None:
         """Remember how many re-visits the learner made on an act; once per act."""

@@ -1,9 +1,8 @@
 """The store on a PostgreSQL server.
 
-The program speaks SQLite. What PostgreSQL says in another way is translated here, once
-for each statement; what it lacks are functions of the same name in the project's own
-schema (``WORDS``). The tables are those that the migrations make, so that they are
-written down once.
+Statements are written so that SQLite and PostgreSQL both understand them; only their
+places are marked otherwise (``numbered``). The few functions of SQLite's that they use
+are made in the project's own schema (``FUNCTIONS``).
 
 One at a time writes: every transaction that writes first takes the one row of the table
 ``turn`` and counts it up, which tells all others that something has changed. So acts
@@ -13,12 +12,10 @@ are numbered in the order in which they are committed, without gaps, as in SQLit
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator
-from functools import cache, cached_property, lru_cache
-from itertools import count
-from typing import Any, NamedTuple, NoReturn
+from functools import lru_cache
+from typing import Any, NoReturn
 
 import psycopg
 from psycopg import errors
@@ -28,142 +25,52 @@ from psycopg.types.numeric import Int8Dumper
 
 from classmark.problems import DamagedFolder, Mistake
 from classmark.workbench.settings import StoreSettings
-from classmark.workbench.store.schema import MIGRATIONS, VERSION, statements
+from classmark.workbench.store.schema import POSTGRES, VERSION, script
 
-WORDS = (
-    """CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN RAISE EXCEPTION '%', TG_ARGV[0] USING ERRCODE = '23000'; END $$""",
-    """CREATE FUNCTION max(anyelement, anyelement) RETURNS anyelement
-LANGUAGE sql IMMUTABLE STRICT AS 'SELECT greatest($1, $2)'""",
-    """CREATE FUNCTION min(anyelement, anyelement) RETURNS anyelement
-LANGUAGE sql IMMUTABLE STRICT AS 'SELECT least($1, $2)'""",
-    """CREATE FUNCTION ifnull(anyelement, anyelement) RETURNS anyelement
-LANGUAGE sql IMMUTABLE AS 'SELECT coalesce($1, $2)'""",
-    """CREATE FUNCTION instr(text, text) RETURNS bigint
-LANGUAGE sql IMMUTABLE STRICT AS 'SELECT strpos($1, $2)'""",
-    """CREATE FUNCTION json_extract(text, text) RETURNS text
-LANGUAGE sql IMMUTABLE STRICT AS
-'SELECT jsonb_path_query_first($1::jsonb, $2::jsonpath) #>> ''{}'''""",
-    """CREATE FUNCTION listed_in_json(anycompatiblearray) RETURNS text
-LANGUAGE sql IMMUTABLE AS 'SELECT to_json($1)::text'""",
-    """CREATE AGGREGATE json_group_array(anycompatible) (SFUNC = array_append,
-STYPE = anycompatiblearray, INITCOND = '{}', FINALFUNC = listed_in_json)""",
-    "CREATE TABLE turn (version INTEGER NOT NULL, number BIGINT NOT NULL)",
-)
-_LITERAL = re.compile(r"('(?:[^']|'')*')")
-_PLACE = re.compile(r"\?(\d*)")
-_TRUTH = re.compile(
-    r"\b(WHERE|AND|OR|NOT|ON|WHEN)\s+((?:\w+\.)?stands)\b(?!\s*(?:[=<>,]|IS\b|IN\b))",
-    re.IGNORECASE,
-)
-_READS = re.compile(r"\s*(?:SELECT|WITH|VALUES|EXPLAIN)\b", re.IGNORECASE)
-_INSERTS = re.compile(r"\s*INSERT\s+INTO\s+(\w+)", re.IGNORECASE)
-_RETURNS = re.compile(r"\bRETURNING\b", re.IGNORECASE)
-_OTHERWISE = (
-    (_TRUTH, r"\1 \2 = 1"),
-    (re.compile(r"\bLIKE\b", re.IGNORECASE), "ILIKE"),
-    (re.compile(r"\bIS NOT (?=\?)", re.IGNORECASE), "IS DISTINCT FROM "),
-    (re.compile(r"\bIS (?=\?)", re.IGNORECASE), "IS NOT DISTINCT FROM "),
-)
-_NUMBERED = re.compile(
-    r"CREATE TABLE \"?(\w+)\"? \(\s*(\w+) INTEGER PRIMARY KEY(?! REFERENCES)"
-)
-_TRIGGER = re.compile(
-    r"(CREATE TRIGGER \w+ BEFORE \w+ ON \w+)\s+BEGIN SELECT RAISE \(ABORT, (.*)\); END",
-    re.DOTALL,
-)
-_KINDS = (
-    (re.compile(r"\bINTEGER PRIMARY KEY AUTOINCREMENT\b"), "BIGINT PRIMARY KEY"),
-    (re.compile(r"\bINTEGER\b"), "BIGINT"),
-    (re.compile(r"\bREAL\b"), "DOUBLE PRECISION"),
-    (re.compile(r"\bTEXT\b"), 'TEXT COLLATE "C"'),
-)
-
-
-class Spoken(NamedTuple):
-    """A statement for PostgreSQL; writes : whether it changes anything."""
-
-    sql: bytes
-    writes: bool
+FUNCTIONS = """
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION '%', TG_ARGV[0] USING ERRCODE = '23000'; END $$;
+CREATE FUNCTION json_extract(text, text) RETURNS text LANGUAGE sql IMMUTABLE STRICT
+AS $$ SELECT jsonb_path_query_first($1::jsonb, $2::jsonpath) #>> '{}' $$;
+CREATE FUNCTION json_of_array(anycompatiblearray) RETURNS text LANGUAGE sql IMMUTABLE
+AS $$ SELECT to_json($1)::text $$;
+CREATE AGGREGATE json_group_array(anycompatible) (SFUNC = array_append,
+STYPE = anycompatiblearray, INITCOND = '{}', FINALFUNC = json_of_array);
+CREATE TABLE turn (version INTEGER NOT NULL, number BIGINT NOT NULL);
+"""
+NUMBERED = {
+    "documents": "number", "events": "seq", "categories": "number", "judgments": "seq",
+    "searches": "number", "marks": "seq", "impressions": "number", "clicks": "seq",
+}  # fmt: skip
+READS = ("SELECT", "WITH", "VALUES", "EXPLAIN")
 
 
 @lru_cache(maxsize=2048)
-def translated(sql: str) -> Spoken:
-    """A statement of SQLite's as PostgreSQL understands it.
+def numbered(sql: str) -> bytes:
+    """A statement with its places as PostgreSQL marks them; no literal has a ?.
 
-    >>> translated("SELECT '?' FROM documents WHERE id = ? AND number > ?").sql
-    b"SELECT '?' FROM documents WHERE id = $1 AND number > $2"
-    >>> translated("INSERT INTO events (at) VALUES (?)").sql
-    b'INSERT INTO events (at) VALUES ($1) RETURNING seq'
+    >>> numbered("SELECT id FROM documents WHERE id = ? AND number > ?")
+    b'SELECT id FROM documents WHERE id = $1 AND number > $2'
+    >>> numbered("SELECT id FROM documents WHERE ?1 IN (id, fields)")
+    b'SELECT id FROM documents WHERE $1 IN (id, fields)'
     """
-    numbers = count(1)
-
-    def place(found: re.Match[str]) -> str:
-        return f"${found[1] or next(numbers)}"
-
-    pieces = _LITERAL.split(sql)
-    for at in range(0, len(pieces), 2):
-        for pattern, words in _OTHERWISE:
-            pieces[at] = pattern.sub(words, pieces[at])
-        pieces[at] = _PLACE.sub(place, pieces[at])
-    said = "".join(pieces)
-    inserts = _INSERTS.match(said)
-    if inserts and inserts[1] in _keys() and not _RETURNS.search(said):
-        said = f"{said} RETURNING {_keys()[inserts[1]]}"
-    return Spoken(said.encode(), not _READS.match(said))
+    text, *pieces = sql.split("?")
+    for at, piece in enumerate(pieces, 1):
+        text += f"${piece}" if piece[:1].isdigit() else f"${at}{piece}"
+    return text.encode()
 
 
-def tables() -> Iterator[str]:
-    """What makes the tables, views and triggers of today in PostgreSQL."""
-    yield from WORDS
-    for sql in _schema():
-        yield as_postgres(sql)
-    for table, key in _keys().items():
-        yield (
-            f"CREATE FUNCTION number_{table}() RETURNS trigger LANGUAGE plpgsql AS $$ "  # noqa: S608 (our own names)
-            f"BEGIN IF NEW.{key} IS NULL THEN SELECT coalesce(max({key}), 0) + 1 "
-            f"INTO NEW.{key} FROM {table}; END IF; RETURN NEW; END $$"
-        )
-        yield (
-            f"CREATE TRIGGER {table}_are_numbered BEFORE INSERT ON {table} "
-            f"FOR EACH ROW EXECUTE FUNCTION number_{table}()"
-        )
-
-
-def as_postgres(sql: str) -> str:
-    """A statement that makes or changes tables, as PostgreSQL understands it.
-
-    >>> as_postgres("CREATE TABLE t (number INTEGER PRIMARY KEY, score REAL)")
-    'CREATE TABLE t (number BIGINT PRIMARY KEY, score DOUBLE PRECISION)'
-    """
-    if trigger := _TRIGGER.match(sql):
-        return f"{trigger[1]} FOR EACH ROW EXECUTE FUNCTION refuse({trigger[2]})"
-    if sql.lstrip().startswith(("CREATE TABLE", "ALTER TABLE")):
-        for pattern, words in _KINDS:
-            sql = pattern.sub(words, sql)
-    return _TRUTH.sub(r"\1 \2 = 1", sql)
-
-
-@cache
-def _schema() -> list[str]:
-    """Every statement of SQLite's that the tables of today are made of, in order."""
-    connection = sqlite3.connect(":memory:")
-    for script in MIGRATIONS:
-        for statement in statements(script):
-            connection.execute(statement)
-    found = connection.execute(
-        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE "
-        "'sqlite_%' ORDER BY type <> 'table', type <> 'view', rowid"
-    ).fetchall()
-    connection.close()
-    return [sql for (sql,) in found]
-
-
-@cache
-def _keys() -> dict[str, str]:
-    """Table → the column that numbers its rows."""
-    found = (_NUMBERED.match(sql) for sql in _schema())
-    return {match[1]: match[2] for match in found if match}
+def creation() -> str:
+    """What makes the tables, views and triggers of today."""
+    numbering = (
+        f"CREATE FUNCTION number_{table}() RETURNS trigger LANGUAGE plpgsql AS $$ "  # noqa: S608 (our own names)
+        f"BEGIN IF NEW.{key} IS NULL THEN SELECT coalesce(max({key}), 0) + 1 "
+        f"INTO NEW.{key} FROM {table}; END IF; RETURN NEW; END $$;\n"
+        f"CREATE TRIGGER {table}_are_numbered BEFORE INSERT ON {table} "
+        f"FOR EACH ROW EXECUTE FUNCTION number_{table}();"
+        for table, key in NUMBERED.items()
+    )
+    return "\n".join((FUNCTIONS, script(0, POSTGRES), *numbering))
 
 
 _REMEDIES = (
@@ -220,15 +127,6 @@ _TURN = b"UPDATE turn SET number = number + 1"
 _TABLES = b"SELECT tablename FROM pg_tables WHERE schemaname = $1 ORDER BY tablename"
 
 
-class _Answer(psycopg.RawCursor[Any]):
-    """The rows of a statement; lastrowid : the number that a new row got."""
-
-    @cached_property
-    def lastrowid(self) -> int | None:
-        row = self.fetchone() if self.description else None
-        return None if row is None else int(row[0])
-
-
 class _Number(Loader):
     """Sums and means of numbers as Python's own."""
 
@@ -265,21 +163,20 @@ class Postgres:
         return self._begun
 
     def run(self, sql: str, values: tuple[Any, ...] = ()) -> Any:
-        """Run one statement of SQLite's; one that writes, as a transaction."""
-        said = translated(sql)
-        if not said.writes:
-            return self._execute(said.sql, values)
+        """Run one statement; one that writes, as a transaction."""
+        if sql.lstrip().startswith(READS):
+            return self._execute(numbered(sql), values)
         self._writes += 1
         if self._begun:
-            return self._execute(said.sql, values)
+            return self._execute(numbered(sql), values)
         self.begin()
         try:
-            found = self._execute(said.sql, values)
+            rows = self._execute(numbered(sql), values)
         except BaseException:
             self.rollback()
             raise
         self.commit()
-        return found
+        return rows
 
     def stream(self, sql: str) -> Iterator[Any]:
         """The rows of a statement without values, never all in memory."""
@@ -357,7 +254,7 @@ class Postgres:
 
     def _execute(
         self, sql: bytes, values: tuple[Any, ...] = (), *, again: bool = True
-    ) -> _Answer:
+    ) -> psycopg.RawCursor[Any]:
         """Execute a statement; between acts, on a new connection if it was lost."""
         try:
             if self._connection.closed and not self._begun:
@@ -371,7 +268,10 @@ class Postgres:
     def _connected(self) -> psycopg.Connection[Any]:
         try:
             connection = psycopg.connect(
-                self._url, autocommit=True, cursor_factory=_Answer, connect_timeout=10
+                self._url,
+                autocommit=True,
+                cursor_factory=psycopg.RawCursor,
+                connect_timeout=10,
             )
         except psycopg.Error as problem:
             raise DamagedFolder(
@@ -410,7 +310,7 @@ class Postgres:
             self._connection.execute(
                 f'CREATE SCHEMA IF NOT EXISTS "{self._schema}"'.encode()
             )
-            self._connection.execute(";\n".join(tables()).encode())
+            self._connection.execute(creation().encode())
             self._connection.execute(b"INSERT INTO turn VALUES ($1, 0)", (VERSION,))
 
     def _migrate(self) -> None:
@@ -424,9 +324,8 @@ class Postgres:
             return
         with self._connection.transaction():
             self._connection.execute(_TURN)
-            for number in range(self._version(), VERSION):
-                for sql in statements(MIGRATIONS[number]):
-                    self._connection.execute(as_postgres(sql).encode())
+            if (version := self._version()) < VERSION:  # nobody else has done it
+                self._connection.execute(script(version, POSTGRES).encode())
             self._connection.execute(b"UPDATE turn SET version = $1", (VERSION,))
 
     def _version(self) -> int:

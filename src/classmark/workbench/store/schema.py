@@ -1,56 +1,201 @@
-"""The tables of a store, format by format, as migrations.
+"""The tables of a store, and what brings those of older formats up to date.
 
-The acts ``skip``, ``note`` and ``settle`` name no category and leave what holds as it
-is. The views are written anew, in words that SQLite and PostgreSQL both understand.
-
-One log, ``judgments``, holds all that anybody said, in one order: acts on a document,
+One log, ``judgments``, holds all acts of everybody in one order: acts on a document,
 and, without a document, acts on the categories. It only grows. It names categories by
 their ``number``, which never changes, so that ids may. What an act did to categories is
-in its ``changes``: number → field → [before, after]; the table ``categories`` is where
-these changes have led. The acts that do not hold now, being undone, are in ``undone``.
-The views say what holds: the last word on a document and a category (``statements``),
-and on a document and a pair of categories (``comparisons``).
+in its ``changes``: number → field → [before, after]; the table ``categories`` is the
+result of all changes. The acts that do not hold now, being undone, are in ``undone``.
+The views are what holds: the last statement on a document and a category
+(``statements``), and on a document and a pair of categories (``comparisons``). The acts
+``skip``, ``note`` and ``settle`` name no category and change none of them.
+
 A search by examples has a log of its own, ``marks``, that only grows as well: an
 ``undo`` takes its mark back, or, the mark being taken back, brings it again; marks made
-together share a ``step``. What holds is in ``marked``, the last word of a search on a
-document.
-Where a project asks for it, lists that a search has shown are in ``impressions``, and
-what was opened from them in ``clicks``; both only grow.
+together share a ``step``. What holds is in ``marked``, the last mark of a search on a
+document. ``impressions`` are lists that a search has shown, ``clicks`` what was opened
+from them; both only grow.
+
+SQLite and PostgreSQL read the same text; the few words that differ are filled in.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from string import Template
 
-TEAMS = """
-DROP VIEW aside;
-DROP VIEW preferences;
-DROP VIEW comparisons;
-DROP VIEW labels;
-DROP VIEW standing;
-DROP VIEW statements;
-DROP VIEW marked;
-ALTER TABLE categories ADD COLUMN guideline TEXT NOT NULL DEFAULT '';
+APPLICATION = 0x436C4D6B  # "ClMk": the file is ours
+VERSION = 6
+SQLITE = {
+    "INTEGER": "INTEGER",
+    "REAL": "REAL",
+    "TEXT": "TEXT",
+    "AUTOINCREMENT": "AUTOINCREMENT",
+    "LEAST": "min",
+    "GREATEST": "max",
+    "REFUSE": "BEGIN SELECT RAISE (ABORT, ",
+    "END": "); END",
+}
+POSTGRES = {
+    "INTEGER": "BIGINT",
+    "REAL": "DOUBLE PRECISION",
+    "TEXT": 'TEXT COLLATE "C"',
+    "AUTOINCREMENT": "",  # a trigger numbers the rows
+    "LEAST": "least",
+    "GREATEST": "greatest",
+    "REFUSE": "FOR EACH ROW EXECUTE FUNCTION refuse(",
+    "END": ")",
+}
+
+
+def _append_only(table: str, log: str) -> str:
+    return "".join(
+        f"CREATE TRIGGER {table}_{name} BEFORE {change} ON {table} "
+        f"${{REFUSE}}'{log} is append-only'${{END}};\n"
+        for name, change in (("are_kept", "DELETE"), ("do_not_change", "UPDATE"))
+    )
+
+
+DOCUMENTS = """
+CREATE TABLE documents (
+  number $INTEGER PRIMARY KEY,
+  id $TEXT NOT NULL UNIQUE,
+  fields $TEXT NOT NULL,
+  meta $TEXT NOT NULL DEFAULT '{}',
+  links $TEXT NOT NULL DEFAULT '[]',
+  added $TEXT NOT NULL
+);
+CREATE TABLE events (
+  seq $INTEGER PRIMARY KEY $AUTOINCREMENT,
+  at $TEXT NOT NULL,
+  who $TEXT NOT NULL,
+  what $TEXT NOT NULL,
+  detail $TEXT NOT NULL DEFAULT '{}'
+);
+"""
+CATEGORIES = """
+CREATE TABLE categories (
+  number $INTEGER PRIMARY KEY,
+  id $TEXT NOT NULL,
+  label $TEXT NOT NULL DEFAULT '',
+  note $TEXT NOT NULL DEFAULT '',
+  synonyms $TEXT NOT NULL DEFAULT '[]',
+  parents $TEXT NOT NULL DEFAULT '[]',
+  notation $TEXT NOT NULL DEFAULT '',
+  status $TEXT NOT NULL DEFAULT 'active',
+  stands $INTEGER NOT NULL DEFAULT 0,
+  joined $INTEGER REFERENCES categories (number),
+  guideline $TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE judgments (
+  seq $INTEGER PRIMARY KEY $AUTOINCREMENT,
+  at $TEXT NOT NULL,
+  who $TEXT NOT NULL,
+  document $TEXT REFERENCES documents (id),
+  act $TEXT NOT NULL,
+  category $INTEGER REFERENCES categories (number),
+  other $INTEGER REFERENCES categories (number),
+  grade $REAL,
+  model $TEXT NOT NULL DEFAULT '',
+  rank $INTEGER,
+  score $REAL,
+  note $TEXT NOT NULL DEFAULT '',
+  undoes $INTEGER REFERENCES judgments (seq),
+  within $INTEGER REFERENCES judgments (seq),
+  changes $TEXT
+);
+CREATE TABLE lessons (
+  seq $INTEGER PRIMARY KEY REFERENCES judgments (seq),
+  revisits $INTEGER NOT NULL
+);
+CREATE TABLE undone (seq $INTEGER PRIMARY KEY REFERENCES judgments (seq));
+"""
+LOG_BY_PERSON = """
 CREATE INDEX judgments_by_document ON judgments (document, seq);
 CREATE INDEX judgments_by_person ON judgments (who, seq);
+"""
+LOG = (
+    """
+CREATE UNIQUE INDEX categories_by_id ON categories (id) WHERE stands = 1;
+CREATE INDEX judgments_by_pair ON judgments (document, category, seq);
+CREATE INDEX judgments_by_category ON judgments (category, document);
+CREATE INDEX judgments_undone ON judgments (undoes) WHERE undoes IS NOT NULL;
+CREATE INDEX judgments_within ON judgments (within) WHERE within IS NOT NULL;
+CREATE INDEX judgments_on_categories ON judgments (seq) WHERE changes IS NOT NULL;
+CREATE INDEX judgments_aside ON judgments (document)
+  WHERE act = 'unsure' AND category IS NULL;
+"""
+    + _append_only("judgments", "the judgment log")
+    + _append_only("lessons", "the judgment log")
+)
+SEARCHES = """
+CREATE TABLE searches (
+  number $INTEGER PRIMARY KEY,
+  name $TEXT NOT NULL UNIQUE,
+  created $TEXT NOT NULL,
+  who $TEXT NOT NULL,
+  settings $TEXT NOT NULL DEFAULT '{}'
+);
+CREATE TABLE marks (
+  seq $INTEGER PRIMARY KEY $AUTOINCREMENT,
+  at $TEXT NOT NULL,
+  who $TEXT NOT NULL,
+  search $INTEGER NOT NULL REFERENCES searches (number),
+  document $TEXT NOT NULL REFERENCES documents (id),
+  act $TEXT NOT NULL CHECK (act IN ('example', 'yes', 'no', 'skip', 'undo')),
+  undoes $INTEGER REFERENCES marks (seq) CHECK ((undoes IS NULL) = (act <> 'undo')),
+  origin $TEXT NOT NULL CHECK (origin IN ('given', 'likely', 'random')),
+  rank $INTEGER,
+  score $REAL,
+  step $INTEGER NOT NULL
+);
+CREATE INDEX marks_by_search ON marks (search, seq);
+CREATE INDEX marks_by_document ON marks (search, document, seq);
+CREATE INDEX marks_undone ON marks (undoes) WHERE undoes IS NOT NULL;
+""" + _append_only("marks", "the log of marks")
+CLICKS = (
+    """
+CREATE TABLE impressions (
+  number $INTEGER PRIMARY KEY $AUTOINCREMENT,
+  at $TEXT NOT NULL,
+  who $TEXT NOT NULL,
+  query $TEXT NOT NULL,
+  ranker $TEXT NOT NULL,
+  generation $INTEGER NOT NULL,
+  shown $TEXT NOT NULL
+);
+CREATE TABLE clicks (
+  seq $INTEGER PRIMARY KEY $AUTOINCREMENT,
+  impression $INTEGER NOT NULL REFERENCES impressions (number),
+  document $TEXT NOT NULL,
+  position $INTEGER NOT NULL CHECK (position >= 1),
+  at $TEXT NOT NULL
+);
+CREATE INDEX clicks_by_impression ON clicks (impression, position);
+"""
+    + _append_only("impressions", "the log of impressions")
+    + _append_only("clicks", "the log of clicks")
+)
+PEOPLE = """
 CREATE TABLE users (
-  name TEXT PRIMARY KEY,
-  password TEXT NOT NULL,
-  role TEXT NOT NULL CHECK (role IN ('reader', 'classifier', 'admin')),
-  added TEXT NOT NULL,
-  disabled INTEGER NOT NULL DEFAULT 0
+  name $TEXT PRIMARY KEY,
+  password $TEXT NOT NULL,
+  role $TEXT NOT NULL CHECK (role IN ('reader', 'classifier', 'admin')),
+  added $TEXT NOT NULL,
+  disabled $INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE tokens (
-  id TEXT PRIMARY KEY,
-  owner TEXT NOT NULL,
-  role TEXT NOT NULL CHECK (role IN ('reader', 'classifier', 'admin')),
-  digest TEXT NOT NULL UNIQUE,
-  label TEXT NOT NULL DEFAULT '',
-  created TEXT NOT NULL,
-  expires TEXT,
-  revoked TEXT
+  id $TEXT PRIMARY KEY,
+  owner $TEXT NOT NULL,
+  role $TEXT NOT NULL CHECK (role IN ('reader', 'classifier', 'admin')),
+  digest $TEXT NOT NULL UNIQUE,
+  label $TEXT NOT NULL DEFAULT '',
+  created $TEXT NOT NULL,
+  expires $TEXT,
+  revoked $TEXT
 );
+"""
+VIEWS = """
 CREATE VIEW statements AS
   SELECT document, category, act, grade, seq FROM (
     SELECT j.document, j.category, j.act, j.grade, j.seq, row_number() OVER (
@@ -58,7 +203,7 @@ CREATE VIEW statements AS
     FROM judgments AS j
     WHERE act IN ('assign', 'remove', 'primary', 'reject', 'unsure')
       AND category IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq)) AS said
+      AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq)) AS made
   WHERE age = 1;
 CREATE VIEW standing AS
   SELECT s.document, c.id AS category, s.act, s.grade, s.seq
@@ -71,11 +216,11 @@ CREATE VIEW comparisons AS
   SELECT document, category, other, grade, seq FROM (
     SELECT j.document, j.category, j.other, j.grade, j.act, j.seq,
       row_number() OVER (
-        PARTITION BY document, min(category, other), max(category, other)
+        PARTITION BY document, $LEAST(category, other), $GREATEST(category, other)
         ORDER BY seq DESC) AS age
     FROM judgments AS j
     WHERE act IN ('prefer', 'retract')
-      AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq)) AS said
+      AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq)) AS made
   WHERE age = 1 AND act = 'prefer';
 CREATE VIEW preferences AS
   SELECT p.document, c.id AS category, o.id AS other, p.grade, p.seq
@@ -101,117 +246,27 @@ CREATE VIEW marked AS
       AND (SELECT count(*) FROM marks AS u WHERE u.undoes = m.seq) % 2 = 0) AS made
   WHERE age = 1;
 """
-
-
-APPLICATION = 0x436C4D6B  # "ClMk": the file is ours
-MIGRATIONS = (
-    """
-CREATE TABLE documents (
-  number INTEGER PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE,
-  fields TEXT NOT NULL,
-  meta TEXT NOT NULL DEFAULT '{}',
-  links TEXT NOT NULL DEFAULT '[]',
-  added TEXT NOT NULL
-);
-CREATE TABLE categories (
-  number INTEGER PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE,
-  label TEXT NOT NULL DEFAULT '',
-  note TEXT NOT NULL DEFAULT '',
-  synonyms TEXT NOT NULL DEFAULT '[]',
-  parents TEXT NOT NULL DEFAULT '[]',
-  notation TEXT NOT NULL DEFAULT '',
-  status TEXT NOT NULL DEFAULT 'active'
-);
-CREATE TABLE judgments (
-  seq INTEGER PRIMARY KEY AUTOINCREMENT,
-  at TEXT NOT NULL,
-  who TEXT NOT NULL,
-  document TEXT NOT NULL REFERENCES documents (id),
-  act TEXT NOT NULL,
-  category TEXT REFERENCES categories (id),
-  other TEXT REFERENCES categories (id),
-  grade REAL,
-  model TEXT NOT NULL DEFAULT '',
-  rank INTEGER,
-  score REAL,
-  note TEXT NOT NULL DEFAULT '',
-  undoes INTEGER REFERENCES judgments (seq)
-);
-CREATE INDEX judgments_by_pair ON judgments (document, category, seq);
-CREATE INDEX judgments_undone ON judgments (undoes) WHERE undoes IS NOT NULL;
-CREATE TRIGGER judgments_are_kept BEFORE DELETE ON judgments
-  BEGIN SELECT RAISE (ABORT, 'the judgment log is append-only'); END;
-CREATE TRIGGER judgments_do_not_change BEFORE UPDATE ON judgments
-  BEGIN SELECT RAISE (ABORT, 'the judgment log is append-only'); END;
-CREATE TABLE events (
-  seq INTEGER PRIMARY KEY AUTOINCREMENT,
-  at TEXT NOT NULL,
-  who TEXT NOT NULL,
-  what TEXT NOT NULL,
-  detail TEXT NOT NULL DEFAULT '{}'
-);
-CREATE VIEW labels AS
-  SELECT document, category, grade, seq FROM (
-    SELECT j.*, row_number() OVER (
-      PARTITION BY document, category ORDER BY seq DESC) AS age
-    FROM judgments AS j
-    WHERE act IN ('assign', 'remove')
-      AND NOT EXISTS (SELECT 1 FROM judgments AS u WHERE u.undoes = j.seq))
-  WHERE age = 1 AND act = 'assign';
-""",
-    """
-CREATE VIEW preferences AS
-  SELECT document, category, other, grade, seq FROM (
-    SELECT j.*, row_number() OVER (
-      PARTITION BY document, min(category, other), max(category, other)
-      ORDER BY seq DESC) AS age
-    FROM judgments AS j
-    WHERE act IN ('prefer', 'retract')
-      AND NOT EXISTS (SELECT 1 FROM judgments AS u WHERE u.undoes = j.seq))
-  WHERE age = 1 AND act = 'prefer';
-""",
-    """
-DROP VIEW labels;
-DROP VIEW preferences;
+TABLES = (
+    DOCUMENTS, CATEGORIES, LOG, LOG_BY_PERSON, SEARCHES, CLICKS, PEOPLE, VIEWS,
+)  # fmt: skip
+DROP_VIEWS = "".join(
+    f"DROP VIEW IF EXISTS {view};\n"
+    for view in (
+        "aside", "preferences", "comparisons", "labels", "standing", "statements",
+        "marked",
+    )
+)  # fmt: skip
+RENAME_LOG = """
 ALTER TABLE judgments RENAME TO judgments_2;
 ALTER TABLE categories RENAME TO categories_2;
-CREATE TABLE categories (
-  number INTEGER PRIMARY KEY,
-  id TEXT NOT NULL,
-  label TEXT NOT NULL DEFAULT '',
-  note TEXT NOT NULL DEFAULT '',
-  synonyms TEXT NOT NULL DEFAULT '[]',
-  parents TEXT NOT NULL DEFAULT '[]',
-  notation TEXT NOT NULL DEFAULT '',
-  status TEXT NOT NULL DEFAULT 'active',
-  stands INTEGER NOT NULL DEFAULT 0,
-  joined INTEGER REFERENCES categories (number)
-);
-CREATE TABLE judgments (
-  seq INTEGER PRIMARY KEY AUTOINCREMENT,
-  at TEXT NOT NULL,
-  who TEXT NOT NULL,
-  document TEXT REFERENCES documents (id),
-  act TEXT NOT NULL,
-  category INTEGER REFERENCES categories (number),
-  other INTEGER REFERENCES categories (number),
-  grade REAL,
-  model TEXT NOT NULL DEFAULT '',
-  rank INTEGER,
-  score REAL,
-  note TEXT NOT NULL DEFAULT '',
-  undoes INTEGER REFERENCES judgments (seq),
-  within INTEGER REFERENCES judgments (seq),
-  changes TEXT
-);
+"""
+NUMBER_CATEGORIES = """
 INSERT INTO categories
   SELECT number, id, label, note, synonyms,
     (SELECT json_group_array(parent) FROM (
       SELECT p.number AS parent FROM json_each(c.parents) AS e
       JOIN categories_2 AS p ON p.id = e.value ORDER BY e.key)),
-    notation, status, 1, NULL
+    notation, status, 1, NULL, ''
   FROM categories_2 AS c;
 INSERT INTO judgments (seq, at, who, act, changes)
   SELECT 0, strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now'), 'migration', 'import',
@@ -230,147 +285,42 @@ INSERT INTO judgments
   ORDER BY seq;
 DROP TABLE judgments_2;
 DROP TABLE categories_2;
-CREATE UNIQUE INDEX categories_by_id ON categories (id) WHERE stands = 1;
-CREATE INDEX judgments_by_pair ON judgments (document, category, seq);
-CREATE INDEX judgments_by_category ON judgments (category, document);
-CREATE INDEX judgments_undone ON judgments (undoes) WHERE undoes IS NOT NULL;
-CREATE INDEX judgments_within ON judgments (within) WHERE within IS NOT NULL;
-CREATE INDEX judgments_on_categories ON judgments (seq) WHERE changes IS NOT NULL;
-CREATE INDEX judgments_aside ON judgments (document)
-  WHERE act = 'unsure' AND category IS NULL;
-CREATE TRIGGER judgments_are_kept BEFORE DELETE ON judgments
-  BEGIN SELECT RAISE (ABORT, 'the judgment log is append-only'); END;
-CREATE TRIGGER judgments_do_not_change BEFORE UPDATE ON judgments
-  BEGIN SELECT RAISE (ABORT, 'the judgment log is append-only'); END;
-CREATE TABLE lessons (
-  seq INTEGER PRIMARY KEY REFERENCES judgments (seq),
-  revisits INTEGER NOT NULL
-);
-CREATE TRIGGER lessons_are_kept BEFORE DELETE ON lessons
-  BEGIN SELECT RAISE (ABORT, 'the judgment log is append-only'); END;
-CREATE TRIGGER lessons_do_not_change BEFORE UPDATE ON lessons
-  BEGIN SELECT RAISE (ABORT, 'the judgment log is append-only'); END;
-CREATE TABLE undone (seq INTEGER PRIMARY KEY REFERENCES judgments (seq));
 INSERT INTO undone
   SELECT DISTINCT undoes FROM judgments WHERE undoes IS NOT NULL;
-CREATE VIEW statements AS
-  SELECT document, category, act, grade, seq FROM (
-    SELECT j.*, row_number() OVER (
-      PARTITION BY document, category ORDER BY seq DESC) AS age
-    FROM judgments AS j
-    WHERE act IN ('assign', 'remove', 'primary', 'reject', 'unsure')
-      AND category IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq))
-  WHERE age = 1;
-CREATE VIEW standing AS
-  SELECT s.document, c.id AS category, s.act, s.grade, s.seq
-  FROM statements AS s JOIN categories AS c ON c.number = s.category
-  WHERE c.stands AND s.act <> 'remove';
-CREATE VIEW labels AS
-  SELECT * FROM standing WHERE act IN ('assign', 'primary');
-CREATE VIEW comparisons AS
-  SELECT document, category, other, grade, seq FROM (
-    SELECT j.*, row_number() OVER (
-      PARTITION BY document, min(category, other), max(category, other)
-      ORDER BY seq DESC) AS age
-    FROM judgments AS j
-    WHERE act IN ('prefer', 'retract')
-      AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq))
-  WHERE age = 1 AND act = 'prefer';
-CREATE VIEW preferences AS
-  SELECT p.document, c.id AS category, o.id AS other, p.grade, p.seq
-  FROM comparisons AS p
-  JOIN categories AS c ON c.number = p.category
-  JOIN categories AS o ON o.number = p.other
-  WHERE c.stands AND o.stands;
-CREATE VIEW aside AS
-  SELECT DISTINCT document FROM judgments AS a
-  WHERE act = 'unsure' AND category IS NULL
-    AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = a.seq)
-    AND NOT EXISTS (
-      SELECT 1 FROM judgments AS j
-      WHERE j.document = a.document AND j.seq > a.seq AND j.act <> 'undo'
-        AND j.within IS NULL
-        AND NOT EXISTS (SELECT 1 FROM undone AS u WHERE u.seq = j.seq));
-""",
-    """
-CREATE TABLE searches (
-  number INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE,
-  created TEXT NOT NULL,
-  who TEXT NOT NULL,
-  settings TEXT NOT NULL DEFAULT '{}'
-);
-CREATE TABLE marks (
-  seq INTEGER PRIMARY KEY AUTOINCREMENT,
-  at TEXT NOT NULL,
-  who TEXT NOT NULL,
-  search INTEGER NOT NULL REFERENCES searches (number),
-  document TEXT NOT NULL REFERENCES documents (id),
-  act TEXT NOT NULL CHECK (act IN ('example', 'yes', 'no', 'skip', 'undo')),
-  undoes INTEGER REFERENCES marks (seq) CHECK ((undoes IS NULL) = (act <> 'undo')),
-  origin TEXT NOT NULL CHECK (origin IN ('given', 'likely', 'random')),
-  rank INTEGER,
-  score REAL,
-  step INTEGER NOT NULL
-);
-CREATE INDEX marks_by_search ON marks (search, seq);
-CREATE INDEX marks_by_document ON marks (search, document, seq);
-CREATE INDEX marks_undone ON marks (undoes) WHERE undoes IS NOT NULL;
-CREATE TRIGGER marks_are_kept BEFORE DELETE ON marks
-  BEGIN SELECT RAISE (ABORT, 'the log of marks is append-only'); END;
-CREATE TRIGGER marks_do_not_change BEFORE UPDATE ON marks
-  BEGIN SELECT RAISE (ABORT, 'the log of marks is append-only'); END;
-CREATE VIEW marked AS
-  SELECT * FROM (
-    SELECT m.*, row_number() OVER (
-      PARTITION BY search, document ORDER BY seq DESC) AS age
-    FROM marks AS m
-    WHERE act <> 'undo'
-      AND (SELECT count(*) FROM marks AS u WHERE u.undoes = m.seq) % 2 = 0)
-  WHERE age = 1;
-""",
-    """
-CREATE TABLE impressions (
-  number INTEGER PRIMARY KEY AUTOINCREMENT,
-  at TEXT NOT NULL,
-  who TEXT NOT NULL,
-  query TEXT NOT NULL,
-  ranker TEXT NOT NULL,
-  generation INTEGER NOT NULL,
-  shown TEXT NOT NULL
-);
-CREATE TABLE clicks (
-  seq INTEGER PRIMARY KEY AUTOINCREMENT,
-  impression INTEGER NOT NULL REFERENCES impressions (number),
-  document TEXT NOT NULL,
-  position INTEGER NOT NULL CHECK (position >= 1),
-  at TEXT NOT NULL
-);
-CREATE INDEX clicks_by_impression ON clicks (impression, position);
-CREATE TRIGGER impressions_are_kept BEFORE DELETE ON impressions
-  BEGIN SELECT RAISE (ABORT, 'the log of impressions is append-only'); END;
-CREATE TRIGGER impressions_do_not_change BEFORE UPDATE ON impressions
-  BEGIN SELECT RAISE (ABORT, 'the log of impressions is append-only'); END;
-CREATE TRIGGER clicks_are_kept BEFORE DELETE ON clicks
-  BEGIN SELECT RAISE (ABORT, 'the log of clicks is append-only'); END;
-CREATE TRIGGER clicks_do_not_change BEFORE UPDATE ON clicks
-  BEGIN SELECT RAISE (ABORT, 'the log of clicks is append-only'); END;
-""",
-    TEAMS,
+"""
+ADD_GUIDELINES = """
+ALTER TABLE categories ADD COLUMN guideline $TEXT NOT NULL DEFAULT '';
+"""
+MIGRATIONS = (  # formats, and what a store of one of them still needs, in order
+    (range(1, 6), DROP_VIEWS),
+    (range(1, 3), RENAME_LOG + CATEGORIES),
+    (range(1, 3), NUMBER_CATEGORIES),
+    (range(1, 3), LOG),
+    (range(1, 4), SEARCHES),
+    (range(1, 5), CLICKS),
+    (range(3, 6), ADD_GUIDELINES),
+    (range(1, 6), LOG_BY_PERSON + PEOPLE + VIEWS),
 )
-VERSION = len(MIGRATIONS)
 
 
-def statements(script: str) -> Iterator[str]:
+def script(version: int, words: Mapping[str, str]) -> str:
+    """What makes the tables of today: of nothing (0), or of those of an older format.
+
+    words : ``SQLITE`` or ``POSTGRES``.
+    """
+    parts = [text for formats, text in MIGRATIONS if version in formats]
+    return Template("".join(parts if version else TABLES)).substitute(words)
+
+
+def statements(text: str) -> Iterator[str]:
     """The statements of a script, one by one.
 
     >>> list(statements("SELECT 1; SELECT ';';"))
     ['SELECT 1;', "SELECT ';';"]
     """
-    said = ""
-    for piece in script.split(";")[:-1]:
-        said += piece + ";"
-        if sqlite3.complete_statement(said):
-            yield said.strip()
-            said = ""
+    statement = ""
+    for piece in text.split(";")[:-1]:
+        statement += piece + ";"
+        if sqlite3.complete_statement(statement):
+            yield statement.strip()
+            statement = ""

@@ -210,7 +210,7 @@ class Store(Log):
         """How many of everything."""
         queries = {
             "documents": "SELECT count(*) FROM documents",
-            "categories": "SELECT count(*) FROM categories WHERE stands",
+            "categories": "SELECT count(*) FROM categories WHERE stands = 1",
             "labelled documents": "SELECT count(DISTINCT document) FROM labels",
             "labels": "SELECT count(*) FROM labels",
             "preferences": "SELECT count(*) FROM preferences",

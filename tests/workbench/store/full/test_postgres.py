@@ -14,8 +14,7 @@ from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.history import history
 from classmark.workbench.project import Project, create, info
 from classmark.workbench.settings import FILE, Settings, StoreSettings, read_settings
-from classmark.workbench.store import postgres
-from classmark.workbench.store import postgres as dialects
+from classmark.workbench.store import postgres, schema
 from classmark.workbench.store.postgres import refuse
 from classmark.workbench.store.store import Act, Store
 from classmark.workbench.store.undo import undo
@@ -45,30 +44,6 @@ def test_the_folder_has_no_store_and_its_settings_say_where_it_is(folder):
         told = info(project, check=True)
     assert "the log says what holds" in told.note
     assert told.rows[2]["value"].startswith("schema t")
-
-
-@pytest.mark.parametrize(
-    ("sqlite", "postgres"),
-    [
-        ("SELECT 1 WHERE x = ?2 AND y = ?1", "SELECT 1 WHERE x = $2 AND y = $1"),
-        ("SELECT '?''?' || ?", "SELECT '?''?' || $1"),
-        (
-            "SELECT 1 FROM c WHERE stands AND x",
-            "SELECT 1 FROM c WHERE stands = 1 AND x",
-        ),
-        ("SELECT 1 WHERE c.stands", "SELECT 1 WHERE c.stands = 1"),
-        ("SELECT 1 WHERE stands = 1", "SELECT 1 WHERE stands = 1"),
-        ("SELECT number, stands FROM c", "SELECT number, stands FROM c"),
-        ("SELECT 1 WHERE a LIKE 'a LIKE ?'", "SELECT 1 WHERE a ILIKE 'a LIKE ?'"),
-        ("SELECT 1 WHERE a IS ?", "SELECT 1 WHERE a IS NOT DISTINCT FROM $1"),
-        ("SELECT 1 WHERE a IS NOT ?", "SELECT 1 WHERE a IS DISTINCT FROM $1"),
-        ("INSERT INTO undone VALUES (?)", "INSERT INTO undone VALUES ($1)"),
-    ],
-)
-def test_statements_are_translated(sqlite, postgres):
-    found = dialects.translated(sqlite)
-    assert found.sql.decode() == postgres
-    assert found.writes is sqlite.startswith("INSERT")
 
 
 def test_texts_are_ordered_as_in_sqlite(store):
@@ -242,9 +217,10 @@ def test_what_fails_while_it_is_made_leaves_no_schema(tmp_path, postgres_store):
 
 
 def test_an_older_schema_is_brought_up_to_date(store, monkeypatch):
-    more = "CREATE TABLE shelves (number INTEGER PRIMARY KEY, height REAL);"
-    monkeypatch.setattr(postgres, "MIGRATIONS", (*postgres.MIGRATIONS, more))
-    monkeypatch.setattr(postgres, "VERSION", postgres.VERSION + 1)
+    more = "CREATE TABLE shelves (number $INTEGER PRIMARY KEY, height $REAL);"
+    step = (range(schema.VERSION, schema.VERSION + 1), more)
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, step))
+    monkeypatch.setattr(postgres, "VERSION", schema.VERSION + 1)
     with Store(store.path, server=store.server) as newer:
         assert newer.run("SELECT count(height) FROM shelves").fetchone() == (0,)
     monkeypatch.undo()

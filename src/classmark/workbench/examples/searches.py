@@ -28,7 +28,8 @@ SELECT number, name, created, s.who, settings FROM searches AS s
 LEFT JOIN marks AS m
 ON m.seq = (SELECT seq FROM marks WHERE search = number ORDER BY seq DESC LIMIT 1)
 WHERE coalesce(json_extract(settings, '$.kind'), 'like') = ?
-ORDER BY CASE WHEN at > created THEN at ELSE created END DESC, coalesce(seq, 0) DESC, number DESC
+ORDER BY CASE WHEN at > created THEN at ELSE created END DESC,
+  coalesce(seq, 0) DESC, number DESC
 """
 LAST = """
 SELECT step FROM marks AS m

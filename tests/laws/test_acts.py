@@ -22,7 +22,7 @@ from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 from classmark.workbench.store.log import Judged
-from classmark.workbench.store.replay import Replay
+from classmark.workbench.store.replay import LogReplay
 from classmark.workbench.store.undo import undo
 from oracles.workbench import Model
 
@@ -240,7 +240,7 @@ class Acts(RuleBasedStateMachine):
         entries = list(self.store.log())
         assert [e.seq for e in entries] == [x.seq for x in self.model.lines]
         assert [e.act for e in entries] == [x.act for x in self.model.lines]
-        replay = Replay(entries)
+        replay = LogReplay(entries)
         assert sorted(replay.names.values()) == sorted(
             node.id for node in self.model.nodes().values()
         )

@@ -3,13 +3,13 @@
 import math
 
 from classmark.workbench.store.log import STATEMENTS
-from classmark.workbench.store.replay import Replay
+from classmark.workbench.store.replay import LogReplay
 
 
 def held(store):
     """Every line of the log with who said it, and whether it holds."""
     entries = list(store.log())
-    replay = Replay(entries)
+    replay = LogReplay(entries)
     who = dict(store.run("SELECT seq, who FROM judgments").fetchall())
     seen = {
         seq: (model, rank)

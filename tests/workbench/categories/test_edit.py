@@ -14,7 +14,7 @@ from classmark.workbench.categories.browse import show_taxonomy
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.project import STORE, Project, create
 from classmark.workbench.settings import Settings
-from classmark.workbench.store.replay import Replay
+from classmark.workbench.store.replay import LogReplay
 from classmark.workbench.store.store import Act, Store
 from classmark.workbench.store.undo import undo
 from older_stores import empty_older_store
@@ -245,7 +245,7 @@ def test_a_version_2_store_is_brought_up_to_date(tmp_path):
         assert store.preferences() == {"d2": {("c", "a"): 3.0}}
         entries = list(store.log())
         assert [entry.seq for entry in entries] == [0, 1, 2, 3, 4]
-        replay = Replay(entries)
+        replay = LogReplay(entries)
         assert list(replay.names.values()) == ["b", "a", "c"]
         assert replay.judged("d1").labels == {"a": 2.0}
         assert store.judge([Act("d2", "assign", "c", 1.0)], "eve") == [5]

@@ -1,4 +1,4 @@
-"""Database: a connection to a project's store, and its transactions."""
+"""Database: an open SQLite file, transactions, and the errors of any store."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from classmark.problems import DamagedFolder, MissingExtra, Mistake
-from classmark.workbench.settings import StoreSettings
+from classmark.problems import DamagedFolder, Mistake
 from classmark.workbench.store.schema import (
     APPLICATION,
     SQLITE,
@@ -22,107 +21,83 @@ if TYPE_CHECKING:
     from classmark.workbench.store.postgres import Postgres
 
 
-def connect(
-    path: Path, *, create: bool = False, shared: bool = False
-) -> sqlite3.Connection:
-    """Open the store: write-ahead log, every commit synced, older tables migrated."""
-    if not create and not path.exists():
-        raise DamagedFolder(
-            f"{path} is missing: give a project directory (classmark init makes one)"
-        )
-    try:
-        connection = sqlite3.connect(
-            path, timeout=30, isolation_level=None, check_same_thread=not shared
-        )
-    except sqlite3.Error as problem:
-        raise damaged(path, problem) from problem
-    try:
-        _require_ours(connection, path)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        _migrate(connection)
-        connection.execute("PRAGMA foreign_keys = ON")
-    except sqlite3.DatabaseError as problem:
-        connection.close()
-        raise damaged(path, problem) from problem
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+REMEDIES = {  # what SQLite says → what cannot be done, and the remedy
+    "is full": "cannot grow ({}): make room on its disk, then repeat",
+    "disk I/O": "cannot be read or written ({}): see that its disk is well and has "
+    "room, then repeat",
+    "readonly": "cannot be written: let yourself write to it and its folder, or work "
+    "on a copy of the project",
+    "unable to open": "cannot be written: let yourself write to it and its folder, or "
+    "work on a copy of the project",
+    "": "cannot be used ({}): restore it from a backup, or import an export into a new "
+    "project",
+}
 
 
 def damaged(path: Path | str, problem: Exception) -> DamagedFolder:
-    """What to tell when the store cannot be used.
+    """The error that says why the store cannot be used.
 
     >>> print(damaged("x.sqlite", OSError("database or disk is full")))
     x.sqlite cannot grow (database or disk is full): make room on its disk, then repeat
     """
-    said = str(problem)
-    if "is full" in said:
-        return DamagedFolder(
-            f"{path} cannot grow ({said}): make room on its disk, then repeat"
-        )
-    if "disk I/O" in said:
-        return DamagedFolder(
-            f"{path} cannot be read or written ({said}): see that its disk is well "
-            "and has room, then repeat"
-        )
-    if "readonly" in said or "unable to open" in said:
-        return DamagedFolder(
-            f"{path} cannot be written: let yourself write to it and its folder, or "
-            "work on a copy of the project"
-        )
-    return DamagedFolder(
-        f"{path} cannot be used ({said}): restore it from a backup, or import an "
-        "export into a new project"
-    )
-
-
-def _require_ours(connection: sqlite3.Connection, path: Path) -> None:
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    version = _version(connection)
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    if tables and application != APPLICATION:
-        raise DamagedFolder(
-            f"{path} is another program's database: give a Classmark project directory"
-        )
-    if version > VERSION:
-        raise DamagedFolder(
-            f"{path} has format version {version}, this program reads up to "
-            f"{VERSION}: upgrade classmark"
-        )
-
-
-def _migrate(connection: sqlite3.Connection) -> None:
-    """Make the tables, or bring them up to date, as a whole."""
-    if _version(connection) == VERSION:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        version = _version(connection)
-        if version < VERSION:  # nobody else has done it meanwhile
-            for statement in statements(script(version, SQLITE)):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return int(version)
+    reason = str(problem)
+    remedy = next(text for words, text in REMEDIES.items() if words in reason)
+    return DamagedFolder(f"{path} {remedy.format(reason)}")
 
 
 class Embedded:
-    """An open SQLite file; place : its path, as it is shown."""
+    """An open SQLite file: write-ahead log, every commit synced, tables of today.
+
+    place : its path, as it is shown;  shared : several threads may use it, one at a
+    time.
+    """
 
     def __init__(self, path: Path, *, create: bool, shared: bool) -> None:
+        if not create and not path.exists():
+            raise DamagedFolder(
+                f"{path} is missing: give a project directory (classmark init makes "
+                "one)"
+            )
         self.place = str(path)
-        self._connection = connect(path, create=create, shared=shared)
+        try:
+            self._connection = sqlite3.connect(
+                path, timeout=30, isolation_level=None, check_same_thread=not shared
+            )
+        except sqlite3.Error as problem:
+            raise damaged(path, problem) from problem
+        try:
+            self._prepare()
+        except BaseException as problem:
+            self._connection.close()
+            if isinstance(problem, sqlite3.DatabaseError):
+                raise damaged(path, problem) from problem
+            raise
+
+    def _prepare(self) -> None:
+        """Make the tables, or bring them up to date as a whole."""
+        execute = self._connection.execute
+        (tables,) = execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        if tables and self._pragma("application_id") != APPLICATION:
+            raise DamagedFolder(
+                f"{self.place} is another program's database: give a Classmark project "
+                "directory"
+            )
+        require_version(self.place, self._pragma("user_version"))
+        execute("PRAGMA journal_mode = WAL")
+        execute("PRAGMA synchronous = FULL")
+        if self._pragma("user_version") < VERSION:
+            with transaction(self):
+                version = self._pragma("user_version")
+                if version < VERSION:  # nobody else has done it meanwhile
+                    for statement in statements(script(version, SQLITE)):
+                        execute(statement)
+                    execute(f"PRAGMA application_id = {APPLICATION}")
+                    execute(f"PRAGMA user_version = {VERSION}")
+        execute("PRAGMA foreign_keys = ON")
+
+    def _pragma(self, name: str) -> int:
+        ((value,),) = self.run(f"PRAGMA {name}")
+        return int(value)
 
     @property
     def in_transaction(self) -> bool:
@@ -137,9 +112,7 @@ class Embedded:
             raise
         except sqlite3.DatabaseError as problem:
             if getattr(problem, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
-                raise Mistake(
-                    f"{self.place} is in use by another process: try again in a moment"
-                ) from problem
+                raise in_use(self.place) from problem
             raise damaged(self.place, problem) from problem
 
     def stream(self, sql: str) -> Iterator[Any]:
@@ -157,16 +130,12 @@ class Embedded:
             rows,
         )
 
-    def look(self) -> None:
-        """Begin to read what is there now, whatever others write."""
-        self.run("BEGIN")
-
     def discard(self) -> None:
         """Leave the file to its folder."""
 
-    def begin(self) -> None:
-        """Wait until nobody else writes; then nobody else does."""
-        self.run("BEGIN IMMEDIATE")
+    def begin(self, *, write: bool) -> None:
+        """Begin to write alone, or to read what is there now, whatever others write."""
+        self.run("BEGIN IMMEDIATE" if write else "BEGIN")
 
     def commit(self) -> None:
         """Sync to the disk what was written since the beginning."""
@@ -179,8 +148,7 @@ class Embedded:
 
     def state(self) -> tuple[int, int]:
         """What changes when others write, and when this connection does."""
-        ((others,),) = self.run("PRAGMA data_version")
-        return int(others), self._connection.total_changes
+        return self._pragma("data_version"), self._connection.total_changes
 
     def check(self) -> None:
         """Read every page; a bad one is a ``DamagedFolder`` with its remedy."""
@@ -197,81 +165,33 @@ class Embedded:
         self._connection.close()
 
 
-class Database:
-    """Open tables; a context manager that closes them.
-
-    path : the SQLite file;  server : where else they are, if its ``url`` says so; the
-    path then only says which project they belong to.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        *,
-        create: bool = False,
-        shared: bool = False,
-        server: StoreSettings | None = None,
-    ) -> None:
-        self.path = path
-        self.engine: Embedded | Postgres
-        if server is not None and server.url:
-            self.engine = _postgres(server, create=create)
-        else:
-            self.engine = Embedded(path, create=create, shared=shared)
-        self.server = server
-        self.run = self.engine.run
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the database."""
-        self.engine.close()
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All that happens inside is committed together, or not at all.
-
-        One inside another is part of it. One at a time writes, whoever it is.
-        """
-        if self.engine.in_transaction:
-            yield
-            return
-        self.engine.begin()
-        try:
-            yield
-        except BaseException:
-            self.engine.rollback()
-            raise
-        self.engine.commit()
-
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """All that is read inside is of one moment, whatever others write."""
-        if self.engine.in_transaction:
-            yield
-            return
-        self.engine.look()
-        try:
-            yield
-        finally:
-            self.engine.rollback()
-
-    def state(self) -> tuple[int, int]:
-        """Something that is another after anything was written, by anybody."""
-        return self.engine.state()
-
-    def check(self) -> None:
-        """Read everything; what is bad is a ``DamagedFolder`` with its remedy."""
-        self.engine.check()
-
-
-def _postgres(server: StoreSettings, *, create: bool) -> Postgres:
+@contextmanager
+def transaction(engine: Embedded | Postgres, *, write: bool = True) -> Iterator[None]:
+    """Begin and commit, or roll back; one inside another is part of it."""
+    if engine.in_transaction:
+        yield
+        return
+    engine.begin(write=write)
     try:
-        from classmark.workbench.store.postgres import Postgres
-    except ImportError:
-        raise MissingExtra("Stores in PostgreSQL", "postgres") from None
-    return Postgres(server, create=create)
+        yield
+    except BaseException:
+        engine.rollback()
+        raise
+    if write:
+        engine.commit()
+    else:
+        engine.rollback()
+
+
+def in_use(place: str) -> Mistake:
+    """The error that another process writes for too long."""
+    return Mistake(f"{place} is in use by another process: try again in a moment")
+
+
+def require_version(place: str, version: int) -> None:
+    """Refuse a store of a format that is newer than this program."""
+    if version > VERSION:
+        raise DamagedFolder(
+            f"{place} has format version {version}, this program reads up to "
+            f"{VERSION}: upgrade classmark"
+        )

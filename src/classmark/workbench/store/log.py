@@ -11,29 +11,69 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from classmark.formats.records import Record
-from classmark.problems import Mistake
+from classmark.problems import MissingExtra, Mistake
 from classmark.taxonomy.category import Category
-from classmark.workbench.store.database import Database, damaged
+from classmark.workbench.settings import StoreSettings
+from classmark.workbench.store.database import Embedded, damaged, transaction
 
-ASSIGN, REMOVE, PRIMARY, REJECT, UNSURE = (
+if TYPE_CHECKING:
+    from classmark.workbench.store.postgres import Postgres
+
+ASSIGN, REMOVE, PRIMARY, REJECT, UNSURE = STATEMENTS = (
     "assign", "remove", "primary", "reject", "unsure",
 )  # fmt: skip
 PREFER, RETRACT, UNDO = "prefer", "retract", "undo"
-SKIP, NOTE, SETTLE = "skip", "note", "settle"
-TELLING = (SKIP, NOTE, SETTLE)  # acts that leave what holds as it is
-STATEMENTS = (ASSIGN, REMOVE, PRIMARY, REJECT, UNSURE)
+SKIP, NOTE, SETTLE = TELLING = "skip", "note", "settle"  # they change no label
 LABELS = (ASSIGN, PRIMARY)
+
+Row = dict[str, Any]  # of the table of categories, by column
+Changes = dict[int, dict[str, tuple[Any, Any]]]  # number → column → before, after
+PLAIN = ("id", "label", "note", "notation", "status", "guideline")
+BLANK: Row = {
+    "id": "", "label": "", "note": "", "synonyms": "[]", "parents": "[]",
+    "notation": "", "status": "active", "stands": 0, "joined": None,
+    "guideline": "",
+}  # fmt: skip
+
+CATEGORIES = f"SELECT number, {', '.join(BLANK)} FROM categories"  # noqa: S608 (our own names)
+NEW_CATEGORY = """
+INSERT INTO categories (number, id) VALUES (?, '') ON CONFLICT DO NOTHING
+"""
+CATEGORY_NUMBER = "SELECT number FROM categories WHERE id = ? AND stands = 1"
+MERGED_INTO = """
+SELECT b.id FROM categories AS a JOIN categories AS b ON b.number = a.joined
+WHERE a.id = ? AND b.stands = 1
+"""
+APPEND = """
+INSERT INTO judgments (at, who, document, act, category, grade, model, rank, score,
+  note, other, undoes, within, changes)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq
+"""
+NOTE_REVISITS = "INSERT INTO lessons (seq, revisits) VALUES (?, ?)"
+ENTRIES = """
+SELECT seq, document, act, j.grade, undoes, within, revisits, changes, j.category,
+  j.other, c.id, o.id
+FROM judgments AS j LEFT JOIN lessons USING (seq)
+LEFT JOIN categories AS c ON c.number = j.category
+LEFT JOIN categories AS o ON o.number = j.other
+WHERE seq > ? ORDER BY seq
+"""
+CHANGES = """
+SELECT changes FROM judgments WHERE changes IS NOT NULL AND seq > ? ORDER BY seq DESC
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged(Record):
-    """What the log says of one document.
+    """A document with the statements of the log on it.
 
     primary : those of its labels that an expert called primary;  rejected : «not this
     one»;  unsure : neither this nor not this;  aside : the document as a whole is left
@@ -46,42 +86,31 @@ class Judged(Record):
     aside: bool = False
 
 
-def sorted_out(said: Mapping[str, tuple[str, float | None]]) -> dict[str, Any]:
+def sorted_out(statements: Mapping[str, tuple[str, float | None]]) -> dict[str, Any]:
     """Category → (act, grade) as the fields of a ``Judged``.
 
     >>> sorted_out({"a": ("primary", 2.0), "b": ("reject", None)})["labels"]
     {'a': 2.0}
     """
     by: dict[str, list[str]] = {act: [] for act in STATEMENTS}
-    for name, (act, _) in said.items():
+    for name, (act, _) in statements.items():
         by[act].append(name)
     return {
-        "labels": {name: g for name, (act, g) in said.items() if act in LABELS},
+        "labels": {name: g for name, (act, g) in statements.items() if act in LABELS},
         "primary": frozenset(by[PRIMARY]),
         "rejected": frozenset(by[REJECT]),
         "unsure": frozenset(by[UNSURE]),
     }
 
 
-Value = str | int | None
-Row = dict[str, Value]
-Changes = dict[int, dict[str, tuple[Value, Value]]]
-BLANK: Row = {
-    "id": "", "label": "", "note": "", "synonyms": "[]", "parents": "[]",
-    "notation": "", "status": "active", "stands": 0, "joined": None,
-    "guideline": "",
-}  # fmt: skip
-
-
-def rows_of(database: Database, numbers: set[int] | None = None) -> dict[int, Row]:
-    """Number → what the table of categories says, of all or some, by number."""
-    chosen = f"SELECT number, {', '.join(BLANK)} FROM categories"  # noqa: S608 (our own names)
+def rows_of(log: Log, numbers: set[int] | None = None) -> dict[int, Row]:
+    """Number → the row of a category, of all or some, by number."""
     if numbers is None:
-        found = database.run(f"{chosen} ORDER BY number").fetchall()
+        rows = log.run(f"{CATEGORIES} ORDER BY number").fetchall()
     else:
-        each = (database.run(f"{chosen} WHERE number = ?", (n,)) for n in numbers)
-        found = [row for rows in each for row in rows]
-    return {row[0]: dict(zip(BLANK, row[1:], strict=True)) for row in found}
+        each = (log.run(f"{CATEGORIES} WHERE number = ?", (n,)) for n in numbers)
+        rows = [row for cursor in each for row in cursor]
+    return {row[0]: dict(zip(BLANK, row[1:], strict=True)) for row in rows}
 
 
 def as_row(category: Category, number: Mapping[str, int]) -> Row:
@@ -92,17 +121,11 @@ def as_row(category: Category, number: Mapping[str, int]) -> Row:
                 f"category {category.id!r} names the parent {parent!r}, which is not "
                 "among the categories: add it or leave the parent empty"
             )
-    return {
-        "id": category.id,
-        "label": category.label,
-        "note": category.note,
+    return BLANK | {
+        **{column: getattr(category, column) for column in PLAIN},
         "synonyms": as_json(category.synonyms),
         "parents": as_json([number[parent] for parent in category.parents]),
-        "notation": category.notation,
-        "status": category.status,
         "stands": 1,
-        "joined": None,
-        "guideline": category.guideline,
     }
 
 
@@ -111,14 +134,9 @@ def as_categories(rows: Mapping[int, Row]) -> list[Category]:
     listed = cache(lambda text: tuple(json.loads(text)))
     return [
         Category(
-            str(row["id"]),
-            str(row["label"]),
-            str(row["note"]),
-            listed(row["synonyms"]),
-            tuple(str(rows[p]["id"]) for p in listed(row["parents"])),
-            str(row["notation"]),
-            str(row["status"]),
-            str(row["guideline"]),
+            synonyms=listed(row["synonyms"]),
+            parents=tuple(rows[p]["id"] for p in listed(row["parents"])),
+            **{column: row[column] for column in PLAIN},
         )
         for row in rows.values()
         if row["stands"]
@@ -131,13 +149,13 @@ def difference(before: Mapping[int, Row], after: Mapping[int, Row]) -> Changes:
     >>> difference({1: BLANK}, {1: BLANK | {"label": "Bees"}})
     {1: {'label': ('', 'Bees')}}
     """
-    found: Changes = {}
+    changes = {}
     for number, row in after.items():
-        had = before.get(number, BLANK)
-        fields = {f: (had[f], row[f]) for f in BLANK if had[f] != row[f]}
+        old = before.get(number, BLANK)
+        fields = {f: (old[f], row[f]) for f in BLANK if old[f] != row[f]}
         if fields:
-            found[number] = fields
-    return found
+            changes[number] = fields
+    return changes
 
 
 def reversed_changes(changes: Changes) -> Changes:
@@ -148,34 +166,24 @@ def reversed_changes(changes: Changes) -> Changes:
     }
 
 
-def write(database: Database, changes: Changes) -> None:
+def write(log: Log, changes: Changes) -> None:
     """Make the changes, to rows that are as they should be before."""
     for number, fields in changes.items():
         if not fields.keys() <= BLANK.keys():
-            raise damaged(
-                database.engine.place, sqlite3.DatabaseError("an unknown field")
-            )
-        database.run(
-            "INSERT INTO categories (number, id) VALUES (?, '') ON CONFLICT DO NOTHING",
-            (number,),
+            problem = sqlite3.DatabaseError("an unknown field")
+            raise damaged(log.engine.place, problem)
+        log.run(NEW_CATEGORY, (number,))
+        columns = ", ".join(f"{field} = ?" for field in fields)
+        log.run(
+            f"UPDATE categories SET {columns} WHERE number = ?",  # noqa: S608 (our own names)
+            (*(after for _, after in fields.values()), number),
         )
-        values = tuple(after for _, after in fields.values())
-        said = ", ".join(f"{field} = ?" for field in fields)
-        database.run(
-            f"UPDATE categories SET {said} WHERE number = ?",  # noqa: S608 (our own names)
-            (*values, number),
-        )
-
-
-def packed(changes: Changes) -> str:
-    """The changes as JSON."""
-    return as_json(changes)
 
 
 def unpacked(text: str) -> Changes:
-    """The changes that JSON tells.
+    """The changes of a text in JSON.
 
-    >>> unpacked(packed({1: {"label": ("", "Bees")}}))
+    >>> unpacked(as_json({1: {"label": ("", "Bees")}}))
     {1: {'label': ('', 'Bees')}}
     """
     return {
@@ -237,92 +245,112 @@ class Entry(NamedTuple):
     numbers: tuple[int | None, int | None]
 
 
-class Log(Database):
-    """The judgment log of an open database, and the names in it."""
+class Log:
+    """The open tables of a project with its judgment log; a context manager.
+
+    path : the SQLite file;  server : where else they are, if its ``url`` says so; the
+    path then only says which project they belong to;  run, state, check, close : of
+    the engine that has the tables.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        create: bool = False,
+        shared: bool = False,
+        server: StoreSettings | None = None,
+    ) -> None:
+        self.path = path
+        self.engine: Embedded | Postgres
+        if server is not None and server.url:
+            self.engine = _postgres(server, create=create)
+        else:
+            self.engine = Embedded(path, create=create, shared=shared)
+        self.server = server
+        self.run, self.close = self.engine.run, self.engine.close
+        self.state, self.check = self.engine.state, self.engine.check
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All that happens inside is committed together, or not at all.
+
+        One inside another is part of it. One at a time writes, whoever it is.
+        """
+        return transaction(self.engine)
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """All that is read inside is of one moment, whatever others write."""
+        return transaction(self.engine, write=False)
 
     def number_of(self, category: str) -> int:
         """The number of a category that stands, by its id."""
-        found = self.run(
-            "SELECT number FROM categories WHERE id = ? AND stands = 1", (category,)
-        ).fetchone()
-        if found is None:
-            remedy = self._remedy(category)
-            raise Mistake(f"there is no category {category!r}: {remedy}")
-        return int(found[0])
-
-    def _remedy(self, category: str) -> str:
-        gone = self.run(
-            "SELECT b.id FROM categories AS a JOIN categories AS b "
-            "ON b.number = a.joined WHERE a.id = ? AND b.stands = 1", (category,)
-        ).fetchone()  # fmt: skip
-        if gone:
-            return f"it was merged into {gone[0]!r}: use that"
-        return f"correct its id, or run classmark taxonomy add {category}"
+        row = self.run(CATEGORY_NUMBER, (category,)).fetchone()
+        if row is not None:
+            return int(row[0])
+        merged = self.run(MERGED_INTO, (category,)).fetchone()
+        if merged:
+            remedy = f"it was merged into {merged[0]!r}: use that"
+        else:
+            remedy = f"correct its id, or run classmark taxonomy add {category}"
+        raise Mistake(f"there is no category {category!r}: {remedy}")
 
     def judge(self, acts: Iterable[Act], who: str) -> list[int]:
-        """Append to the judgment log, all or nothing; return the numbers given."""
-        numbers, known = [], dict[str | None, int | None]({None: None})
+        """Append to the judgment log, all or nothing; return the acts' numbers."""
+        seqs, numbers = [], dict[str | None, int | None]({None: None})
         with self.transaction():
             for act in acts:
                 for name in (act.category, act.other):
-                    if name is not None and name not in known:
-                        known[name] = self.number_of(name)
-                pair = (known[act.category], known[act.other])
-                numbers.append(self.append(act, who, pair))
-        return numbers
+                    if name not in numbers:
+                        numbers[name] = self.number_of(str(name))
+                pair = (numbers[act.category], numbers[act.other])
+                seqs.append(self.append(act, who, pair))
+        return seqs
 
     def append(
         self, act: Act, who: str, pair: tuple[int | None, int | None] = (None, None)
     ) -> int:
-        """Append one act whose category and other are given by their numbers."""
-        ((number,),) = self.run(
-            "INSERT INTO judgments (at, who, document, act, category, grade, model, "
-            "rank, score, note, other, undoes, within, changes) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
+        """Append one act; ``pair`` : the numbers of its category and other."""
+        ((seq,),) = self.run(
+            APPEND,
             (
                 now(), who, act.document, act.act, pair[0], act.grade, act.model,
                 act.rank, act.score, act.note, pair[1], act.undoes, act.within,
-                packed(act.changes) if act.changes else None,
+                as_json(act.changes) if act.changes else None,
             ),
         )  # fmt: skip
-        return int(number)
+        return int(seq)
 
     def note_revisits(self, seq: int, revisits: int) -> None:
         """Remember how many re-visits the learner made on an act; once per act."""
-        self.run("INSERT INTO lessons (seq, revisits) VALUES (?, ?)", (seq, revisits))
+        self.run(NOTE_REVISITS, (seq, revisits))
 
     def log(self, after: int = -1) -> Iterator[Entry]:
         """Every act with a greater number than ``after``, in order."""
-        called = self._renamed_since(after)
+        names = self._renamed_since(after)
         for *columns, text, category, other, first, second in self.run(
-            "SELECT seq, document, act, j.grade, undoes, within, revisits, changes, "
-            "j.category, j.other, c.id, o.id FROM judgments AS j "
-            "LEFT JOIN lessons USING (seq) "
-            "LEFT JOIN categories AS c ON c.number = j.category "
-            "LEFT JOIN categories AS o ON o.number = j.other "
-            "WHERE seq > ? ORDER BY seq", (after,)
-        ):  # fmt: skip
+            ENTRIES, (after,)
+        ):
             changes = unpacked(text) if text else {}
             for number, fields in changes.items():
                 if "id" in fields:
-                    called[number] = str(fields["id"][1])
-            seq, document, act, grade, undoes, within, revisits = columns
-            yield Entry(
-                seq, document, act, called.get(category, first),
-                called.get(other, second), grade, undoes, within, revisits, changes,
-                (category, other),
-            )  # fmt: skip
+                    names[number] = fields["id"][1]
+            ids = names.get(category, first), names.get(other, second)
+            values = (*columns[:3], *ids, *columns[3:], changes, (category, other))
+            yield Entry._make(values)
 
     def _renamed_since(self, seq: int) -> dict[int, str]:
         """Number → id as it was after act ``seq``, where it has changed since."""
         names: dict[int, str] = {}
-        for (text,) in self.run(
-            "SELECT changes FROM judgments WHERE changes IS NOT NULL AND seq > ? "
-            "ORDER BY seq DESC", (seq,)
-        ):  # fmt: skip
+        for (text,) in self.run(CHANGES, (seq,)):
             for number, fields in unpacked(text).items():
                 if "id" in fields:
-                    names[number] = str(fields["id"][0])
+                    names[number] = fields["id"][0]
         return names
 
 
@@ -334,3 +362,11 @@ def now() -> str:
 def whoami() -> str:
     """The name that acts are logged under: CLASSMARK_USER, or the login name."""
     return os.environ.get("CLASSMARK_USER") or getpass.getuser()
+
+
+def _postgres(server: StoreSettings, *, create: bool) -> Postgres:
+    try:
+        from classmark.workbench.store.postgres import Postgres
+    except ImportError:
+        raise MissingExtra("Stores in PostgreSQL", "postgres") from None
+    return Postgres(server, create=create)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, NoReturn
 
@@ -25,6 +26,7 @@ from psycopg.types.numeric import Int8Dumper
 
 from classmark.problems import DamagedFolder, Mistake
 from classmark.workbench.settings import StoreSettings
+from classmark.workbench.store.database import in_use, require_version, transaction
 from classmark.workbench.store.schema import POSTGRES, VERSION, script
 
 FUNCTIONS = """
@@ -73,42 +75,51 @@ def creation() -> str:
     return "\n".join((FUNCTIONS, script(0, POSTGRES), *numbering))
 
 
-_REMEDIES = (
-    (
-        errors.InsufficientPrivilege,
+_REMEDIES = {
+    errors.InsufficientPrivilege: (
         "written",
         "let this user create and change tables there",
     ),
-    (errors.DiskFull, "written", "make room on its disk, then repeat"),
-    (
-        psycopg.OperationalError,
+    errors.DiskFull: ("written", "make room on its disk, then repeat"),
+    psycopg.OperationalError: (
         "used",
         "see that the server runs and has room, then repeat",
     ),
-    (psycopg.Error, "used", "see that the server is well, or restore a backup"),
-)
+    psycopg.Error: ("used", "see that the server is well, or restore a backup"),
+}
 
 
 def refuse(place: str, problem: psycopg.Error) -> NoReturn:
-    """Tell a problem as it is told of SQLite's file."""
-    said = first_line(problem)
+    """Raise the error that a file of SQLite's would give."""
+    reason = first_line(problem)
     match problem:
         case psycopg.IntegrityError():
-            raise sqlite3.IntegrityError(said) from problem
+            raise sqlite3.IntegrityError(reason) from problem
         case errors.NumericValueOutOfRange():
-            raise OverflowError(said) from problem
+            raise OverflowError(reason) from problem
         case errors.LockNotAvailable():
-            raise Mistake(
-                f"{place} is in use by another process: try again in a moment"
-            ) from problem
+            raise in_use(place) from problem
         case psycopg.DataError():
-            raise Mistake(f"{place} cannot keep this ({said}): correct it") from problem
+            raise Mistake(
+                f"{place} cannot keep this ({reason}): correct it"
+            ) from problem
         case errors.InsufficientPrivilege():
             pass
         case psycopg.ProgrammingError() | errors.InFailedSqlTransaction():
             raise problem
-    done, remedy = next(told for kind, *told in _REMEDIES if isinstance(problem, kind))
-    raise DamagedFolder(f"{place} cannot be {done} ({said}): {remedy}") from problem
+    done, remedy = next(
+        words for kind, words in _REMEDIES.items() if isinstance(problem, kind)
+    )
+    raise DamagedFolder(f"{place} cannot be {done} ({reason}): {remedy}") from problem
+
+
+@contextmanager
+def refusing(place: str) -> Iterator[None]:
+    """Errors of psycopg inside are those of ``refuse``."""
+    try:
+        yield
+    except psycopg.Error as problem:
+        refuse(place, problem)
 
 
 def first_line(problem: psycopg.Error) -> str:
@@ -124,6 +135,7 @@ _SETTINGS = (
 )
 _AT_ONCE = 2000  # rows fetched together
 _TURN = b"UPDATE turn SET number = number + 1"
+_BEGIN_TO_READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _TABLES = b"SELECT tablename FROM pg_tables WHERE schemaname = $1 ORDER BY tablename"
 
 
@@ -149,10 +161,8 @@ class Postgres:
         self._writes = self._turns = 0
         self._connection = self._connected()
         try:
-            self._prepare(create=create)
-        except psycopg.Error as problem:
-            self._connection.close()
-            refuse(self.place, problem)
+            with refusing(self.place):
+                self._prepare(create=create)
         except BaseException:
             self._connection.close()
             raise
@@ -164,28 +174,17 @@ class Postgres:
 
     def run(self, sql: str, values: tuple[Any, ...] = ()) -> Any:
         """Run one statement; one that writes, as a transaction."""
-        if sql.lstrip().startswith(READS):
+        writes = not sql.lstrip().startswith(READS)
+        self._writes += writes
+        with transaction(self) if writes else nullcontext():
             return self._execute(numbered(sql), values)
-        self._writes += 1
-        if self._begun:
-            return self._execute(numbered(sql), values)
-        self.begin()
-        try:
-            rows = self._execute(numbered(sql), values)
-        except BaseException:
-            self.rollback()
-            raise
-        self.commit()
-        return rows
 
     def stream(self, sql: str) -> Iterator[Any]:
         """The rows of a statement without values, never all in memory."""
-        try:
-            with psycopg.RawServerCursor(self._connection, "rows") as cursor:
-                cursor.itersize = _AT_ONCE
-                yield from cursor.execute(sql.encode())
-        except psycopg.Error as problem:
-            refuse(self.place, problem)
+        cursor = psycopg.RawServerCursor(self._connection, "rows")
+        with refusing(self.place), cursor:
+            cursor.itersize = _AT_ONCE
+            yield from cursor.execute(sql.encode())
 
     def fill(
         self, table: str, columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]
@@ -193,28 +192,22 @@ class Postgres:
         """Add rows, numbers and all, within a transaction."""
         names = ", ".join(f'"{name}"' for name in columns)
         sql = f'COPY "{table}" ({names}) FROM STDIN'.encode()
-        try:
-            with self._connection.cursor() as cursor, cursor.copy(sql) as copy:
-                for row in rows:
-                    copy.write_row(row)
-        except psycopg.Error as problem:
-            refuse(self.place, problem)
-
-    def look(self) -> None:
-        """Begin to read what is there now, whatever others write."""
-        self._execute(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        self._begun = True
+        cursor = self._connection.cursor()
+        with refusing(self.place), cursor, cursor.copy(sql) as copy:
+            for row in rows:
+                copy.write_row(row)
 
     def discard(self) -> None:
         """Drop the schema that was just made."""
         self._execute(f'DROP SCHEMA "{self._schema}" CASCADE'.encode())
 
-    def begin(self) -> None:
-        """Wait until nobody else writes; then nobody else does."""
-        self._execute(b"BEGIN")
+    def begin(self, *, write: bool) -> None:
+        """Begin to write alone, or to read what is there now, whatever others write."""
+        self._execute(b"BEGIN" if write else _BEGIN_TO_READ)
         self._begun = True
         try:
-            self._execute(_TURN)
+            if write:
+                self._execute(_TURN)
         except BaseException:
             self.rollback()
             raise
@@ -289,44 +282,32 @@ class Postgres:
 
     def _prepare(self, *, create: bool) -> None:
         """Make the tables, or bring them up to date."""
-        connection = self._connection
-        there = [name for (name,) in connection.execute(_TABLES, (self._schema,))]
-        if create:
-            if there:
-                raise Mistake(
-                    f"{self.place} is there already: choose another name for the "
-                    "project's directory, or another database"
-                )
-            self._make()
-        elif "turn" not in there:
+        execute = self._connection.execute
+        tables = [name for (name,) in execute(_TABLES, (self._schema,))]
+        if create and tables:
+            raise Mistake(
+                f"{self.place} is there already: choose another name for the "
+                "project's directory, or another database"
+            )
+        if not create and "turn" not in tables:
             raise DamagedFolder(
                 f"{self.place} holds no Classmark project: correct [store] in the "
                 "settings, or restore a backup"
             )
-        self._migrate()
-
-    def _make(self) -> None:
-        with self._connection.transaction():
-            self._connection.execute(
-                f'CREATE SCHEMA IF NOT EXISTS "{self._schema}"'.encode()
-            )
-            self._connection.execute(creation().encode())
-            self._connection.execute(b"INSERT INTO turn VALUES ($1, 0)", (VERSION,))
-
-    def _migrate(self) -> None:
-        version = self._version()
-        if version > VERSION:
-            raise DamagedFolder(
-                f"{self.place} has format version {version}, this program reads up to "
-                f"{VERSION}: upgrade classmark"
-            )
+        version = 0 if create else self._version()
+        require_version(self.place, version)
         if version == VERSION:
             return
         with self._connection.transaction():
-            self._connection.execute(_TURN)
-            if (version := self._version()) < VERSION:  # nobody else has done it
-                self._connection.execute(script(version, POSTGRES).encode())
-            self._connection.execute(b"UPDATE turn SET version = $1", (VERSION,))
+            if create:
+                execute(f'CREATE SCHEMA IF NOT EXISTS "{self._schema}"'.encode())
+                execute(creation().encode())
+                execute(b"INSERT INTO turn VALUES ($1, 0)", (VERSION,))
+            else:
+                execute(_TURN)
+                if (version := self._version()) < VERSION:  # nobody else has done it
+                    execute(script(version, POSTGRES).encode())
+                    execute(b"UPDATE turn SET version = $1", (VERSION,))
 
     def _version(self) -> int:
         row: Any = self._connection.execute(b"SELECT version FROM turn").fetchone()
@@ -340,13 +321,13 @@ def _shown(url: str, schema: str) -> str:
     'schema shelf of database library at desk'
     """
     try:
-        said = conninfo_to_dict(url)
+        parts = conninfo_to_dict(url)
     except psycopg.Error:
         raise Mistake(
             "the url of the store cannot be read: write it as "
             "postgresql://user@host/database"
         ) from None  # the problem may show the password
     return (
-        f"schema {schema} of database {said.get('dbname', '')} at "
-        f"{said.get('host', 'this machine')}"
+        f"schema {schema} of database {parts.get('dbname', '')} at "
+        f"{parts.get('host', 'this machine')}"
     )

@@ -26,26 +26,21 @@ from string import Template
 
 APPLICATION = 0x436C4D6B  # "ClMk": the file is ours
 VERSION = 6
-SQLITE = {
-    "INTEGER": "INTEGER",
-    "REAL": "REAL",
-    "TEXT": "TEXT",
-    "AUTOINCREMENT": "AUTOINCREMENT",
-    "LEAST": "min",
-    "GREATEST": "max",
-    "REFUSE": "BEGIN SELECT RAISE (ABORT, ",
-    "END": "); END",
+WORDS = {  # of SQLite and PostgreSQL
+    "INTEGER": ("INTEGER", "BIGINT"),
+    "REAL": ("REAL", "DOUBLE PRECISION"),
+    "TEXT": ("TEXT", 'TEXT COLLATE "C"'),
+    "AUTOINCREMENT": ("AUTOINCREMENT", ""),  # a trigger numbers the rows
+    "LEAST": ("min", "least"),
+    "GREATEST": ("max", "greatest"),
+    "REFUSE": (
+        "BEGIN SELECT RAISE (ABORT, ",
+        "FOR EACH ROW EXECUTE FUNCTION refuse(",
+    ),
+    "END": ("); END", ")"),
 }
-POSTGRES = {
-    "INTEGER": "BIGINT",
-    "REAL": "DOUBLE PRECISION",
-    "TEXT": 'TEXT COLLATE "C"',
-    "AUTOINCREMENT": "",  # a trigger numbers the rows
-    "LEAST": "least",
-    "GREATEST": "greatest",
-    "REFUSE": "FOR EACH ROW EXECUTE FUNCTION refuse(",
-    "END": ")",
-}
+SQLITE = {name: words[0] for name, words in WORDS.items()}
+POSTGRES = {name: words[1] for name, words in WORDS.items()}
 
 
 def _append_only(table: str, log: str) -> str:

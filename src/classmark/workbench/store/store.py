@@ -1,7 +1,7 @@
-"""Store: documents, categories, judgments and events of one project, in SQLite.
+"""Store: documents, categories, judgments and events of one project.
 
-The judgment log is append-only and the truth; what a document's labels are now is a
-view of it.
+The judgment log is append-only and the truth; the labels of a document are a view of
+it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -34,10 +33,30 @@ from classmark.workbench.store.log import (
 
 __all__ = ["Act", "Entry", "Store"]
 
-UNDECIDED = (
-    "FROM documents WHERE id NOT IN (SELECT document FROM labels) "
-    "AND id NOT IN (SELECT document FROM aside)"
-)
+PUT_DOCUMENT = """
+INSERT INTO documents (id, fields, meta, links, added) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE
+SET fields = excluded.fields, meta = excluded.meta, links = excluded.links
+"""
+DOCUMENTS = "SELECT id, fields, meta, links FROM documents"
+UNDECIDED = """
+FROM documents WHERE id NOT IN (SELECT document FROM labels)
+AND id NOT IN (SELECT document FROM aside)
+"""
+LABELS = "SELECT document, category, grade FROM labels"
+STANDING = "SELECT document, category, act, grade FROM standing"
+PREFERENCES = "SELECT document, category, other, grade FROM preferences"
+IS_ASIDE = "SELECT 1 FROM aside WHERE document = ?"
+NOTE_EVENT = "INSERT INTO events (at, who, what, detail) VALUES (?, ?, ?, ?)"
+EVENTS = "SELECT detail FROM events WHERE what = ? ORDER BY seq DESC"
+COUNTS = {
+    "documents": "SELECT count(*) FROM documents",
+    "categories": "SELECT count(*) FROM categories WHERE stands = 1",
+    "labelled documents": "SELECT count(DISTINCT document) FROM labels",
+    "labels": "SELECT count(*) FROM labels",
+    "preferences": "SELECT count(*) FROM preferences",
+    "judgments in the log": "SELECT count(document) FROM judgments",
+}
 
 
 class Store(Log):
@@ -47,49 +66,27 @@ class Store(Log):
         """Add documents, or replace the contents of known ids; return how many."""
         added = 0
         for record in records:
-            values = (
-                record.id,
-                as_json(dict(record.document.fields)),
-                as_json(dict(record.meta)),
-                as_json([list(link) for link in record.links]),
-                now(),
-            )
-            self.run(
-                "INSERT INTO documents (id, fields, meta, links, added) "
-                "VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-                "fields = excluded.fields, meta = excluded.meta, "
-                "links = excluded.links",
-                values,
-            )
+            fields, meta = dict(record.document.fields), dict(record.meta)
+            contents = (fields, meta, [list(link) for link in record.links])
+            self.run(PUT_DOCUMENT, (record.id, *map(as_json, contents), now()))
             added += 1
         return added
 
     def records(self) -> Iterator[Judged]:
-        """All documents with all that was said of them, in order of arrival."""
-        said, preferences, aside = self.standing(), self.preferences(), self.aside()
-        for id_, *columns in self.run(
-            "SELECT id, fields, meta, links FROM documents ORDER BY number"
-        ):
-            yield replace(
-                _plain(id_, *columns),
-                preferences=preferences.get(id_, {}),
-                aside=id_ in aside,
-                **sorted_out(said.get(id_, {})),
+        """All documents with the statements on them, in order of arrival."""
+        statements, preferences = self.standing(), self.preferences()
+        aside = self.aside()
+        for row in self.run(f"{DOCUMENTS} ORDER BY number"):
+            id_ = row[0]
+            yield _judged(
+                row, statements.get(id_, {}), preferences.get(id_, {}), id_ in aside
             )
 
     def record(self, id_: str) -> Judged:
-        """One document by its id, with all that was said of it."""
-        columns = self.run(
-            "SELECT fields, meta, links FROM documents WHERE id = ?", (id_,)
-        ).fetchone()
-        if columns is None:
-            raise self._unknown(id_)
-        return replace(
-            _plain(id_, *columns),
-            preferences=self.preferences(id_).get(id_, {}),
-            aside=self.is_aside(id_),
-            **sorted_out(self.standing(id_).get(id_, {})),
-        )
+        """One document by its id, with the statements on it."""
+        statements = self.standing(id_).get(id_, {})
+        preferences = self.preferences(id_).get(id_, {})
+        return _judged(self._row(id_), statements, preferences, self.is_aside(id_))
 
     def waiting(self) -> int:
         """How many documents ``undecided`` gives."""
@@ -107,100 +104,88 @@ class Store(Log):
 
     def document(self, id_: str) -> Document:
         """One document by its id."""
-        found = self.run("SELECT fields FROM documents WHERE id = ?", (id_,)).fetchone()
-        if found is None:
-            raise self._unknown(id_)
-        return Document(id_, json.loads(found[0]))
+        return Document(id_, json.loads(self._row(id_)[1]))
 
-    def _unknown(self, document: str) -> Mistake:
-        return Mistake(f"there is no document {document!r} in {self.path.parent}")
+    def _row(self, id_: str) -> Any:
+        row = self.run(f"{DOCUMENTS} WHERE id = ?", (id_,)).fetchone()
+        if row is None:
+            raise Mistake(f"there is no document {id_!r} in {self.path.parent}")
+        return row
 
     def put_categories(
         self, categories: Iterable[Category], who: str = "import"
     ) -> int:
-        """Add categories, or replace what is said of known ids; return how many.
+        """Add categories, or replace the contents of known ids; return how many.
 
-        A guideline stays where none is given.
+        A guideline stays where the new category has none.
         """
-        given = list(categories)
+        new = list(categories)
         with self.transaction():
             before = rows_of(self)
-            number = {str(row["id"]): n for n, row in before.items() if row["stands"]}
-            fresh = count(max(before, default=0) + 1)
-            number |= {c.id: next(fresh) for c in given if c.id not in number}
-            after = {number[c.id]: as_row(c, number) for c in given}
+            number = {row["id"]: n for n, row in before.items() if row["stands"]}
+            free = count(max(before, default=0) + 1)
+            number |= {c.id: next(free) for c in new if c.id not in number}
+            after = {number[c.id]: as_row(c, number) for c in new}
             for n, row in after.items():
                 row["guideline"] = row["guideline"] or before.get(n, row)["guideline"]
             if changes := difference(before, after):
                 write(self, changes)
                 self.judge([Act(None, "import", changes=changes)], who)
-        return len(given)
+        return len(new)
 
     def categories(self) -> list[Category]:
         """All categories that stand, in order of arrival."""
         return as_categories(rows_of(self))
 
     def labels(self) -> dict[str, dict[str, float]]:
-        """Document → category → grade: what the log says now."""
-        found: dict[str, dict[str, float]] = {}
-        for document, category, grade in self.run(
-            "SELECT document, category, grade FROM labels ORDER BY document, seq"
-        ):
-            found.setdefault(document, {})[category] = grade
-        return found
+        """Document → category → grade, as of now."""
+        labels: dict[str, dict[str, float]] = {}
+        for id_, category, grade in self._by_document(LABELS):
+            labels.setdefault(id_, {})[category] = grade
+        return labels
 
     def standing(
         self, document: str | None = None
     ) -> dict[str, dict[str, tuple[str, float | None]]]:
-        """Document → category → (act, grade), the last word on each; of all or one."""
-        found: dict[str, dict[str, tuple[str, float | None]]] = {}
-        for id_, category, act, grade in self._of(
-            "SELECT document, category, act, grade FROM standing", document
-        ):
-            found.setdefault(id_, {})[category] = (act, grade)
-        return found
+        """Document → category → (act, grade), the last statement; of all or one."""
+        statements: dict[str, dict[str, tuple[str, float | None]]] = {}
+        for id_, category, act, grade in self._by_document(STANDING, document):
+            statements.setdefault(id_, {})[category] = (act, grade)
+        return statements
 
     def preferences(
         self, document: str | None = None
     ) -> dict[str, dict[tuple[str, str], float]]:
-        """Document → (winner, loser) → weight: what the log says last of each pair."""
-        found: dict[str, dict[tuple[str, str], float]] = {}
-        for id_, winner, loser, weight in self._of(
-            "SELECT document, category, other, grade FROM preferences", document
-        ):
-            found.setdefault(id_, {})[winner, loser] = weight
-        return found
+        """Document → (winner, loser) → weight, the last of each pair; of all or one."""
+        preferences: dict[str, dict[tuple[str, str], float]] = {}
+        for id_, winner, loser, weight in self._by_document(PREFERENCES, document):
+            preferences.setdefault(id_, {})[winner, loser] = weight
+        return preferences
 
     def is_aside(self, document: str) -> bool:
         """Whether a document is set aside."""
-        sql = "SELECT 1 FROM aside WHERE document = ?"
-        return self.run(sql, (document,)).fetchone() is not None
+        return self.run(IS_ASIDE, (document,)).fetchone() is not None
 
     def aside(self) -> set[str]:
-        """Documents set aside: the last that was said of them is «unsure»."""
+        """Documents set aside: the last statement on them is «unsure»."""
         return {id_ for (id_,) in self.run("SELECT document FROM aside")}
 
-    def _of(self, sql: str, document: str | None) -> Iterable[Any]:
+    def _by_document(self, sql: str, document: str | None = None) -> Iterable[Any]:
         order = "ORDER BY document, seq"
         if document is None:
             return self.run(f"{sql} {order}")
         return self.run(f"{sql} WHERE document = ? {order}", (document,))
 
-    def note_event(self, what: str, who: str, **detail: Any) -> None:
+    def note_event(self, event: str, who: str, **detail: Any) -> None:
         """Remember that something was done to the project as a whole."""
-        self.run(
-            "INSERT INTO events (at, who, what, detail) VALUES (?, ?, ?, ?)",
-            (now(), who, what, as_json(detail)),
-        )
+        self.run(NOTE_EVENT, (now(), who, event, as_json(detail)))
 
-    def last_event(self, what: str, **matching: Any) -> dict[str, Any]:
-        """What was noted of the last event of a kind; nothing where there was none.
+    def last_event(self, event: str, **matching: Any) -> dict[str, Any]:
+        """The details of the last event of a kind; empty where there was none.
 
-        matching : what was noted is to say so.
+        matching : details that it has.
         """
-        for (text,) in self.run(
-            "SELECT detail FROM events WHERE what = ? ORDER BY seq DESC", (what,)
-        ):
+        for (text,) in self.run(EVENTS, (event,)):
             detail = dict(json.loads(text))
             if matching.items() <= detail.items():
                 return detail
@@ -208,30 +193,31 @@ class Store(Log):
 
     def counts(self) -> dict[str, int]:
         """How many of everything."""
-        queries = {
-            "documents": "SELECT count(*) FROM documents",
-            "categories": "SELECT count(*) FROM categories WHERE stands = 1",
-            "labelled documents": "SELECT count(DISTINCT document) FROM labels",
-            "labels": "SELECT count(*) FROM labels",
-            "preferences": "SELECT count(*) FROM preferences",
-            "judgments in the log": "SELECT count(document) FROM judgments",
-        }
-        return {name: self.run(sql).fetchone()[0] for name, sql in queries.items()}
+        return {name: self.run(sql).fetchone()[0] for name, sql in COUNTS.items()}
 
 
-def _plain(id_: str, fields: str, meta: str, links: str) -> Judged:
+def _judged(
+    row: tuple[str, str, str, str],
+    statements: dict[str, tuple[str, float | None]],
+    preferences: dict[tuple[str, str], float],
+    aside: bool,
+) -> Judged:
+    id_, fields, meta, links = row
     return Judged(
         Document(id_, json.loads(fields)),
         meta=json.loads(meta),
         links=tuple((to, anchor) for to, anchor in json.loads(links)),
+        preferences=preferences,
+        aside=aside,
+        **sorted_out(statements),
     )
 
 
 def titles(store: Store, documents: Iterable[str]) -> dict[str, str]:
     """Document → its title; its first words where it has none."""
-    found = {}
+    titles = {}
     for id_ in documents:
-        said: Mapping[str, str] = store.document(id_).fields
-        words = said.get("title") or next(iter(said.values()), "")
-        found[id_] = re.sub(r"\s+", " ", words).strip()[:120] or id_
-    return found
+        fields: Mapping[str, str] = store.document(id_).fields
+        words = fields.get("title") or next(iter(fields.values()), "")
+        titles[id_] = re.sub(r"\s+", " ", words).strip()[:120] or id_
+    return titles

@@ -31,7 +31,7 @@ from classmark.workbench.deciding.history import (
 )
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
-from classmark.workbench.store.replay import Replay, require_replayed
+from classmark.workbench.store.replay import LogReplay, require_replayed
 from classmark.workbench.team.desk import Desk
 
 NAMES = ("bees", "bread", "candles", "wax")
@@ -242,7 +242,7 @@ def without(desk, first, last):
             dropped.add(entry.seq)
         else:
             kept.append(entry)
-    replay = Replay(kept)
+    replay = LogReplay(kept)
     return {id_: replay.judged(id_) for id_ in IDS}
 
 

@@ -21,7 +21,7 @@ from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
-from classmark.workbench.store.log import Judged
+from classmark.workbench.store.log import JudgedRecord
 from classmark.workbench.store.replay import LogReplay
 from classmark.workbench.store.undo import undo
 from oracles.workbench import Model
@@ -31,7 +31,7 @@ NAMES = st.sampled_from(["a", "b", "c", "d", "e"])
 SEEDS = st.integers(0, 10**6)
 
 
-def plain(judged: Judged):
+def plain(judged: JudgedRecord):
     return (
         dict(judged.labels),
         set(judged.primary),

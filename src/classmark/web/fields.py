@@ -28,7 +28,7 @@ from classmark.workbench.results import Logged
 
 if TYPE_CHECKING:
     from classmark.taxonomy.category import Category
-    from classmark.workbench.store.log import Judged
+    from classmark.workbench.store.log import JudgedRecord
     from classmark.workbench.team.desk import Desk
 
 VERSION = "/api/v1"
@@ -254,7 +254,7 @@ def sent_once(
     )
 
 
-def record_named(desk: Desk, id_: str) -> Judged:
+def record_named(desk: Desk, id_: str) -> JudgedRecord:
     """A document with all that was said of it, or 404."""
     with or_missing(f"there is no document {id_!r}: correct its id"):
         return desk.project.store.record(id_)

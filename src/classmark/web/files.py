@@ -51,7 +51,7 @@ from classmark.workbench.files.importing import put_document as put_content
 from classmark.workbench.files.uploads import FilePreview, Receiving, UploadedFile
 from classmark.workbench.search.search_box import make_index
 from classmark.workbench.search.search_box import standing as search_status
-from classmark.workbench.store.log import Judged
+from classmark.workbench.store.log import JudgedRecord
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.jobs import Job
 
@@ -374,7 +374,7 @@ def put_document(
     return _answered(record_named(desk, document))
 
 
-def _answered(record: Judged) -> DocumentAnswer:
+def _answered(record: JudgedRecord) -> DocumentAnswer:
     return DocumentAnswer(
         id=record.id,
         fields=dict(record.document.fields),

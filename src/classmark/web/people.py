@@ -233,7 +233,7 @@ def _tokens(
     )  # fmt: skip
 
 
-def _add_user(desk: Desk, name: str, password: str, role: str) -> people.User:
+def _add_user(desk: Desk, name: str, password: str, role: str) -> people.Account:
     hashed = hash_password(password, name)
     with desk.writing() as project:
         return people.add_user(project.store, name, hashed, role)
@@ -378,7 +378,7 @@ def list_users(desk: OpenDesk, _: Admin) -> Any:
 
 
 @api.post("/users", status_code=201, response_model=UserAnswer)
-def add_user(desk: OpenDesk, _: Admin, body: UserBody) -> people.User:
+def add_user(desk: OpenDesk, _: Admin, body: UserBody) -> people.Account:
     """Add a person."""
     return _add_user(desk, body.name, body.password, body.role)
 
@@ -386,7 +386,7 @@ def add_user(desk: OpenDesk, _: Admin, body: UserBody) -> people.User:
 @api.patch("/users/{name}", responses=MISSING, response_model=UserAnswer)
 def change_user(
     request: Request, desk: OpenDesk, _: Admin, name: InPath, body: UserChange
-) -> people.User:
+) -> people.Account:
     """Give a person another role or password, or let them log in no more."""
     if people.find_user(desk.project.store, name) is None:
         raise Missing(f"there is no user {name!r}: see the list of users")

@@ -18,7 +18,7 @@ from classmark.workbench.learning.lessons import lesson, taught
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import LearningSettings, Settings
-from classmark.workbench.store.log import Judged
+from classmark.workbench.store.log import JudgedRecord
 from classmark.workbench.store.undo import undo
 
 TEXTS = {
@@ -84,7 +84,7 @@ def test_the_last_word_on_a_category_counts(project):
     assert store.record("wax").rejected == frozenset()
     assert store.record("wax").unsure == {"bees"}
     decide(project, "wax", Decision(remove=("bees",)), {})
-    assert store.record("wax") == Judged(store.document("wax"))
+    assert store.record("wax") == JudgedRecord(store.document("wax"))
 
 
 def test_a_document_is_set_aside_until_more_is_said(project):
@@ -168,7 +168,7 @@ NAMES = ["a", "b", "c", "d"]
 
 def said(labels=(), **more):
     grades = dict.fromkeys(labels, 1.0)
-    return Judged(Document("d", {}), grades, **more)
+    return JudgedRecord(Document("d", {}), grades, **more)
 
 
 def test_labels_alone_teach_labels():
@@ -189,7 +189,7 @@ def test_nothing_is_taught_by_doubt_alone():
 def test_primary_is_above_the_other_labels():
     graph = lesson(said("ab", primary=frozenset("b")), NAMES)
     assert graph.edges() == [(0, 2), (0, 3), (1, 0), (1, 2), (1, 3)]
-    graded = Judged(Document("d", {}), {"a": 3.0, "b": 2.0, "c": 1.0},
+    graded = JudgedRecord(Document("d", {}), {"a": 3.0, "b": 2.0, "c": 1.0},
                     primary=frozenset("b"))  # fmt: skip
     assert (1, 0) in lesson(graded, NAMES, "layered").edges()
     assert (0, 2) in lesson(graded, NAMES, "layered").edges()

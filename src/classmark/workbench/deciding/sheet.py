@@ -19,7 +19,7 @@ from classmark.workbench.deciding.decide import (
     acts_since,
     version_of,
 )
-from classmark.workbench.store.log import Judged
+from classmark.workbench.store.log import JudgedRecord
 
 if TYPE_CHECKING:
     from classmark.formats.records import Record
@@ -145,7 +145,7 @@ def _laid_out(desk: Desk, document: str, version: int, *, blind: bool) -> Sheet:
     text = desk.text_of(record)
     past = () if blind else acts_since(store, document, -1)
     if blind:
-        record = Judged(record.document, meta=record.meta, links=record.links)
+        record = JudgedRecord(record.document, meta=record.meta, links=record.links)
     model, learned = desk.model(), desk.service.upto
     suggestions = [] if model is None else model.suggest(text, SHOWN)
     choices = tuple(_choice(desk, record, suggestion) for suggestion in suggestions)
@@ -205,7 +205,7 @@ def notes_on(store: Store, document: str) -> tuple[Said, ...]:
     return tuple(Said(seq, who, at, "note", note=note) for seq, who, at, note in rows)
 
 
-def _choice(desk: Desk, record: Judged, suggestion: Suggestion) -> Choice:
+def _choice(desk: Desk, record: JudgedRecord, suggestion: Suggestion) -> Choice:
     return replace(
         _spoken(desk, record, suggestion.category),
         likely=""
@@ -233,7 +233,7 @@ def percent(probability: float) -> str:
     return f"{whole} %" if 0 < whole < 100 else "over 99 %" if whole else "under 1 %"
 
 
-def _spoken(desk: Desk, record: Judged, name: str) -> Choice:
+def _spoken(desk: Desk, record: JudgedRecord, name: str) -> Choice:
     """A category with all that does not depend on the ranker."""
     found_category = desk.categories.get(name)
     return Choice(
@@ -248,7 +248,7 @@ def _spoken(desk: Desk, record: Judged, name: str) -> Choice:
     )
 
 
-def _stands(record: Judged, name: str) -> str:
+def _stands(record: JudgedRecord, name: str) -> str:
     if name in record.labels:
         return "primary" if name in record.primary else "assign"
     if name in record.rejected:
@@ -256,7 +256,7 @@ def _stands(record: Judged, name: str) -> str:
     return "unsure" if name in record.unsure else ""
 
 
-def _said(record: Judged) -> set[str]:
+def _said(record: JudgedRecord) -> set[str]:
     return {*record.labels, *record.rejected, *record.unsure}
 
 

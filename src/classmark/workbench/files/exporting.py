@@ -24,7 +24,7 @@ from classmark.workbench.results import Table
 
 if TYPE_CHECKING:
     from classmark.formats.records import Record
-    from classmark.workbench.store.log import Judged
+    from classmark.workbench.store.log import JudgedRecord
     from classmark.workbench.team.desk import Desk
 
 
@@ -151,7 +151,9 @@ def kept_until_sent(
     return folder / name, remove
 
 
-def documents_after(project: Project, after: str | None, top: int) -> list[Judged]:
+def documents_after(
+    project: Project, after: str | None, top: int
+) -> list[JudgedRecord]:
     """So many documents in order of arrival, those that follow ``after``."""
     store = project.store
     ids = store.run(

@@ -11,7 +11,7 @@ import numpy as np
 from classmark.preferences.graph import Edge, PreferenceGraph, amended
 from classmark.problems import Mistake
 from classmark.taxonomy.category import ACTIVE, Category, taxonomy_of
-from classmark.workbench.store.log import Judged
+from classmark.workbench.store.log import JudgedRecord
 
 if TYPE_CHECKING:
     from classmark.evaluation.evaluate import LabelledTexts
@@ -37,8 +37,9 @@ def lesson(
     replaces what they say of its two categories. A document set aside teaches nothing.
 
     >>> from classmark.corpus.documents import Document
-    >>> said = Judged(Document("d", {}), {"a": 1.0, "b": 2.0}, primary=frozenset("b"))
-    >>> lesson(said, ["a", "b", "c"]).edges()
+    >>> labels = {"a": 1.0, "b": 2.0}
+    >>> record = JudgedRecord(Document("d", {}), labels, primary=frozenset("b"))
+    >>> lesson(record, ["a", "b", "c"]).edges()
     [(0, 2), (1, 0), (1, 2)]
     """
     return lesson_by(record, numbered(categories), grades)
@@ -50,7 +51,7 @@ def lesson_by(
     """As ``lesson``, with the number of each category, from 0 to as many as there are.
 
     >>> from classmark.corpus.documents import Document
-    >>> lesson_by(Judged(Document("d", {}), {"b": 1.0}), {"a": 1, "b": 0})
+    >>> lesson_by(JudgedRecord(Document("d", {}), {"b": 1.0}), {"a": 1, "b": 0})
     [0]
     """
     if grades not in GRADES:
@@ -113,8 +114,8 @@ def spoken_of(record: Record) -> set[str]:
     return found if record.labels else found | _said(record).rejected
 
 
-def _said(record: Record) -> Judged:
-    return record if isinstance(record, Judged) else Judged(record.document)
+def _said(record: Record) -> JudgedRecord:
+    return record if isinstance(record, JudgedRecord) else JudgedRecord(record.document)
 
 
 def _ranks(
@@ -145,7 +146,9 @@ def labelled(project: Project) -> list[Record]:
     return [record for record in records if record.labels and teaches(record)]
 
 
-def to_learn_from(records: Iterable[Judged], ranker: LinearRanker) -> list[Judged]:
+def to_learn_from(
+    records: Iterable[JudgedRecord], ranker: LinearRanker
+) -> list[JudgedRecord]:
     """Documents the ranker can learn from: labels, preferences, or rejections alone.
 
     Those set apart for testing are left out.

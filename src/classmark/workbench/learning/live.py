@@ -34,7 +34,7 @@ from classmark.workbench.store.replay import Moment
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
-    from classmark.workbench.store.log import Entry, Judged
+    from classmark.workbench.store.log import JudgedRecord, LogEntry
     from classmark.workbench.store.store import Store
 
 
@@ -128,7 +128,7 @@ class Learner:
                 store.note_revisits(self.moment.upto, visits)
         return Learned(documents, visits, time.perf_counter() - started, apart)
 
-    def _follow(self, entries: Iterable[Entry]) -> dict[str, None]:
+    def _follow(self, entries: Iterable[LogEntry]) -> dict[str, None]:
         """Go through acts as they were learned; return the documents that were not."""
         waiting: dict[str, None] = {}
         for entry in entries:
@@ -163,7 +163,7 @@ class Learner:
             lives.put_in_service(folder)
             lives.drop_old(KEPT)
 
-    def _take(self, entry: Entry) -> dict[str, None]:
+    def _take(self, entry: LogEntry) -> dict[str, None]:
         """Go on by one act; return the documents whose lesson it may change."""
         self.moment.take(entry)
         touched = self._reshape(entry) if entry.changes else {}
@@ -180,7 +180,7 @@ class Learner:
             self._moves.setdefault(entry.document, []).append(self._split[1:])
         return {entry.document: None}
 
-    def _reshape(self, entry: Entry) -> dict[str, None]:
+    def _reshape(self, entry: LogEntry) -> dict[str, None]:
         """Know the categories; return the documents of those that came or went.
 
         With them those whose preferences are listed, and so name all categories.
@@ -204,7 +204,7 @@ class Learner:
             apart += part_of(record) == TEST
         return count, apart
 
-    def _learn_one(self, record: Judged) -> bool:
+    def _learn_one(self, record: JudgedRecord) -> bool:
         """Teach what is said of a document; False: nothing is, and nothing was."""
         id_, is_apart = record.id, part_of(record) == TEST
         for old, new in dict.fromkeys(self._moves.pop(id_, ())):

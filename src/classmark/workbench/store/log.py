@@ -72,7 +72,7 @@ SELECT changes FROM judgments WHERE changes IS NOT NULL AND seq > ? ORDER BY seq
 
 
 @dataclass(frozen=True, slots=True)
-class Judged(Record):
+class JudgedRecord(Record):
     """A document with the statements of the log on it.
 
     primary : those of its labels that an expert called primary;  rejected : «not this
@@ -87,7 +87,7 @@ class Judged(Record):
 
 
 def sorted_out(statements: Mapping[str, tuple[str, float | None]]) -> dict[str, Any]:
-    """Category → (act, grade) as the fields of a ``Judged``.
+    """Category → (act, grade) as the fields of a ``JudgedRecord``.
 
     >>> sorted_out({"a": ("primary", 2.0), "b": ("reject", None)})["labels"]
     {'a': 2.0}
@@ -225,7 +225,7 @@ class Act(NamedTuple):
     changes: Changes | None = None
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """One line of the judgment log as it is read again.
 
     category, other : ids as they were right after this act;  numbers : the same two
@@ -330,7 +330,7 @@ class Log:
         """Remember how many re-visits the learner made on an act; once per act."""
         self.run(NOTE_REVISITS, (seq, revisits))
 
-    def log(self, after: int = -1) -> Iterator[Entry]:
+    def log(self, after: int = -1) -> Iterator[LogEntry]:
         """Every act with a greater number than ``after``, in order."""
         names = self._renamed_since(after)
         for *columns, text, category, other, first, second in self.run(
@@ -342,7 +342,7 @@ class Log:
                     names[number] = fields["id"][1]
             ids = names.get(category, first), names.get(other, second)
             values = (*columns[:3], *ids, *columns[3:], changes, (category, other))
-            yield Entry._make(values)
+            yield LogEntry._make(values)
 
     def _renamed_since(self, seq: int) -> dict[int, str]:
         """Number → id as it was after act ``seq``, where it has changed since."""

@@ -19,8 +19,8 @@ from classmark.workbench.store.log import (
     TELLING,
     UNDO,
     UNSURE,
-    Entry,
-    Judged,
+    JudgedRecord,
+    LogEntry,
     Row,
     as_categories,
     sorted_out,
@@ -35,23 +35,23 @@ class LogReplay:
 
     rows : number → the row of a category;  names : number → id of those that stand.
 
-    >>> acts = [Entry(1, "d", "assign", "a", None, 1.0, *[None] * 3, {}, (1, None))]
+    >>> acts = [LogEntry(1, "d", "assign", "a", None, 1.0, *[None] * 3, {}, (1, None))]
     >>> replay = LogReplay(acts)
     >>> replay.names[1] = "a"
     >>> replay.judged("d").labels
     {'a': 1.0}
     """
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+    def __init__(self, entries: Iterable[LogEntry] = ()) -> None:
         self.rows: dict[int, Row] = {}
         self.names: dict[int, str] = {}
         self._undone: set[int] = set()
         self._undoes: dict[int | None, int] = {}
-        self._entries: dict[str, list[Entry]] = {}
+        self._entries: dict[str, list[LogEntry]] = {}
         for entry in entries:
             self.take(entry)
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: LogEntry) -> None:
         """Take the next entry."""
         for number, fields in entry.changes.items():
             row = self.rows.setdefault(number, dict(BLANK))
@@ -73,10 +73,10 @@ class LogReplay:
         """Whether an act is not undone."""
         return seq not in self._undone
 
-    def judged(self, document: str) -> Judged:
+    def judged(self, document: str) -> JudgedRecord:
         """What holds of a document now; its text is not here."""
         entries = [e for e in self._entries.get(document, []) if self.holds(e.seq)]
-        last: dict[int, Entry] = {}
+        last: dict[int, LogEntry] = {}
         for entry in entries:
             number = entry.numbers[0]
             if entry.act in STATEMENTS and number is not None:
@@ -87,15 +87,15 @@ class LogReplay:
             for number, entry in last.items()
             if number in self.names
         }
-        return Judged(
+        return JudgedRecord(
             Document(document, {}),
             preferences=self._preferences(entries),
             aside=_is_aside(entries),
             **sorted_out(statements),
         )
 
-    def _preferences(self, entries: list[Entry]) -> dict[tuple[str, str], float]:
-        last: dict[frozenset[int | None], Entry] = {}
+    def _preferences(self, entries: list[LogEntry]) -> dict[tuple[str, str], float]:
+        last: dict[frozenset[int | None], LogEntry] = {}
         for entry in entries:
             if entry.act in {PREFER, RETRACT}:
                 last.pop(frozenset(entry.numbers), None)
@@ -108,7 +108,7 @@ class LogReplay:
         return preferences
 
 
-def _is_aside(entries: list[Entry]) -> bool:
+def _is_aside(entries: list[LogEntry]) -> bool:
     acts = [e for e in entries if e.within is None and e.act not in {UNDO, *TELLING}]
     return bool(acts) and acts[-1].act == UNSURE and acts[-1].numbers[0] is None
 
@@ -126,7 +126,7 @@ def require_replayed(store: Store) -> None:
             raise damaged(store.engine.place, sqlite3.DatabaseError(differs))
 
 
-def _with_text(judged: Judged, record: Judged) -> Judged:
+def _with_text(judged: JudgedRecord, record: JudgedRecord) -> JudgedRecord:
     return replace(
         judged, document=record.document, meta=record.meta, links=record.links
     )
@@ -148,7 +148,7 @@ class Moment(LogReplay):
                 break
             self.take(entry)
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: LogEntry) -> None:
         """Go on to the next act."""
         super().take(entry)
         for number in entry.numbers:
@@ -169,11 +169,11 @@ class Moment(LogReplay):
         """Id → number of the categories that stood."""
         return {name: number for number, name in self.names.items()}
 
-    def record(self, id_: str) -> Judged:
+    def record(self, id_: str) -> JudgedRecord:
         """A document with the statements on it."""
         return _with_text(self.judged(id_), self.store.record(id_))
 
-    def records(self) -> Iterator[Judged]:
+    def records(self) -> Iterator[JudgedRecord]:
         """All documents of today with the statements on them, in order of arrival."""
         for record in self.store.records():
             yield _with_text(self.judged(record.id), record)

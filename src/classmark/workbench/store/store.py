@@ -18,9 +18,9 @@ from classmark.problems import Mistake
 from classmark.taxonomy.category import Category
 from classmark.workbench.store.log import (
     Act,
-    Entry,
-    Judged,
+    JudgedRecord,
     Log,
+    LogEntry,
     as_categories,
     as_json,
     as_row,
@@ -31,7 +31,7 @@ from classmark.workbench.store.log import (
     write,
 )
 
-__all__ = ["Act", "Entry", "Store"]
+__all__ = ["Act", "LogEntry", "Store"]
 
 PUT_DOCUMENT = """
 INSERT INTO documents (id, fields, meta, links, added) VALUES (?, ?, ?, ?, ?)
@@ -72,7 +72,7 @@ class Store(Log):
             added += 1
         return added
 
-    def records(self) -> Iterator[Judged]:
+    def records(self) -> Iterator[JudgedRecord]:
         """All documents with the statements on them, in order of arrival."""
         statements, preferences = self.standing(), self.preferences()
         aside = self.aside()
@@ -82,7 +82,7 @@ class Store(Log):
                 row, statements.get(id_, {}), preferences.get(id_, {}), id_ in aside
             )
 
-    def record(self, id_: str) -> Judged:
+    def record(self, id_: str) -> JudgedRecord:
         """One document by its id, with the statements on it."""
         statements = self.standing(id_).get(id_, {})
         preferences = self.preferences(id_).get(id_, {})
@@ -201,9 +201,9 @@ def _judged(
     statements: dict[str, tuple[str, float | None]],
     preferences: dict[tuple[str, str], float],
     aside: bool,
-) -> Judged:
+) -> JudgedRecord:
     id_, fields, meta, links = row
-    return Judged(
+    return JudgedRecord(
         Document(id_, json.loads(fields)),
         meta=json.loads(meta),
         links=tuple((to, anchor) for to, anchor in json.loads(links)),

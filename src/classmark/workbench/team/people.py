@@ -1,6 +1,7 @@
-"""People: who may use a project, as what, and the tokens that programs use.
+"""People: who may use a project, in which role, and the tokens that programs use.
 
-Passwords come here hashed. Of a token only the digest is kept: its secret is told once.
+Passwords come here hashed. Of a token only the digest is stored: its secret is shown
+once.
 """
 
 from __future__ import annotations
@@ -18,12 +19,22 @@ if TYPE_CHECKING:
 
 
 ROLES = ("reader", "classifier", "admin")
-_PREFIX = "cmk_"  # a secret is known for one where it is found
-_USER = "SELECT name, password, role, added, disabled FROM users"
-_TOKEN = "SELECT id, owner, role, label, created, expires, revoked, digest FROM tokens"  # noqa: S105 (no password)
+PREFIX = "cmk_"  # by which a secret is recognized wherever it turns up
+ACCOUNTS = "SELECT name, password, role, added, disabled FROM users"
+ADD_ACCOUNT = "INSERT INTO users (name, password, role, added) VALUES (?, ?, ?, ?)"
+SET_PASSWORD = "UPDATE users SET password = ? WHERE name = ?"  # noqa: S105 (no password)
+SET_ROLE = "UPDATE users SET role = ? WHERE name = ?"
+SET_DISABLED = "UPDATE users SET disabled = ? WHERE name = ?"
+TOKENS = "SELECT id, owner, role, label, created, expires, revoked, digest FROM tokens"
+NEWEST_FIRST = "ORDER BY created DESC, id"
+ADD_TOKEN = """
+INSERT INTO tokens (id, owner, role, digest, label, created, expires)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+"""  # noqa: S105 (no password)
+REVOKE = "UPDATE tokens SET revoked = ? WHERE id = ? AND revoked IS NULL"
 
 
-class User(NamedTuple):
+class Account(NamedTuple):
     """A person; password : its hash;  disabled : may not log in any more."""
 
     name: str
@@ -33,7 +44,7 @@ class User(NamedTuple):
     disabled: bool
 
 
-class Token(NamedTuple):
+class AccessToken(NamedTuple):
     """A key of a program; revoked : since when it opens nothing."""
 
     id: str
@@ -51,7 +62,9 @@ class Token(NamedTuple):
         return self.revoked is None and (self.expires is None or now() < self.expires)
 
 
-def add_user(store: Store, name: str, password: str, role: str = "classifier") -> User:
+def add_user(
+    store: Store, name: str, password: str, role: str = "classifier"
+) -> Account:
     """Add a person. password : its hash, never the password itself."""
     if not name.strip() or not name.isprintable() or name != name.strip():
         raise Mistake(f"the name {name!r} cannot be used: give visible characters")
@@ -63,42 +76,39 @@ def add_user(store: Store, name: str, password: str, role: str = "classifier") -
                 f"there is a user {name!r} already: choose another name, or give a new "
                 "password with classmark users password"
             )
-        store.run(
-            "INSERT INTO users (name, password, role, added) VALUES (?, ?, ?, ?)",
-            (name, password, role, now()),
-        )
+        store.run(ADD_ACCOUNT, (name, password, role, now()))
     return user_of(store, name)
 
 
-def users(store: Store) -> list[User]:
+def users(store: Store) -> list[Account]:
     """Everybody, by name; also those who may not log in any more."""
-    return [_user(*row) for row in store.run(f"{_USER} ORDER BY name")]
+    return [_account(row) for row in store.run(f"{ACCOUNTS} ORDER BY name")]
 
 
-def find_user(store: Store, name: str) -> User | None:
+def find_user(store: Store, name: str) -> Account | None:
     """A person by name, or None."""
-    row = store.run(f"{_USER} WHERE name = ?", (name,)).fetchone()
-    return None if row is None else _user(*row)
+    row = store.run(f"{ACCOUNTS} WHERE name = ?", (name,)).fetchone()
+    return None if row is None else _account(row)
 
 
-def user_of(store: Store, name: str) -> User:
+def user_of(store: Store, name: str) -> Account:
     """A person by name; a ``Mistake`` where there is none."""
-    found = find_user(store, name)
-    if found is None:
+    user = find_user(store, name)
+    if user is None:
         raise Mistake(f"there is no user {name!r}: see classmark users list")
-    return found
+    return user
 
 
 def set_password(store: Store, name: str, password: str) -> None:
     """Give a person another password. password : its hash."""
     _require_hash(password)
-    _change(store, name, "UPDATE users SET password = ? WHERE name = ?", password)
+    _change(store, name, SET_PASSWORD, password)
 
 
 def set_role(store: Store, name: str, role: str) -> None:
     """Let a person be a reader, a classifier or an admin."""
     _require_role(role)
-    _change(store, name, "UPDATE users SET role = ? WHERE name = ?", role)
+    _change(store, name, SET_ROLE, role)
 
 
 def disable(store: Store, name: str, *, disabled: bool = True) -> None:
@@ -106,7 +116,7 @@ def disable(store: Store, name: str, *, disabled: bool = True) -> None:
 
     Their acts keep their name.
     """
-    _change(store, name, "UPDATE users SET disabled = ? WHERE name = ?", int(disabled))
+    _change(store, name, SET_DISABLED, int(disabled))
 
 
 def add_token(
@@ -119,36 +129,31 @@ def add_token(
     _require_role(role)
     if days is not None and not 0 < days < 36_500:
         raise Mistake(f"days is {days}: give a number above 0, or leave it out")
-    id_, secret = secrets.token_hex(4), _PREFIX + secrets.token_urlsafe(32)
+    id_, secret = secrets.token_hex(4), PREFIX + secrets.token_urlsafe(32)
     expires = None
     if days is not None:
         end = datetime.now(UTC) + timedelta(days=days)
         expires = end.isoformat(timespec="milliseconds")
-    store.run(
-        "INSERT INTO tokens (id, owner, role, digest, label, created, expires) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (id_, user, role, digest_of(secret), label, now(), expires),
-    )
+    digest = digest_of(secret)
+    store.run(ADD_TOKEN, (id_, user, role, digest, label, now(), expires))
     return id_, secret
 
 
-def tokens(store: Store, user: str | None = None) -> list[Token]:
+def tokens(store: Store, user: str | None = None) -> list[AccessToken]:
     """All tokens, or those of one person, the newest first; also revoked ones."""
     if user is None:
-        found = store.run(f"{_TOKEN} ORDER BY created DESC, id")
+        rows = store.run(f"{TOKENS} {NEWEST_FIRST}")
     else:
-        found = store.run(
-            f"{_TOKEN} WHERE owner = ? ORDER BY created DESC, id", (user,)
-        )
-    return [Token._make(row) for row in found]
+        rows = store.run(f"{TOKENS} WHERE owner = ? {NEWEST_FIRST}", (user,))
+    return [AccessToken._make(row) for row in rows]
 
 
-def find_token(store: Store, digest: str) -> Token | None:
+def find_token(store: Store, digest: str) -> AccessToken | None:
     """The token of a digest, if it opens anything now; else None."""
-    row = store.run(f"{_TOKEN} WHERE digest = ?", (digest,)).fetchone()
+    row = store.run(f"{TOKENS} WHERE digest = ?", (digest,)).fetchone()
     if row is None:
         return None
-    token = Token._make(row)
+    token = AccessToken._make(row)
     owner = find_user(store, token.user)
     return token if token.is_open and not (owner and owner.disabled) else None
 
@@ -158,10 +163,7 @@ def revoke(store: Store, id_: str) -> None:
     with store.transaction():
         if not store.run("SELECT 1 FROM tokens WHERE id = ?", (id_,)).fetchone():
             raise Mistake(f"there is no token {id_!r}: see classmark tokens list")
-        store.run(
-            "UPDATE tokens SET revoked = ? WHERE id = ? AND revoked IS NULL",
-            (now(), id_),
-        )
+        store.run(REVOKE, (now(), id_))
 
 
 def digest_of(secret: str) -> str:
@@ -173,8 +175,8 @@ def digest_of(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()
 
 
-def _user(name: str, password: str, role: str, added: str, disabled: int) -> User:
-    return User(name, password, role, added, bool(disabled))
+def _account(row: tuple[str, str, str, str, int]) -> Account:
+    return Account._make((*row[:-1], bool(row[-1])))
 
 
 def _change(store: Store, name: str, sql: str, value: str | int) -> None:

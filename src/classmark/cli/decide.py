@@ -17,8 +17,8 @@ from classmark.cli.options import (
     option,
     options,
 )
-from classmark.cli.output import BELOW, Text, View, in_percent, parts_of
-from classmark.workbench.results import Cell, Explained, Logged, Place, Table
+from classmark.cli.output import BELOW, Text, View, parts_of
+from classmark.workbench.results import Cell, Explained, Logged, Place, Table, percent
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -67,7 +67,7 @@ def _suggestion_lines(
         likely = "not calibrated: too few decisions"
         if suggestion.probability is not None:
             basis = f"calibrated on {suggestion.calibrated_on:,} decisions"
-            likely = f"{in_percent(suggestion.probability)} likely ({basis})"
+            likely = f"{percent(suggestion.probability)} likely ({basis})"
         path = " › ".join(suggestion.path)
         yield Text(f"{path}  ({suggestion.category})", f"{suggestion.rank:3}. ", BELOW)
         yield Text(f"{likely}, score {suggestion.score:.3f}", BELOW)
@@ -83,7 +83,7 @@ def place_line(put: Place) -> Text:
     >>> place_line(Place("leaf", "c", ("C",), 0.9999)).text
     'place: C  (c), over 99 % likely'
     """
-    chance = in_percent(put.probability)
+    chance = percent(put.probability)
     if put.category is None:
         return Text(f"place: left to the expert (the likeliest branch: {chance})")
     where = f"{' › '.join(put.path)}  ({put.category})"
@@ -107,7 +107,7 @@ def place(
     with kernels_for(project, len(documents) or top or project.store.waiting()):
         table = place_documents(project, documents, precision, top)
     rows = [
-        {**row, "probability": in_percent(float(row["probability"] or 0.0))}
+        {**row, "probability": percent(float(row["probability"] or 0.0))}
         for row in table.rows
     ]
     return View(list(table.rows), [replace(table, rows=rows)])
@@ -115,7 +115,7 @@ def place(
 
 @options
 class DecisionOptions:
-    """What an expert says of one document, as ``Decision``; over : A:B each."""
+    """What an expert says of one document; over : A:B each."""
 
     assign: tuple[str, ...] = option("It belongs here; repeatable.", ())
     primary: tuple[str, ...] = option("It belongs here above all; repeatable.", ())
@@ -220,7 +220,8 @@ def progress(project: Project) -> View:
 
 def _sentences(state: Progress) -> list[str]:
     """The state of the work, in sentences."""
-    from classmark.workbench.team.plots import number, percent
+    from classmark.workbench.team.plots import number
+    from classmark.workbench.team.plots import percent as share
 
     left = f"{state.waiting:,} wait, {state.aside:,} set aside"
     lines = [f"{state.decided:,} of {state.documents:,} documents decided; {left}"]
@@ -231,17 +232,17 @@ def _sentences(state: Progress) -> list[str]:
         f"{number(state.recent.effort)} categories looked at per document over the "
         f"last {state.recent.documents}, {number(state.whole.effort)} over all "
         f"{state.measured:,}; the first suggestion was right in "
-        f"{percent(state.recent.first)}"
+        f"{share(state.recent.first)}"
     )
     if state.saved is not None:
         lines.append(
-            f"{percent(state.saved)} of looking saved against a list with the most "
+            f"{share(state.saved)} of looking saved against a list with the most "
             f"used first ({number(state.popular)})"
         )
     hint = state.hint
     lines.append(
         f"{'you may stop' if hint.stop else 'go on'}: with 95 % confidence the first "
-        f"suggestion is wrong in at most {percent(hint.most)} of the documents, "
+        f"suggestion is wrong in at most {share(hint.most)} of the documents, "
         f"{hint.wrong_at_most:,} of those that wait"
     )
     return lines

@@ -242,7 +242,7 @@ class RelevantOptions:
 
 @options
 class StoppingOptions:
-    """When a screening stops, as ``StoppingRule``."""
+    """When a screening stops, and how documents are chosen for reading."""
 
     target: float = option("The recall wanted.", 0.95)
     error: float = option("How often, at most, to stop before it is reached.", 0.05)

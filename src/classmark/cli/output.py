@@ -408,17 +408,6 @@ def _documents(count: int) -> str:
     return "1 document" if count == 1 else f"{count} documents"
 
 
-def in_percent(chance: float) -> str:
-    """A probability in whole percents: nothing is certain, and nothing impossible.
-
-    >>> in_percent(0.314), in_percent(0.9999)
-    ('31 %', 'over 99 %')
-    """
-    percent = min(max(round(100 * chance), 1), 99)
-    bound = "under " if chance < 0.005 else "over " if chance >= 0.995 else ""
-    return f"{bound}{percent} %"
-
-
 def parts_of(parts: Mapping[str, float], form: str = "+.3f") -> str:
     """What each term adds to a score; a term and its part stay in one line.
 

@@ -17,14 +17,20 @@ from classmark.cli.output import (
     JOINED,
     Text,
     View,
-    in_percent,
     say,
     show,
     tell,
     with_plots,
 )
 from classmark.problems import Mistake
-from classmark.workbench.results import Cell, Evaluated, Explained, Table, Trained
+from classmark.workbench.results import (
+    Cell,
+    Evaluated,
+    Explained,
+    Table,
+    Trained,
+    percent,
+)
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -215,7 +221,7 @@ def _unseen(note: str, suggestions: Sequence[Explained]) -> Iterator[Text | str]
     yield Text(f"{note}\n", "  ")
     for suggestion in suggestions:
         chance = suggestion.probability
-        likely = "" if chance is None else f", {in_percent(chance)} likely"
+        likely = "" if chance is None else f", {percent(chance)} likely"
         path = f"{' › '.join(suggestion.path)} ({suggestion.category}){likely}"
         yield Text(path, f"  {suggestion.rank}. ")
         words = f"for: {', '.join(suggestion.favour) or '–'}"

@@ -116,7 +116,7 @@ def _check_or_merge(act: str, where: Path, options: IndexOptions) -> Table:
 
 @options
 class SearchOptions:
-    """How to search, as ``Wish``."""
+    """How to search: the model, its parameters, feedback, a prior."""
 
     model: str | None = option("bm25, jm, dirichlet, pl2, lgd, cosine, boolean, …")
     parameters: tuple[str, ...] = PARAMETERS
@@ -355,7 +355,7 @@ class RankerSources:
 
 @options
 class RankerSelection:
-    """How a ranker is chosen and compared, as ``Training``."""
+    """How a ranker is chosen, and compared with what is in service."""
 
     measure: str = option("What decides, as ndcg@10, map, mrr.", "ndcg@10")
     prices: tuple[float, ...] = option("Choose C among these; repeatable.", (), "--C")

@@ -168,3 +168,13 @@ class Logged:
     said: str
     learned: Learned | None = None
     later: str = ""
+
+
+def percent(probability: float) -> str:
+    """A probability as it is shown; nothing is impossible, and nothing certain.
+
+    >>> percent(0.874), percent(0.002), percent(0.999)
+    ('87 %', 'under 1 %', 'over 99 %')
+    """
+    whole = round(100 * probability)
+    return f"{whole} %" if 0 < whole < 100 else "over 99 %" if whole else "under 1 %"

@@ -22,7 +22,7 @@ from classmark.workbench.deciding.decide import (
 )
 from classmark.workbench.deciding.opinions import disagreements
 from classmark.workbench.deciding.queue import ORDERS, Guess, best_guesses, shuffled
-from classmark.workbench.deciding.sheet import percent
+from classmark.workbench.results import percent
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project

@@ -19,6 +19,7 @@ from classmark.workbench.deciding.decide import (
     acts_since,
     version_of,
 )
+from classmark.workbench.results import percent
 from classmark.workbench.store.log import JudgedRecord
 
 if TYPE_CHECKING:
@@ -221,16 +222,6 @@ def _choice(desk: Desk, record: JudgedRecord, suggestion: Suggestion) -> Choice:
 
 def _told(parts: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     return tuple((term, part) for term, part in parts if abs(part) >= LEAST)
-
-
-def percent(probability: float) -> str:
-    """A probability as it is shown; nothing is impossible, and nothing certain.
-
-    >>> percent(0.874), percent(0.002), percent(0.999)
-    ('87 %', 'under 1 %', 'over 99 %')
-    """
-    whole = round(100 * probability)
-    return f"{whole} %" if 0 < whole < 100 else "over 99 %" if whole else "under 1 %"
 
 
 def _spoken(desk: Desk, record: JudgedRecord, name: str) -> Choice:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from classmark.cli.options import (
     ALL,
@@ -18,7 +18,7 @@ from classmark.cli.options import (
     options,
 )
 from classmark.cli.output import BELOW, Text, View, parts_of
-from classmark.workbench.results import Cell, Explained, Logged, Place, Table, percent
+from classmark.workbench.results import Explained, Logged, Place, Table, percent
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -209,49 +209,48 @@ def progress(project: Project) -> View:
     from classmark.workbench.team.progress import progress as progress_of
 
     state = progress_of(project)
-    more = {"waiting": state.waiting, "saved": state.saved}
-    parts: list[Table | Text | str] = [Text(line) for line in _sentences(state)]
-    if state.steps:
-        rows: list[dict[str, Cell]] = without_nan([asdict(s) for s in state.steps])
-        note = "on documents decided before they were learned; upto: decisions measured"
-        parts += ["", Table("Over time", rows, note)]
-    return View(without_nan(asdict(state) | more), parts)
+    facts = asdict(state) | {"waiting": state.waiting, "saved": state.saved}
+    return View(facts, _progress_parts(state))
 
 
-def _sentences(state: Progress) -> list[str]:
-    """The state of the work, in sentences."""
+def _progress_parts(state: Progress) -> Iterator[Table | Text | str]:
+    """The state of the work in sentences, and how it came about."""
     from classmark.workbench.team.plots import number
     from classmark.workbench.team.plots import percent as share
 
     left = f"{state.waiting:,} wait, {state.aside:,} set aside"
-    lines = [f"{state.decided:,} of {state.documents:,} documents decided; {left}"]
+    yield Text(f"{state.decided:,} of {state.documents:,} documents decided; {left}")
     if state.whole is None or state.recent is None or state.hint is None:
         few = f"{state.measured} decided with suggestions in view"
-        return [*lines, f"nothing is measured yet: {few}, ten are needed"]
-    lines.append(
-        f"{number(state.recent.effort)} categories looked at per document over the "
-        f"last {state.recent.documents}, {number(state.whole.effort)} over all "
-        f"{state.measured:,}; the first suggestion was right in "
-        f"{share(state.recent.first)}"
-    )
-    if state.saved is not None:
-        lines.append(
-            f"{share(state.saved)} of looking saved against a list with the most "
-            f"used first ({number(state.popular)})"
+        yield Text(f"nothing is measured yet: {few}, ten are needed")
+    else:
+        yield Text(
+            f"{number(state.recent.effort)} categories looked at per document over the "
+            f"last {state.recent.documents}, {number(state.whole.effort)} over all "
+            f"{state.measured:,}; the first suggestion was right in "
+            f"{share(state.recent.first)}"
         )
-    hint = state.hint
-    lines.append(
-        f"{'you may stop' if hint.stop else 'go on'}: with 95 % confidence the first "
-        f"suggestion is wrong in at most {share(hint.most)} of the documents, "
-        f"{hint.wrong_at_most:,} of those that wait"
-    )
-    return lines
+        if state.saved is not None:
+            yield Text(
+                f"{share(state.saved)} of looking saved against a list with the most "
+                f"used first ({number(state.popular)})"
+            )
+        yield Text(
+            f"{'you may stop' if state.hint.stop else 'go on'}: with 95 % confidence "
+            f"the first suggestion is wrong in at most {share(state.hint.most)} of the "
+            f"documents, {state.hint.wrong_at_most:,} of those that wait"
+        )
+    if state.steps:
+        note = "on documents decided before they were learned; upto: decisions measured"
+        yield from (
+            "",
+            Table("Over time", [asdict(step) for step in state.steps], note),
+        )
 
 
 @command(ALL | JSON, project=DIR)
 def agreement(
-    project: Project,
-    top: int = option("Disagreements shown.", 20, "-n", min=0),
+    project: Project, top: int = option("Disagreements shown.", 20, "-n", min=0)
 ) -> View:
     """Say how far people agree, and on which documents they differ."""
     from classmark.workbench.team.agreement import agreement as agreement_of
@@ -259,57 +258,38 @@ def agreement(
 
     agreed, differing = agreement_of(project), disagreements(project)
     documents = [each.document for each in differing]
-    facts = without_nan(asdict(agreed)) | {"disagreements": documents}
+    facts = asdict(agreed) | {"disagreements": documents}
+    return View(facts, _agreement_parts(agreed, differing, top))
+
+
+def _agreement_parts(
+    agreed: Agreed, differing: Sequence[Disagreement], top: int
+) -> Iterator[Table | Text]:
+    """How far people agree, and the last ``top`` documents on which they differ."""
     if not agreed.documents:
-        nobody = (
-            "no document was read by two people yet: decide on one that another has"
-        )
-        return View(facts, [Text(nobody)])
-    parts: list[Table | Text] = [_alphas(agreed), _pairs(agreed)]
-    if differing and top:
-        parts.append(_differing(differing[-top:], len(differing)))
-    return View(facts, parts)
-
-
-def _alphas(agreed: Agreed) -> Text:
+        remedy = "decide on one that another has"
+        yield Text(f"no document was read by two people yet: {remedy}")
+        return
     values = {"MASI": agreed.masi, "Jaccard": agreed.jaccard, "main": agreed.nominal}
     alphas = ", ".join(f"{name} {value:.3f}" for name, value in values.items())
-    return Text(
+    yield Text(
         f"{agreed.documents:,} documents read by two or more of "
         f"{', '.join(agreed.people)}\nKrippendorff's α: {alphas}"
     )
-
-
-def _pairs(agreed: Agreed) -> Table:
-    rows: list[dict[str, Cell]] = without_nan([asdict(pair) for pair in agreed.pairs])
     note = (
         "same: documents with the same labels; alike: mean share in common; kappa: "
         "label by label; kappa_main: over the main category of so many documents"
     )
-    return Table("Cohen's κ", rows, note)
-
-
-def _differing(disagreements: Sequence[Disagreement], many: int) -> Table:
-    rows: list[dict[str, Cell]] = [
+    yield Table("Cohen's κ", [asdict(pair) for pair in agreed.pairs], note)
+    if not differing or not top:
+        return
+    rows = [
         {
             "document": each.document,
             "people": ", ".join(each.people),
             "over": ", ".join(each.over),
         }
-        for each in disagreements
+        for each in differing[-top:]
     ]
     note = "settle them in the workbench: Progress, Agreement"
-    return Table(f"Not settled: {many:,}", rows, note)
-
-
-def without_nan(value: Any) -> Any:
-    """Plain values with None for what is not defined.
-
-    >>> without_nan({"kappa": float("nan"), "pairs": (1.0,)})
-    {'kappa': None, 'pairs': [1.0]}
-    """
-    if isinstance(value, dict):
-        return {name: without_nan(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [without_nan(each) for each in value]
-    return None if value != value else value  # noqa: PLR0124  only NaN differs from itself
+    yield Table(f"Not settled: {len(differing):,}", rows, note)

@@ -152,7 +152,7 @@ def cell_of(value: Cell, column: Column) -> str:
     >>> cell_of(0.1078, Column("one_error", format=".1%")), cell_of(None, Column("C"))
     ('10.8 %', '–')
     """
-    if value is None:
+    if value is None or value != value:  # noqa: PLR0124  NaN
         return "–"
     if isinstance(value, str):
         return "".join(c if c.isprintable() else " " for c in value)
@@ -245,7 +245,8 @@ def show(result: Result, *, as_json: bool = False, everything: bool = False) -> 
         return
     view = view_of(result)
     if as_json:
-        say(json.dumps(view.facts, ensure_ascii=False, indent=1, default=str))
+        facts = without_nan(view.facts)
+        say(json.dumps(facts, ensure_ascii=False, indent=1, default=str))
         return
     for part in view.parts:
         match part:
@@ -273,6 +274,19 @@ def view_of(result: View | Table | Trained | Evaluated | Logged) -> View:
             return View(asdict(result), _logged_lines(result))
         case View():
             return result
+
+
+def without_nan(value: Any) -> Any:
+    """Plain values with None for what is not defined.
+
+    >>> without_nan({"kappa": float("nan"), "pairs": (1.0,)})
+    {'kappa': None, 'pairs': [1.0]}
+    """
+    if isinstance(value, dict):
+        return {name: without_nan(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(each) for each in value]
+    return None if value != value else value  # noqa: PLR0124  only NaN differs from itself
 
 
 def say(text: str = "") -> None:

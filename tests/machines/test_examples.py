@@ -13,11 +13,11 @@ from classmark.machines.rows import SpreadRows
 from classmark.problems import Mistake
 from classmark.sparse import stack, take
 from classmark.workbench.examples.like import (
-    Given,
-    like,
-    like_in_index,
-    open_liking,
+    Answers,
+    SearchStart,
+    open_example_search,
     rank_by_file,
+    rank_in_index,
 )
 from classmark.workbench.files.importing import import_records
 from classmark.workbench.project import Project, create
@@ -150,28 +150,32 @@ def project(tmp_path, texts):
 
 def close(one, other, tol=0.05):
     """The same documents but where scores are nearly the same."""
-    scores = {each.id: each.score for each in other.found}
+    scores = {each.id: each.score for each in other.hits}
     assert one.documents == other.documents
-    assert len(one.found) == len(other.found)
-    for each in one.found:
-        assert scores.get(each.id, other.found[-1].score) == pytest.approx(
+    assert len(one.hits) == len(other.hits)
+    for each in one.hits:
+        assert scores.get(each.id, other.hits[-1].score) == pytest.approx(
             each.score, abs=tol
         )
 
 
 def test_like_gives_the_same_ranking_over_machines(two, project):
-    given = Given(examples=("d0,d1,d2,d3",), no=("d70",))
-    one = like(project, given, "one", 10)
-    other = like(project, given, "other", 10, machines=two)
+    def ranking(name, machines=None):
+        start = SearchStart(("d0", "d1", "d2", "d3"), name=name)
+        answers = Answers(no=("d70",))
+        return open_example_search(project, start, answers, machines=machines).rank()
+
+    one, other = ranking("one"), ranking("other", two)
     close(one, other)
-    assert [e.id for e in one.found[:5]] == [e.id for e in other.found[:5]]
-    assert one.found[0].why.keys() == other.found[0].why.keys()
-    again = like(project, Given(yes=("d5",)), "other", 5, machines=two)
-    assert again.yes == 1
+    assert [e.id for e in one.hits[:5]] == [e.id for e in other.hits[:5]]
+    assert one.hits[0].parts.keys() == other.hits[0].parts.keys()
+    start, answers = SearchStart(name="other"), Answers(("d5",))
+    again = open_example_search(project, start, answers, machines=two)
+    assert again.rank(5).yes == 1
 
 
 def test_a_search_over_machines_is_marked_explained_and_undone(two, project):
-    liking = open_liking(project, Given(examples=("d0,d1",)), machines=two)
+    liking = open_example_search(project, SearchStart(("d0", "d1")), machines=two)
     before = liking.scores.copy()
     liking.mark(["d4"], ["d80"])
     assert not np.array_equal(liking.scores, before)
@@ -184,22 +188,23 @@ def test_a_search_over_machines_is_marked_explained_and_undone(two, project):
 def test_a_query_in_a_file_ranks_over_machines(two, project, tmp_path):
     from classmark.workbench.examples.like import export_weights
 
-    liking = open_liking(project, Given(examples=("d0,d1",)))
+    liking = open_example_search(project, SearchStart(("d0", "d1")))
     export_weights(liking, tmp_path / "query.json")
     one, other = (
         rank_by_file(project, tmp_path / "query.json", 7, machines=machines)
         for machines in (None, two)
     )
-    assert [each.id for each in one.found] == [each.id for each in other.found]
+    assert [each.id for each in one.hits] == [each.id for each in other.hits]
 
 
 def test_documents_that_come_later_are_seen(two, project):
-    like(project, Given(examples=("d0,d1",)), "one", machines=two)
+    start = SearchStart(("d0", "d1"), name="one")
+    open_example_search(project, start, machines=two)
     new = Record(Document("new", {"text": project.store.document("d0").text}))
     import_records(project, [new], "later")
-    found = like(project, Given(), "one", 3, machines=two)
+    found = open_example_search(project, SearchStart(name="one"), machines=two).rank(3)
     assert found.documents == 119
-    assert found.found[0].id == "new"
+    assert found.hits[0].id == "new"
 
 
 @pytest.fixture(scope="module")
@@ -218,8 +223,9 @@ def test_an_index_is_learned_over_as_its_rows_are(two, index, method):
     from classmark.index.models import Prepared
     from classmark.index.vectors import vectors_of
 
-    given = Given(examples=("d0,d1,d2",), yes=("d4",), no=("d80",), method=method)
-    found = like_in_index(index.path, given, 6, machines=two)
+    start = SearchStart(("d0", "d1", "d2"), method=method)
+    answers = Answers(("d4",), ("d80",))
+    found = rank_in_index(index.path, start, answers, 6, machines=two)
     assert found.search == "index"
     assert found.documents == 113
     field = Prepared(index.field())
@@ -235,30 +241,31 @@ def test_an_index_is_learned_over_as_its_rows_are(two, index, method):
     left = [name for name in names if name not in {"d0", "d1", "d2", "d4", "d80"}]
     best = sorted(left, key=lambda name: -scores[name])[:6]
     far = np.sqrt(8 * gap_of(query)) + 1e-6
-    for each in found.found:
+    for each in found.hits:
         assert each.score == pytest.approx(scores[each.id], abs=far)
         assert scores[each.id] >= scores[best[-1]] - 2 * far
-    assert sum(found.found[0].why.values()) <= found.found[0].score + 1.0
+    assert sum(found.hits[0].parts.values()) <= found.hits[0].score + 1.0
 
 
 def test_terms_are_cut_where_asked(two, index):
-    given = Given(examples=("d0,d1",), terms=4)
-    assert like_in_index(index.path, given, 3, machines=two).nonzero == 4
+    start = SearchStart(("d0", "d1"))
+    found = rank_in_index(index.path, start, Answers(), 3, terms=4, machines=two)
+    assert found.nonzero == 4
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("start", "answers", "message"),
     [
-        (Given(), "learns from examples"),
-        (Given(examples=("d0",), no=("d0",)), "yes and no"),
-        (Given(examples=("d3",)), "'d3' is not in the index"),
-        (Given(examples=("d0",), category="x"), "takes --examples"),
-        (Given(examples=("d0",), method="best"), "choose one of auto"),
+        (SearchStart(), Answers(), "learns from examples"),
+        (SearchStart(("d0",)), Answers(no=("d0",)), "yes and no"),
+        (SearchStart(examples=("d3",)), Answers(), "'d3' is not in the index"),
+        (SearchStart(examples=("d0",), category="x"), Answers(), "takes --examples"),
+        (SearchStart(examples=("d0",), method="best"), Answers(), "choose one of auto"),
     ],
 )
-def test_what_an_index_cannot_do_is_refused(two, index, given, message):
+def test_what_an_index_cannot_do_is_refused(two, index, start, answers, message):
     with pytest.raises(Mistake, match=message):
-        like_in_index(index.path, given, 3, machines=two)
+        rank_in_index(index.path, start, answers, 3, machines=two)
 
 
 def test_an_index_without_documents_is_refused(two, tmp_path):

@@ -137,17 +137,17 @@ def project(tmp_path):
 
 def test_a_project_is_searched_alike(two, project):
     wishes = [
-        search.Wish(explain=True, k=5),
-        search.Wish("dirichlet", feedback="rm3:terms=5", weights=["title=2"]),
-        search.Wish(prior="pagerank:0.5"),
-        search.Wish("boolean"),
+        search.QueryOptions(explain=True, k=5),
+        search.QueryOptions("dirichlet", feedback="rm3:terms=5", weights=["title=2"]),
+        search.QueryOptions(prior="pagerank:0.5"),
+        search.QueryOptions("boolean"),
     ]
     for wish in wishes:
         for query in ("w1 w2 -w9", 'title:w0 "w1 w1"'):
             found = search.search_in(project, query, wish, machines=two)
             assert found == search.search_in(project, query, wish)
     with pytest.raises(MalformedQuery):
-        search.search_in(project, "(w1", search.Wish(), machines=two)
+        search.search_in(project, "(w1", search.QueryOptions(), machines=two)
 
 
 def test_the_index_of_a_file_is_searched_and_tuned_alike(two, tmp_path):
@@ -155,10 +155,10 @@ def test_the_index_of_a_file_is_searched_and_tuned_alike(two, tmp_path):
     rows = collection(5, 30)
     file.write_text("\n".join(map(json.dumps, rows)))
     index_file(file, folder)
-    wish = search.Wish(explain=True)
+    wish = search.QueryOptions(explain=True)
     found = search.search_index(folder, "w1 w5", wish, machines=two)
     assert found == search.search_index(folder, "w1 w5", wish)
-    assert found.answers
+    assert found.hits
     queries, qrels = tmp_path / "queries.jsonl", tmp_path / "qrels.txt"
     asked = [{"id": f"q{n}", "text": f"w{n} w{n + 3}"} for n in range(4)]
     queries.write_text("\n".join(map(json.dumps, asked)))

@@ -6,7 +6,11 @@ import time
 import pytest
 
 from classmark.workbench.examples import open_searches
-from classmark.workbench.examples.searches import list_searches, standing_marks
+from classmark.workbench.examples.searches import (
+    acts_by_document,
+    list_searches,
+    search_by_number,
+)
 from classmark.workbench.store.store import titles
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(2)>'
@@ -27,9 +31,8 @@ def shown(answer):
 
 
 def said(desk, number=1):
-    search = open_searches.search_of(desk.project, number)
-    marks = standing_marks(desk.project.store, search)
-    return {each.mark.document: each.mark.act for each in marks}
+    store = desk.project.store
+    return acts_by_document(store, search_by_number(store, number))
 
 
 def test_begin_by_ids_answer_and_take_back(client, desk):
@@ -158,8 +161,8 @@ def test_texts_are_never_html(client):
 def test_while_documents_are_read_the_page_says_so(client, monkeypatch):
     begin(client)
     monkeypatch.setattr(
-        open_searches.Shelf,
-        "collection",
+        open_searches.SearchCache,
+        "vectors",
         lambda *_: (_ for _ in ()).throw(
             open_searches.BeingRead("they are being read")
         ),

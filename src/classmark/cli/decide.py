@@ -18,7 +18,13 @@ from classmark.cli.options import (
     options,
 )
 from classmark.cli.output import BELOW, Text, View, parts_of
-from classmark.workbench.results import Explained, Logged, Place, Table, percent
+from classmark.workbench.results import (
+    Explained,
+    Logged,
+    Place,
+    Table,
+    in_percent,
+)
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -67,7 +73,7 @@ def _suggestion_lines(
         likely = "not calibrated: too few decisions"
         if suggestion.probability is not None:
             basis = f"calibrated on {suggestion.calibrated_on:,} decisions"
-            likely = f"{percent(suggestion.probability)} likely ({basis})"
+            likely = f"{in_percent(suggestion.probability)} likely ({basis})"
         path = " › ".join(suggestion.path)
         yield Text(f"{path}  ({suggestion.category})", f"{suggestion.rank:3}. ", BELOW)
         yield Text(f"{likely}, score {suggestion.score:.3f}", BELOW)
@@ -83,7 +89,7 @@ def place_line(put: Place) -> Text:
     >>> place_line(Place("leaf", "c", ("C",), 0.9999)).text
     'place: C  (c), over 99 % likely'
     """
-    chance = percent(put.probability)
+    chance = in_percent(put.probability)
     if put.category is None:
         return Text(f"place: left to the expert (the likeliest branch: {chance})")
     where = f"{' › '.join(put.path)}  ({put.category})"
@@ -107,7 +113,7 @@ def place(
     with kernels_for(project, len(documents) or top or project.store.waiting()):
         table = place_documents(project, documents, precision, top)
     rows = [
-        {**row, "probability": percent(float(row["probability"] or 0.0))}
+        {**row, "probability": in_percent(float(row["probability"] or 0.0))}
         for row in table.rows
     ]
     return View(list(table.rows), [replace(table, rows=rows)])

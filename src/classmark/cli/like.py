@@ -26,8 +26,12 @@ from classmark.workbench.results import Evaluated, Table
 
 if TYPE_CHECKING:
     from classmark.machines.cluster import Machines
-    from classmark.workbench.examples.like import Given, Likes, Reasons
-    from classmark.workbench.examples.screening import Status
+    from classmark.workbench.examples.example_search import (
+        ExampleRanking,
+        ScoreReasons,
+    )
+    from classmark.workbench.examples.like import Answers, SearchStart
+    from classmark.workbench.examples.screening import ScreeningStatus
     from classmark.workbench.project import Project
 
 FORM = "+.2g"  # of what a term adds to a score
@@ -76,8 +80,8 @@ class ResultOptions:
 
     def require_possible(self) -> None:
         """Refuse what cannot be shown or written, before anything is stored."""
-        from classmark.workbench.examples.example_search import require_count
         from classmark.workbench.examples.like import OF_WEIGHTS, require_target
+        from classmark.workbench.search.search import require_count
 
         require_count(self.k)
         if self.to is not None:
@@ -112,15 +116,14 @@ def like(
     """Find more documents like some examples; say yes or no, and it learns again."""
     from classmark.workbench.examples import like as liking
 
-    request = liking.Given(**vars(marks), **vars(method))
-    begins = request != liking.Given()
+    begins = (marks, method) != (MarkOptions(), MethodOptions())
     output.require_possible()
     if source.list_ and (begins or machines != WorkerOptions()):
         raise Mistake("--list only lists: say the rest in another command")
     if source.index is not None or source.online:
         if name is not None or source.query is not None or source.list_:
             raise Mistake("an online search is not kept: leave --name, --query, --list")
-        return _like_online(request, output, source.index, where, machines)
+        return _like_online((marks, method), output, source.index, where, machines)
     if source.query is not None and (begins or output.explain or output.weights):
         raise Mistake("--query ranks by a file: it goes with -k, --all and --to")
     with open_project(where) as project:
@@ -128,95 +131,124 @@ def like(
             return liking.list_likes(project)
         with machines.started() as workers:
             if source.query is None:
-                return _like(project, request, name, output, workers)
-            likes = liking.rank_by_file(
+                parsed = _parsed(marks, method, project, name)
+                return _like(project, parsed, method.terms, output, workers)
+            ranking = liking.rank_by_file(
                 project, source.query, output.k, everything=output.everything,
                 machines=workers,
             )  # fmt: skip
-            return _written(likes, output)
+            return _written(ranking, output)
+
+
+def _parsed(
+    marks: MarkOptions,
+    method: MethodOptions,
+    project: Project | None = None,
+    name: str | None = None,
+) -> tuple[SearchStart, Answers]:
+    """Read ids and files as they were typed; project : None for a lone index."""
+    from classmark.workbench.examples.like import (
+        Answers,
+        SearchStart,
+        ids_of,
+        texts_of,
+    )
+
+    store = None if project is None else project.store
+    texts = dict.fromkeys(map(str, marks.files), "")
+    if project is not None:
+        texts = texts_of(project, marks.files)
+    examples = ids_of(marks.examples, "--examples", store)
+    yes, no = ids_of(marks.yes, "--yes", store), ids_of(marks.no, "--no", store)
+    start = SearchStart(
+        examples, (), texts, marks.category, name, method.method, method.C
+    )
+    return start, Answers(yes, no, marks.undo, marks.redo)
 
 
 def _like(
     project: Project,
-    request: Given,
-    name: str | None,
+    parsed: tuple[SearchStart, Answers],
+    terms: int | None,
     output: ResultOptions,
     machines: Machines | None,
 ) -> View | str:
     """Learn; write the query, then the reasons for one document, or the ranking."""
     from classmark.cli.small_work import kernels_to_learn
-    from classmark.workbench.examples.like import export_weights, open_liking
+    from classmark.workbench.examples.like import export_weights, open_example_search
     from classmark.workbench.examples.searches import require_documents
 
     if output.explain is not None:
         require_documents(project.store, [output.explain])
-    with kernels_to_learn(project, request.method):
-        search = open_liking(project, request, name, machines=machines)
+    with kernels_to_learn(project, parsed[0].method):
+        search = open_example_search(project, *parsed, terms=terms, machines=machines)
         lines = []
         if output.weights is not None:
             count = export_weights(search, output.weights)
             lines = [f"the query's {count:,} weights are in {output.weights}"]
         if output.explain is not None:
             return _reasons(search.explain(output.explain), lines)
-        likes = search.rank(output.k, everything=output.everything)
-    return _written(likes, output, lines)
+        ranking = search.rank(output.k, everything=output.everything)
+    return _written(ranking, output, lines)
 
 
 def _like_online(
-    request: Given,
+    typed: tuple[MarkOptions, MethodOptions],
     output: ResultOptions,
     index: Path | None,
     where: Path,
     machines: WorkerOptions,
 ) -> View | str:
     """Answer by an index: a project's, or one in a folder of its own."""
-    from classmark.workbench.examples.like import like_in_index, like_online
+    from classmark.workbench.examples.like import rank_in_index
 
     if index is None and (machines.workers or machines.on):
         raise Mistake("--online reads the examples alone: leave --workers and --on")
     if output.explain or output.weights or output.everything:
         raise Mistake("an online search goes with -k, --terms, --to and --json")
+    k, terms = output.k, typed[1].terms
     if index is not None:
+        parsed = _parsed(*typed)
         with machines.started() as workers:
-            likes = like_in_index(index, request, output.k, machines=workers)
+            ranking = rank_in_index(index, *parsed, k, terms=terms, machines=workers)
     else:
         with open_project(where) as project:
-            likes = like_online(project, request, output.k)
-    return _written(likes, output)
+            ranking = rank_in_index(project, *_parsed(*typed, project), k, terms=terms)
+    return _written(ranking, output)
 
 
 def _written(
-    likes: Likes, output: ResultOptions, lines: Iterable[str] = ()
+    ranking: ExampleRanking, output: ResultOptions, lines: Iterable[str] = ()
 ) -> View | str:
     """The ranking, after some lines; written to a file where one is named."""
-    from classmark.workbench.examples.like import export_likes
+    from classmark.workbench.examples.like import export_ranking
 
     if output.to is None:
-        return View(asdict(likes), chain(lines, _like_lines(likes)))
-    wrote = f"wrote {export_likes(likes, output.to):,} documents to {output.to}"
+        return View(ranking.as_json(), chain(lines, _like_lines(ranking)))
+    wrote = f"wrote {export_ranking(ranking, output.to):,} documents to {output.to}"
     return "\n".join((*lines, wrote))
 
 
-def _like_lines(likes: Likes) -> Iterator[Text | str]:
+def _like_lines(ranking: ExampleRanking) -> Iterator[Text | str]:
     """The ranked documents, and the query."""
-    cost = "" if likes.C is None else f", C = {likes.C:g}"
-    learned = f"{likes.method}{cost}"
-    if likes.examples or likes.yes:
-        counts = f"{likes.examples} examples, {likes.yes} yes, {likes.no} no"
+    cost = "" if ranking.C is None else f", C = {ranking.C:g}"
+    learned = f"{ranking.method}{cost}"
+    if ranking.examples or ranking.yes:
+        counts = f"{ranking.examples} examples, {ranking.yes} yes, {ranking.no} no"
         learned += f", from {counts}"
-    yield Text(f"{likes.search}: {likes.documents:,} documents ranked by {learned}")
-    query = parts_of(likes.query, FORM)
-    yield Text(f"query: {query} ({likes.nonzero:,} terms)\n", "  ")
-    for hit in likes.found:
+    yield Text(f"{ranking.search}: {ranking.documents:,} documents ranked by {learned}")
+    query = parts_of(ranking.query, FORM)
+    yield Text(f"query: {query} ({ranking.nonzero:,} terms)\n", "  ")
+    for hit in ranking.hits:
         mark = f"  [{hit.mark}]" if hit.mark else ""
         answer = f"{hit.title}  ({hit.id})  {hit.score:.4g}{mark}"
         yield Text(answer, f"{hit.rank:3}. ", BELOW)
-        yield Text(parts_of(hit.why, FORM), BELOW)
-    for note in likes.notes:
+        yield Text(parts_of(hit.parts, FORM), BELOW)
+    for note in ranking.notes:
         yield from ("", Text(note, "  "))
 
 
-def _reasons(reasons: Reasons, lines: Iterable[str]) -> View:
+def _reasons(reasons: ScoreReasons, lines: Iterable[str]) -> View:
     """Every term's part of a score."""
     rows = [part._asdict() for part in reasons.parts]
     title = f"{reasons.title}  ({reasons.id})  {reasons.score:.4g}"
@@ -260,11 +292,18 @@ def screen_start(
     stopping: StoppingOptions,
 ) -> View:
     """Begin to screen all documents for the relevant ones."""
+    from classmark.examples.screening import StoppingRule
     from classmark.workbench.examples import screening
+    from classmark.workbench.examples.like import SearchStart, ids_of, texts_of
 
-    rule = screening.StoppingRule(**vars(stopping))
-    begun = screening.Begun(**vars(relevant))
-    return _status_view(screening.start(project, begun, rule, name))
+    start = SearchStart(
+        ids_of(relevant.examples, "--examples", project.store),
+        texts=texts_of(project, relevant.files),
+        category=relevant.category,
+        name=name,
+        rule=StoppingRule(**vars(stopping)),
+    )
+    return _status_view(screening.start_screening(project, start))
 
 
 @command(JSON)
@@ -282,7 +321,9 @@ def screen_next(
         score = "" if each.score is None else f"  {each.score:.3f}"
         shown = f"{each.title}  ({each.id})  {each.origin}{score}"
         lines.append(Text(shown, f"{each.rank:3}. ", BELOW))
-    return View([asdict(each) for each in documents], lines)
+    names = ("rank", "id", "title", "origin", "score")
+    facts = [{name: getattr(each, name) for name in names} for each in documents]
+    return View(facts, lines)
 
 
 @command(JSON)
@@ -337,10 +378,10 @@ def screen_export(
 ) -> str:
     """Write the relevant documents, in the order they were found."""
     from classmark.workbench.examples import screening
-    from classmark.workbench.examples.like import export_likes
+    from classmark.workbench.examples.like import export_ranking
 
-    documents = screening.answered(project, name, everything=everything)
-    return f"wrote {export_likes(documents, path):,} documents to {path}"
+    documents = screening.screened(project, name, everything=everything)
+    return f"wrote {export_ranking(documents, path):,} documents to {path}"
 
 
 @command(ALL | JSON)
@@ -353,13 +394,14 @@ def screen_simulate(
     stopping: StoppingOptions,
 ) -> Evaluated:
     """Try a screening out on a category whose documents are known."""
+    from classmark.examples.screening import StoppingRule
     from classmark.workbench.examples import screening
 
-    rule = screening.StoppingRule(**vars(stopping))
+    rule = StoppingRule(**vars(stopping))
     return screening.try_out(project, category, rule, runs, random_state)
 
 
-def _status_view(status: Status, first: Iterable[Text] = ()) -> View:
+def _status_view(status: ScreeningStatus, first: Iterable[Text] = ()) -> View:
     """Where a screening is, after some lines."""
     from classmark.workbench.examples.screening import words
 

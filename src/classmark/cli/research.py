@@ -29,7 +29,7 @@ from classmark.workbench.results import (
     Explained,
     Table,
     Trained,
-    percent,
+    in_percent,
 )
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def _unseen(note: str, suggestions: Sequence[Explained]) -> Iterator[Text | str]
     yield Text(f"{note}\n", "  ")
     for suggestion in suggestions:
         chance = suggestion.probability
-        likely = "" if chance is None else f", {percent(chance)} likely"
+        likely = "" if chance is None else f", {in_percent(chance)} likely"
         path = f"{' › '.join(suggestion.path)} ({suggestion.category}){likely}"
         yield Text(path, f"  {suggestion.rank}. ")
         words = f"for: {', '.join(suggestion.favour) or '–'}"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -31,8 +30,9 @@ from classmark.problems import Mistake
 from classmark.workbench.results import Evaluated, Table
 
 if TYPE_CHECKING:
+    from classmark.index.query_language import MalformedQuery
     from classmark.workbench.project import Project
-    from classmark.workbench.search.search import Found, MalformedQuery
+    from classmark.workbench.search.search import SearchResults
     from classmark.workbench.search.tune import Judgments
 
 CHECK, MERGE = "check", "merge"
@@ -153,14 +153,14 @@ def search(
 ) -> View:
     """Find documents, best first, with the words that match."""
     from classmark.cli.small_work import kernels_for
+    from classmark.index.query_language import MalformedQuery
     from classmark.workbench.search import search as searching
 
     if folder is not None and where != HERE:
         raise Mistake("--project and --index: give one of them")
     if folder is not None and log:
         raise Mistake("--log: an index has no log; import the file into a project")
-    query, wish = " ".join(words), searching.Wish(**vars(options))
-    number = None
+    query, wish = " ".join(words), searching.QueryOptions(**vars(options))
     try:
         if folder is not None:
             with machines.started() as workers:
@@ -172,24 +172,12 @@ def search(
                 machines.started() as workers,
             ):
                 results = searching.search_in(project, query, wish, machines=workers)
-                if results.answers and project.settings.search.is_logged(log):
-                    number = _log(project, query, results, options.model)
-    except searching.MalformedQuery as problem:
+                if results.hits and project.settings.search.is_logged(log):
+                    results = searching.log_results(project, query, results, wish)
+    except MalformedQuery as problem:
         _point_out(problem)
         raise typer.Exit(2) from problem
-    entry = {} if number is None else {"impression": number}
-    facts = [asdict(answer) | entry for answer in results.answers]
-    return View(facts, _result_lines(results, number))
-
-
-def _log(project: Project, query: str, results: Found, model: str | None) -> int:
-    """Log the results; return their number in the log."""
-    from classmark.workbench.search.clicks import log_impression
-
-    shown = [(answer.id, answer.score) for answer in results.answers]
-    number = results.answers[0].ranker
-    name = model or "bm25" if number is None else f"ranker {number}"
-    return log_impression(project, query, shown, ranker=name)
+    return View(_result_facts(results), _result_lines(results))
 
 
 def _point_out(problem: MalformedQuery) -> None:
@@ -198,24 +186,47 @@ def _point_out(problem: MalformedQuery) -> None:
     sys.stderr.write(f"classmark: {shown}\n")
 
 
-def _result_lines(results: Found, impression: int | None) -> Iterator[Text | str]:
-    """The results; impression : their number in the log, if logged."""
-    if not results.answers:
+def _result_facts(results: SearchResults) -> list[dict[str, Any]]:
+    """The hits as programs read them."""
+    from classmark.workbench.search.search import starred
+
+    number = results.impression
+    entry = {} if number is None else {"impression": number}
+    return [
+        {
+            "rank": hit.rank,
+            "score": hit.score,
+            "id": hit.id,
+            "title": hit.title,
+            "snippet": starred(hit.text),
+            "parts": hit.parts,
+            "ranker": results.ranker,
+            **entry,
+        }
+        for hit in results.hits
+    ]
+
+
+def _result_lines(results: SearchResults) -> Iterator[Text | str]:
+    """The hits, and their number in the log if they were logged."""
+    from classmark.workbench.search.search import starred
+
+    if not results.hits:
         yield "nothing was found"
-    for answer in results.answers:
-        shown = f"{answer.title}  ({answer.id})  {answer.score:.4f}"
-        yield Text(shown, f"{answer.rank:3}. ", BELOW)
-        if answer.snippet:
-            yield Text(answer.snippet, BELOW)
-        if answer.parts:
-            parts, rest = dict(answer.parts), list(answer.parts)[MOST:]
+    for hit in results.hits:
+        shown = f"{hit.title}  ({hit.id})  {hit.score:.4f}"
+        yield Text(shown, f"{hit.rank:3}. ", BELOW)
+        if hit.text:
+            yield Text(starred(hit.text), BELOW)
+        if hit.parts:
+            parts, rest = dict(hit.parts), list(hit.parts)[MOST:]
             others = sum(parts.pop(term) for term in rest)
             more = {f"({len(rest)} others)": others} if rest else {}
             yield Text(parts_of(parts | more, "+.4f"), f"{BELOW}= ")
     if results.note:
         yield from ("", Text(results.note, "  "))
-    if impression is not None:
-        click = f"logged: classmark click {impression} ID says what you opened"
+    if results.impression is not None:
+        click = f"logged: classmark click {results.impression} ID says what you opened"
         yield from ("", Text(click, "  "))
 
 
@@ -252,7 +263,7 @@ def pagerank(
     """Rank documents by the links that lead to them."""
     from classmark.workbench.search import links
 
-    reader = links.Reader(damping, personalise, method)
+    reader = links.LinkReader(damping, personalise, method)
     if path is not None:
         return links.rank_edges(path, reader, k)
     with open_project(where) as project:
@@ -355,7 +366,7 @@ class RankerSources:
 
 @options
 class RankerSelection:
-    """How a ranker is chosen, and compared with what is in service."""
+    """How a ranker is chosen and compared, as ``RankerTraining``."""
 
     measure: str = option("What decides, as ndcg@10, map, mrr.", "ndcg@10")
     prices: tuple[float, ...] = option("Choose C among these; repeatable.", (), "--C")
@@ -385,7 +396,7 @@ def rank_train(
     judged = collection.dataset is not None or files.qrels is not None
     if sum((sources.clicks, sources.letor is not None, judged)) > 1:
         raise Mistake("--clicks, --letor and judgments: learn from one of them")
-    how = training.Training(
+    how = training.RankerTraining(
         learner,
         clicks=sources.strategy if sources.clicks else None,
         weighed=sources.propensities,
@@ -395,9 +406,15 @@ def rank_train(
         return training.learn_file(sources.letor, how)
     with open_project(where) as project:
         trained = training.train_ranker(project, _judgments(files, collection), how)
-    facts = asdict(trained) | {"table": trained.table.facts()}
+    facts = {
+        "number": trained.number,
+        "table": trained.table.facts(),
+        "used": trained.used,
+        "said": trained.verdict,
+        "page": trained.page,
+    }
     report = f"  report: {trained.page}"
-    return View(facts, [trained.table, Text(trained.said, "  "), report])
+    return View(facts, [trained.table, Text(trained.verdict, "  "), report])
 
 
 @command(ALL | JSON)

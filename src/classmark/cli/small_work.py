@@ -43,10 +43,10 @@ def kernels_to_learn(
 
     method : None for that of the search, which is taken for a quick one.
     """
-    from classmark.workbench.examples.vectors import are_kept
+    from classmark.workbench.examples.vectors import are_saved
 
     quick = method is None or method in QUICK
-    if quick and is_small(project, 0) and are_kept(project):
+    if quick and is_small(project, 0) and are_saved(project):
         return plain_kernels()
     return nullcontext()
 

@@ -49,8 +49,8 @@ from classmark.workbench.files import exporting, uploads
 from classmark.workbench.files.backup import back_up
 from classmark.workbench.files.importing import put_document as put_content
 from classmark.workbench.files.uploads import FilePreview, Receiving, UploadedFile
-from classmark.workbench.search.search_box import make_index
-from classmark.workbench.search.search_box import standing as search_status
+from classmark.workbench.search.index import start_indexing
+from classmark.workbench.search.search import search_state
 from classmark.workbench.store.log import JudgedRecord
 from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.jobs import Job
@@ -72,7 +72,7 @@ def files_page(request: Request, desk: OpenDesk, who: Reader) -> HTMLResponse:
         request, HERE, "files.html", jobs=_jobs(desk),
         waiting=uploads.waiting(desk) if who.may("admin") else [],
         endings=uploads.ENDINGS, largest=uploads.LARGEST >> 20,
-        preferences=exporting.has_preferences(desk), standing=search_status(desk),
+        preferences=exporting.has_preferences(desk), standing=search_state(desk),
     )  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def import_form(
 @pages.post("/index")
 def index_form(desk: OpenDesk, who: Admin) -> RedirectResponse:
     """Bring the index up to date."""
-    make_index(desk, who.name)
+    start_indexing(desk, who.name)
     return redirect("/files")
 
 

@@ -9,12 +9,14 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 from starlette.background import BackgroundTask
 
+from classmark.examples.screening import StoppingRule
 from classmark.problems import Mistake
 from classmark.web.fields import (
     BYTES,
     FILE,
     LARGEST,
     MISSING,
+    Answer,
     Body,
     Documented,
     Id,
@@ -22,6 +24,7 @@ from classmark.web.fields import (
     InPath,
     Text,
     Top,
+    Weighed,
     answer,
     calls,
     listing,
@@ -32,18 +35,20 @@ from classmark.web.fields import (
 from classmark.web.guard.auth import Classifier, OpenDesk, Reader
 from classmark.web.guard.errors import or_missing
 from classmark.web.render import page, redirect
-from classmark.workbench.examples import team_search
-from classmark.workbench.examples.example_search import Reasons
-from classmark.workbench.examples.like import ids_of
-from classmark.workbench.examples.open_searches import (
-    Basket,
-    BeingRead,
-    Candidate,
-    Saved,
-    search_of,
+from classmark.workbench.examples import open_searches
+from classmark.workbench.examples.example_search import (
+    BasketItem,
+    ScoreReasons,
+    SearchView,
 )
-from classmark.workbench.examples.screening import StoppingRule
-from classmark.workbench.examples.searches import Said
+from classmark.workbench.examples.like import SearchStart, ids_of
+from classmark.workbench.examples.open_searches import BeingRead
+from classmark.workbench.examples.searches import (
+    MarkAct,
+    SearchSummary,
+    search_by_number,
+    summaries,
+)
 from classmark.workbench.files.exporting import kept_until_sent
 from classmark.workbench.team.desk import Desk
 
@@ -73,14 +78,15 @@ class SearchForm(BaseModel):
     target: float = 95.0
     error: float = 5.0
 
-    def as_wanted(self, desk: Desk) -> team_search.Wanted:
+    def as_start(self, desk: Desk) -> SearchStart:
         """The same, as the workbench takes it."""
         ids = _ids_in(desk, self.examples.strip() and self.examples)
-        return team_search.Wanted(
-            self.name, tuple(dict.fromkeys([*ids, *self.ticked])), (),
-            {"text 1": self.text} if self.text.strip() else {}, self.category.strip(),
-            self.goal == "all", StoppingRule(self.target / 100, self.error / 100),
-            self.method,
+        rule = StoppingRule(self.target / 100, self.error / 100)
+        return SearchStart(
+            tuple(dict.fromkeys([*ids, *self.ticked])), (),
+            {"text 1": self.text} if self.text.strip() else {},
+            self.category.strip() or None, self.name, self.method,
+            rule=rule if self.goal == "all" else None,
         )  # fmt: skip
 
 
@@ -90,7 +96,7 @@ def searches_page(
 ) -> HTMLResponse:
     """The searches there are, and a form that begins one."""
     shown = _form(request, desk, SearchForm(examples=example, category=category))
-    shown.background = BackgroundTask(team_search.warm, desk)
+    shown.background = BackgroundTask(open_searches.warm_vectors, desk)
     return shown
 
 
@@ -103,7 +109,7 @@ def begin_form(
 ) -> RedirectResponse | HTMLResponse:
     """Begin a search; where that cannot be, the form comes back as it was filled."""
     try:
-        number = team_search.begin(desk, who.name, form.as_wanted(desk))
+        number = open_searches.begin_for(desk, who.name, form.as_start(desk))
     except Mistake as mistake:
         return _form(request, desk, form, str(mistake))
     return _back(number, "begun")
@@ -111,12 +117,16 @@ def begin_form(
 
 @pages.get("/{number}")
 def search_page(
-    request: Request, desk: OpenDesk, _: Reader, number: int, k: int = team_search.SHOWN
+    request: Request,
+    desk: OpenDesk,
+    _: Reader,
+    number: int,
+    k: int = open_searches.SHOWN,
 ) -> HTMLResponse:
     """A search: its basket, what it learned, what it finds."""
     k = min(max(k, 1), 200)
     try:
-        basket = team_search.show(desk, number, k)
+        basket = open_searches.show(desk, number, k)
     except BeingRead as reading:
         return page(request, HERE, "like_reading.html", said=str(reading), desk=desk)
     return page(
@@ -130,11 +140,11 @@ def mark_form(
     yes: Several, no: Several, skip: Several, examples: FormText = "",
 ) -> RedirectResponse:  # fmt: skip
     """Say yes or no to documents."""
-    marks: dict[str, Said] = dict.fromkeys(_ids_in(desk, examples), "example")
+    marks: dict[str, MarkAct] = dict.fromkeys(_ids_in(desk, examples), "example")
     marks |= dict.fromkeys(yes, "yes")
     marks |= dict.fromkeys(no, "no")
     marks |= dict.fromkeys(skip, "skip")
-    team_search.say(desk, who.name, number, marks)
+    open_searches.mark(desk, who.name, number, marks)
     return _back(number, "saved")
 
 
@@ -143,7 +153,7 @@ def add_text_form(
     desk: OpenDesk, _: Classifier, number: int, text: FormText
 ) -> RedirectResponse:
     """Put a text of one's own into the basket."""
-    team_search.add_text(desk, number, text)
+    open_searches.add_text(desk, number, text)
     return _back(number, "saved")
 
 
@@ -152,28 +162,28 @@ def drop_text_form(
     desk: OpenDesk, _: Classifier, number: int, name: FormText
 ) -> RedirectResponse:
     """Take a text out of the basket."""
-    team_search.drop_text(desk, number, name)
+    open_searches.drop_text(desk, number, name)
     return _back(number, "saved")
 
 
 @pages.post("/{number}/undo")
 def undo_form(desk: OpenDesk, who: Classifier, number: int) -> RedirectResponse:
     """Take back what was said last."""
-    marks = team_search.undo(desk, who.name, number)
+    marks = open_searches.undo(desk, who.name, number)
     return _back(number, f"{len(marks)} taken back")
 
 
 @pages.post("/{number}/redo")
 def redo_form(desk: OpenDesk, who: Classifier, number: int) -> RedirectResponse:
     """Bring back what was taken back last."""
-    marks = team_search.redo(desk, who.name, number)
+    marks = open_searches.redo(desk, who.name, number)
     return _back(number, f"{len(marks)} brought back")
 
 
 @pages.post("/{number}/screen")
 def screen_form(desk: OpenDesk, who: Classifier, number: int) -> RedirectResponse:
     """Begin a screening with what this search knows."""
-    return _back(team_search.screen(desk, who.name, number), "begun")
+    return _back(open_searches.screen(desk, who.name, number), "begun")
 
 
 @pages.get("/{number}/why/{document:path}")
@@ -181,7 +191,7 @@ def why_page(
     request: Request, desk: OpenDesk, _: Reader, number: int, document: str
 ) -> HTMLResponse:
     """Every word's part of a document's score."""
-    reasons = team_search.explain(desk, number, document)
+    reasons = open_searches.explain(desk, number, document)
     return page(
         request, HERE, "like_why.html", title=reasons.title, told=reasons, number=number
     )
@@ -200,19 +210,19 @@ def _form(
 ) -> HTMLResponse:
     shown = page(
         request, HERE, "like.html", methods=METHODS, asked=form, wrong=wrong,
-        searches=team_search.searches(desk),
+        searches=summaries(desk.store),
     )  # fmt: skip
     shown.status_code = 400 if wrong else 200
     return shown
 
 
 def _ids_in(desk: Desk, text: str) -> list[str]:
-    return list(ids_of([text], desk.project.store, "examples")) if text else []
+    return list(ids_of([text], "examples", desk.store)) if text else []
 
 
 def _file(desk: Desk, number: int, name: str, kind: str | None = None) -> FileResponse:
     path, remove = kept_until_sent(
-        desk, name, lambda path: team_search.write_found(desk, number, path)
+        desk, name, lambda path: open_searches.write_hits(desk, number, path)
     )
     return sent_once(path, remove, kind)
 
@@ -232,7 +242,7 @@ Ending = Annotated[
 def search_named(desk: OpenDesk, number: Annotated[int, Path(ge=0, le=LARGEST)]) -> int:
     """The number of a search that there is, or 404."""
     with or_missing():
-        search_of(desk.project, number)
+        search_by_number(desk.store, number)
     return number
 
 
@@ -271,102 +281,141 @@ class OwnTextBody(Body):
     text: Text = Field(min_length=1)
 
 
+answer(SearchSummary, "method")
 Searches = listing(
-    "Searches", "All searches by example, the one used last first.", searches=Saved
+    "Searches",
+    "All searches by example, the one used last first.",
+    searches=SearchSummary,
 )
-answer(Candidate, "text")
-BasketAnswer = answer(Basket)
-ReasonsAnswer = answer(Reasons)
+ReasonsAnswer = answer(ScoreReasons)
+Example = answer(BasketItem)
+
+
+class Candidate(Answer):
+    """A document that may be wanted; why : word, its part of the score."""
+
+    rank: int
+    id: str
+    title: str
+    why: list[Weighed] = Field(validation_alias="largest_parts")
+    score: float | None
+    origin: str
+    mark: str
+
+
+class Basket(Answer):
+    """A search as it stands.
+
+    words : the learned query, its heaviest words;  told : how far it is;  advice :
+    whether to go on;  stop : it may stop.
+    """
+
+    number: int
+    name: str
+    screening: bool
+    learned: str
+    examples: list[Example]  # type: ignore[valid-type]
+    against: list[Example]  # type: ignore[valid-type]
+    words: list[Weighed]
+    terms: int
+    documents: int
+    found: list[Candidate] = Field(validation_alias="hits")
+    told: list[str] = Field(validation_alias="status")
+    advice: str
+    stop: bool
+    notes: list[str]
 
 
 @api.get("/like", response_model=Searches)
 def list_searches(desk: OpenDesk, _: Reader) -> Any:
     """All searches by example."""
-    return {"searches": team_search.searches(desk)}
+    return {"searches": summaries(desk.store)}
 
 
-@api.post("/like", status_code=201, responses=READING, response_model=BasketAnswer)
+@api.post("/like", status_code=201, responses=READING, response_model=Basket)
 def begin(
     desk: OpenDesk, who: Classifier, body: NewSearchBody, top: Top = 20
-) -> Basket:
+) -> SearchView:
     """Begin a search by examples, and rank the documents."""
-    wanted = team_search.Wanted(
-        body.name, tuple(body.examples), tuple(body.no), body.texts, body.category,
-        body.screening, StoppingRule(body.target, body.error), body.method,
+    rule = StoppingRule(body.target, body.error)
+    start = SearchStart(
+        tuple(body.examples), tuple(body.no), body.texts, body.category or None,
+        body.name, body.method, rule=rule if body.screening else None,
     )  # fmt: skip
-    return team_search.show(desk, team_search.begin(desk, who.name, wanted), top)
+    number = open_searches.begin_for(desk, who.name, start)
+    return open_searches.show(desk, number, top)
 
 
-@api.get("/like/{number}", responses=THERE, response_model=BasketAnswer)
-def read(desk: OpenDesk, _: Reader, number: SearchNumber, top: Top = 20) -> Basket:
+@api.get("/like/{number}", responses=THERE, response_model=Basket)
+def read(desk: OpenDesk, _: Reader, number: SearchNumber, top: Top = 20) -> SearchView:
     """A search as it stands, with what it finds next and the query it learned."""
-    return team_search.show(desk, number, top)
+    return open_searches.show(desk, number, top)
 
 
-@api.post("/like/{number}/mark", responses=THERE, response_model=BasketAnswer)
+@api.post("/like/{number}/mark", responses=THERE, response_model=Basket)
 def mark(
     desk: OpenDesk,
     who: Classifier,
     number: SearchNumber,
     body: MarksBody,
     top: Top = 20,
-) -> Basket:
+) -> SearchView:
     """Say which documents are wanted and which are not; the rest is ranked anew."""
-    team_search.say(desk, who.name, number, body.marks)
-    return team_search.show(desk, number, top)
+    open_searches.mark(desk, who.name, number, body.marks)
+    return open_searches.show(desk, number, top)
 
 
-@api.post("/like/{number}/undo", responses=THERE, response_model=BasketAnswer)
+@api.post("/like/{number}/undo", responses=THERE, response_model=Basket)
 def undo(
     desk: OpenDesk, who: Classifier, number: SearchNumber, top: Top = 20
-) -> Basket:
+) -> SearchView:
     """Take back what you marked last."""
-    team_search.undo(desk, who.name, number)
-    return team_search.show(desk, number, top)
+    open_searches.undo(desk, who.name, number)
+    return open_searches.show(desk, number, top)
 
 
-@api.post("/like/{number}/redo", responses=THERE, response_model=BasketAnswer)
+@api.post("/like/{number}/redo", responses=THERE, response_model=Basket)
 def redo(
     desk: OpenDesk, who: Classifier, number: SearchNumber, top: Top = 20
-) -> Basket:
+) -> SearchView:
     """Bring back what you took back last."""
-    team_search.redo(desk, who.name, number)
-    return team_search.show(desk, number, top)
+    open_searches.redo(desk, who.name, number)
+    return open_searches.show(desk, number, top)
 
 
-@api.post("/like/{number}/texts", responses=THERE, response_model=BasketAnswer)
+@api.post("/like/{number}/texts", responses=THERE, response_model=Basket)
 def add_text(
     desk: OpenDesk,
     _: Classifier,
     number: SearchNumber,
     body: OwnTextBody,
     top: Top = 20,
-) -> Basket:
+) -> SearchView:
     """Put a text of your own into the basket."""
-    team_search.add_text(desk, number, body.text)
-    return team_search.show(desk, number, top)
+    open_searches.add_text(desk, number, body.text)
+    return open_searches.show(desk, number, top)
 
 
-@api.delete("/like/{number}/texts/{name}", responses=THERE, response_model=BasketAnswer)
+@api.delete("/like/{number}/texts/{name}", responses=THERE, response_model=Basket)
 def drop_text(
     desk: OpenDesk, _: Classifier, number: SearchNumber, name: InPath, top: Top = 20
-) -> Basket:
+) -> SearchView:
     """Take a text of your own out of the basket."""
-    team_search.drop_text(desk, number, name)
-    return team_search.show(desk, number, top)
+    open_searches.drop_text(desk, number, name)
+    return open_searches.show(desk, number, top)
 
 
 @api.post(
     "/like/{number}/screen",
     status_code=201,
     responses=THERE,
-    response_model=BasketAnswer,
+    response_model=Basket,
 )
 def screen(
     desk: OpenDesk, who: Classifier, number: SearchNumber, top: Top = 20
-) -> Basket:
+) -> SearchView:
     """Begin a screening, for nearly all of them, with what a search knows."""
-    return team_search.show(desk, team_search.screen(desk, who.name, number), top)
+    return open_searches.show(desk, open_searches.screen(desk, who.name, number), top)
 
 
 @api.get("/like/{number}/found", response_class=FileResponse, responses=FILE | READING)
@@ -380,7 +429,9 @@ def found(
 @api.get(
     "/like/{number}/why/{document:path}", responses=THERE, response_model=ReasonsAnswer
 )
-def why(desk: OpenDesk, _: Reader, number: SearchNumber, document: InPath) -> Reasons:
+def why(
+    desk: OpenDesk, _: Reader, number: SearchNumber, document: InPath
+) -> ScoreReasons:
     """Why a document has its score."""
     require_document(desk, document)
-    return team_search.explain(desk, number, document)
+    return open_searches.explain(desk, number, document)

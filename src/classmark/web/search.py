@@ -12,11 +12,31 @@ from pydantic import BaseModel, Field
 from starlette.background import BackgroundTask
 
 from classmark.problems import Mistake
-from classmark.web.fields import NO_NUL, Body, Id, Number, answer, calls
+from classmark.web.fields import (
+    NO_NUL,
+    Answer,
+    Body,
+    Id,
+    Number,
+    Weighed,
+    answer,
+    calls,
+)
 from classmark.web.guard.auth import Classifier, OpenDesk, Reader
 from classmark.web.render import page, redirect
-from classmark.workbench.search import search_box
-from classmark.workbench.search.search_box import Wish
+from classmark.workbench.search.clicks import log_click
+from classmark.workbench.search.index import JOB, start_indexing
+from classmark.workbench.search.search import (
+    FEEDBACK,
+    MODELS,
+    MOST_HITS,
+    QueryOptions,
+    SearchResults,
+    SearchState,
+    search_desk,
+    search_state,
+    warm_index,
+)
 
 pages = APIRouter(prefix="/search")
 api = calls("search")
@@ -34,11 +54,11 @@ class SearchAddress(BaseModel):
     feedback: str = ""
     prior: str = ""
     ranker: str = ""
-    k: int = Field(10, ge=1, le=search_box.MOST)
+    k: int = Field(10, ge=1, le=MOST_HITS)
 
-    def as_wish(self) -> Wish:
+    def as_options(self) -> QueryOptions:
         """The same, as the workbench takes it."""
-        return Wish(
+        return QueryOptions(
             self.model or None, tuple(self.set.split()), self.k, self.feedback or None,
             self.prior or None, False, tuple(self.weights.split()), self.ranker or None,
         )  # fmt: skip
@@ -58,20 +78,20 @@ def search_page(
 ) -> HTMLResponse:
     """Find documents, best first."""
     hits, wrong = None, ""
-    standing = search_box.standing(desk)
+    standing = search_state(desk)
     if asked.q.strip() and standing.ready:
         try:
-            hits = search_box.find(desk, asked.q, asked.as_wish(), who.name)
+            hits = search_desk(desk, asked.q, asked.as_options(), who.name)
         except Mistake as mistake:
             wrong = str(mistake)
     shown = page(
         request, HERE, "search.html", title=asked.q or HERE, asked=asked, found=hits,
-        wrong=wrong, standing=standing, models=search_box.MODELS,
-        feedbacks=search_box.FEEDBACK,
-        job=next(iter(desk.jobs.running(search_box.INDEXING)), None),
+        wrong=wrong, standing=standing, models=MODELS,
+        feedbacks=FEEDBACK,
+        job=next(iter(desk.jobs.running(JOB)), None),
     )  # fmt: skip
     shown.status_code = 400 if wrong else 200
-    shown.background = None if asked.q else BackgroundTask(search_box.warm, desk)
+    shown.background = None if asked.q else BackgroundTask(warm_index, desk)
     return shown
 
 
@@ -80,7 +100,7 @@ def opened_page(
     desk: OpenDesk, _: Reader, impression: int, document: str
 ) -> RedirectResponse:
     """Go to a document, and keep that it was opened from this list."""
-    search_box.click(desk, impression, document)
+    desk.write(lambda project: log_click(project.store, impression, document))
     return redirect(f"/decide/{quote(document, safe='')}")
 
 
@@ -90,7 +110,7 @@ def index_form(
     positions: Annotated[str, Form()] = "",
 ) -> RedirectResponse:  # fmt: skip
     """Make the index, or bring it up to date."""
-    search_box.make_index(desk, who.name, positions=True if positions else None)
+    start_indexing(desk, who.name, positions=True if positions else None)
     return redirect("/search", q=q)
 
 
@@ -100,7 +120,7 @@ class SearchBody(Body):
     query: Annotated[str, Field(min_length=1, max_length=2000, pattern=NO_NUL)] = Field(
         examples=["salt road"]
     )
-    top: Annotated[int, Field(ge=1, le=search_box.MOST)] = 10
+    top: Annotated[int, Field(ge=1, le=MOST_HITS)] = 10
     model: Short | None = Field(None, examples=["bm25"])
     parameters: dict[Short, float | Short] = Field(
         {}, max_length=20, examples=[{"k1": 0.9}]
@@ -113,6 +133,13 @@ class SearchBody(Body):
     ranker: Short | None = Field(None, description="a learned one, or none")
 
 
+class Piece(Answer):
+    """Some text; hit : whether it was asked for."""
+
+    text: str
+    hit: bool
+
+
 class ClickBody(Body):
     """A document that was opened from a list."""
 
@@ -120,27 +147,48 @@ class ClickBody(Body):
     document: Id
 
 
-@api.post("/search", response_model=answer(search_box.Hits))
-def search(desk: OpenDesk, who: Reader, body: SearchBody) -> search_box.Hits:
+class Hit(Answer):
+    """A document that was found; parts : what each term adds to its score."""
+
+    rank: int
+    id: str
+    score: float
+    title: list[Piece] = Field(validation_alias="heading")
+    text: list[Piece]
+    parts: list[Weighed] = Field(validation_alias="largest_parts")
+    rest: float
+
+
+class Hits(Answer):
+    """What was found; impression : its number in the log, null: nothing is kept."""
+
+    hits: list[Hit]
+    note: str
+    impression: int | None
+    ranker: int | None
+
+
+@api.post("/search", response_model=Hits)
+def search(desk: OpenDesk, who: Reader, body: SearchBody) -> SearchResults:
     """Search the documents, best first."""
-    wish = Wish(
+    options = QueryOptions(
         body.model, _typed(body.parameters), body.top, body.feedback, body.prior,
         weights=_typed(body.weights), ranker=body.ranker,
     )  # fmt: skip
-    return search_box.find(desk, body.query, wish, who.name)
+    return search_desk(desk, body.query, options, who.name)
 
 
 @api.post("/click", status_code=204)
 def click(desk: OpenDesk, _: Reader, body: ClickBody) -> Response:
     """Keep that a document was opened from a list that was kept."""
-    search_box.click(desk, body.impression, body.document)
+    desk.write(lambda project: log_click(project.store, body.impression, body.document))
     return Response(status_code=204)
 
 
-@api.get("/search", response_model=answer(search_box.Standing))
-def standing(desk: OpenDesk, _: Reader) -> search_box.Standing:
+@api.get("/search", response_model=answer(SearchState))
+def standing(desk: OpenDesk, _: Reader) -> SearchState:
     """How searching stands."""
-    return search_box.standing(desk)
+    return search_state(desk)
 
 
 def _typed(values: Mapping[str, float | str]) -> list[str]:

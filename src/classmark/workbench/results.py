@@ -170,10 +170,10 @@ class Logged:
     later: str = ""
 
 
-def percent(probability: float) -> str:
+def in_percent(probability: float) -> str:
     """A probability as it is shown; nothing is impossible, and nothing certain.
 
-    >>> percent(0.874), percent(0.002), percent(0.999)
+    >>> in_percent(0.874), in_percent(0.002), in_percent(0.999)
     ('87 %', 'under 1 %', 'over 99 %')
     """
     whole = round(100 * probability)

@@ -40,7 +40,7 @@ def made(tmp_path_factory):
 @pytest.fixture(scope="module")
 def trained(made, tmp_path_factory):
     """Train once; every test has its own copy of what comes out."""
-    from classmark.workbench.search.train_ranker import Training, train_ranker
+    from classmark.workbench.search.train_ranker import RankerTraining, train_ranker
     from classmark.workbench.search.tune import Judgments
 
     folder = tmp_path_factory.mktemp("trained") / "lib"
@@ -48,7 +48,7 @@ def trained(made, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
         with Project(folder) as project:
-            wish = Training(prices=(0.001,))
+            wish = RankerTraining(prices=(0.001,))
             found = train_ranker(project, Judgments(dataset="library"), wish)
     return folder, found
 
@@ -74,7 +74,7 @@ def answers(run, *words):
 def test_a_better_ranker_goes_into_service(trained):
     folder, found = trained
     assert found.used
-    assert "surely better than what was in service" in found.said
+    assert "surely better than what was in service" in found.verdict
     rows = {row["order"]: row for row in found.table.rows}
     assert rows["learned"]["ndcg@10"] > rows["in service"]["ndcg@10"]
     assert rows["in service"]["p, ndcg@10"] < 0.05

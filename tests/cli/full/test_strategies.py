@@ -12,7 +12,7 @@ from classmark.hierarchies import training as nodes
 from classmark.taxonomy.category import Category
 from classmark.workbench.files.importing import import_records, put_taxonomy
 from classmark.workbench.project import Project, create
-from classmark.workbench.results import percent
+from classmark.workbench.results import in_percent
 from classmark.workbench.settings import FILE, Settings
 
 WAITING = ["bees and honey in the hive, the queen and her swarm", "zzz"]
@@ -310,7 +310,7 @@ def test_places_are_told_in_percents(done):
     assert note in unwrapped(shown)
     chances = [row["probability"] for row in said(done, "place", "--precision", "0.5")]
     assert len(chances) == 2
-    assert all(f"  {percent(chance)}\n" in shown for chance in chances)
+    assert all(f"  {in_percent(chance)}\n" in shown for chance in chances)
 
 
 def test_without_labels_there_is_nothing_to_measure(run):

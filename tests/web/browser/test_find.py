@@ -6,8 +6,8 @@ import pytest
 
 from classmark.workbench.deciding.decide import Decision, decide_on
 from classmark.workbench.examples import open_searches
-from classmark.workbench.examples.searches import standing_marks
-from classmark.workbench.search import search_box
+from classmark.workbench.examples.searches import current_marks
+from classmark.workbench.search.index import start_indexing
 
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'>"
 
@@ -35,7 +35,7 @@ def settled(page, before):
 
 def said(served, number=1):
     search = open_searches.search_of(served.desk.project, number)
-    marks = standing_marks(served.desk.project.store, search)
+    marks = current_marks(served.desk.project.store, search)
     return {each.mark.document: each.mark.act for each in marks}
 
 
@@ -95,7 +95,7 @@ def test_what_was_not_saved_is_told(page, served):
 
 
 def test_search_open_and_find_more(page, served):
-    search_box.make_index(served.desk).wait(60)
+    start_indexing(served.desk).wait(60)
     page.goto("/search")
     page.keyboard.type("bees in winter")
     page.keyboard.press("Enter")
@@ -129,7 +129,7 @@ def test_hostile_texts_and_names_are_inert(page, served, tmp_path):
     page.get_by_role("button", name="Import all of it").press("Enter")
     page.get_by_text("1 documents").first.wait_for()
     served.desk.jobs.wait(60)
-    search_box.make_index(served.desk).wait(60)
+    start_indexing(served.desk).wait(60)
     page.goto("/search?q=bees+honey+hive&k=50")
     assert page.locator(".hits-form img, .hits-form script").count() == 0
     begin(page, f"bees honey hive {HOSTILE}")

@@ -1,5 +1,6 @@
 """Searches are named, their marks only grow, and every mark can be taken back."""
 
+import json
 import sqlite3
 
 import pytest
@@ -14,11 +15,11 @@ from classmark.workbench.examples.searches import (
     add_marks,
     begin_search,
     change_settings,
-    documents_of,
+    current_marks,
     list_searches,
     open_search,
     redo_marks,
-    standing_marks,
+    search_by_number,
     undo_marks,
 )
 from classmark.workbench.store.schema import VERSION
@@ -42,7 +43,7 @@ def store(tmp_path, any_store):
 
 def held(store, search):
     return {
-        found.mark.document: found.mark.act for found in standing_marks(store, search)
+        found.mark.document: found.mark.act for found in current_marks(store, search)
     }
 
 
@@ -82,9 +83,7 @@ def test_the_last_word_on_a_document_holds(store):
     add_marks(store, search, [Mark("d2", "no", "random", 7, 0.25)])
     add_marks(store, other, [Mark("d2", "skip")])
     assert held(store, search) == {"d1": "example", "d2": "no"}
-    assert standing_marks(store, search)[1].mark == Mark("d2", "no", "random", 7, 0.25)
-    assert documents_of(store, search, "example", "no") == ["d1", "d2"]
-    assert documents_of(store, search, "yes") == []
+    assert current_marks(store, search)[1].mark == Mark("d2", "no", "random", 7, 0.25)
 
 
 def test_undo_takes_back_step_after_step_and_redo_brings_them_again(store):
@@ -170,3 +169,20 @@ def test_a_version_3_store_gets_searches(tmp_path):
         search = begin_search(store, "s")
         add_marks(store, search, [Mark("d1", "yes")])
         assert held(store, search) == {"d1": "yes"}
+
+
+def test_a_search_is_read_without_the_others(store, monkeypatch):
+    numbers = [begin_search(store, name).number for name in ("a", "b", "c")]
+    screening = begin_search(store, "all", kind="screen")
+    decoded, loads = [], json.loads
+    monkeypatch.setattr(json, "loads", lambda s: decoded.append(s) or loads(s))
+    assert search_by_number(store, numbers[1]).name == "b"
+    assert search_by_number(store, screening.number) == screening
+    assert open_search(store, "a").number == numbers[0]
+    assert open_search(store).number == numbers[2]
+    assert len(decoded) == 4
+    for number in (99, 10**30):
+        with pytest.raises(Mistake, match=f"there is no search {number}: the list"):
+            search_by_number(store, number)
+    with pytest.raises(Mistake, match="no search 'all'"):
+        open_search(store, "all")

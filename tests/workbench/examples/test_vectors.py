@@ -7,7 +7,7 @@ from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.problems import DamagedFolder, Mistake
 from classmark.weighting.vectorizer import Vectorizer
-from classmark.workbench.examples.vectors import collection_of
+from classmark.workbench.examples.vectors import vectors_of
 from classmark.workbench.files.importing import import_records
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
@@ -32,13 +32,13 @@ def dense(collection):
 
 
 def test_they_are_those_of_the_vectorizer_and_kept(project):
-    made = collection_of(project)
+    made = vectors_of(project)
     expected = Vectorizer(project.settings.text.analyzer, "log-tfidf")
     assert np.array_equal(dense(made), expected.fit_transform(TEXTS.values()).toarray())
     assert made.ids == list(TEXTS)
     (project.folder / "like" / "000001").rename(project.folder / "like" / "000007")
     (project.folder / "like" / "CURRENT").write_text("000007")
-    again = collection_of(project)
+    again = vectors_of(project)
     assert (project.folder / "like" / "CURRENT").read_text() == "000007"
     assert np.array_equal(dense(again), dense(made))
     assert again.ids == made.ids
@@ -51,9 +51,9 @@ def test_they_are_those_of_the_vectorizer_and_kept(project):
 
 @pytest.mark.parametrize("new", [{"d": "wax"}, {"a": "wax"}])
 def test_new_documents_and_new_texts_make_them_anew(project, new):
-    before = collection_of(project)
+    before = vectors_of(project)
     import_records(project, records(new), "there")
-    after = collection_of(project)
+    after = vectors_of(project)
     assert "wax" in after.vectorizer.vocabulary_.terms
     assert after.ids == list(TEXTS | new)
     assert not np.array_equal(dense(before), dense(after))
@@ -61,19 +61,19 @@ def test_new_documents_and_new_texts_make_them_anew(project, new):
 
 
 def test_another_analyzer_makes_them_anew(project):
-    collection_of(project)
+    vectors_of(project)
     settings = project.folder / "classmark.toml"
     settings.write_text(settings.read_text().replace("|snowball(english)", ""))
     with Project(project.folder) as opened:
-        assert "bees" in collection_of(opened).vectorizer.vocabulary_.terms
+        assert "bees" in vectors_of(opened).vectorizer.vocabulary_.terms
 
 
 def test_damage_is_told_with_its_remedy(project):
-    collection_of(project)
+    vectors_of(project)
     path = project.folder / "like" / "000001" / "values.npy"
     path.write_bytes(path.read_bytes()[:-1] + b"\xff")
     with pytest.raises(DamagedFolder, match=r"enough to remove .*like: it is made"):
-        collection_of(project)
+        vectors_of(project)
 
 
 def test_without_documents_there_is_nothing(tmp_path):
@@ -82,5 +82,5 @@ def test_without_documents_there_is_nothing(tmp_path):
         Project(tmp_path / "empty") as opened,
         pytest.raises(Mistake, match="no documents: import some"),
     ):
-        collection_of(opened)
+        vectors_of(opened)
     assert not (tmp_path / "empty" / "like").exists()

@@ -8,7 +8,7 @@ from classmark.problems import Mistake, UnreadableFile
 from classmark.workbench.project import Project, create
 from classmark.workbench.search.clicks import (
     Click,
-    Preference,
+    ClickPreference,
     log_click,
     log_impression,
     logged_preferences,
@@ -63,9 +63,9 @@ def test_clicks_become_preferences_by_a_strategy(project):
     log_click(project.store, number, "d")
     found = logged_preferences(project.store, "skip-above")
     assert found == [
-        Preference("bees", "b", "a"),
-        Preference("bees", "d", "a"),
-        Preference("bees", "d", "3"),
+        ClickPreference("bees", "b", "a"),
+        ClickPreference("bees", "d", "a"),
+        ClickPreference("bees", "d", "3"),
     ]
     weighed = logged_preferences(project.store, "skip-above", [1, 0.5, 0.4, 0.25], 3)
     assert [each.weight for each in weighed] == [2, 3, 3]

@@ -8,7 +8,7 @@ from classmark.formats.records import Record
 from classmark.links.pagerank import METHODS
 from classmark.problems import Mistake, UnreadableFile
 from classmark.workbench.project import Project, create
-from classmark.workbench.search.links import Reader, rank_documents, rank_edges
+from classmark.workbench.search.links import LinkReader, rank_documents, rank_edges
 from classmark.workbench.settings import Settings
 
 LINKS = {"bees": ["honey", "sea"], "tea": ["honey", "tea", "honey"], "honey": []}
@@ -28,7 +28,7 @@ def project(tmp_path):
 
 
 def test_documents_are_ranked_with_their_titles(project):
-    found = rank_documents(project, Reader())
+    found = rank_documents(project, LinkReader())
     assert [row["id"] for row in found.rows] == ["honey", "tea", "bees"]
     first = found.rows[0]
     assert (first["rank"], first["title"], first["links in"]) == (1, "Honey", 2)
@@ -38,18 +38,20 @@ def test_documents_are_ranked_with_their_titles(project):
     assert found.note == (
         "3 links, 3 pages, 1 of them without links; 1 links lead elsewhere"
     )
-    assert [row["id"] for row in rank_documents(project, Reader(), 1).rows] == ["honey"]
+    assert [row["id"] for row in rank_documents(project, LinkReader(), 1).rows] == [
+        "honey"
+    ]
 
 
 def test_a_personal_rank_begins_at_home(project):
-    found = rank_documents(project, Reader(home=["bees", "bees"], damping=0.5))
+    found = rank_documents(project, LinkReader(home=["bees", "bees"], damping=0.5))
     assert {row["id"]: round(row["probability"], 6) for row in found.rows} == {
         "bees": 0.666667,
         "honey": 0.333333,
         "tea": 0.0,
     }
     with pytest.raises(Mistake, match="no page 'sea' to personalise"):
-        rank_documents(project, Reader(home=["sea"]))
+        rank_documents(project, LinkReader(home=["sea"]))
 
 
 def test_a_project_without_links_says_so(project):
@@ -57,13 +59,13 @@ def test_a_project_without_links_says_so(project):
         Record(Document(id_), links=(("sea", ""),)) for id_ in LINKS
     )
     with pytest.raises(Mistake, match="none of its 3 documents links to another"):
-        rank_documents(project, Reader())
+        rank_documents(project, LinkReader())
 
 
 def test_a_file_of_links_is_ranked_any_way(tmp_path):
     path = tmp_path / "links.tsv"
     path.write_text("# who, whom\n\na page\tb\nb\tc\nc\tb\r\na page\tc\n")
-    found = [rank_edges(path, Reader(method=method)).rows for method in METHODS]
+    found = [rank_edges(path, LinkReader(method=method)).rows for method in METHODS]
     assert [row["id"] for row in found[0]] == ["b", "c", "a page"]
     values = np.array([[row["probability"] for row in rows] for rows in found])
     assert np.ptp(values, axis=0).max() < 1e-8
@@ -81,13 +83,13 @@ def test_a_file_of_links_is_ranked_any_way(tmp_path):
 def test_what_is_no_list_of_links_is_refused(tmp_path, text, said):
     (tmp_path / "edges.txt").write_text(text)
     with pytest.raises(UnreadableFile, match=said):
-        rank_edges(tmp_path / "edges.txt", Reader())
+        rank_edges(tmp_path / "edges.txt", LinkReader())
 
 
 def test_at_least_one_page_is_asked_for(project, tmp_path):
     for asked in (
-        lambda: rank_documents(project, Reader(), 0),
-        lambda: rank_edges(tmp_path / "none", Reader(), 0),
+        lambda: rank_documents(project, LinkReader(), 0),
+        lambda: rank_edges(tmp_path / "none", LinkReader(), 0),
     ):
         with pytest.raises(Mistake, match="k is 0"):
             asked()

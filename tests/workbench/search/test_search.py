@@ -16,11 +16,12 @@ from classmark.workbench.search.search import (
     OPTIONS,
     WIDTH,
     MalformedQuery,
-    Wish,
+    QueryOptions,
     feedback_of,
     search_in,
     search_index,
     snippet,
+    starred,
 )
 from classmark.workbench.settings import Settings
 
@@ -55,64 +56,70 @@ def project(tmp_path):
 
 
 def ids(found):
-    return [answer.id for answer in found.answers]
+    return [answer.id for answer in found.hits]
 
 
 def test_answers_have_titles_scores_and_marked_words(project):
-    found = search_in(project, "bees -wasps", Wish(k=2))
-    first = found.answers[0]
+    found = search_in(project, "bees -wasps", QueryOptions(k=2))
+    first = found.hits[0]
     assert (first.rank, first.id, first.title) == (1, "1", "Bees")
-    assert first.score > found.answers[1].score
-    assert all("wasps" not in answer.snippet.lower() for answer in found.answers)
-    shown = {a.id: a for a in search_in(project, "bees", Wish()).answers}
-    assert shown["2"].snippet == "Made by *bees*, eaten by bears."
+    assert first.score > found.hits[1].score
+    assert all("wasps" not in starred(answer.text).lower() for answer in found.hits)
+    shown = {a.id: a for a in search_in(project, "bees", QueryOptions()).hits}
+    assert starred(shown["2"].text) == "Made by *bees*, eaten by bears."
     assert shown["3"].title == "Wasps eat bees."
     assert found.note == ""
 
 
 def test_scores_are_taken_apart(project):
-    found = search_in(project, "bees hum", Wish(explain=True))
-    for answer in found.answers:
+    found = search_in(project, "bees hum", QueryOptions(explain=True))
+    for answer in found.hits:
         assert sum(answer.parts.values()) == pytest.approx(answer.score)
-    assert set(found.answers[0].parts) == {"title:bee", "body:hum"}
-    smoothed = search_in(project, "bees hum", Wish("dirichlet", explain=True))
-    assert "(document)" in smoothed.answers[0].parts
+    assert set(found.hits[0].parts) == {"title:bee", "body:hum"}
+    smoothed = search_in(project, "bees hum", QueryOptions("dirichlet", explain=True))
+    assert "(document)" in smoothed.hits[0].parts
 
 
 def test_models_parameters_feedback_weights_and_priors(project):
-    plain = search_in(project, "bees", Wish())
-    other = search_in(project, "bees", Wish("bm25", ("k1=0.1", "b=0")))
-    assert plain.answers[0].score != other.answers[0].score
-    named = search_in(project, "bees", Wish("bm25", ("variant=bm25l",)))
-    assert named.answers[0].score != plain.answers[0].score
-    longer = search_in(project, "wasps", Wish(feedback="rm3:terms=3,documents=1"))
-    assert len(longer.answers) > 1
-    assert ids(search_in(project, "bees", Wish(prior="pagerank:5")))[0] == "2"
-    assert ids(search_in(project, "bees", Wish(weights=("title=9",))))[0] == "1"
-    assert ids(search_in(project, "NOT bees", Wish("boolean"))) == []
-    assert ids(search_in(project, "bees AND eat", Wish("boolean"))) == ["3"]
-    assert ids(search_in(project, "#and(bees wasps)", Wish()))[0] == "3"
-    assert ids(search_in(project, '"eat bees"', Wish())) == ["3"]
+    plain = search_in(project, "bees", QueryOptions())
+    other = search_in(project, "bees", QueryOptions("bm25", ("k1=0.1", "b=0")))
+    assert plain.hits[0].score != other.hits[0].score
+    named = search_in(project, "bees", QueryOptions("bm25", ("variant=bm25l",)))
+    assert named.hits[0].score != plain.hits[0].score
+    longer = search_in(
+        project, "wasps", QueryOptions(feedback="rm3:terms=3,documents=1")
+    )
+    assert len(longer.hits) > 1
+    assert ids(search_in(project, "bees", QueryOptions(prior="pagerank:5")))[0] == "2"
+    assert ids(search_in(project, "bees", QueryOptions(weights=("title=9",))))[0] == "1"
+    assert ids(search_in(project, "NOT bees", QueryOptions("boolean"))) == []
+    assert ids(search_in(project, "bees AND eat", QueryOptions("boolean"))) == ["3"]
+    assert ids(search_in(project, "#and(bees wasps)", QueryOptions()))[0] == "3"
+    assert ids(search_in(project, '"eat bees"', QueryOptions())) == ["3"]
 
 
 @pytest.mark.parametrize(
     ("query", "wish", "said"),
     [
-        ("bees (", Wish(), "query:7: "),
-        ("bees", Wish(k=0), "k is 0"),
-        ("bees", Wish("bm26"), "model is 'bm26'"),
-        ("bees", Wish(parameters=("k1",)), "--set 'k1': write name=value"),
-        ("bees", Wish(parameters=("k9=1",)), "no parameter 'k9'"),
-        ("bees", Wish(parameters=("k1=x",)), "k1 of bm25 is 'x'"),
-        ("bees", Wish(feedback="rm9"), "feedback is 'rm9'"),
-        ("bees", Wish(feedback="rm3:terms"), "--feedback 'terms'"),
-        ("bees", Wish(feedback="rm3:terms=x"), "terms of rm3 is 'x'"),
-        ("bees", Wish(prior="fame"), "write pagerank, or pagerank:0.5"),
-        ("bees", Wish(prior="pagerank:x"), "write pagerank, or pagerank:0.5"),
-        ("bees", Wish(weights=("title=x",)), "--weight title=x: give a number"),
-        ("bees", Wish(weights=("tit=1",)), "field 'tit' is not there"),
-        ("bees", Wish("boolean", explain=True), "--explain"),
-        ("author:x", Wish(), "no field 'author'"),
+        ("bees (", QueryOptions(), "query:7: "),
+        ("bees", QueryOptions(k=0), "k is 0"),
+        ("bees", QueryOptions("bm26"), "model is 'bm26'"),
+        ("bees", QueryOptions(parameters=("k1",)), "--set 'k1': write name=value"),
+        ("bees", QueryOptions(parameters=("k9=1",)), "no parameter 'k9'"),
+        ("bees", QueryOptions(parameters=("k1=x",)), "k1 of bm25 is 'x'"),
+        ("bees", QueryOptions(feedback="rm9"), "feedback is 'rm9'"),
+        ("bees", QueryOptions(feedback="rm3:terms"), "--feedback 'terms'"),
+        ("bees", QueryOptions(feedback="rm3:terms=x"), "terms of rm3 is 'x'"),
+        ("bees", QueryOptions(prior="fame"), "write pagerank, or pagerank:0.5"),
+        ("bees", QueryOptions(prior="pagerank:x"), "write pagerank, or pagerank:0.5"),
+        (
+            "bees",
+            QueryOptions(weights=("title=x",)),
+            "--weight title=x: give a number",
+        ),
+        ("bees", QueryOptions(weights=("tit=1",)), "field 'tit' is not there"),
+        ("bees", QueryOptions("boolean", explain=True), "--explain"),
+        ("author:x", QueryOptions(), "no field 'author'"),
     ],
 )
 def test_mistakes_are_told(project, query, wish, said):
@@ -124,46 +131,46 @@ def test_mistakes_are_told(project, query, wish, said):
 def test_a_prior_needs_links(project):
     project.store.put_documents([Record(Document("1", {"title": "Bees"}))])
     with pytest.raises(Mistake, match=r"no document of .* links to one"):
-        search_in(project, "bees", Wish(prior="pagerank"))
+        search_in(project, "bees", QueryOptions(prior="pagerank"))
 
 
 def test_a_stale_index_is_told(project):
     project.store.note_event("imported", "me")
-    assert "imported since" in search_in(project, "bees", Wish()).note
+    assert "imported since" in search_in(project, "bees", QueryOptions()).note
 
 
 def test_an_index_of_a_file_shows_the_files_texts(tmp_path):
     path = tmp_path / "notes.jsonl"
     path.write_text("\n".join(map(json.dumps, ROWS)))
     index_file(path, tmp_path / "i")
-    found = search_index(tmp_path / "i", "eaten OR hum", Wish())
-    titles = {answer.id: answer.title for answer in found.answers}
+    found = search_index(tmp_path / "i", "eaten OR hum", QueryOptions())
+    titles = {answer.id: answer.title for answer in found.hits}
     assert titles == {"1": "Bees", "2": "Honey"}
     with pytest.raises(Mistake, match="--prior needs the links"):
-        search_index(tmp_path / "i", "bees", Wish(prior="pagerank"))
+        search_index(tmp_path / "i", "bees", QueryOptions(prior="pagerank"))
     with pytest.raises(MalformedQuery, match="positions"):
-        search_index(tmp_path / "i", '"eaten by"  "bears hum"', Wish())
+        search_index(tmp_path / "i", '"eaten by"  "bears hum"', QueryOptions())
     path.unlink()
-    found = search_index(tmp_path / "i", "hum", Wish())
+    found = search_index(tmp_path / "i", "hum", QueryOptions())
     assert "is not there any more" in found.note
-    assert found.answers[0].title == ""
+    assert found.hits[0].title == ""
     (tmp_path / "i" / "source.json").unlink()
-    assert ids(search_index(tmp_path / "i", "hum", Wish())) == ["1"]
-    assert search_index(tmp_path / "i", "zebra", Wish()).answers == []
+    assert ids(search_index(tmp_path / "i", "hum", QueryOptions())) == ["1"]
+    assert search_index(tmp_path / "i", "zebra", QueryOptions()).hits == ()
 
 
 def test_snippets_show_where_most_terms_are():
     filler = " ".join(f"w{i}" for i in range(60))
     text = f"Bees. {filler} honey from\nbees, and {filler}"
-    shown = snippet(text, {"bee", "honey"}, Analyzer())
+    shown = starred(snippet(text, {"bee", "honey"}, Analyzer()))
     assert "*honey* from *bees*, and" in shown
     assert shown.startswith("… w56 w57")
     assert shown.endswith(" …")
     assert len(shown.split()) <= WIDTH + 2
-    assert snippet("no match\n here", {"bee"}, Analyzer()) == "no match here"
-    assert snippet("", {"bee"}, Analyzer()) == ""
-    assert snippet("?!", {"bee"}, Analyzer()) == "?!"
-    assert snippet("東京 の 蜂", {"蜂"}, Analyzer()) == "東京 の *蜂*"
+    assert starred(snippet("no match\n here", {"bee"}, Analyzer())) == "no match here"
+    assert starred(snippet("", {"bee"}, Analyzer())) == ""
+    assert starred(snippet("?!", {"bee"}, Analyzer())) == "?!"
+    assert starred(snippet("東京 の 蜂", {"蜂"}, Analyzer())) == "東京 の *蜂*"
 
 
 def test_feedback_is_read_as_typed():
@@ -173,16 +180,16 @@ def test_feedback_is_read_as_typed():
 @pytest.mark.parametrize("query", ["", "  ", "-", "+ #"])
 def test_a_query_without_words_is_malformed(project, query):
     with pytest.raises(MalformedQuery, match="there is no word in it"):
-        search_in(project, query, Wish())
+        search_in(project, query, QueryOptions())
 
 
 def test_a_query_of_stop_words_is_told_so(project):
-    found = search_in(project, "the of", Wish())
-    assert (found.answers, found.note) == ([], NO_TERMS)
-    assert search_in(project, "zebra", Wish()).note == ""
+    found = search_in(project, "the of", QueryOptions())
+    assert (found.hits, found.note) == ((), NO_TERMS)
+    assert search_in(project, "zebra", QueryOptions()).note == ""
 
 
 @pytest.mark.parametrize("name", list(OPTIONS))
 def test_an_option_is_no_parameter(project, name):
     with pytest.raises(Mistake, match=f"use {OPTIONS[name]}"):
-        search_in(project, "bees", Wish(parameters=[f"{name}=1"]))
+        search_in(project, "bees", QueryOptions(parameters=[f"{name}=1"]))

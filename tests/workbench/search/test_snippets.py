@@ -4,7 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.text.analyzer import Analyzer
-from classmark.workbench.search.search import WIDTH, Piece, cut_out, in_whole, snippet
+from classmark.workbench.search.search import (
+    WIDTH,
+    SnippetPiece,
+    highlighted,
+    snippet,
+    starred,
+)
 
 WORDS = st.lists(
     st.sampled_from(["bee", "Bees", "wasp", "*star*", "—", "a", "\n", "<b>"]),
@@ -14,7 +20,7 @@ WORDS = st.lists(
 
 @given(WORDS)
 def test_pieces_are_the_text_with_single_blanks(text):
-    pieces = in_whole(text, {"bee"}, Analyzer())
+    pieces = highlighted(text, {"bee"}, Analyzer())
     assert "".join(piece.text for piece in pieces) == " ".join(text.split())
     assert {piece.text for piece in pieces if piece.hit} <= {"bee", "Bees"}
     assert sum(piece.hit for piece in pieces) == text.lower().count("bee")
@@ -22,8 +28,8 @@ def test_pieces_are_the_text_with_single_blanks(text):
 
 @given(WORDS)
 def test_a_snippet_is_its_pieces_marked(text):
-    pieces = cut_out(text, {"bee"}, Analyzer())
-    assert snippet(text, {"bee"}, Analyzer()) == "".join(
+    pieces = snippet(text, {"bee"}, Analyzer())
+    assert starred(pieces) == "".join(
         f"*{piece.text}*" if piece.hit else piece.text for piece in pieces
     )
     shown = "".join(piece.text for piece in pieces).removeprefix("… ")
@@ -34,7 +40,7 @@ def test_a_snippet_is_its_pieces_marked(text):
 
 def test_long_texts_are_cut_around_the_words():
     text = "a " * 100 + "bee " + "b " * 100
-    pieces = cut_out(text, {"bee"}, Analyzer())
-    assert pieces[0] == Piece("… ")
-    assert pieces[-1] == Piece(" …")
+    pieces = snippet(text, {"bee"}, Analyzer())
+    assert pieces[0] == SnippetPiece("… ")
+    assert pieces[-1] == SnippetPiece(" …")
     assert len("".join(piece.text for piece in pieces).split()) <= WIDTH + 2

@@ -7,7 +7,7 @@ import pytest
 
 from classmark.problems import DamagedFolder
 from classmark.taxonomy.category import Category
-from classmark.workbench.examples.searches import open_search, standing_marks
+from classmark.workbench.examples.searches import current_marks, open_search
 from classmark.workbench.files.backup import TABLES, columns_of
 from classmark.workbench.search.clicks import read_impressions
 from classmark.workbench.store import schema
@@ -68,7 +68,7 @@ def test_what_the_later_formats_said_still_holds(tmp_path, version):
         assert store.record("d3").rejected == {"apis"}
         assert [e.revisits for e in store.log(2)][:1] == [4]
         if version >= 4:
-            marks = standing_marks(store, open_search(store, "nests"))
+            marks = current_marks(store, open_search(store, "nests"))
             assert [found.mark.document for found in marks] == ["d1", "d2"]
         if version >= 5:
             assert read_impressions(store)[0].clicked == {"d2"}

@@ -11,6 +11,7 @@ import numpy as np
 from classmark.problems import Mistake
 from classmark.taxonomy.category import ACTIVE, Category
 from classmark.workbench.results import Cell, Table
+from classmark.workbench.store.store import title_of
 
 if TYPE_CHECKING:
     from classmark.taxonomy.tree import Taxonomy
@@ -169,7 +170,10 @@ def node_of(project: Project, id_: str) -> Node:
         _twigs(project, [id_])[0],
         _with_names(project, project.tree.path(id_)),
         _with_names(project, parents[1:]),
-        tuple((document, title_of(project, document)) for document in newest),
+        tuple(
+            (document, title_of(project.store.document(document)))
+            for document in newest
+        ),
     )
 
 
@@ -215,12 +219,6 @@ def ranked_by_log(store: Store, ids: Sequence[str]) -> dict[str, SuggestionCount
     """Category → where the ranker had put it when it was judged."""
     rows = store.run(RANKED.format(", ".join("?" * len(ids))), tuple(ids))
     return {id_: SuggestionCounts(*map(int, counts)) for id_, *counts in rows}
-
-
-def title_of(project: Project, document: str) -> str:
-    """The title of a document, or its id."""
-    fields = project.store.document(document).fields
-    return fields.get("title", "").strip() or document
 
 
 def _twigs(project: Project, ids: Sequence[str]) -> list[Twig]:

@@ -17,7 +17,11 @@ from classmark.problems import Mistake
 from classmark.sparse import Rows, take
 from classmark.taxonomy.category import Category
 from classmark.workbench.categories.edit import require_open, split
-from classmark.workbench.examples.vectors import Collection, collection_of, words_behind
+from classmark.workbench.examples.vectors import (
+    DocumentVectors,
+    vectors_of,
+    words_behind,
+)
 from classmark.workbench.results import Cell, Logged, Table
 from classmark.workbench.store.log import whoami
 
@@ -66,7 +70,7 @@ def propose(
         raise Mistake(f"method is {method!r}: use {', '.join(METHODS)}")
     store = project.store
     require_open(store, [node])
-    collection = collection_of(project)
+    collection = vectors_of(project)
     ids, rows = _documents(store, node, collection)
     if k is not None and not 2 <= k <= len(ids):
         raise Mistake(
@@ -128,7 +132,7 @@ def as_table(node: str, proposals: Sequence[Proposal]) -> Table:
 
 
 def _documents(
-    store: Store, node: str, collection: Collection
+    store: Store, node: str, collection: DocumentVectors
 ) -> tuple[list[str], Rows]:
     """The documents of a category itself that have words, and their vectors."""
     labelled = _labelled(store, node)
@@ -177,7 +181,7 @@ def _clustered(rows: Rows, k: int | None, method: str) -> Ints:
 def _described(
     project: Project,
     node: str,
-    collection: Collection,
+    collection: DocumentVectors,
     ids: list[str],
     rows: Rows,
     clusters: Ints,
@@ -210,7 +214,7 @@ def _described(
 
 def _words_of(
     project: Project,
-    collection: Collection,
+    collection: DocumentVectors,
     documents: Sequence[str],
     stems: Sequence[str],
 ) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from classmark.workbench.deciding.decide import (
 )
 from classmark.workbench.deciding.opinions import disagreements
 from classmark.workbench.deciding.queue import ORDERS, Guess, best_guesses, shuffled
-from classmark.workbench.results import percent
+from classmark.workbench.results import in_percent
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
@@ -284,7 +284,7 @@ def likely(guess: Guess) -> str:
     """
     if guess.probability is None:
         return f"score {guess.score:.2f}".replace("-", "−")
-    return f"{percent(guess.probability)} likely"
+    return f"{in_percent(guess.probability)} likely"
 
 
 ACCEPTED_AT_ONCE = 100  # documents accepted at once, at most

@@ -19,7 +19,7 @@ from classmark.workbench.deciding.decide import (
     acts_since,
     version_of,
 )
-from classmark.workbench.results import percent
+from classmark.workbench.results import in_percent
 from classmark.workbench.store.log import JudgedRecord
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def _choice(desk: Desk, record: JudgedRecord, suggestion: Suggestion) -> Choice:
         _spoken(desk, record, suggestion.category),
         likely=""
         if suggestion.probability is None
-        else percent(suggestion.probability),
+        else in_percent(suggestion.probability),
         favour=_told(suggestion.favour),
         against=_told(suggestion.against),
         rank=suggestion.rank,

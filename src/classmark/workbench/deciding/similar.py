@@ -16,7 +16,7 @@ from classmark.sparse import take
 from classmark.workbench.deciding.decide import Decision, decide
 from classmark.workbench.deciding.queue import queue
 from classmark.workbench.examples.open_searches import AT_ONCE
-from classmark.workbench.examples.vectors import collection_of
+from classmark.workbench.examples.vectors import vectors_of
 from classmark.workbench.results import Cell, Logged, Table
 from classmark.workbench.store.log import Act, whoami
 
@@ -136,7 +136,7 @@ def groups_of(
         raise Mistake(f"--alike is {alike:g}: give a cosine above 0, up to 1")
     if not ids:
         return []
-    collection = collection_of(project)
+    collection = vectors_of(project)
     place = {id_: at for at, id_ in enumerate(collection.ids)}
     rows = take(collection.rows, [place[id_] for id_ in ids])
     groups: dict[int, list[int]] = {}
@@ -167,7 +167,7 @@ _READ: WeakSet[Desk] = WeakSet()  # desks whose documents are vectors in memory
 def alike(desk: Desk, document: str, top_k: int = SHOWN) -> list[Alike]:
     """The documents whose words are most like those of one, the most like first."""
     desk.store.document(document)
-    rows, ids, _ = desk.shelf.collection(desk)
+    rows, ids, _ = desk.search_cache.vectors(desk)
     _READ.add(desk)
     try:
         at = ids.index(document)

@@ -1,10 +1,9 @@
-"""A search by example: learned, marked, ranked, explained."""
+"""A search by example in memory: it learns, ranks documents, and explains."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from textwrap import shorten
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,53 +15,39 @@ from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.sparse import Rows, stack
+from classmark.workbench.examples import searches
 from classmark.workbench.examples.searches import (
+    AGAINST,
+    FOR,
+    SCREEN,
     Mark,
-    Said,
-    Search,
-    add_marks,
-    redo_marks,
-    require_documents,
-    standing_marks,
-    undo_marks,
+    MarkAct,
+    StoredSearch,
 )
 from classmark.workbench.examples.vectors import (
-    Collection,
-    SpreadCollection,
-    collection_of,
+    DocumentVectors,
+    SpreadVectors,
     rows_of_texts,
+    vectors_of,
     words_behind,
 )
+from classmark.workbench.search.search import DocumentHit, require_count, snippet_of
+from classmark.workbench.store.store import title_of
 
 if TYPE_CHECKING:
     from classmark.corpus.documents import Document
     from classmark.workbench.project import Project
 
-
 REASONS = 5
 HEAVIEST = 12
 READ = 100  # so many of the best are read for the words behind their terms
-TITLE = 80
+OWN = "own"
+EMPTY = "the query has no weights, so all score alike: give more examples, or --method"
 
 
 @dataclass(frozen=True, slots=True)
-class Liked:
-    """A document that was found; why : word → its part of the score, greatest first.
-
-    mark : what was said of it in this search, or nothing.
-    """
-
-    rank: int
-    id: str
-    title: str
-    score: float
-    why: Mapping[str, float] = field(default_factory=dict)
-    mark: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Likes:
-    """What a query found, best first, and what the query is.
+class ExampleRanking:
+    """The documents that a learned query ranks best, and the query.
 
     method, C : how it was learned;  examples, yes, no : from how many;  nonzero : how
     many terms have a weight;  query : its heaviest words;  documents : how many were
@@ -78,11 +63,24 @@ class Likes:
     nonzero: int
     query: Mapping[str, float]
     documents: int
-    found: Sequence[Liked]
+    hits: Sequence[DocumentHit]
     notes: Sequence[str] = ()
 
+    def as_json(self) -> dict[str, Any]:
+        """The same as programs read it."""
+        values = asdict(replace(self, hits=()))
+        del values["hits"]
+        notes, hits = values.pop("notes"), [hit_as_json(hit) for hit in self.hits]
+        return {**values, "found": hits, "notes": notes}
 
-class Part(NamedTuple):
+
+def hit_as_json(hit: DocumentHit) -> dict[str, Any]:
+    """A hit of a search by example as programs read it."""
+    names = {"id": hit.id, "title": hit.title, "score": hit.score}
+    return {"rank": hit.rank, **names, "why": dict(hit.parts), "mark": hit.mark}
+
+
+class WordPart(NamedTuple):
     """A term's part of a score: its weight in the query times that in the document."""
 
     term: str
@@ -93,58 +91,108 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Reasons:
+class ScoreReasons:
     """Every term's part of a document's score, the greatest first; they add up."""
 
     id: str
     title: str
     score: float
-    parts: Sequence[Part]
+    parts: Sequence[WordPart]
 
 
-class Reader:
-    """Reads documents for whoever asks what a query found in them."""
+class BasketItem(NamedTuple):
+    """An example of a search.
 
-    def __init__(
-        self, project: Project, collection: Collection | SpreadCollection
-    ) -> None:
-        self.project, self.collection = project, collection
-        self.row = {id_: row for row, id_ in enumerate(collection.ids)}
-        self.terms = collection.vectorizer.vocabulary_.terms
+    act : example, yes, no, skip, or ``own``: a text that is no document, its name the
+    id.
+    """
+
+    id: str
+    title: str
+    act: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchView:
+    """A search by example as it is shown to people.
+
+    screening : it goes for nearly all, by a rule;  examples, against : what it learned
+    from;  words : the heaviest of the query, of ``terms`` in all;  documents : how many
+    are ranked;  status : how far it is, a line each;  advice : whether to go on;
+    stop : it may stop.
+    """
+
+    number: int
+    name: str
+    screening: bool
+    learned: str
+    examples: tuple[BasketItem, ...]
+    against: tuple[BasketItem, ...]
+    words: tuple[tuple[str, float], ...]
+    terms: int
+    documents: int
+    hits: tuple[DocumentHit, ...]
+    status: tuple[str, ...] = ()
+    advice: str = ""
+    stop: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class Explainer:
+    """Shows documents with the words that make their scores."""
+
+    def __init__(self, vectors: DocumentVectors | SpreadVectors) -> None:
+        self.vectors = vectors
+        self.row = {id_: row for row, id_ in enumerate(vectors.ids)}
+        self.terms = vectors.vectorizer.vocabulary_.terms
         self.words: dict[str, str] = {}
 
-    def found(
+    def best(
         self,
+        project: Project,
         scores: Floats,
         weights: Floats,
         k: int,
-        marks: Mapping[str, str],
-    ) -> list[Liked]:
+        *,
+        snippets: bool = False,
+    ) -> list[DocumentHit]:
         """The best k documents by their scores; those of -inf are left out."""
-        best = [int(row) for row in top(scores, k) if scores[row] > -np.inf]
-        rows, found = some(self.collection.rows, best), []
-        for rank, row in enumerate(best, start=1):
-            id_ = self.collection.ids[row]
-            document = self.project.store.document(id_)
-            words = self.read(document) if rank <= READ else self.words
+        rows = [int(row) for row in top(scores, k) if scores[row] > -np.inf]
+        scored = [(self.vectors.ids[row], float(scores[row])) for row in rows]
+        return self.hits(project, scored, weights, snippets=snippets)
+
+    def hits(
+        self,
+        project: Project,
+        scored: Iterable[tuple[str, float | None]],
+        weights: Floats,
+        *,
+        snippets: bool = False,
+    ) -> list[DocumentHit]:
+        """Documents with their scores, in this order, and the words that make them."""
+        scored, analyzer = list(scored), self.vectors.vectorizer.analyzer_
+        rows = some(self.vectors.rows, [self.row[id_] for id_, _ in scored])
+        hits = []
+        for rank, (id_, score) in enumerate(scored, start=1):
+            document = project.store.document(id_)
+            words = self.read(project, document) if rank <= READ else self.words
             columns, values = rows.row(rank - 1)
             parts = weights[columns] * values
-            why = {
-                self._word(int(columns[at]), words): float(parts[at])
-                for at in top(parts, REASONS)
-                if parts[at] > 0
-            }
-            score, mark = float(scores[row]), marks.get(id_, "")
-            found.append(Liked(rank, id_, title_of(document), score, why, mark))
-        return found
+            best = [at for at in top(parts, REASONS) if parts[at] > 0]
+            why = {self._word(int(columns[at]), words): float(parts[at]) for at in best}
+            terms = {self.terms[columns[at]] for at in best} if snippets else set()
+            text = snippet_of(document, terms, analyzer) if snippets else ()
+            hits.append(DocumentHit(rank, id_, title_of(document), score, why, text))
+        return hits
 
-    def reasons(self, id_: str, weights: Floats) -> Reasons:
+    def reasons(self, project: Project, id_: str, weights: Floats) -> ScoreReasons:
         """Every term's part of the score of one document."""
-        document = self.project.store.document(id_)
-        words = self.read(document)
-        columns, values = some(self.collection.rows, [self.row[id_]]).row(0)
+        searches.require_documents(project.store, [id_])
+        document = project.store.document(id_)
+        words = self.read(project, document)
+        columns, values = some(self.vectors.rows, [self.row[id_]]).row(0)
         parts = [
-            Part(
+            WordPart(
                 self.terms[column],
                 self._word(column, words),
                 float(weights[column]),
@@ -154,8 +202,8 @@ class Reader:
             for column, value in zip(columns.tolist(), values.tolist(), strict=True)
         ]
         score = sum(part.part for part in parts)
-        told = sorted((p for p in parts if p.part), key=lambda p: -abs(p.part))
-        return Reasons(id_, title_of(document), score, told)
+        nonzero = sorted((p for p in parts if p.part), key=lambda p: -abs(p.part))
+        return ScoreReasons(id_, title_of(document), score, nonzero)
 
     def heaviest(self, weights: Floats) -> dict[str, float]:
         """The heaviest words of a query, of either sign."""
@@ -167,51 +215,35 @@ class Reader:
 
     def learn_words(self, text: str) -> dict[str, str]:
         """Remember which words the terms of a text were; return those of this text."""
-        own = words_behind(text, self.collection.vectorizer.analyzer_)
-        self.words |= {term: w for term, w in own.items() if term not in self.words}
-        return own
+        words = words_behind(text, self.vectors.vectorizer.analyzer_)
+        for term, word in words.items():
+            self.words.setdefault(term, word)
+        return words
 
-    def read(self, document: Document) -> dict[str, str]:
+    def read(self, project: Project, document: Document) -> dict[str, str]:
         """Remember the words of a document; return them by their terms."""
-        return self.learn_words(self.project.text_of(Record(document)))
+        return self.learn_words(project.text_of(Record(document)))
 
     def _word(self, column: int, words: Mapping[str, str]) -> str:
         term = self.terms[column]
         return words.get(term) or self.words.get(term, term)
 
 
-def title_of(document: Document) -> str:
-    """The title, or how the text begins.
-
-    >>> from classmark.corpus.documents import Document
-    >>> title_of(Document("d", {"body": "A hive."}))
-    'A hive.'
-    """
-    return document.title or shorten(document.text, TITLE, placeholder=" …")
-
-
-def require_count(k: int) -> int:
-    """The number of documents asked for, once it is known to be one."""
-    if k < 1:
-        raise Mistake(f"k is {k}: ask for at least one document")
-    return k
-
-
-def require_terms(terms: int) -> int:
-    """The number of terms to keep, once it is known to be one."""
-    if terms < 1:
+def require_terms(terms: int | None) -> int | None:
+    """The number of terms to keep, if it is at least one."""
+    if terms is not None and terms < 1:
         raise Mistake(f"terms is {terms}: keep at least one")
     return terms
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
-    """How a ranking changed: terms kept of how many, and the share of the top k kept.
+class CutLoss:
+    """How a ranking changed: ``terms`` kept of how many, the share of the top k kept.
 
     before, after : average precision on the judged documents; None without any.
     """
 
-    kept: int
+    terms: int
     of: int
     k: int
     share: float
@@ -219,26 +251,16 @@ class Loss:
     after: float | None = None
 
     def __str__(self) -> str:
-        said = (
-            f"cut to {self.kept:,} of {self.of:,} terms: {self.share:.0%} of the whole "
-            f"query's first {self.k} are kept"
+        text = (
+            f"cut to {self.terms:,} of {self.of:,} terms: {self.share:.0%} of the "
+            f"whole query's first {self.k} are kept"
         )
         if self.before is None or self.after is None:
-            return said
+            return text
         return (
-            f"{said}; average precision on the judged documents "
+            f"{text}; average precision on the judged documents "
             f"{self.before:.3f} before, {self.after:.3f} after"
         )
-
-
-def share_kept(whole: Array, cut: Array, k: int) -> float:
-    """The share of the best k by one that are among the best k by the other.
-
-    >>> share_kept(np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0]), 2)
-    0.5
-    """
-    both = np.intersect1d(top(whole, k), top(cut, k))
-    return len(both) / max(1, min(k, len(whole)))
 
 
 def precision_on(scores: Array, judged: Mapping[int, int]) -> float | None:
@@ -258,20 +280,74 @@ def precision_on(scores: Array, judged: Mapping[int, int]) -> float | None:
     return retrieval({"q": run}, {"q": grades}, ["map"])["map"]
 
 
-FOR, AGAINST = ("example", "yes"), ("no",)
-EMPTY = "the query has no weights, so all score alike: give more examples, or --method"
+class OpenSearch:
+    """What a search by example and a screening in memory have in common.
 
-
-class Liking:
-    """A search kept open: the query stays warm between one answer and the next.
-
-    terms : of the query only so many are kept, the heaviest; None for all.  who : who
-    marks, the user of this process if nobody is named.
-    marks : document → what holds of it in this search;  weights : the query's, one a
-    term of the collection, shape (terms,);  scores : shape (documents,).
+    Threads take turns with it. Writing and learning are apart, so that nobody's write
+    waits for learning: ``note`` then ``take_in``, ``undo_marks`` or ``redo_marks`` then
+    ``take_back``.
+    marks : document → the act that holds;  texts : examples that are no documents.
     """
 
-    marks: dict[str, str]
+    def __init__(
+        self,
+        project: Project,
+        search: StoredSearch,
+        vectors: DocumentVectors | SpreadVectors,
+    ) -> None:
+        self.project, self.search, self.vectors = project, search, vectors
+        self.who = ""
+        self.explainer = Explainer(vectors)
+        self.texts = search.texts
+        self.marks: dict[str, MarkAct] = searches.acts_by_document(
+            project.store, search
+        )
+
+    def use(self, search: StoredSearch, who: str) -> None:
+        """Work for this person from now on; search : as it is stored now."""
+        self.search, self.who = search, who
+
+    def explain(self, document: str) -> ScoreReasons:
+        """Every term's part of a document's score."""
+        return self.explainer.reasons(self.project, document, self.query_weights())
+
+    def query_weights(self) -> Floats:
+        """The weights of the learned query, shape (terms,)."""
+        raise NotImplementedError
+
+    def _view(
+        self, learned: str, documents: int, hits: Sequence[DocumentHit]
+    ) -> SearchView:
+        """What is shown of both kinds: the examples, the query and the hits."""
+        store, weights = self.project.store, self.query_weights()
+        basket = {
+            side: tuple(
+                BasketItem(id_, title_of(store.document(id_)), act)
+                for id_, act in reversed(self.marks.items())
+                if act in side
+            )
+            for side in (FOR, AGAINST)
+        }
+        texts = [
+            BasketItem(name, " ".join(text.split()), OWN)
+            for name, text in self.texts.items()
+        ]
+        return SearchView(
+            self.search.number, self.search.name, self.search.kind == SCREEN, learned,
+            (*basket[FOR], *texts), basket[AGAINST],
+            tuple(self.explainer.heaviest(weights).items()),
+            int(np.count_nonzero(weights)), documents, tuple(hits),
+        )  # fmt: skip
+
+
+class ExampleSearch(OpenSearch):
+    """A search whose query stays in memory between one answer and the next.
+
+    terms : of the query only so many are kept, the heaviest; None for all.
+    weights : the query's, one a term of the vectors, shape (terms,);  scores :
+    shape (documents,).
+    """
+
     query: ExampleQuery
     scores: Floats
     weights: Floats
@@ -279,83 +355,81 @@ class Liking:
     def __init__(
         self,
         project: Project,
-        search: Search,
-        collection: Collection | SpreadCollection | None = None,
+        search: StoredSearch,
+        vectors: DocumentVectors | SpreadVectors | None = None,
         terms: int | None = None,
-        who: str = "",
     ) -> None:
-        if terms is not None:
-            require_terms(terms)
-        self.project, self.search, self.terms = project, search, terms
-        self.who = who
-        self.collection = collection or collection_of(project)
-        self.reader = Reader(project, self.collection)
-        self.texts: dict[str, str] = dict(search.settings.get("texts", {}))
+        super().__init__(project, search, vectors or vectors_of(project))
+        self.terms = require_terms(terms)
         self.learn()
 
     def mark(
         self, yes: Sequence[str] = (), no: Sequence[str] = (), *, warm: bool = True
     ) -> None:
-        """Keep what was said of some results, then learn from it.
+        """Write what was said of some results, then learn from it.
 
         warm : begin where the last query ended, which is quick and the same up to the
         solver's tolerance; else from the start, as whoever opens the search again.
         """
-        said: dict[str, Said] = dict.fromkeys(yes, "yes")
-        if both := sorted(said.keys() & set(no)):
+        acts: dict[str, MarkAct] = dict.fromkeys(yes, "yes")
+        if both := sorted(acts.keys() & set(no)):
             raise Mistake(f"document {both[0]!r}: yes and no: say one of them")
-        said |= dict.fromkeys(no, "no")
-        if said:
-            self.note(said)
-            self.take_in(said, warm=warm)
+        acts |= dict.fromkeys(no, "no")
+        if acts:
+            with self.project.store.transaction():
+                self.note(acts)
+            self.take_in(acts, warm=warm)
 
-    def note(self, said: Mapping[str, Said]) -> None:
-        """Keep what was said of documents; nothing is learned from it yet."""
-        require_documents(self.project.store, list(said))
+    def note(self, acts: Mapping[str, MarkAct]) -> None:
+        """Write marks; nothing is learned from them yet."""
+        searches.require_documents(self.project.store, list(acts))
         shown = self._left(everything=False)
-        marks = [self._mark(id_, act, shown) for id_, act in said.items()]
-        add_marks(self.project.store, self.search, marks, self.who)
+        marks = [self._mark(id_, act, shown) for id_, act in acts.items()]
+        searches.add_marks(self.project.store, self.search, marks, self.who)
+        searches.require_example(self.project.store, self.search)
 
-    def take_in(self, said: Mapping[str, Said], *, warm: bool = True) -> None:
-        """Learn from what was noted."""
-        again = any(self.marks.get(id_) in {*FOR, *AGAINST} for id_ in said)
-        self.marks |= said
+    def take_in(self, acts: Mapping[str, MarkAct], *, warm: bool = True) -> None:
+        """Learn from what was written."""
+        again = any(self.marks.get(id_) in {*FOR, *AGAINST} for id_ in acts)
+        self.marks |= acts
         if again or not warm or len(self.marks) >= len(self.scores):
             self.learn()
             return
         sides = (FOR, AGAINST)
-        parts = [self._rows(i for i, a in said.items() if a in side) for side in sides]
+        parts = [self._rows(i for i, a in acts.items() if a in side) for side in sides]
         if not any(map(len, parts)):
             return
         self.query.partial_fit(
-            *(part if len(part) else None for part in parts), known=self._at(said)
+            *(part if len(part) else None for part in parts), known=self._at(acts)
         )
-        self._steps.append(set(said))
-        self._learned()
+        self._steps.append(set(acts))
+        self._score()
 
     def undo(self) -> list[Mark]:
-        """Take back what this user said last; return it."""
-        back = undo_marks(self.project.store, self.search, self.who)
-        self.take_back(back)
-        return back
-
-    def take_back(self, back: Sequence[Mark]) -> None:
-        """Unlearn what was taken back."""
-        if self._steps and self._steps[-1] == {mark.document for mark in back}:
-            self._steps.pop()
-            self.query.undo()
-            self.marks = self._standing()
-            self._learned()
-        else:
-            self.learn()
+        """Take back what this user marked last; return it."""
+        marks = searches.undo_marks(self.project.store, self.search, self.who)
+        self.take_back(marks)
+        return marks
 
     def redo(self) -> list[Mark]:
         """Bring back what was undone last; return it."""
-        again = redo_marks(self.project.store, self.search, self.who)
+        marks = searches.redo_marks(self.project.store, self.search, self.who)
         self.learn()
-        return again
+        return marks
 
-    def rank(self, k: int = 10, *, everything: bool = False) -> Likes:
+    def take_back(self, marks: Sequence[Mark]) -> None:
+        """Unlearn what was taken back, or learn again what was brought back."""
+        if self._steps and self._steps[-1] == {mark.document for mark in marks}:
+            self._steps.pop()
+            self.query.undo()
+            self.marks = searches.acts_by_document(self.project.store, self.search)
+            self._score()
+        else:
+            self.learn()
+
+    def rank(
+        self, k: int = 10, *, everything: bool = False, snippets: bool = False
+    ) -> ExampleRanking:
         """The best k documents not marked yet; with ``everything`` all, marked too."""
         require_count(k)
         scores = self._left(everything=everything)
@@ -366,8 +440,12 @@ class Liking:
                 "to rank; add --all to see them"
             )
         k = left if everything else min(k, left)
+        words = self.explainer.heaviest(self.weights)
+        hits = self.explainer.best(
+            self.project, scores, self.weights, k, snippets=snippets
+        )
         acts = list(self.marks.values())
-        return Likes(
+        return ExampleRanking(
             self.search.name,
             self.query.method_,
             self.query.C_,
@@ -375,107 +453,104 @@ class Liking:
             acts.count("yes"),
             acts.count("no"),
             int(np.count_nonzero(self.weights)),
-            self.reader.heaviest(self.weights),
+            words,
             left,
-            self.reader.found(scores, self.weights, k, self.marks),
+            [replace(hit, mark=self.marks.get(hit.id, "")) for hit in hits],
             self._notes(k),
         )
 
-    def explain(self, document: str) -> Reasons:
-        """Every term's part of a document's score."""
-        require_documents(self.project.store, [document])
-        return self.reader.reasons(document, self.weights)
+    def view(self, k: int) -> SearchView:
+        """The search as it is shown, with the best k documents not marked yet."""
+        left = len(self.scores) - len(self.marks)
+        ranking = self.rank(k, snippets=True) if left > 0 else None
+        C = "" if self.query.C_ is None else f", C = {self.query.C_:g}"
+        learned = f"{self.query.method_}{C}"
+        if ranking is None:
+            return self._view(learned, left, ())
+        view = self._view(learned, left, ranking.hits)
+        return replace(view, notes=tuple(ranking.notes))
 
-    def loss(self, k: int) -> Loss | None:
+    def query_weights(self) -> Floats:
+        """The weights of the learned query, shape (terms,)."""
+        return self.weights
+
+    def cut_loss(self, k: int) -> CutLoss | None:
         """What cutting the query has changed; None where it is whole."""
         if self.terms is None:
             return None
         judged = {
-            self.reader.row[id_]: int(act in FOR)
+            self.explainer.row[id_]: int(act in FOR)
             for id_, act in self.marks.items()
             if act in {*FOR, *AGAINST}
         }
         hidden = ~np.isfinite(self._left(everything=False))
         whole, cut = (
-            np.where(hidden, -np.inf, scores) for scores in (self._whole, self.scores)
+            top(np.where(hidden, -np.inf, scores), k)
+            for scores in (self._whole, self.scores)
         )
-        return Loss(
+        return CutLoss(
             int(np.count_nonzero(self.weights)),
             int(np.count_nonzero(self.query.coef_)),
             k,
-            share_kept(whole, cut, k),
+            len(np.intersect1d(whole, cut)) / max(1, min(k, len(hidden))),
             precision_on(self._whole, judged),
             precision_on(self.scores, judged),
         )
 
-    def _notes(self, k: int) -> tuple[str, ...]:
-        loss = self.loss(k)
-        notes = () if loss is None else (str(loss),)
-        if self.weights.any():
-            return notes
-        return (*notes, EMPTY)
-
     def learn(self) -> None:
         """Learn from all that holds, from the start."""
-        self.marks = self._standing()
-        wanted = [id_ for id_, act in self.marks.items() if act in FOR]
-        against = [id_ for id_, act in self.marks.items() if act in AGAINST]
-        P, N = self._rows(wanted), self._rows(against)
+        self.marks = searches.acts_by_document(self.project.store, self.search)
+        positive = [id_ for id_, act in self.marks.items() if act in FOR]
+        negative = [id_ for id_, act in self.marks.items() if act in AGAINST]
+        P, N = self._rows(positive), self._rows(negative)
         if self.texts:
-            P = stack([P, self._own()])
+            P = stack([P, rows_of_texts(self.project, self.vectors, self.texts)])
+            for text in self.texts.values():
+                self.explainer.learn_words(text)
         if not len(P):
             raise Mistake(
                 f"search {self.search.name!r} is left without examples: give "
                 "--examples, --file or --category, or say yes to a document"
             )
-        kept = self.search.settings
-        self.query = ExampleQuery(kept.get("method", "auto"), kept.get("C"))
+        labelled, settings = [*positive, *negative], self.search.settings
+        if len(labelled) >= len(self.vectors.ids):
+            labelled = []  # some rows have to be left unlabelled
+        self.query = ExampleQuery(settings.get("method", "auto"), settings.get("C"))
         self.query.fit(
             P,
-            self.collection.rows,
+            self.vectors.rows,
             N if len(N) else None,
-            known=self._known([*wanted, *against]),
+            known=self._at(labelled),
         )
         self._steps: list[set[str]] = []
-        for id_ in wanted[:READ]:
-            self.reader.read(self.project.store.document(id_))
-        self._learned()
+        for id_ in positive[:READ]:
+            self.explainer.read(self.project, self.project.store.document(id_))
+        self._score()
 
-    def _learned(self) -> None:
-        """Score all documents by what was learned."""
-        used: Any = self.query
-        self._whole = self._scored(used)
-        self.scores = self._whole
+    def _notes(self, k: int) -> tuple[str, ...]:
+        loss = self.cut_loss(k)
+        notes = () if loss is None else (str(loss),)
+        return notes if self.weights.any() else (*notes, EMPTY)
+
+    def _score(self) -> None:
+        """Score all documents by the query as it is now."""
+        query: Any = self.query
+        self._whole = self.scores = self._scores_by(query)
         if self.terms is not None:
-            used = self.query.cut(self.terms)
-            self.scores = self._scored(used)
-        self.weights = np.asarray(used.coef_, np.float64)
+            query = self.query.cut(self.terms)
+            self.scores = self._scores_by(query)
+        self.weights = np.asarray(query.coef_, np.float64)
 
-    def _scored(self, query: Any) -> Floats:
-        scores = query.decision_function(self.collection.rows)
-        return np.asarray(scores, np.float64)
-
-    def _standing(self) -> dict[str, str]:
-        found = standing_marks(self.project.store, self.search)
-        return {each.mark.document: each.mark.act for each in found}
+    def _scores_by(self, query: Any) -> Floats:
+        return np.asarray(query.decision_function(self.vectors.rows), np.float64)
 
     def _at(self, ids: Iterable[str]) -> Ints:
         """The rows of documents."""
-        return np.array([self.reader.row[id_] for id_ in dict.fromkeys(ids)], np.int64)
-
-    def _known(self, ids: Sequence[str]) -> Ints:
-        """The rows that are not unlabelled; none, where that would leave none."""
-        return self._at(ids if len(ids) < len(self.collection.ids) else ())
+        rows = [self.explainer.row[id_] for id_ in dict.fromkeys(ids)]
+        return np.array(rows, np.int64)
 
     def _rows(self, ids: Iterable[str]) -> Rows:
-        return some(self.collection.rows, self._at(ids))
-
-    def _own(self) -> Rows:
-        """The vectors of one's own texts, as far as the collection has their words."""
-        rows = rows_of_texts(self.project, self.collection, self.texts)
-        for text in self.texts.values():
-            self.reader.learn_words(text)
-        return rows
+        return some(self.vectors.rows, self._at(ids))
 
     def _left(self, *, everything: bool) -> Floats:
         """The scores, -inf for what was marked already."""
@@ -485,9 +560,9 @@ class Liking:
         scores[self._at(self.marks)] = -np.inf
         return scores
 
-    def _mark(self, id_: str, act: Said, shown: Floats) -> Mark:
+    def _mark(self, id_: str, act: MarkAct, shown: Floats) -> Mark:
         """A mark with the rank and the score that the document had."""
-        row = self.reader.row[id_]
+        row = self.explainer.row[id_]
         score = float(self.scores[row])
         if shown[row] == -np.inf:
             return Mark(id_, act, "given", None, score)

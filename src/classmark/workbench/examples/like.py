@@ -1,18 +1,20 @@
-"""Search by example from ids, files, a category or weights; its results as files."""
+"""Begin searches by example, go on with them, rank by weights; results as files."""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from secrets import randbits
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from classmark.examples.problem import products
+from classmark.examples.screening import StoppingRule
 from classmark.formats import guess_format, read_records
 from classmark.formats.citations import write_bibtex, write_ris
 from classmark.formats.records import Reference
@@ -21,69 +23,121 @@ from classmark.formats.weights import QueryWeights, read_weights, write_weights
 from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.sparse import Rows
+from classmark.workbench.examples import searches
 from classmark.workbench.examples.example_search import (
     HEAVIEST,
     REASONS,
-    Liked,
-    Likes,
-    Liking,
-    Reader,
-    Reasons,
-    require_count,
+    ExampleRanking,
+    ExampleSearch,
+    Explainer,
+    hit_as_json,
     require_terms,
-    title_of,
 )
 from classmark.workbench.examples.searches import (
+    LIKE,
+    SCREEN,
     Mark,
-    Search,
-    add_marks,
-    begin_search,
-    change_settings,
-    list_searches,
-    open_search,
-    standing_marks,
+    MarkAct,
+    StoredSearch,
 )
 from classmark.workbench.examples.vectors import (
-    Collection,
-    SpreadCollection,
-    collection_of,
-    spread_collection,
+    DocumentVectors,
+    SpreadVectors,
+    rows_of_texts,
+    spread_vectors,
+    vectors_of,
 )
+from classmark.workbench.project import Project
 from classmark.workbench.results import Cell, Table
+from classmark.workbench.search.search import STALE, DocumentHit, require_count
+from classmark.workbench.store.store import title_of, titles
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from classmark.index.index import Index
     from classmark.machines.cluster import Machines
     from classmark.machines.examples import Offline
-    from classmark.workbench.project import Project
     from classmark.workbench.store.store import Store
 
+QUICK = "auto"  # learns from any example; whether other methods can is tried at once
+LITTLE = "1MB"  # of postings kept decoded here, where machines read them
+NAMED = 60  # letters of the name of a search that was given none
+ENDINGS = (".csv", ".jsonl", ".run", ".ris", ".bib")
+OF_WEIGHTS = (".tsv", ".json")
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run such cells
 
-def ids_of(texts: Iterable[str], store: Store, option: str) -> tuple[str, ...]:
-    """Read ids with commas between them; an id may hold commas itself.
+
+@dataclass(frozen=True, slots=True)
+class SearchStart:
+    """What a search by example, or a screening, begins with.
+
+    examples, no : ids of documents that are wanted, and not;  texts : examples that are
+    no documents, by name;  category : documents assigned to it are examples, those
+    rejected from it are not wanted;  name : None for a number;  method, C : how to
+    learn, None as before (a method without a C brings its own);  rule : of a screening,
+    None for a search.
+    """
+
+    examples: tuple[str, ...] = ()
+    no: tuple[str, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    category: str | None = None
+    name: str | None = None
+    method: str | None = None
+    C: float | None = None
+    rule: StoppingRule | None = None
+
+    @property
+    def has_examples(self) -> bool:
+        """Whether there is something to learn from."""
+        return bool(self.examples or self.texts or self.category is not None)
+
+    def name_from_examples(self, store: Store) -> str:
+        """A new name: how the first text, document or category begins."""
+        names = [*self.texts.values(), *titles(store, self.examples[:1]).values()]
+        name = " ".join([*names, self.category or ""][0].split())[:NAMED].strip()
+        taken_names = {row[0] for row in store.run("SELECT name FROM searches")}
+        others = (f"{name} ({number})" for number in count(2))
+        return next(n for n in chain([name], others) if n not in taken_names)
+
+
+class Answers(NamedTuple):
+    """What is said at once: ids for yes and no, after an undo or a redo."""
+
+    yes: tuple[str, ...] = ()
+    no: tuple[str, ...] = ()
+    undo: bool = False
+    redo: bool = False
+
+
+def ids_of(
+    texts: Iterable[str], option: str, store: Store | None = None
+) -> tuple[str, ...]:
+    """Read ids with commas between them; an id of the store may hold commas itself.
 
     option : where they were given, for what is told of an empty list.
     """
-    found: dict[str, None] = {}
+    unique: dict[str, None] = {}
     for text in texts:
-        whole = store.run("SELECT 1 FROM documents WHERE id = ?", (text,)).fetchone()
-        ids = [text] if whole else [part.strip() for part in text.split(",")]
-        found |= dict.fromkeys(id_ for id_ in ids if id_)
+        ids = [part.strip() for part in text.split(",")]
+        if store is not None:
+            known_id = "SELECT 1 FROM documents WHERE id = ?"
+            ids = [text] if store.run(known_id, (text,)).fetchone() else ids
         if not any(ids):
             raise Mistake(f"{option} is empty: give ids, as in {option} a1,a7,b3")
-    return tuple(found)
+        unique |= dict.fromkeys(id_ for id_ in ids if id_)
+    return tuple(unique)
 
 
 def marks_of_category(store: Store, category: str) -> list[Mark]:
     """Documents assigned to a category as examples, those rejected from it as no."""
     store.number_of(category)
-    acts = {"assign": "example", "primary": "example", "reject": "no"}
+    acts: dict[str, MarkAct] = {
+        "assign": "example", "primary": "example", "reject": "no",
+    }  # fmt: skip
     marks = [
-        Mark(document, "no" if acts[said[category][0]] == "no" else "example")
-        for document, said in store.standing().items()
-        if category in said and said[category][0] in acts
+        Mark(document, acts[judgments[category][0]])
+        for document, judgments in store.standing().items()
+        if category in judgments and judgments[category][0] in acts
     ]
     if all(mark.act == "no" for mark in marks):
         raise Mistake(
@@ -98,7 +152,7 @@ def texts_of(project: Project, files: Sequence[Path]) -> dict[str, str]:
 
     A file whose name tells no format is one example, its text as it is.
     """
-    found: dict[str, str] = {}
+    texts_by_name: dict[str, str] = {}
     for path in files:
         if not path.exists():
             raise Mistake(f"--file {path}: no such file")
@@ -114,8 +168,8 @@ def texts_of(project: Project, files: Sequence[Path]) -> dict[str, str]:
             }
         if not any(text.strip() for text in texts.values()):
             raise Mistake(f"--file {path}: there is no text in it")
-        found |= texts
-    return found
+        texts_by_name |= texts
+    return texts_by_name
 
 
 def _is_plain(path: Path) -> bool:
@@ -128,129 +182,142 @@ def _is_plain(path: Path) -> bool:
     return False
 
 
-__all__ = [
-    "Given",
-    "Liked",
-    "Likes",
-    "Liking",
-    "Reasons",
-    "like",
-    "list_likes",
-    "open_liking",
-    "rank_by_file",
-    "weights_of",
-]
-
-NAME = "search-{}"
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What is said at once, as typed: ids with commas between them, files, a category.
-
-    category : documents assigned to it are examples, those rejected from it are not
-    wanted;  method, C : how the search learns from now on, where it is to change (a
-    method given without a C brings its own);  terms : this once, only so many of the
-    query's heaviest.
-    """
-
-    examples: tuple[str, ...] = ()
-    files: tuple[Path, ...] = ()
-    category: str | None = None
-    yes: tuple[str, ...] = ()
-    no: tuple[str, ...] = ()
-    undo: bool = False
-    redo: bool = False
-    method: str | None = None
-    C: float | None = None
-    terms: int | None = None
-
-    @property
-    def begins(self) -> bool:
-        """Whether examples are given."""
-        return bool(self.examples or self.files or self.category is not None)
-
-
-def like(
+def begin(
     project: Project,
-    given: Given | None = None,
-    name: str | None = None,
-    k: int = 10,
-    *,
-    everything: bool = False,
-    machines: Machines | None = None,
-) -> Likes:
-    """Learn from what is given, and rank the documents of a project."""
-    liking = open_liking(project, given, name, machines=machines)
-    return liking.rank(k, everything=everything)
-
-
-def open_liking(
-    project: Project,
-    given: Given | None = None,
-    name: str | None = None,
-    *,
-    machines: Machines | None = None,
-) -> Liking:
-    """A search with what is given taken in: all of it is kept, or nothing.
-
-    Examples without a name begin a new search; without examples and a name it is the
-    one begun or marked last. What is learned depends on what holds alone, not on how
-    it came about.
-
-    machines : have the documents' vectors and learn from them, each some; the ranking
-    is the same up to the solver's tolerance.
-    """
-    given, store = given or Given(), project.store
-    if not given.begins:
-        open_search(store, name)
-    collection = _collection(project, machines)
+    start: SearchStart,
+    vectors: DocumentVectors | SpreadVectors,
+    who: str = "",
+) -> StoredSearch:
+    """Begin a search or a screening of a vectors, all of it or nothing."""
+    store, rule = project.store, start.rule
+    searches.require_documents(store, [*start.examples, *start.no])
+    rows_of_texts(project, vectors, start.texts)
     with store.transaction():
-        search = _search_for(store, given, name)
-        search = _with_settings(project, search, given)
-        _add_examples(store, search, given)
-        liking = Liking(project, search, collection, given.terms)
-        if given.undo:
-            liking.undo()
-        if given.redo:
-            liking.redo()
-        if given.yes or given.no:
-            yes = ids_of(given.yes, store, "--yes")
-            liking.mark(yes, ids_of(given.no, store, "--no"), warm=False)
-    return liking
+        if rule is None:
+            settings = _with_start({}, start)
+            name = start.name or _numbered(store, LIKE)
+            search = searches.begin_search(store, name, settings, who=who)
+        else:
+            settings = {
+                "rule": asdict(rule),
+                "order": randbits(53),
+                "documents": len(vectors.ids),
+                "texts": dict(start.texts),
+                "shown": [],
+            }
+            name = start.name or _numbered(store, SCREEN)
+            search = searches.begin_search(store, name, settings, kind=SCREEN, who=who)
+        _add_examples(store, search, start, who)
+        if rule is None and start.method not in {None, QUICK}:
+            ExampleSearch(project, search, vectors)
+    return search
+
+
+def open_example_search(
+    project: Project,
+    start: SearchStart | None = None,
+    answers: Answers | None = None,
+    *,
+    terms: int | None = None,
+    machines: Machines | None = None,
+) -> ExampleSearch:
+    """A search with what is said taken in: all of it is kept, or nothing.
+
+    Examples without a name, or with a new one, begin a search; without examples and a
+    name it is the one begun or marked last. What is learned depends on what holds
+    alone, not on how it came about.
+
+    terms : of the query, only so many of the heaviest;  machines : have the documents'
+    vectors and learn from them, each some; the ranking is the same up to the solver's
+    tolerance.
+    """
+    start, answers, store = start or SearchStart(), answers or Answers(), project.store
+    if not start.has_examples:
+        searches.open_search(store, start.name)
+    vectors = _vectors(project, machines)
+    with store.transaction():
+        names = {search.name for search in searches.list_searches(store)}
+        if start.has_examples and start.name not in names:
+            search = begin(project, start, vectors)
+        else:
+            search = searches.open_search(store, start.name)
+            settings = _with_start(search.settings, start)
+            if settings != search.settings:
+                search = searches.change_settings(store, search, settings)
+            _add_examples(store, search, start)
+        opened = ExampleSearch(project, search, vectors, terms)
+        if answers.undo:
+            opened.undo()
+        if answers.redo:
+            opened.redo()
+        opened.mark(answers.yes, answers.no, warm=False)
+    return opened
 
 
 def list_likes(project: Project) -> Table:
     """Every search by examples, the one used last first."""
-    rows: list[dict[str, Cell]] = []
-    for search in list_searches(project.store):
-        marks = standing_marks(project.store, search)
-        acts = Counter(found.mark.act for found in marks)
-        rows.append(
-            {
-                "search": search.name,
-                "method": str(search.settings.get("method", "auto")),
-                "examples": acts["example"] + len(search.settings.get("texts", {})),
-                "yes": acts["yes"],
-                "no": acts["no"],
-                "begun": search.created,
-                "by": search.who,
-            }
-        )
+    rows: list[dict[str, Cell]] = [
+        {
+            "search": search.name,
+            "method": search.method,
+            "examples": search.examples,
+            "yes": search.yes,
+            "no": search.no,
+            "begun": search.begun,
+            "by": search.who,
+        }
+        for search in searches.summaries(project.store, [LIKE])
+    ]
     note = "" if rows else "none yet: classmark like --examples a1,a7,b3 begins one"
     return Table("Searches by examples", rows, note)
 
 
-def weights_of(liking: Liking) -> QueryWeights:
+def _numbered(store: Store, kind: str) -> str:
+    if kind == SCREEN:
+        return f"screening-{len(searches.list_searches(store, SCREEN)) + 1}"
+    (last,) = store.run("SELECT coalesce(max(number), 0) FROM searches").fetchone()
+    return f"search-{last + 1}"
+
+
+def _with_start(settings: Mapping[str, Any], start: SearchStart) -> dict[str, Any]:
+    """Settings with the method, C and texts that a start has."""
+    if start.C is not None and not 0 < start.C < np.inf:
+        raise Mistake(f"C is {start.C}: give a number above 0")
+    changes: dict[str, Any] = {} if start.C is None else {"C": start.C}
+    if start.method is not None:
+        changes = {"method": start.method, "C": start.C}
+    if start.texts:
+        changes["texts"] = {**settings.get("texts", {}), **start.texts}
+    return {**settings, **changes}
+
+
+def _add_examples(
+    store: Store, search: StoredSearch, start: SearchStart, who: str = ""
+) -> None:
+    """Log the examples; of a category only what the search has not marked yet."""
+    marks = [Mark(id_, "example") for id_ in dict.fromkeys(start.examples)]
+    marks += [Mark(id_, "no") for id_ in start.no if id_ not in start.examples]
+    if start.category is not None:
+        marked = {
+            *searches.acts_by_document(store, search),
+            *(mark.document for mark in marks),
+        }
+        of_category = marks_of_category(store, start.category)
+        marks += [mark for mark in of_category if mark.document not in marked]
+    if marks:
+        searches.add_marks(store, search, marks, who)
+
+
+def weights_of(search: ExampleSearch) -> QueryWeights:
     """The query that was learned, term by term."""
-    vectorizer, weights = liking.collection.vectorizer, liking.weights
-    terms = liking.reader.terms
+    vectorizer, weights = search.vectors.vectorizer, search.weights
+    terms = search.explainer.terms
     return QueryWeights(
         str(vectorizer.analyzer_),
         vectorizer.weighting,
         str(vectorizer.norm),
-        liking.query.method_,
-        liking.query.C_,
+        search.query.method_,
+        search.query.C_,
         {terms[at]: float(weights[at]) for at in np.flatnonzero(weights).tolist()},
     )
 
@@ -262,214 +329,166 @@ def rank_by_file(
     *,
     everything: bool = False,
     machines: Machines | None = None,
-) -> Likes:
+) -> ExampleRanking:
     """Rank the documents of a project by weights that were learned elsewhere."""
     query = read_weights(path)
-    collection = _collection(project, machines)
-    reader = Reader(project, collection)
-    weights = np.zeros(collection.rows.width)
-    column = {term: at for at, term in enumerate(reader.terms)}
-    known = {term: w for term, w in query.weights.items() if term in column}
-    weights[[column[term] for term in known]] = list(known.values())
-    scores = _scores(collection, weights)
+    vectors = _vectors(project, machines)
+    explainer = Explainer(vectors)
+    weights = np.zeros(vectors.rows.width)
+    column = {term: at for at, term in enumerate(explainer.terms)}
+    shared = {term: w for term, w in query.weights.items() if term in column}
+    weights[[column[term] for term in shared]] = list(shared.values())
+    if isinstance(vectors.rows, Rows):
+        scores = np.asarray(vectors.rows.to_scipy() @ weights)
+    else:
+        scores = products([vectors.rows]).product(weights)
     k = len(scores) if everything else require_count(k)
-    found = reader.found(scores, weights, k, {})
-    return Likes(
-        str(path), query.method, query.C, 0, 0, 0, len(known),
-        reader.heaviest(weights), len(scores), found, _notes(query, known, collection),
+    hits = explainer.best(project, scores, weights, k)
+    return ExampleRanking(
+        str(path), query.method, query.C, 0, 0, 0, len(shared),
+        explainer.heaviest(weights), len(scores), hits,
+        _notes(query, len(query.weights) - len(shared), vectors),
     )  # fmt: skip
 
 
-def _collection(
+def _vectors(
     project: Project, machines: Machines | None
-) -> Collection | SpreadCollection:
+) -> DocumentVectors | SpreadVectors:
     if machines is None:
-        return collection_of(project)
-    return spread_collection(project, machines)
-
-
-def _scores(collection: Collection | SpreadCollection, weights: Any) -> Any:
-    if isinstance(collection.rows, Rows):
-        return np.asarray(collection.rows.to_scipy() @ weights)
-    return products([collection.rows]).product(weights)
+        return vectors_of(project)
+    return spread_vectors(project, machines)
 
 
 def _notes(
-    query: QueryWeights,
-    known: Mapping[str, float],
-    collection: Collection | SpreadCollection,
+    query: QueryWeights, missing: int, vectors: DocumentVectors | SpreadVectors
 ) -> list[str]:
     """What to know of weights that come from elsewhere."""
     notes = []
-    if len(known) < len(query.weights):
-        missing = len(query.weights) - len(known)
+    if missing:
         notes.append(
             f"{missing:,} of its {len(query.weights):,} terms are in no document here"
         )
-    vectorizer = collection.vectorizer
-    for what, theirs, ours in (
+    vectorizer = vectors.vectorizer
+    for name, theirs, ours in (
         ("analyzer", query.analyzer, str(vectorizer.analyzer_)),
         ("weighting", query.weighting, vectorizer.weighting),
     ):
         if theirs != ours:
             notes.append(
-                f"its {what} is {theirs}, this project's {ours}: terms and weights may "
+                f"its {name} is {theirs}, this project's {ours}: terms and weights may "
                 "not fit"
             )
     return notes
 
 
-def _search_for(store: Store, given: Given, name: str | None) -> Search:
-    """The search that is meant; examples begin it where it is not there."""
-    names = {search.name for search in list_searches(store)}
-    if not given.begins or name in names:
-        return open_search(store, name)
-    if name is None:
-        (last,) = store.run("SELECT coalesce(max(number), 0) FROM searches").fetchone()
-        name = NAME.format(last + 1)
-    return begin_search(store, name)
+def rank_in_index(
+    where: Project | Path,
+    start: SearchStart,
+    answers: Answers,
+    k: int = 10,
+    *,
+    terms: int | None = None,
+    machines: Machines | None = None,
+) -> ExampleRanking:
+    """Rank the documents of an index, a project's or one in a folder of its own.
 
-
-def _with_settings(project: Project, search: Search, given: Given) -> Search:
-    if given.C is not None and not 0 < given.C < np.inf:
-        raise Mistake(f"C is {given.C}: give a number above 0")
-    said: dict[str, Any] = {} if given.C is None else {"C": given.C}
-    if given.method is not None:
-        said = {"method": given.method, "C": given.C}
-    texts = texts_of(project, given.files)
-    if not said and not texts:
-        return search
-    together = {**search.settings.get("texts", {}), **texts}
-    settings = {**search.settings, **said, "texts": together}
-    return change_settings(project.store, search, settings)
-
-
-def _add_examples(store: Store, search: Search, given: Given) -> None:
-    """Log the examples; of a category only what the search has not marked yet."""
-    marks = [
-        Mark(id_, "example") for id_ in ids_of(given.examples, store, "--examples")
-    ]
-    if given.category is not None:
-        known = {found.mark.document for found in standing_marks(store, search)}
-        known |= {mark.document for mark in marks}
-        wanted = marks_of_category(store, given.category)
-        marks += [mark for mark in wanted if mark.document not in known]
-    if marks:
-        add_marks(store, search, marks)
-
-
-LITTLE = "1MB"  # of postings kept decoded here, where machines read them
-STALE = "documents were imported since: classmark index brings the index up to date"
-
-
-def like_in_index(
-    folder: Path, given: Given, k: int = 10, *, machines: Machines | None = None
-) -> Likes:
-    """Rank the documents of an index in a folder of its own.
-
-    machines : learn from all documents, not from their mean alone, each machine having
-    some; every method will do.
+    Only the examples are read, and nothing is stored.  machines : learn from all
+    documents, not from their mean alone, each machine having some; every method will
+    do.
     """
-    from classmark.workbench.search.index import open_index
+    from classmark.workbench.search.index import (
+        is_stale,
+        open_index,
+        open_project_index,
+    )
 
-    if machines is None:
-        return _found(open_index(folder), given, k)
-    from classmark.machines.examples import Offline
-
-    _asked(given)
-    index = open_index(folder, LITTLE)
-    return replace(_found(index, given, k, Offline(index, machines)), search="index")
-
-
-def like_online(project: Project, given: Given, k: int = 10) -> Likes:
-    """Rank the documents of a project by its index; nothing is kept of it."""
-    from classmark.workbench.search.index import is_stale, open_project_index
-
-    index = open_project_index(project)
-    found = _found(index, given, k)
-    liked = [
-        replace(each, title=title_of(project.store.document(each.id)))
-        for each in found.found
-    ]
-    notes = [STALE] if is_stale(project) else []
-    return replace(found, found=liked, notes=notes)
-
-
-def _asked(given: Given) -> tuple[list[str], list[str], list[str]]:
-    """The examples, and what was said yes and no to."""
-    if given.files or given.category is not None or given.undo or given.redo:
+    require_count(k)
+    if start.texts or start.category is not None or answers.undo or answers.redo:
         raise Mistake(
             "an online search takes --examples, --yes and --no, documents of the index"
         )
-    examples, yes, no = (_ids(some) for some in (given.examples, given.yes, given.no))
-    _require_sides([*examples, *yes], no)
-    return examples, yes, no
+    positive = [*start.examples, *answers.yes]
+    if not positive:
+        raise Mistake("an online search learns from examples: give ids with --examples")
+    if both := set(positive) & set(answers.no):
+        raise Mistake(f"document {min(both)!r}: yes and no: say one of them")
+    if isinstance(where, Project):
+        ranking = _online(open_project_index(where), start, answers, k, terms)
+        hits = [
+            replace(hit, title=title_of(where.store.document(hit.id)))
+            for hit in ranking.hits
+        ]
+        return replace(ranking, hits=hits, notes=[STALE] if is_stale(where) else [])
+    if machines is None:
+        return _online(open_index(where), start, answers, k, terms)
+    from classmark.machines.examples import Offline
+
+    index = open_index(where, LITTLE)
+    finder = Offline(index, machines)
+    ranking = _online(index, start, answers, k, terms, finder)
+    return replace(ranking, search="index")
 
 
-def _found(index: Index, given: Given, k: int, offline: Offline | None = None) -> Likes:
+def _online(
+    index: Index,
+    start: SearchStart,
+    answers: Answers,
+    k: int,
+    terms: int | None,
+    offline: Offline | None = None,
+) -> ExampleRanking:
     from classmark.examples.online import TERMS, Online
 
-    examples, yes, no = _asked(given)
-    method = given.method or "auto"
-    wanted = [*examples, *(id_ for id_ in yes if id_ not in examples)]
-    terms = None if given.terms is None else require_terms(given.terms)
-    k = require_count(k)
+    require_terms(terms)
+    method, no = start.method or "auto", list(answers.no)
+    positive = list(dict.fromkeys([*start.examples, *answers.yes]))
     finder = offline or Online(index)
     if isinstance(finder, Online):
-        found = finder.find(wanted, k, no, method, given.C, terms or TERMS)
+        results = finder.find(positive, k, no, method, start.C, terms or TERMS)
     else:
-        found = finder.find(wanted, k, no, method, given.C, terms)
-    names, sizes = list(found.weights), [abs(w) for w in found.weights.values()]
-    heaviest = {names[at]: found.weights[names[at]] for at in top(sizes, HEAVIEST)}
-    each = zip(found.ids, found.scores, finder.reasons(found, REASONS), strict=True)
-    liked = [Liked(i, id_, id_, s, why) for i, (id_, s, why) in enumerate(each, 1)]
-    return Likes(
-        "online", method, given.C, len(examples), len(yes), len(no),
-        len(found.weights), heaviest, len(index) - len({*wanted, *no}), liked,
+        results = finder.find(positive, k, no, method, start.C, terms)
+    weights = results.weights
+    names = list(weights)
+    heaviest = [names[at] for at in top(list(map(abs, weights.values())), HEAVIEST)]
+    reasons = finder.reasons(results, REASONS)
+    hits = [
+        DocumentHit(rank, id_, id_, score, why)
+        for rank, (id_, score, why) in enumerate(
+            zip(results.ids, results.scores, reasons, strict=True), start=1
+        )
+    ]
+    return ExampleRanking(
+        "online", method, start.C, len(start.examples), len(answers.yes), len(no),
+        len(weights), {name: weights[name] for name in heaviest},
+        len(index) - len({*positive, *no}), hits,
     )  # fmt: skip
 
 
-def _require_sides(wanted: list[str], no: list[str]) -> None:
-    """Refuse a search without examples, or one that wants what it does not want."""
-    if not wanted:
-        raise Mistake("an online search learns from examples: give ids with --examples")
-    if both := set(wanted) & set(no):
-        raise Mistake(f"document {min(both)!r}: yes and no: say one of them")
-
-
-def _ids(texts: tuple[str, ...]) -> list[str]:
-    """Ids with commas between them, each once."""
-    parts = [part.strip() for text in texts for part in text.split(",")]
-    return list(dict.fromkeys(part for part in parts if part))
-
-
-ENDINGS = (".csv", ".jsonl", ".run", ".ris", ".bib")
-OF_WEIGHTS = (".tsv", ".json")
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run such cells
-
-
-def export_likes(likes: Likes, path: Path) -> int:
-    """Write the documents found, by the name's ending; return how many.
+def export_ranking(ranking: ExampleRanking, path: Path) -> int:
+    """Write the ranked documents, by the name's ending; return how many.
 
     ``.csv`` and ``.jsonl`` have all that is shown; ``.run`` is TREC's, the search its
     query; ``.ris`` and ``.bib`` have ids and titles, the rank and score as a note.
     """
     require_target(path)
+    hits = ranking.hits
     match path.suffix:
         case ".csv":
-            return _write_csv(likes.found, path)
+            _write_csv(hits, path)
         case ".jsonl":
-            return _write_jsonl(likes.found, path)
+            with writing(path) as file:
+                for hit in hits:
+                    file.write(json.dumps(hit_as_json(hit), ensure_ascii=False) + "\n")
         case ".run":
-            query = "-".join(likes.search.split())
-            scores = {found.id: found.score for found in likes.found}
             from classmark.formats.test_collections import write_run
 
-            return write_run({query: scores}, path)
+            query = "-".join(ranking.search.split())
+            write_run({query: {hit.id: float(hit.score or 0.0) for hit in hits}}, path)
         case ".ris":
-            return write_ris(_references(likes), path)
+            write_ris(_references(ranking), path)
         case _:
-            return write_bibtex(_references(likes), path)
+            write_bibtex(_references(ranking), path)
+    return len(hits)
 
 
 def require_target(path: Path, endings: tuple[str, ...] = ENDINGS) -> None:
@@ -477,42 +496,31 @@ def require_target(path: Path, endings: tuple[str, ...] = ENDINGS) -> None:
     if path.exists():
         raise Mistake(f"{path} is already there: choose another name or remove it")
     if path.suffix not in endings:
-        known = ", ".join(endings)
-        raise Mistake(f"{path}: its ending names no format: use one of {known}")
+        names = ", ".join(endings)
+        raise Mistake(f"{path}: its ending names no format: use one of {names}")
 
 
-def export_weights(liking: Liking, path: Path) -> int:
+def export_weights(search: ExampleSearch, path: Path) -> int:
     """Write the learned query as readable weights; return how many."""
     require_target(path, OF_WEIGHTS)
-    return write_weights(weights_of(liking), path)
+    return write_weights(weights_of(search), path)
 
 
-def _write_csv(found: Sequence[Liked], path: Path) -> int:
+def _write_csv(hits: Sequence[DocumentHit], path: Path) -> None:
     with writing(path) as file:
         writer = csv.writer(file)
         writer.writerow(["rank", "id", "title", "score", "why", "mark"])
-        for each in found:
-            cells = [each.id, each.title, " ".join(each.why)]
+        for hit in hits:
+            cells = [hit.id, hit.title, " ".join(hit.parts)]
             id_, title, why = (
                 f"'{cell}" if cell.startswith(FORMULAS) else cell for cell in cells
             )
-            writer.writerow([each.rank, id_, title, repr(each.score), why, each.mark])
-    return len(found)
+            writer.writerow([hit.rank, id_, title, repr(hit.score), why, hit.mark])
 
 
-def _write_jsonl(found: Sequence[Liked], path: Path) -> int:
-    with writing(path) as file:
-        for each in found:
-            file.write(json.dumps(asdict(each), ensure_ascii=False) + "\n")
-    return len(found)
-
-
-def _references(likes: Likes) -> list[Reference]:
+def _references(ranking: ExampleRanking) -> list[Reference]:
+    name = ranking.search
     return [
-        Reference(
-            each.id,
-            each.title,
-            f"{likes.search}: rank {each.rank}, score {each.score:.4g}",
-        )
-        for each in likes.found
+        Reference(hit.id, hit.title, f"{name}: rank {hit.rank}, score {hit.score:.4g}")
+        for hit in ranking.hits
     ]

@@ -1,475 +1,150 @@
-"""Searches by example that people have open: in memory, one thread at a time."""
+"""Searches by example of several people: in memory, one thread at a time."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import replace
+from pathlib import Path
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from classmark.arrays import Floats
+from classmark.examples.screening import StoppingRule
 from classmark.problems import Mistake
+from classmark.workbench.examples import searches
 from classmark.workbench.examples.example_search import (
-    FOR,
-    READ,
-    REASONS,
-    Liking,
-    Reader,
-    Reasons,
-    title_of,
+    ExampleSearch,
+    ScoreReasons,
+    SearchView,
 )
-from classmark.workbench.examples.screening import (
-    RELEVANT,
-    Status,
-    ToRead,
-    advice,
-    flags_of,
-    keep_shown,
-    next_batch,
-    note,
-    opened,
-    words,
+from classmark.workbench.examples.like import (
+    SearchStart,
+    begin,
+    export_ranking,
+    export_weights,
 )
+from classmark.workbench.examples.screening import ScreeningSearch
 from classmark.workbench.examples.searches import (
-    LIKE,
-    Search,
-    list_searches,
-    open_search,
-    standing_marks,
+    SCREEN,
+    Mark,
+    MarkAct,
+    StoredSearch,
 )
 from classmark.workbench.examples.vectors import (
-    collection_of,
-    kept_collection,
+    rows_of_texts,
+    saved_vectors,
     state_of,
+    vectors_of,
 )
-from classmark.workbench.search.search import Piece, Searchable, cut_out
+from classmark.workbench.search.search import ProjectIndex
 
 if TYPE_CHECKING:
-    from classmark.corpus.documents import Document
-    from classmark.text.analyzer import Analyzer
-    from classmark.workbench.examples.searches import Mark, Said
-    from classmark.workbench.examples.vectors import Collection
+    from classmark.workbench.examples.vectors import DocumentVectors
     from classmark.workbench.project import Project
     from classmark.workbench.team.desk import Desk
-
-
-LETTERS = 20_000  # letters of a document that are looked through for its best lines
-OWN = "own"
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """Something in the basket.
-
-    act : example, yes, no, skip, or ``own``: a text that is no document, its name the
-    id.
-    """
-
-    id: str
-    title: str
-    act: str
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A document that may be wanted.
-
-    text : its best lines, in pieces;  why : word → its part of the score;  origin :
-    ``likely``, or drawn at ``random``;  mark : what was said of it, or nothing.
-    """
-
-    rank: int
-    id: str
-    title: str
-    text: tuple[Piece, ...]
-    why: tuple[tuple[str, float], ...] = ()
-    score: float | None = None
-    origin: str = "likely"
-    mark: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Basket:
-    """A search by examples, as it stands.
-
-    screening : it goes for nearly all, by a rule;  examples, against : what it learned
-    from;  words : the heaviest of the query, of ``terms`` in all;  documents : how many
-    are ranked;  told : how far it is, a line each;  advice : whether to go on;  stop :
-    it may stop.
-    """
-
-    number: int
-    name: str
-    screening: bool
-    learned: str
-    examples: tuple[Example, ...]
-    against: tuple[Example, ...]
-    words: tuple[tuple[str, float], ...]
-    terms: int
-    documents: int
-    found: tuple[Candidate, ...]
-    told: tuple[str, ...] = ()
-    advice: str = ""
-    stop: bool = False
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """A search that was kept, as it is listed."""
-
-    number: int
-    name: str
-    screening: bool
-    examples: int
-    yes: int
-    no: int
-    begun: str
-    who: str
-
-
-def best_lines(
-    document: Document, words: Iterable[str], analyzer: Analyzer
-) -> tuple[Piece, ...]:
-    """The lines of a document with most of these words; its first ones without any."""
-    fields = document.fields.items()
-    body = "\n".join(text for name, text in fields if name != "title")[:LETTERS]
-    terms = {term for word in words for term in analyzer.terms([word]) if term}
-    return tuple(cut_out(body, terms, analyzer))
-
-
-def in_basket(
-    project: Project, marks: Mapping[str, str], texts: Mapping[str, str], *acts: str
-) -> tuple[Example, ...]:
-    """The documents with one of these marks, the last first; then one's own texts."""
-    chosen = [(id_, act) for id_, act in reversed([*marks.items()]) if act in acts]
-    found = [
-        Example(id_, title_of(project.store.document(id_)), act) for id_, act in chosen
-    ]
-    own = [Example(name, " ".join(text.split()), OWN) for name, text in texts.items()]
-    return (*found, *own)
-
-
-class Likeness:
-    """A ``Liking`` that threads take turns with, each lending its own project."""
-
-    def __init__(
-        self, project: Project, search: Search, collection: Collection
-    ) -> None:
-        self._liking = Liking(project, search, collection)
-
-    def lend(self, project: Project, who: str) -> None:
-        """Work with this project, for this person, from now on."""
-        self._liking.project = self._liking.reader.project = project
-        self._liking.who = who
-
-    def note(self, said: Mapping[str, Said]) -> None:
-        """Write what is said; at least one example has to be left."""
-        left = {**self._liking.marks, **said}
-        if not self._liking.texts and not any(act in FOR for act in left.values()):
-            raise Mistake(
-                "that would leave the search without an example: add another first"
-            )
-        self._liking.note(said)
-
-    def take_in(self, said: Mapping[str, Said]) -> None:
-        """Learn from what was written."""
-        self._liking.take_in(said)
-
-    def take_back(self, back: Sequence[Mark]) -> None:
-        """Unlearn what was taken back, or learn again what was brought back."""
-        self._liking.take_back(back)
-
-    def basket(self, project: Project, k: int) -> Basket:
-        """The search as it stands, with the best k documents."""
-        held = self._liking
-        found: tuple[Candidate, ...] = ()
-        notes: tuple[str, ...] = ()
-        left = len(held.scores) - len(held.marks)
-        if left > 0:
-            likes = held.rank(k)
-            notes = tuple(likes.notes)
-            analyzer = held.collection.vectorizer.analyzer_
-            found = tuple(
-                Candidate(
-                    each.rank,
-                    each.id,
-                    each.title,
-                    best_lines(project.store.document(each.id), each.why, analyzer),
-                    tuple(each.why.items()),
-                    each.score,
-                )
-                for each in likes.found
-            )
-        words = held.reader.heaviest(held.weights)
-        return Basket(
-            held.search.number, held.search.name, False, self._learned(),
-            in_basket(project, held.marks, held.texts, *FOR),
-            in_basket(project, held.marks, {}, "no"),
-            tuple(words.items()), int((held.weights != 0).sum()), left, found,
-            notes=notes,
-        )  # fmt: skip
-
-    def explain(self, document: str) -> Reasons:
-        """Every word's part of a document's score."""
-        return self._liking.explain(document)
-
-    @property
-    def liking(self) -> Liking:
-        """The search itself, to be written to a file."""
-        return self._liking
-
-    def _learned(self) -> str:
-        cost = self._liking.query.C_
-        how = "" if cost is None else f", C = {cost:g}"
-        return f"{self._liking.query.method_}{how}"
-
-
-BATCH = 10
-KIND = "screen"
-
-
-class Sifting:
-    """A ``Screening`` that threads take turns with, each lending its own project."""
-
-    def __init__(
-        self, project: Project, search: Search, collection: Collection
-    ) -> None:
-        self.search, self.project, self.who = search, project, ""
-        self.texts: dict[str, str] = dict(search.settings["texts"])
-        self._collection = collection
-        self._reader = Reader(project, collection)
-        self._screening, self._ids = opened(project, search, collection)
-        self._number = {id_: at for at, id_ in enumerate(self._ids)}
-        self._marks = self._standing()
-        self._noted: Sequence[Mark] = ()
-        for id_ in [i for i, act in self._marks.items() if act in RELEVANT][:READ]:
-            self._reader.read(project.store.document(id_))
-
-    def lend(self, project: Project, who: str) -> None:
-        """Work with this project, for this person, from now on."""
-        self.project = self._reader.project = project
-        self.search = open_search(project.store, self.search.name, KIND)
-        self.who = who
-
-    def note(self, said: Mapping[str, Said]) -> None:
-        """Write answers; what is shown stays until all of it is answered."""
-        late = [id_ for id_ in said if id_ not in self._number]
-        if late:
-            raise Mistake(
-                f"document {late[0]!r} is not part of this screening: it came later, "
-                "or is not there; begin another screening"
-            )
-        self._noted = note(self.project, self.search, said, self.who)
-
-    def take_in(self, said: Mapping[str, Said]) -> None:
-        """Know what was written; the next batch learns from it."""
-        if any(id_ in self._marks for id_ in said):
-            self._anew()
-            return
-        numbers = [self._number[mark.document] for mark in self._noted]
-        self._screening.answer(numbers, *flags_of(self._noted))
-        self._marks = self._standing()
-
-    def take_back(self, back: Sequence[Mark]) -> None:
-        """Forget what was taken back; know again what was brought back."""
-        del back
-        self._anew()
-
-    def shown_again(self, back: Sequence[Mark]) -> list[ToRead]:
-        """What was taken back, to be read again, before what is shown."""
-        first = [
-            ToRead(rank, mark.document, "", mark.origin, mark.score)
-            for rank, mark in enumerate(back, 1)
-            if mark.document not in self._marks and mark.origin != "given"
-        ]
-        again = {each.id for each in first}
-        return [*first, *(each for each in self._shown() if each.id not in again)]
-
-    @property
-    def waits(self) -> bool:
-        """Whether nothing is shown although something is left to read."""
-        left = len(self._marks) < len(self._ids)
-        return left and all(each.id in self._marks for each in self._shown())
-
-    def next_batch(self) -> list[ToRead]:
-        """What to read next, by all that was answered."""
-        return next_batch(self.project, self._screening, self._ids, BATCH)
-
-    def keep(self, shown: Sequence[ToRead]) -> None:
-        """Write down what is shown from now on."""
-        self.search = keep_shown(self.project, self.search, shown)
-
-    def basket(self, project: Project, k: int) -> Basket:
-        """The screening as it stands, with what is to be read now."""
-        del k
-        progress = self._screening.progress()
-        (now,) = project.store.run("SELECT count(*) FROM documents").fetchone()
-        status = Status(
-            self.search.name, progress, self._screening, now - len(self._ids)
-        )
-        weights = self._weights()
-        return Basket(
-            self.search.number, self.search.name, True, "screening",
-            in_basket(project, self._marks, self.texts, *RELEVANT),
-            in_basket(project, self._marks, {}, "no"),
-            tuple(self._reader.heaviest(weights).items()), int((weights != 0).sum()),
-            len(self._ids) - len(self._marks),
-            tuple(self._candidates(project, weights)),
-            tuple(words(status)[:-1]), advice(progress), progress.stop,
-        )  # fmt: skip
-
-    def explain(self, document: str) -> Reasons:
-        """Every word's part of a document's score, the bias left out."""
-        return self._reader.reasons(document, self._weights())
-
-    def _candidates(self, project: Project, weights: Floats) -> list[Candidate]:
-        found, analyzer = [], self._collection.vectorizer.analyzer_
-        for rank, each in enumerate(self._shown(), 1):
-            document = project.store.document(each.id)
-            why = self._why(each.id, weights)
-            text = best_lines(document, dict(why), analyzer)
-            mark = self._marks.get(each.id, "")
-            title, origin = title_of(document), each.origin
-            found.append(
-                Candidate(rank, each.id, title, text, why, each.score, origin, mark)
-            )
-        return found
-
-    def _why(self, document: str, weights: Floats) -> tuple[tuple[str, float], ...]:
-        parts = self._reader.reasons(document, weights).parts
-        best = [(part.word, part.part) for part in parts if part.part > 0]
-        return tuple(best[:REASONS])
-
-    def _weights(self) -> Floats:
-        self._screening.learn()
-        query = self._screening.query
-        width = self._collection.rows.width
-        found = getattr(query, "coef_", None)
-        return np.zeros(width) if found is None else np.asarray(found, np.float64)
-
-    def _shown(self) -> list[ToRead]:
-        rows = enumerate(self.search.settings["shown"], 1)
-        return [ToRead(rank, id_, "", o, score) for rank, (id_, o, score) in rows]
-
-    def _standing(self) -> dict[str, str]:
-        found = standing_marks(self.project.store, self.search)
-        return {each.mark.document: each.mark.act for each in found}
-
-    def _anew(self) -> None:
-        self._screening, _ = opened(self.project, self.search, self._collection)
-        self._marks = self._standing()
 
 
 AT_ONCE = 5_000  # documents that are made vectors while somebody waits
 WARM = 8  # searches that stay in memory
 READING = "reading the documents"
+SHOWN = 20
+BEHIND = "documents came that are not ranked yet: they are being read"
+LONGEST = 200_000  # letters of a text of one's own
+ACTS = ("example", "yes", "no", "skip")
 
 
 class BeingRead(Mistake):
     """The documents are made vectors by a job: it takes a while the first time."""
 
 
-class Slot:
-    """A search in memory, and what it knows: one thread at a time has it."""
+class _Slot:
+    """A search in memory, and what it was read from: one thread at a time has it."""
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.held: Likeness | Sifting | None = None
-        self.collection: Collection | None = None
+        self.search: ExampleSearch | ScreeningSearch | None = None
+        self.vectors: DocumentVectors | None = None
         self.version: tuple[Any, ...] = ()
 
 
-class Shelf:
-    """What one desk keeps open for all its threads."""
+class SearchCache:
+    """The index, the vectors and the searches by example that a desk has open."""
 
     def __init__(self) -> None:
         self._lock = RLock()
-        self._searchable: Searchable | None = None
-        self._collection: Collection | None = None
+        self._index: ProjectIndex | None = None
+        self._vectors: DocumentVectors | None = None
         self._state: dict[str, Any] | None = None
-        self._slots: OrderedDict[int, Slot] = OrderedDict()
+        self._slots: OrderedDict[int, _Slot] = OrderedDict()
 
-    def searchable(self, desk: Desk) -> Searchable:
+    def index(self, desk: Desk) -> ProjectIndex:
         """The index in service; opened anew when another came into service."""
         with self._lock:
-            held = self._searchable
-            if held is None or not held.is_current(desk.project):
-                held = self._searchable = Searchable(desk.project)
-            return held
+            index = self._index
+            if index is None or not index.is_current(desk):
+                index = self._index = ProjectIndex(desk)
+            return index
 
-    def collection(self, desk: Desk) -> Collection:
+    def vectors(self, desk: Desk) -> DocumentVectors:
         """The documents as vectors: of now, or of before while a job reads them."""
-        state = state_of(desk.project)
+        state = state_of(desk)
         with self._lock:
-            if self._collection is not None and self._state == state:
-                return self._collection
+            if self._vectors is not None and self._state == state:
+                return self._vectors
             if not desk.jobs.running(READING):
-                found = kept_collection(desk.project)
-                if found is None and state["documents"][0] <= AT_ONCE:
-                    found = collection_of(desk.project)
-                if found is not None:
-                    self._collection, self._state = found, state
-                    return found
+                vectors = saved_vectors(desk)
+                if vectors is None and state["documents"][0] <= AT_ONCE:
+                    vectors = vectors_of(desk)
+                if vectors is not None:
+                    self._vectors, self._state = vectors, state
+                    return vectors
                 with suppress(Mistake):
                     desk.jobs.start(READING, _read)
-            if self._collection is None:
+            if self._vectors is None:
                 raise BeingRead("the documents are being read: come back in a moment")
-            return self._collection
+            return self._vectors
 
     def is_behind(self, desk: Desk) -> bool:
         """Whether documents came that are not vectors yet."""
-        return self._state is not None and self._state != state_of(desk.project)
+        return self._state is not None and self._state != state_of(desk)
 
     @contextmanager
-    def taken(
+    def search(
         self, desk: Desk, number: int, who: str = ""
-    ) -> Iterator[Likeness | Sifting]:
+    ) -> Iterator[ExampleSearch | ScreeningSearch]:
         """A search, for this thread alone; read anew if others marked in it."""
-        search, collection = search_of(desk.project, number), self.collection(desk)
-        slot = self._slot(number)
+        searches.search_by_number(desk.store, number)
+        vectors, slot = self.vectors(desk), self._slot(number)
         with slot.lock:
-            version = _version(desk.project, search)
-            if slot.collection is not collection or slot.version != version:
-                slot.held = None
+            stored = searches.search_by_number(desk.store, number)
+            version = _version(desk, stored)
+            if slot.vectors is not vectors or slot.version != version:
+                slot.search = None
             try:
-                held = slot.held = slot.held or _opened(desk, search, collection)
-                held.lend(desk.project, who)
-                yield held
-                slot.collection = collection
-                slot.version = _version(desk.project, search_of(desk.project, number))
+                if slot.search is None:
+                    kind = ScreeningSearch if stored.kind == SCREEN else ExampleSearch
+                    slot.search = kind(desk, stored, vectors)
+                slot.search.use(stored, who)
+                yield slot.search
+                slot.vectors = vectors
+                slot.version = _version(
+                    desk, searches.search_by_number(desk.store, number)
+                )
             except BaseException:
-                slot.held = None
+                slot.search = None
                 raise
 
-    def _slot(self, number: int) -> Slot:
+    def _slot(self, number: int) -> _Slot:
         with self._lock:
-            slot = self._slots.setdefault(number, Slot())
+            slot = self._slots.setdefault(number, _Slot())
             self._slots.move_to_end(number)
             while len(self._slots) > WARM:
                 self._slots.popitem(last=False)
             return slot
 
 
-def search_of(project: Project, number: int) -> Search:
-    """A search by its number."""
-    for kind in (LIKE, KIND):
-        for search in list_searches(project.store, kind):
-            if search.number == number:
-                return search
-    raise Mistake(f"there is no search {number}: the list has those that there are")
-
-
-def _opened(desk: Desk, search: Search, collection: Collection) -> Likeness | Sifting:
-    made = Sifting if search.settings.get("kind") == KIND else Likeness
-    return made(desk.project, search, collection)
-
-
-def _version(project: Project, search: Search) -> tuple[Any, ...]:
+def _version(project: Project, search: StoredSearch) -> tuple[Any, ...]:
     """What a search in memory depends on: its marks, and its settings."""
     last = "SELECT coalesce(max(seq), 0) FROM marks WHERE search = ?"
     (seq,) = project.store.run(last, (search.number,)).fetchone()
@@ -478,4 +153,151 @@ def _version(project: Project, search: Search) -> tuple[Any, ...]:
 
 
 def _read(project: Project) -> str:
-    return f"{len(collection_of(project).ids):,} documents are read"
+    return f"{len(vectors_of(project).ids):,} documents are read"
+
+
+def warm_vectors(desk: Desk) -> None:
+    """Have the documents read before somebody waits for it."""
+    with suppress(BeingRead):
+        desk.search_cache.vectors(desk)
+
+
+def begin_for(desk: Desk, who: str, start: SearchStart) -> int:
+    """Begin a search, all of it or nothing; return its number."""
+    vectors = desk.search_cache.vectors(desk)
+    for text in start.texts.values():
+        _require_text(text)
+    if not start.has_examples:
+        raise Mistake("there is no example: pick a document, or paste a text")
+    with desk.writing():
+        searches.require_documents(desk.store, [*start.examples, *start.no])
+        name = (start.name or "").strip() or start.name_from_examples(desk.store)
+        return begin(desk, replace(start, name=name), vectors, who).number
+
+
+def show(desk: Desk, number: int, k: int = SHOWN) -> SearchView:
+    """A search as it is now, with what it finds."""
+    with desk.search_cache.search(desk, number) as search:
+        _write_shown(desk, search)
+        view = search.view(k)
+    if view.screening or not desk.search_cache.is_behind(desk):
+        return view
+    return replace(view, notes=(*view.notes, BEHIND))
+
+
+def mark(desk: Desk, who: str, number: int, acts: Mapping[str, MarkAct]) -> None:
+    """Mark documents as example, yes, no or skip; durable, then learned.
+
+    The last mark of a document holds.
+    """
+    if not acts:
+        raise Mistake("nothing is said: mark a document with yes or no")
+    for act in acts.values():
+        if act not in ACTS:
+            raise Mistake(f"{act!r} is no mark: use one of {', '.join(ACTS)}")
+    with desk.search_cache.search(desk, number, who) as search:
+        with desk.writing():
+            searches.require_documents(desk.store, list(acts))
+            search.note(acts)
+        search.take_in(acts)
+        _write_shown(desk, search)
+
+
+def undo(desk: Desk, who: str, number: int) -> list[Mark]:
+    """Take back what this person marked last; return it."""
+    with desk.search_cache.search(desk, number, who) as search:
+        with desk.writing():
+            marks = searches.undo_marks(desk.store, search.search, who)
+            searches.require_example(desk.store, search.search)
+        search.take_back(marks)
+        _write_shown(desk, search, marks)
+    return marks
+
+
+def redo(desk: Desk, who: str, number: int) -> list[Mark]:
+    """Bring back what this person took back last; return it."""
+    with desk.search_cache.search(desk, number, who) as search:
+        with desk.writing():
+            marks = searches.redo_marks(desk.store, search.search, who)
+        search.take_back(marks)
+        _write_shown(desk, search)
+    return marks
+
+
+def screen(desk: Desk, who: str, number: int) -> int:
+    """Begin a screening with what a search knows; return its number."""
+    store = desk.store
+    search = searches.search_by_number(store, number)
+    acts = searches.acts_by_document(store, search)
+    names = {each.name for each in searches.summaries(desk.store)}
+    name = f"{search.name}, all"
+    while name in names:
+        name += "'"
+    by_act = {act: [id_ for id_, a in acts.items() if a == act] for act in ACTS}
+    start = SearchStart(
+        (*by_act["example"], *by_act["yes"]), tuple(by_act["no"]), search.texts,
+        name=name, rule=StoppingRule(),
+    )  # fmt: skip
+    return begin_for(desk, who, start)
+
+
+def add_text(desk: Desk, number: int, text: str) -> None:
+    """Put a text of one's own into the basket."""
+    _require_text(text)
+    vectors = desk.search_cache.vectors(desk)
+    with desk.writing():
+        search = searches.search_by_number(desk.store, number)
+        names = (f"text {at}" for at in range(1, len(search.texts) + 2))
+        name = next(name for name in names if name not in search.texts)
+        rows_of_texts(desk, vectors, {name: text})
+        texts = {**search.texts, name: text}
+        searches.change_settings(
+            desk.store, search, {**search.settings, "texts": texts}
+        )
+
+
+def drop_text(desk: Desk, number: int, name: str) -> None:
+    """Take a text of one's own out of the basket."""
+    with desk.writing():
+        search = searches.search_by_number(desk.store, number)
+        if name not in search.texts:
+            raise Mistake(f"there is no text {name!r} in the basket")
+        texts = {each: text for each, text in search.texts.items() if each != name}
+        settings = {**search.settings, "texts": texts}
+        searches.require_example(
+            desk.store, searches.change_settings(desk.store, search, settings)
+        )
+
+
+def explain(desk: Desk, number: int, document: str) -> ScoreReasons:
+    """Every word's part of the score of a document in a search."""
+    searches.require_documents(desk.store, [document])
+    with desk.search_cache.search(desk, number) as search:
+        return search.explain(document)
+
+
+def write_hits(desk: Desk, number: int, path: Path, k: int = 1000) -> None:
+    """Write what a search found: .csv .jsonl .run .ris .bib, or .tsv for its words."""
+    with desk.search_cache.search(desk, number) as search:
+        if isinstance(search, ExampleSearch) and path.suffix == ".tsv":
+            export_weights(search, path)
+        else:
+            export_ranking(search.rank(k), path)
+
+
+def _write_shown(
+    desk: Desk, search: ExampleSearch | ScreeningSearch, undone: Sequence[Mark] = ()
+) -> None:
+    """Write what a screening shows from now on, where that is something else."""
+    if isinstance(search, ScreeningSearch):
+        shown = search.next_shown(undone)
+        if shown is not None:
+            with desk.writing():
+                search.write_shown(shown)
+
+
+def _require_text(text: str) -> None:
+    if not text.strip():
+        raise Mistake("the text is empty: paste one, or pick documents")
+    if len(text) > LONGEST:
+        raise Mistake(f"the text has {len(text):,} letters: at most {LONGEST:,} count")

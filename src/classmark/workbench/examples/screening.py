@@ -1,20 +1,21 @@
 """Screening: read until a share of the relevant documents is found.
 
 A screening is a search of the kind ``screen``: its rule and the random order of its
-draws are in the settings, its answers are marks, on the disk before they are
-acknowledged. Whatever stops in between, it goes on from the marks.
+draws are in the settings, its answers are marks. Whatever stops in between, it goes on
+from the marks.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
-from secrets import randbits
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from classmark.arrays import Bools, Floats
 from classmark.examples.screening import (
     Reading,
     Screening,
@@ -24,175 +25,211 @@ from classmark.examples.screening import (
 from classmark.problems import Mistake
 from classmark.sparse import Rows, rows_from
 from classmark.validation import generator
-from classmark.workbench.examples.example_search import Liked, Likes, title_of
-from classmark.workbench.examples.like import ids_of, marks_of_category, texts_of
+from classmark.workbench.examples import searches
+from classmark.workbench.examples.example_search import (
+    READ,
+    ExampleRanking,
+    OpenSearch,
+    SearchView,
+)
+from classmark.workbench.examples.like import SearchStart, begin, ids_of
 from classmark.workbench.examples.searches import (
+    FOR,
+    SCREEN,
     Mark,
-    Said,
-    Search,
-    Standing,
-    add_marks,
-    begin_search,
-    change_settings,
-    list_searches,
-    open_search,
-    standing_marks,
-    undo_marks,
+    MarkAct,
+    StoredSearch,
 )
-from classmark.workbench.examples.vectors import (
-    Collection,
-    collection_of,
-    rows_of_texts,
-)
+from classmark.workbench.examples.vectors import DocumentVectors, vectors_of
 from classmark.workbench.results import Cell, Evaluated, Table
+from classmark.workbench.search.search import DocumentHit
+from classmark.workbench.store.store import title_of
 
 if TYPE_CHECKING:
     from classmark.evaluation.screening import Simulated
     from classmark.workbench.project import Project
 
 
-KIND = "screen"
-NAME = "screening-{}"
-RELEVANT = ("example", "yes")
+BATCH = 10  # documents that are shown to people at once
+REPORTS = "reports"
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """What a screening begins with; category : its documents, and those rejected.
-
-    texts : by name, of one's own;  no : ids of what is known not to be relevant;
-    who : begins it, the user of this process if nobody is named.
-    """
-
-    examples: tuple[str, ...] = ()
-    files: tuple[Path, ...] = ()
-    category: str | None = None
-    texts: Mapping[str, str] = field(default_factory=dict)
-    no: tuple[str, ...] = ()
-    who: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ToRead:
+class ShownDocument(NamedTuple):
     """A document to be read; origin : ``likely``, or drawn at ``random``."""
 
-    rank: int
     id: str
-    title: str
     origin: str
     score: float | None
 
 
-def begin(
-    project: Project,
-    begun: Begun,
-    rule: StoppingRule,
-    name: str | None,
-    collection: Collection,
-) -> Search:
-    """Begin a screening of the documents of a collection."""
-    store = project.store
-    texts = {**texts_of(project, begun.files), **begun.texts}
-    rows_of_texts(project, collection, texts)
-    settings = {
-        "rule": asdict(rule),
-        "order": randbits(53),
-        "documents": len(collection.ids),
-        "texts": texts,
-        "shown": [],
-    }
-    with store.transaction():
-        if name is None:
-            name = NAME.format(len(list_searches(store, KIND)) + 1)
-        search = begin_search(store, name, settings, kind=KIND, who=begun.who)
-        marks = [
-            Mark(id_, "example") for id_ in ids_of(begun.examples, store, "--examples")
+class ScreeningSearch(OpenSearch):
+    """A screening in memory; what it shows stays until all of it is answered."""
+
+    vectors: DocumentVectors
+
+    def __init__(
+        self, project: Project, search: StoredSearch, vectors: DocumentVectors
+    ) -> None:
+        super().__init__(project, search, vectors)
+        self.ids = vectors.ids[: int(search.settings["documents"])]
+        self._number = {id_: at for at, id_ in enumerate(self.ids)}
+        self._logged: Sequence[Mark] = ()
+        self._read_marks()
+
+    @property
+    def shown(self) -> list[ShownDocument]:
+        """What is to be read now."""
+        return [ShownDocument(*row) for row in self.search.settings["shown"]]
+
+    def next_batch(self, count: int | None) -> list[ShownDocument]:
+        """The documents to read next, by all that was answered."""
+        batch = zip(
+            *(part.tolist() for part in self.screening.next(count)), strict=True
+        )
+        return [
+            ShownDocument(
+                self.ids[number],
+                "random" if by_chance else "likely",
+                None if np.isnan(score) else score,
+            )
+            for number, by_chance, score in batch
         ]
-        if begun.category is not None:
-            known = {mark.document for mark in marks}
-            found = marks_of_category(store, begun.category)
-            marks += [mark for mark in found if mark.document not in known]
-        marks += [Mark(id_, "no") for id_ in begun.no]
-        add_marks(store, search, marks, begun.who)
-    return search
 
+    def next_shown(self, undone: Sequence[Mark] = ()) -> list[ShownDocument] | None:
+        """What is to be shown from now on; None: what is shown already.
 
-def next_batch(
-    project: Project, screening: Screening, ids: Sequence[str], count: int | None
-) -> list[ToRead]:
-    """The documents to read next, as they are shown."""
-    batch = screening.next(count)
-    return [
-        ToRead(
-            rank,
-            ids[document],
-            title_of(project.store.document(ids[document])),
-            "random" if by_chance else "likely",
-            None if score != score else score,  # noqa: PLR0124, NaN
+        undone : marks that were taken back; their documents are shown again, first.
+        """
+        if undone:
+            again = [
+                ShownDocument(mark.document, mark.origin, mark.score)
+                for mark in undone
+                if mark.document not in self.marks and mark.origin != "given"
+            ]
+            ids = {each.id for each in again}
+            return [*again, *(each for each in self.shown if each.id not in ids)]
+        if len(self.marks) == len(self.ids):
+            return None
+        answered = all(each.id in self.marks for each in self.shown)
+        return self.next_batch(BATCH) if answered else None
+
+    def write_shown(self, shown: Sequence[ShownDocument]) -> None:
+        """Remember what is shown, so that an answer knows why it was."""
+        settings = {**self.search.settings, "shown": [list(each) for each in shown]}
+        self.search = searches.change_settings(
+            self.project.store, self.search, settings
         )
-        for rank, (document, by_chance, score) in enumerate(
-            zip(*(part.tolist() for part in batch), strict=True), start=1
+
+    def note(self, acts: Mapping[str, MarkAct]) -> None:
+        """Write answers; the next batch learns from them."""
+        late = [id_ for id_ in acts if id_ not in self._number]
+        if late:
+            raise Mistake(
+                f"document {late[0]!r} is not part of this screening: it came later, "
+                "or is not there; begin another screening"
+            )
+        self._logged = log_answers(self.project, self.search, acts, self.who)
+
+    def take_in(self, acts: Mapping[str, MarkAct]) -> None:
+        """Know what was written."""
+        if any(id_ in self.marks for id_ in acts):
+            self._read_marks()
+            return
+        numbers = [self._number[mark.document] for mark in self._logged]
+        self.screening.answer(numbers, *flags_of(self._logged))
+        self.marks = searches.acts_by_document(self.project.store, self.search)
+
+    def take_back(self, marks: Sequence[Mark]) -> None:
+        """Know the marks as they are now."""
+        del marks
+        self._read_marks()
+
+    def rank(self, k: int = 10) -> ExampleRanking:
+        """The relevant documents in the order they were found."""
+        del k
+        return screened(self.project, self.search.name)
+
+    def view(self, k: int) -> SearchView:
+        """The screening as it is shown, with what is to be read now."""
+        del k
+        progress, project = self.screening.progress(), self.project
+        later = _documents(project) - len(self.ids)
+        status = ScreeningStatus(self.search.name, progress, self.screening, later)
+        if not self.explainer.words:
+            for id_ in [id_ for id_, act in self.marks.items() if act in FOR][:READ]:
+                self.explainer.read(project, project.store.document(id_))
+        weights, shown = self.query_weights(), self.shown
+        hits = self.explainer.hits(
+            project, ((each.id, each.score) for each in shown), weights, snippets=True
         )
-    ]
+        hits = [
+            replace(hit, origin=each.origin, mark=self.marks.get(hit.id, ""))
+            for hit, each in zip(hits, shown, strict=True)
+        ]
+        view = self._view("screening", len(self.ids) - len(self.marks), hits)
+        lines = tuple(words(status))
+        return replace(view, status=lines[:-1], advice=lines[-1], stop=progress.stop)
+
+    def query_weights(self) -> Floats:
+        """The weights of the learned query, its bias left out, shape (terms,)."""
+        self.screening.learn()
+        weights = getattr(self.screening.query, "coef_", None)
+        if weights is None:
+            return np.zeros(self.vectors.rows.width)
+        return np.asarray(weights, np.float64)
+
+    def _read_marks(self) -> None:
+        """Answer everything anew from the marks."""
+        settings, texts = self.search.settings, list(self.texts.values())
+        transform = self.vectors.vectorizer.transform
+        self.screening = Screening(
+            _first(self.vectors.rows, len(self.ids)),
+            examples=rows_from(transform(texts)) if texts else None,
+            rule=rule_of(self.search),
+            random_state=int(settings["order"]),
+        )
+        marks = [
+            each.mark
+            for each in searches.current_marks(self.project.store, self.search)
+        ]
+        numbers = [self._number[mark.document] for mark in marks]
+        self.screening.answer(numbers, *flags_of(marks))
+        self.marks = {mark.document: mark.act for mark in marks}
 
 
-def keep_shown(project: Project, search: Search, shown: Sequence[ToRead]) -> Search:
-    """Remember what is shown, so that an answer knows why it was."""
-    kept = [[each.id, each.origin, each.score] for each in shown]
-    settings = {**search.settings, "shown": kept}
-    return change_settings(project.store, search, settings)
-
-
-def note(
-    project: Project, search: Search, acts: Mapping[str, Said], who: str = ""
+def log_answers(
+    project: Project, search: StoredSearch, acts: Mapping[str, MarkAct], who: str = ""
 ) -> list[Mark]:
     """Log answers by document; return them as they were logged."""
     store = project.store
-    seen = {
+    shown = {
         id_: Mark(id_, "skip", origin, rank, score)
         for rank, (id_, origin, score) in enumerate(search.settings["shown"], start=1)
     }
-    seen |= {s.mark.document: s.mark for s in standing_marks(store, search)}
-    unseen = set(acts) - set(seen)
+    shown |= {
+        each.mark.document: each.mark for each in searches.current_marks(store, search)
+    }
+    unseen = set(acts) - set(shown)
     if unseen:
         _require_within(project, search, unseen)
     marks = [
-        seen.get(id_, Mark(id_, act))._replace(act=act) for id_, act in acts.items()
+        shown.get(id_, Mark(id_, act))._replace(act=act) for id_, act in acts.items()
     ]
     marks.sort(key=lambda mark: mark.rank or 0)
-    add_marks(store, search, marks, who)
+    searches.add_marks(store, search, marks, who)
     return marks
 
 
-def rule_of(search: Search) -> StoppingRule:
-    """What a screening wants."""
+def rule_of(search: StoredSearch) -> StoppingRule:
+    """When a screening stops."""
     return StoppingRule(**search.settings["rule"])
 
 
 def flags_of(marks: Iterable[Mark]) -> tuple[list[bool | None], list[bool]]:
     """Of each mark, whether it says relevant (None: skipped), and was drawn."""
-    said = list(marks)
-    answers = [None if m.act == "skip" else m.act in RELEVANT for m in said]
-    return answers, [mark.origin == "random" for mark in said]
-
-
-def opened(
-    project: Project, search: Search, collection: Collection
-) -> tuple[Screening, list[str]]:
-    """The screening as its marks have it, and the ids of its documents."""
-    many = int(search.settings["documents"])
-    ids = collection.ids[:many]
-    texts = list(search.settings["texts"].values())
-    screening = Screening(
-        _first(collection.rows, many),
-        examples=rows_from(collection.vectorizer.transform(texts)) if texts else None,
-        rule=rule_of(search),
-        random_state=int(search.settings["order"]),
-    )
-    said = [found.mark for found in standing_marks(project.store, search)]
-    number = {id_: at for at, id_ in enumerate(ids)}
-    screening.answer([number[mark.document] for mark in said], *flags_of(said))
-    return screening, ids
+    marks = list(marks)
+    answers = [None if mark.act == "skip" else mark.act in FOR for mark in marks]
+    return answers, [mark.origin == "random" for mark in marks]
 
 
 def _first(rows: Rows, count: int) -> Rows:
@@ -202,10 +239,14 @@ def _first(rows: Rows, count: int) -> Rows:
     )
 
 
-def _require_within(project: Project, search: Search, ids: set[str]) -> None:
+def _documents(project: Project) -> int:
+    return int(project.store.run("SELECT count(*) FROM documents").fetchone()[0])
+
+
+def _require_within(project: Project, search: StoredSearch, ids: set[str]) -> None:
     """Refuse documents that came after the screening had begun."""
-    collection = collection_of(project)
-    late = ids & set(collection.ids[int(search.settings["documents"]) :])
+    vectors = vectors_of(project)
+    late = ids & set(vectors.ids[int(search.settings["documents"]) :])
     if late:
         raise Mistake(
             f"document {min(late)!r} came after screening {search.name!r} had begun, "
@@ -213,25 +254,9 @@ def _require_within(project: Project, search: Search, ids: set[str]) -> None:
         )
 
 
-__all__ = [
-    "KIND",
-    "Begun",
-    "Status",
-    "StoppingRule",
-    "ToRead",
-    "answered",
-    "list_screenings",
-    "mark",
-    "read_next",
-    "start",
-    "status",
-    "undo",
-]
-
-
 @dataclass(frozen=True, slots=True)
-class Status:
-    """Where a screening stands; later : documents that came after it had begun."""
+class ScreeningStatus:
+    """How far a screening is; later : documents that came after it had begun."""
 
     search: str
     progress: ScreeningProgress
@@ -239,68 +264,74 @@ class Status:
     later: int = 0
 
 
-def start(
-    project: Project, begun: Begun, rule: StoppingRule, name: str | None = None
-) -> Status:
+def start_screening(project: Project, start: SearchStart) -> ScreeningStatus:
     """Begin a screening of all documents that the project has now."""
-    search = begin(project, begun, rule, name, collection_of(project))
-    return status(project, search.name)
+    return status_of(project, begin(project, start, vectors_of(project)))
 
 
 def read_next(
     project: Project, name: str | None = None, count: int | None = None
-) -> list[ToRead]:
+) -> list[DocumentHit]:
     """The documents to read next, by all that was answered; the same until then."""
-    search = _open(project, name)
-    screening, ids = opened(project, search, collection_of(project))
-    shown = next_batch(project, screening, ids, count)
-    keep_shown(project, search, shown)
-    return shown
+    search = ScreeningSearch(project, _open(project, name), vectors_of(project))
+    shown = search.next_batch(count)
+    search.write_shown(shown)
+    return [
+        DocumentHit(
+            rank, id_, title_of(project.store.document(id_)), score, origin=origin
+        )
+        for rank, (id_, origin, score) in enumerate(shown, start=1)
+    ]
 
 
 def mark(
-    project: Project, name: str | None, said: Mapping[Said, Sequence[str]]
-) -> Status:
+    project: Project, name: str | None, typed: Mapping[MarkAct, Sequence[str]]
+) -> ScreeningStatus:
     """Log answers, in the order in which their documents were shown.
 
-    said : act → ids, with commas between them. A document may be marked anew: the last
-    word holds.
+    typed : act → ids, with commas between them. A document may be marked anew: the
+    last mark holds.
     """
     search, store = _open(project, name), project.store
-    acts: dict[str, Said] = {}
-    for act, texts in said.items():
-        for id_ in ids_of(texts, store, f"--{act}"):
+    acts: dict[str, MarkAct] = {}
+    for act, texts in typed.items():
+        for id_ in ids_of(texts, f"--{act}", store):
             if acts.setdefault(id_, act) != act:
                 raise Mistake(f"document {id_!r}: {acts[id_]} and {act}: say one")
     if not acts:
         raise Mistake("nothing is said: give ids with --yes, --no or --skip")
-    note(project, search, acts)
-    return status(project, search.name)
+    log_answers(project, search, acts)
+    return status_of(project, search)
 
 
-def undo(project: Project, name: str | None = None) -> tuple[list[Mark], Status]:
+def undo(
+    project: Project, name: str | None = None
+) -> tuple[list[Mark], ScreeningStatus]:
     """Take back what this user marked last, all of one command."""
     search = _open(project, name)
-    back = undo_marks(project.store, search)
-    return back, status(project, search.name)
+    return searches.undo_marks(project.store, search), status_of(project, search)
 
 
-def status(project: Project, name: str | None = None) -> Status:
-    """Where a screening stands."""
-    search = _open(project, name)
-    said = [found.mark for found in standing_marks(project.store, search)]
-    reading = Reading(int(search.settings["documents"]), rule_of(search))
-    reading.answer(range(len(said)), *flags_of(said))
-    now = len(project.store.ids())
-    later = now - int(search.settings["documents"])
-    return Status(search.name, reading.progress(), reading, later)
+def status(project: Project, name: str | None = None) -> ScreeningStatus:
+    """How far a screening is; without a name, the one used last."""
+    return status_of(project, _open(project, name))
+
+
+def status_of(project: Project, search: StoredSearch) -> ScreeningStatus:
+    """How far a screening is."""
+    marks = [each.mark for each in searches.current_marks(project.store, search)]
+    documents = int(search.settings["documents"])
+    reading = Reading(documents, rule_of(search))
+    reading.answer(range(len(marks)), *flags_of(marks))
+    later = _documents(project) - documents
+    return ScreeningStatus(search.name, reading.progress(), reading, later)
 
 
 def list_screenings(project: Project) -> Table:
     """Every screening, the one used last first."""
     rows: list[dict[str, Cell]] = []
-    for search in list_searches(project.store, KIND):
-        progress = status(project, search.name).progress
+    for search in searches.list_searches(project.store, SCREEN):
+        progress = status_of(project, search).progress
         rows.append(
             {
                 "screening": search.name,
@@ -317,43 +348,40 @@ def list_screenings(project: Project) -> Table:
     return Table("Screenings", rows, note)
 
 
-def answered(
+def screened(
     project: Project, name: str | None = None, *, everything: bool = False
-) -> Likes:
-    """The relevant documents in the order they were found; or all that were read."""
-    search = _open(project, name)
-    standing = standing_marks(project.store, search)
-    wanted = [s for s in standing if everything or s.mark.act in RELEVANT]
-    acts = [s.mark.act for s in standing]
-    found = [_liked(project, rank, one) for rank, one in enumerate(wanted, start=1)]
-    return Likes(
-        search.name, KIND, None, acts.count("example"), acts.count("yes"),
-        acts.count("no"), 0, {}, int(search.settings["documents"]), found,
+) -> ExampleRanking:
+    """The relevant documents in the order they were found; or all that were read.
+
+    The place in the order is the rank, and its inverse the score.
+    """
+    search, store = _open(project, name), project.store
+    acts = searches.acts_by_document(store, search)
+    counts = Counter(acts.values())
+    chosen = [(id_, act) for id_, act in acts.items() if everything or act in FOR]
+    hits = [
+        DocumentHit(rank, id_, title_of(store.document(id_)), 1 / rank, mark=act)
+        for rank, (id_, act) in enumerate(chosen, start=1)
+    ]
+    return ExampleRanking(
+        search.name, SCREEN, None, counts["example"], counts["yes"], counts["no"], 0,
+        {}, int(search.settings["documents"]), hits,
     )  # fmt: skip
 
 
-def _liked(project: Project, rank: int, one: Standing) -> Liked:
-    """The place in the order is the rank, and its inverse the score."""
-    title = title_of(project.store.document(one.mark.document))
-    return Liked(rank, one.mark.document, title, 1 / rank, mark=one.mark.act)
+def _open(project: Project, name: str | None) -> StoredSearch:
+    return searches.open_search(project.store, name, SCREEN)
 
 
-def _open(project: Project, name: str | None) -> Search:
-    return open_search(project.store, name, KIND)
-
-
-REPORTS = "reports"
-
-
-def words(status: Status) -> list[str]:
-    """What there is to know, a line each, the advice last.
+def words(status: ScreeningStatus) -> list[str]:
+    """The counts, the estimates, and the advice as the last line.
 
     >>> share(0.05), share(0.951)
     ('5 %', '95.1 %')
     """
     progress = status.progress
     read = progress.read / max(progress.documents, 1)
-    found = (
+    counts = (
         f"{progress.found:,} relevant found; {progress.read:,} of "
         f"{progress.documents:,} documents read ({share(read)}), {progress.drawn:,} of "
         "them drawn at random"
@@ -362,7 +390,7 @@ def words(status: Status) -> list[str]:
         f"recall: at least {share(progress.recall_bound, down=True)}, with "
         f"{share(1 - progress.error)} confidence, however often you look"
     )
-    lines = [found, _left(progress), bound]
+    lines = [counts, _left(progress), bound]
     if progress.remaining is not None:
         lines.append(_saved(progress))
     if progress.skipped:
@@ -374,36 +402,35 @@ def words(status: Status) -> list[str]:
 
 def advice(progress: ScreeningProgress) -> str:
     """Whether to go on, and why."""
-    wish = f"{share(progress.target)} of the relevant documents"
+    target = f"{share(progress.target)} of the relevant documents"
     if progress.stop and progress.unread == 0:
         return "stop: everything is read"
     if progress.stop:
         return (
-            f"stop: {wish} are found. Screenings that stop by this rule have missed "
+            f"stop: {target} are found. Screenings that stop by this rule have missed "
             f"that target in at most {share(progress.error)} of all cases"
         )
     if progress.phase == "proving":
         return (
             f"go on: likely documents find no more; random ones are now to show that "
-            f"{wish} are found (chance of an error by now {share(progress.chance)}, "
+            f"{target} are found (chance of an error by now {share(progress.chance)}, "
             f"wanted {share(progress.error)})"
         )
-    return f"go on: it is too early to say that {wish} are found"
+    return f"go on: it is too early to say that {target} are found"
 
 
-def draw_status(status: Status, folder: Path) -> Path:
+def draw_status(status: ScreeningStatus, folder: Path) -> Path:
     """Draw the recall by the estimate against the documents read."""
     from classmark.evaluation.screening import draw_curves
-    from classmark.measures import recall_curve
 
     progress, flags = status.progress, status.reading.relevant
     left = 0 if progress.remaining is None else progress.remaining.estimate
     if not flags.any():
         raise Mistake("no relevant document is found yet: there is no curve to draw")
-    curve = recall_curve(np.concatenate([flags, np.ones(left, bool)]))
+    curve = _curve(flags, int(flags.sum()) + left)
     path = folder / REPORTS / f"screen-{'-'.join(status.search.split('/'))}.svg"
     draw_curves(
-        {"found, of those estimated": curve[: len(flags) + 1]},
+        {"found, of those estimated": curve},
         path,
         f"{status.search}: {progress.found:,} found",
         documents=progress.documents,
@@ -417,63 +444,63 @@ def try_out(
 ) -> Evaluated:
     """Screen for a category whose documents are known, each time from one of them."""
     from classmark.evaluation.screening import draw_curves, simulate
-    from classmark.measures import recall_curve
 
     if runs < 1:
         raise Mistake(f"runs is {runs}: make at least one")
-    collection, store = collection_of(project), project.store
+    vectors, store = vectors_of(project), project.store
     store.number_of(category)
     labels = store.labels()
-    truth = np.array([category in labels.get(id_, {}) for id_ in collection.ids])
+    truth = np.array([category in labels.get(id_, {}) for id_ in vectors.ids])
     if not truth.any():
         raise Mistake(f"no document is assigned to category {category!r}: assign some")
-    random = generator(seed)
-    begins = random.choice(np.flatnonzero(truth), runs)
-    found = [
-        simulate(collection.rows, truth, [first], rule=rule, random_state=run)
-        for run, first in enumerate(begins.tolist())
-    ]
+    begins = generator(seed).choice(np.flatnonzero(truth), runs).tolist()
+    simulated = {
+        f"run {run + 1}": simulate(
+            vectors.rows, truth, [first], rule=rule, random_state=run
+        )
+        for run, first in enumerate(begins)
+    }
     path = project.folder / REPORTS / f"screen-try-{category.replace('/', '-')}.svg"
-    curves = {
-        f"run {run}": recall_curve(
-            np.concatenate([one.order, np.ones(_unseen(one), bool)])
-        )[: len(one.order) + 1]
-        for run, one in enumerate(found, start=1)
-    }
-    stops = {
-        f"run {run}": (1 - one.saved_at_stop, one.recall)
-        for run, one in enumerate(found, start=1)
-    }
     draw_curves(
-        curves, path, f"{category}: {int(truth.sum()):,} of {len(truth):,} documents",
-        documents=len(truth), target=rule.target, stops=stops,
-    )  # fmt: skip
-    return Evaluated(_table(category, found, rule), path)
+        {name: _curve(run.order, run.relevant) for name, run in simulated.items()},
+        path,
+        f"{category}: {int(truth.sum()):,} of {len(truth):,} documents",
+        documents=len(truth),
+        target=rule.target,
+        stops={
+            name: (1 - run.saved_at_stop, run.recall) for name, run in simulated.items()
+        },
+    )
+    return Evaluated(_table(category, list(simulated.values()), rule), path)
 
 
-def _table(category: str, found: list[Simulated], rule: StoppingRule) -> Table:
+def _curve(relevant: Bools, total: int) -> Floats:
+    """The recall after each document read, of ``total`` relevant ones."""
+    from classmark.measures import recall_curve
+
+    unseen = np.ones(total - int(relevant.sum()), bool)
+    return recall_curve(np.concatenate([relevant, unseen]))[: len(relevant) + 1]
+
+
+def _table(category: str, simulated: list[Simulated], rule: StoppingRule) -> Table:
     rows: list[dict[str, Cell]] = [
         {
-            "run": run,
-            f"WSS@{100 * rule.target:g}": one.saved,
-            "read at stop": one.stopped,
-            "share read": 1 - one.saved_at_stop,
-            "recall at stop": one.recall,
-            "promised": one.bound,
+            "run": number,
+            f"WSS@{100 * rule.target:g}": run.saved,
+            "read at stop": run.stopped,
+            "share read": 1 - run.saved_at_stop,
+            "recall at stop": run.recall,
+            "promised": run.bound,
         }
-        for run, one in enumerate(found, start=1)
+        for number, run in enumerate(simulated, start=1)
     ]
-    early = sum(one.recall < rule.target - 1e-9 for one in found)
+    early = sum(run.recall < rule.target - 1e-9 for run in simulated)
     note = (
-        f"{found[0].relevant:,} of {found[0].documents:,} documents are relevant; "
-        f"{early} of {len(found)} stopped below the target (at most "
+        f"{simulated[0].relevant:,} of {simulated[0].documents:,} documents are "
+        f"relevant; {early} of {len(simulated)} stopped below the target (at most "
         f"{share(rule.error)} of all would)"
     )
     return Table(f"Screening for {category}, tried out", rows, note)
-
-
-def _unseen(one: Simulated) -> int:
-    return one.relevant - int(one.order.sum())
 
 
 def _left(progress: ScreeningProgress) -> str:

@@ -1,14 +1,14 @@
-"""Searches by examples: each a name, its settings, and what people marked in it.
+"""Searches by example and screenings as they are stored: settings and marks.
 
 A mark is on the disk before it is acknowledged, and is never changed: taking it back
-writes one more line. What holds is the last word of a search on a document.
+writes one more line. The last mark of a search on a document holds.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from classmark.workbench.store.store import Store
 
 
-Said = Literal["example", "yes", "no", "skip"]
+MarkAct = Literal["example", "yes", "no", "skip"]
 Origin = Literal["given", "likely", "random"]
-LIKE = "like"
-BEGINS = {LIKE: "classmark like --examples", "screen": "classmark screen start"}
+LIKE, SCREEN = "like", "screen"
+FOR, AGAINST = ("example", "yes"), ("no",)
+BEGINS = {LIKE: "classmark like --examples", SCREEN: "classmark screen start"}
+LARGEST = 2**63 - 1  # stores take no larger integers
+SEARCH = "SELECT number, name, created, who, settings FROM searches WHERE "
 SEARCHES = """
 SELECT number, name, created, s.who, settings FROM searches AS s
 LEFT JOIN marks AS m
@@ -31,6 +34,7 @@ WHERE coalesce(json_extract(settings, '$.kind'), 'like') = ?
 ORDER BY CASE WHEN at > created THEN at ELSE created END DESC,
   coalesce(seq, 0) DESC, number DESC
 """
+COUNTS = "SELECT search, act, count(*) FROM marked GROUP BY search, act"
 LAST = """
 SELECT step FROM marks AS m
 WHERE search = ? AND who = ? AND act <> 'undo'
@@ -47,7 +51,7 @@ ORDER BY u.step
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class StoredSearch:
     """A named search; settings : what its verb keeps with it, as JSON has it."""
 
     number: int
@@ -56,9 +60,34 @@ class Search:
     who: str
     settings: Mapping[str, Any]
 
+    @property
+    def kind(self) -> str:
+        """``like`` or ``screen``."""
+        return str(self.settings.get("kind", LIKE))
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """Examples that are no documents, by name."""
+        return dict(self.settings.get("texts", {}))
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSummary:
+    """A search as it is listed; examples, yes, no : how many."""
+
+    number: int
+    name: str
+    screening: bool
+    method: str
+    examples: int
+    yes: int
+    no: int
+    begun: str
+    who: str
+
 
 class Mark(NamedTuple):
-    """What was said of a document in a search, and why it was shown.
+    """What somebody said of a document in a search, and why it was shown.
 
     act : ``example`` (given to begin with), ``yes``, ``no`` or ``skip``;  origin :
     ``given``, or shown as ``likely`` or by a ``random`` draw;  rank, score : where the
@@ -66,13 +95,13 @@ class Mark(NamedTuple):
     """
 
     document: str
-    act: Said
+    act: MarkAct
     origin: Origin = "given"
     rank: int | None = None
     score: float | None = None
 
 
-class Standing(NamedTuple):
+class LoggedMark(NamedTuple):
     """A mark that holds: its number in the log, when, by whom, and itself."""
 
     seq: int
@@ -88,14 +117,14 @@ def begin_search(
     *,
     kind: str = LIKE,
     who: str = "",
-) -> Search:
+) -> StoredSearch:
     """Make a search; its name must be new. kind : the verb that made it."""
     if not name.strip():
         raise Mistake("a search needs a name: give one with --name")
     if not name.isprintable():
         raise Mistake(f"the name {name!r} cannot be shown on a line: give another")
-    kept = {**(settings or {}), "kind": kind}
-    row = (name, now(), who or whoami(), as_json(kept))
+    settings = {**(settings or {}), "kind": kind}
+    row = (name, now(), who or whoami(), as_json(settings))
     with store.transaction():
         if store.run("SELECT 1 FROM searches WHERE name = ?", (name,)).fetchone():
             raise Mistake(
@@ -107,44 +136,78 @@ def begin_search(
             "RETURNING number",
             row,
         )
-    return Search(number, row[0], row[1], row[2], kept)
+    return StoredSearch(number, row[0], row[1], row[2], settings)
 
 
-def list_searches(store: Store, kind: str = LIKE) -> list[Search]:
+def list_searches(store: Store, kind: str = LIKE) -> list[StoredSearch]:
     """All searches of a kind, the one begun or marked last first."""
+    return [_search(row) for row in store.run(SEARCHES, (kind,))]
+
+
+def summaries(
+    store: Store, kinds: Sequence[str] = (LIKE, SCREEN)
+) -> list[SearchSummary]:
+    """The searches of some kinds with their counts, of each the last used first."""
+    counts = {(search, act): int(n) for search, act, n in store.run(COUNTS)}
     return [
-        Search(number, name, created, who, json.loads(settings))
-        for number, name, created, who, settings in store.run(SEARCHES, (kind,))
-    ]
+        SearchSummary(
+            search.number, search.name, search.kind == SCREEN,
+            str(search.settings.get("method", "auto")),
+            counts.get((search.number, "example"), 0) + len(search.texts),
+            counts.get((search.number, "yes"), 0),
+            counts.get((search.number, "no"), 0), search.created, search.who,
+        )
+        for kind in kinds
+        for search in list_searches(store, kind)
+    ]  # fmt: skip
 
 
-def open_search(store: Store, name: str | None = None, kind: str = LIKE) -> Search:
+def search_by_number(store: Store, number: int) -> StoredSearch:
+    """A search of any kind by its number."""
+    row = store.run(SEARCH + "number = ?", (min(number, LARGEST),)).fetchone()
+    if row is None:
+        raise Mistake(f"there is no search {number}: the list has those that there are")
+    return _search(row)
+
+
+def open_search(
+    store: Store, name: str | None = None, kind: str = LIKE
+) -> StoredSearch:
     """A search by its name; without one, the search begun or marked last."""
-    found = list_searches(store, kind)
-    for search in found:
-        if name in {None, search.name}:
-            return search
+    if name is None:
+        row = store.run(SEARCHES + "LIMIT 1", (kind,)).fetchone()
+    else:
+        row = store.run(SEARCH + "name = ?", (name,)).fetchone()
+    search = None if row is None else _search(row)
+    if search is not None and search.kind == kind:
+        return search
     if name is None:
         raise Mistake(f"there is no search yet: begin one with {BEGINS[kind]}")
-    close = get_close_matches(name, [search.name for search in found])
+    names = [search.name for search in list_searches(store, kind)]
+    close = get_close_matches(name, names)
     remedy = f"did you mean {close[0]!r}?" if close else f"{BEGINS[kind]} begins one"
     raise Mistake(f"there is no search {name!r}: {remedy}")
 
 
+def _search(row: Any) -> StoredSearch:
+    number, name, created, who, settings = row
+    return StoredSearch(number, name, created, who, json.loads(settings))
+
+
 def change_settings(
-    store: Store, search: Search, settings: Mapping[str, Any]
-) -> Search:
-    """Replace what is kept with a search; return it as it is now."""
-    kept = {**settings, "kind": search.settings["kind"]}
+    store: Store, search: StoredSearch, settings: Mapping[str, Any]
+) -> StoredSearch:
+    """Replace the settings of a search; return it as it is now."""
+    settings = {**settings, "kind": search.settings["kind"]}
     store.run(
         "UPDATE searches SET settings = ? WHERE number = ?",
-        (as_json(kept), search.number),
+        (as_json(settings), search.number),
     )
-    return Search(search.number, search.name, search.created, search.who, kept)
+    return replace(search, settings=settings)
 
 
 def add_marks(
-    store: Store, search: Search, marks: Iterable[Mark], who: str = ""
+    store: Store, search: StoredSearch, marks: Iterable[Mark], who: str = ""
 ) -> list[int]:
     """Append marks, together one step, all or nothing; return the numbers given."""
     rows = [(mark, None) for mark in marks]
@@ -153,7 +216,7 @@ def add_marks(
         return _append(store, search, rows, who or whoami())
 
 
-def undo_marks(store: Store, search: Search, who: str = "") -> list[Mark]:
+def undo_marks(store: Store, search: StoredSearch, who: str = "") -> list[Mark]:
     """Take back the last step of this user that holds; return its marks."""
     who = who or whoami()
     with store.transaction():
@@ -163,7 +226,7 @@ def undo_marks(store: Store, search: Search, who: str = "") -> list[Mark]:
         return _toggle(store, search, int(last[0]), who)
 
 
-def redo_marks(store: Store, search: Search, who: str = "") -> list[Mark]:
+def redo_marks(store: Store, search: StoredSearch, who: str = "") -> list[Mark]:
     """Bring back the step that this user took back last, nothing being marked since."""
     who = who or whoami()
     with store.transaction():
@@ -178,10 +241,10 @@ def redo_marks(store: Store, search: Search, who: str = "") -> list[Mark]:
         return _toggle(store, search, list(back)[-1], who)
 
 
-def standing_marks(store: Store, search: Search) -> list[Standing]:
+def current_marks(store: Store, search: StoredSearch) -> list[LoggedMark]:
     """The marks that hold, one a document, in the order they were made."""
     return [
-        Standing(seq, at, who, Mark(*columns))
+        LoggedMark(seq, at, who, Mark(*columns))
         for seq, at, who, *columns in store.run(
             "SELECT seq, at, who, document, act, origin, rank, score FROM marked "
             "WHERE search = ? ORDER BY seq",
@@ -190,28 +253,37 @@ def standing_marks(store: Store, search: Search) -> list[Standing]:
     ]
 
 
-def documents_of(store: Store, search: Search, *acts: Said) -> list[str]:
-    """The documents whose mark that holds is one of these acts, in order."""
-    return [
-        found.mark.document
-        for found in standing_marks(store, search)
-        if found.mark.act in acts
-    ]
+def acts_by_document(store: Store, search: StoredSearch) -> dict[str, MarkAct]:
+    """Document → the act of its mark that holds, in the order they were made."""
+    marks = current_marks(store, search)
+    return {logged.mark.document: logged.mark.act for logged in marks}
 
 
-def _toggle(store: Store, search: Search, step: int, who: str) -> list[Mark]:
-    found = store.run(
+def require_example(store: Store, search: StoredSearch) -> None:
+    """Refuse what leaves a search without an example; called before the commit."""
+    acts = set(acts_by_document(store, search).values())
+    if not search.texts and not acts & set(FOR):
+        raise Mistake(
+            "that would leave the search without an example: add another first"
+        )
+
+
+def _toggle(store: Store, search: StoredSearch, step: int, who: str) -> list[Mark]:
+    rows = store.run(
         "SELECT seq, document, act, origin, rank, score FROM marks "
         "WHERE search = ?1 AND seq >= ?2 AND step = ?2 ORDER BY seq",
         (search.number, step),
     ).fetchall()
-    marks = [(Mark(*columns), int(seq)) for seq, *columns in found]
+    marks = [(Mark(*columns), int(seq)) for seq, *columns in rows]
     _append(store, search, marks, who)
     return [mark for mark, _ in marks]
 
 
 def _append(
-    store: Store, search: Search, rows: Iterable[tuple[Mark, int | None]], who: str
+    store: Store,
+    search: StoredSearch,
+    rows: Iterable[tuple[Mark, int | None]],
+    who: str,
 ) -> list[int]:
     (last,) = store.run("SELECT max(seq) FROM marks").fetchone()
     step, at, numbers = (last or 0) + 1, now(), []
@@ -245,12 +317,12 @@ def require_documents(store: Store, ids: list[str]) -> None:
 def _nearest(store: Store, id_: str) -> list[str]:
     """Up to three ids like one that is not there; those that begin like it first."""
     sql = "SELECT id FROM documents WHERE abs(length(id) - ?) <= 2 LIMIT 20000"
-    ids = [found for (found,) in store.run(sql, (len(id_),))]
+    ids = [row[0] for row in store.run(sql, (len(id_),))]
     close = get_close_matches(id_, ids, n=50, cutoff=0.5)
-    return sorted(close, key=lambda found: -_shared(found, id_))[:3]
+    return sorted(close, key=lambda other: -_shared(other, id_))[:3]
 
 
-def _shared(one: str, other: str) -> int:
+def _shared(word: str, other: str) -> int:
     """How many letters two words begin with in common."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+    pairs = enumerate(zip(word, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(word), len(other)))

@@ -47,7 +47,7 @@ FROM documents
 """
 
 
-class Collection(NamedTuple):
+class DocumentVectors(NamedTuple):
     """The vectors, the document of each row, and what makes texts such vectors.
 
     rows : float32, one a document in order of arrival, unit length.
@@ -58,7 +58,7 @@ class Collection(NamedTuple):
     vectorizer: Vectorizer
 
 
-class SpreadCollection(NamedTuple):
+class SpreadVectors(NamedTuple):
     """The same with rows that machines have; what texts become is at hand."""
 
     rows: elsewhere.Collection
@@ -66,17 +66,17 @@ class SpreadCollection(NamedTuple):
     vectorizer: Vectorizer
 
 
-def spread_collection(project: Project, machines: Machines) -> SpreadCollection:
+def spread_vectors(project: Project, machines: Machines) -> SpreadVectors:
     """All documents of a project as vectors, each machine having some of them."""
     from classmark.machines.portion import Stored, shares
     from classmark.machines.rows import SpreadRows
 
     machines.require_folder(project.folder)
-    kept, state = Generations(project.folder / FOLDER), state_of(project)
-    current = kept.current()
+    generations, state = Generations(project.folder / FOLDER), state_of(project)
+    current = generations.current()
     if current is None or _saved(current, state) is None:
-        collection_of(project)
-        current = kept.current()
+        vectors_of(project)
+        current = generations.current()
     saved = None if current is None else _saved(current, state)
     if current is None or saved is None:
         raise Mistake(f"documents came to {project.folder} meanwhile: repeat this")
@@ -87,31 +87,42 @@ def spread_collection(project: Project, machines: Machines) -> SpreadCollection:
         for share in shares(len(ids), machines.workers)
     ]
     vectorizer = Vectorizer.from_arrays(saved.arrays, saved.settings["vectorizer"])
-    return SpreadCollection(SpreadRows(machines, sources), ids, vectorizer)
+    return SpreadVectors(SpreadRows(machines, sources), ids, vectorizer)
 
 
-def collection_of(project: Project) -> Collection:
+def vectors_of(project: Project) -> DocumentVectors:
     """All documents of a project as vectors; made anew when documents changed."""
-    kept, state = Generations(project.folder / FOLDER), state_of(project)
-    found = kept_collection(project)
-    if found is not None:
-        return found
-    made = _made(project)
-    folder = kept.next()
+    vectors = saved_vectors(project)
+    if vectors is not None:
+        return vectors
+    generations, state = Generations(project.folder / FOLDER), state_of(project)
+    vectors = _computed(project)
+    folder = generations.next()
     folder.parent.mkdir(exist_ok=True)
-    _save(made, folder, state)
-    kept.put_in_service(folder)
-    kept.drop_old(KEPT)
-    return made
+    _save(vectors, folder, state)
+    generations.put_in_service(folder)
+    generations.drop_old(KEPT)
+    return vectors
 
 
-def kept_collection(project: Project) -> Collection | None:
+def saved_vectors(project: Project) -> DocumentVectors | None:
     """The vectors that were made before; None where documents changed since."""
     current = Generations(project.folder / FOLDER).current()
-    return None if current is None else _opened(current, state_of(project))
+    saved = None if current is None else _saved(current, state_of(project))
+    if saved is None:
+        return None
+    arrays = saved.arrays
+    starts, columns, values = (
+        np.array(arrays[name]) for name in ("starts", "columns", "values")
+    )
+    return DocumentVectors(
+        Rows(starts, columns, values, saved.settings["width"]),
+        unpack_strings(arrays["ids"], arrays["ids_ends"]),
+        Vectorizer.from_arrays(arrays, saved.settings["vectorizer"]),
+    )
 
 
-def are_kept(project: Project) -> bool:
+def are_saved(project: Project) -> bool:
     """Whether the vectors were made before, of the documents there are now."""
     current = Generations(project.folder / FOLDER).current()
     if current is None:
@@ -136,11 +147,11 @@ def words_behind(text: str, analyzer: Analyzer) -> dict[str, str]:
 
 def rows_of_texts(
     project: Project,
-    collection: Collection | SpreadCollection,
+    vectors: DocumentVectors | SpreadVectors,
     texts: Mapping[str, str],
 ) -> Rows:
-    """The vectors of texts by name; each must share a word with the collection."""
-    rows = collection.vectorizer.rows(texts.values())
+    """The vectors of texts by name; each must share a word with the documents."""
+    rows = vectors.vectorizer.rows(texts.values())
     empty = np.diff(rows.starts) == 0
     if empty.any():
         raise Mistake(
@@ -161,12 +172,12 @@ def state_of(project: Project) -> dict[str, Any]:
     }
 
 
-def _made(project: Project) -> Collection:
+def _computed(project: Project) -> DocumentVectors:
     ids: list[str] = []
 
     def texts() -> Iterator[str]:
-        found = project.store.run("SELECT id, fields FROM documents ORDER BY number")
-        for id_, fields in track(found, "reading the documents"):
+        rows = project.store.run("SELECT id, fields FROM documents ORDER BY number")
+        for id_, fields in track(rows, "reading the documents"):
             ids.append(id_)
             yield project.text_of(Record(Document(id_, json.loads(fields))))
 
@@ -179,25 +190,21 @@ def _made(project: Project) -> Collection:
     rows = Rows(
         X.indptr.astype(np.int64), X.indices.astype(np.uint32), X.data, X.shape[1]
     )
-    return Collection(rows, ids, vectorizer)
+    return DocumentVectors(rows, ids, vectorizer)
 
 
-def _save(made: Collection, folder: Path, state: dict[str, Any]) -> None:
-    arrays, settings = made.vectorizer.to_arrays()
-    blob, ends = pack_strings(made.ids)
-    arrays |= {
-        "starts": made.rows.starts,
-        "columns": made.rows.columns,
-        "values": made.rows.values,
-        "ids": blob,
-        "ids_ends": ends,
-    }
-    described = {"state": state, "vectorizer": settings, "width": made.rows.width}
+def _save(vectors: DocumentVectors, folder: Path, state: dict[str, Any]) -> None:
+    arrays, settings = vectors.vectorizer.to_arrays()
+    blob, ends = pack_strings(vectors.ids)
+    rows = vectors.rows
+    arrays |= {"starts": rows.starts, "columns": rows.columns, "values": rows.values}
+    arrays |= {"ids": blob, "ids_ends": ends}
+    described = {"state": state, "vectorizer": settings, "width": rows.width}
     save(folder, FORMAT, VERSION, arrays, described)
 
 
 def _saved(folder: Path, state: dict[str, Any]) -> Saved | None:
-    """Open the kept arrays; None where they are of another state."""
+    """Open the saved arrays; None where they are of another state."""
     try:
         saved = open_folder(folder, FORMAT, VERSION)
     except DamagedFolder as problem:
@@ -206,19 +213,3 @@ def _saved(folder: Path, state: dict[str, Any]) -> Saved | None:
             "from the documents"
         ) from problem
     return saved if saved.settings["state"] == state else None
-
-
-def _opened(folder: Path, state: dict[str, Any]) -> Collection | None:
-    """Open the kept vectors; None where they are of another state."""
-    saved = _saved(folder, state)
-    if saved is None:
-        return None
-    arrays = saved.arrays
-    starts, columns, values = (
-        np.array(arrays[name]) for name in ("starts", "columns", "values")
-    )
-    return Collection(
-        Rows(starts, columns, values, saved.settings["width"]),
-        unpack_strings(arrays["ids"], arrays["ids_ends"]),
-        Vectorizer.from_arrays(arrays, saved.settings["vectorizer"]),
-    )

@@ -1,7 +1,7 @@
-"""Impressions: what a search showed, and what was opened from it.
+"""The click log: what a search showed, and what was opened from it.
 
-A line is on the disk before it is acknowledged, and is never changed. Nothing is kept
-of a search unless the project, or whoever searches, asks for it.
+A line is on the disk before it is acknowledged, and is never changed. A search is
+logged only if the settings, or whoever searches, ask for it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.arrays import Floats
 from classmark.ltr.propensity import CLIP, fit_click_model, propensity_weights
-from classmark.preferences.clicks import STRATEGIES, click_preferences
+from classmark.preferences.clicks import click_preferences
 from classmark.problems import Mistake
 from classmark.workbench.store.log import as_json, now, whoami
 
@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     from classmark.workbench.project import Project
     from classmark.workbench.store.store import Store
 
-
-__all__ = [
-    "CLIP",
-    "STRATEGIES",
-    "Click",
-    "Impression",
-    "Preference",
-    "log_click",
-    "log_impression",
-    "logged_preferences",
-    "read_impressions",
-]
 
 IMPRESSIONS = """
 SELECT number, at, who, query, ranker, generation, shown,
@@ -75,7 +63,7 @@ class Click(NamedTuple):
     position: int
 
 
-class Preference(NamedTuple):
+class ClickPreference(NamedTuple):
     """One document over another for a query.
 
     weight : 1, or what a click at the winner's position counts.
@@ -95,7 +83,7 @@ def log_impression(
     ranker: str = "bm25",
     who: str = "",
 ) -> int:
-    """Keep what a search showed; return the number to log clicks under.
+    """Log what a search showed; return the number to log clicks under.
 
     shown : ids and scores, best first.  The index in service says the generation.
     """
@@ -116,20 +104,29 @@ def log_impression(
     return int(number)
 
 
-def log_click(store: Store, impression: int, what: str | int) -> Click:
-    """Keep that a document was opened from a list.
+def log_click(store: Store, impression: int, document: str | int) -> Click:
+    """Log that a document was opened from a list.
 
-    what : its id, or its position, from 1; where digits are both, the id is meant.
+    document : its id, or its position, from 1; where digits are both, the id is meant.
     """
     row = store.run(
         "SELECT shown FROM impressions WHERE number = ?",
-        (str(impression),),  # as text, since SQLite takes no integer over 64 bits
+        (min(impression, 2**63 - 1),),  # stores take no larger integers
     ).fetchone()
     if row is None:
         (last,) = store.run("SELECT max(number) FROM impressions").fetchone()
-        known = f"the last is {last}" if last else "classmark search --log makes one"
-        raise Mistake(f"there is no impression {impression}: {known}")
-    click = _clicked(impression, [id_ for id_, _ in json.loads(row[0])], what)
+        remedy = f"the last is {last}" if last else "classmark search --log makes one"
+        raise Mistake(f"there is no impression {impression}: {remedy}")
+    ids, text = [id_ for id_, _ in json.loads(row[0])], str(document)
+    if document in ids:
+        click = Click(impression, text, ids.index(text) + 1)
+    elif text.isdecimal() and 1 <= int(text) <= len(ids):
+        click = Click(impression, ids[int(text) - 1], int(text))
+    else:
+        raise Mistake(
+            f"impression {impression} did not show {text!r}: give an id of its "
+            f"{len(ids)} documents, or a position from 1"
+        )
     store.run(
         "INSERT INTO clicks (impression, document, position, at) VALUES (?, ?, ?, ?)",
         (*click, now()),
@@ -137,30 +134,16 @@ def log_click(store: Store, impression: int, what: str | int) -> Click:
     return click
 
 
-def _clicked(impression: int, ids: list[str], what: str | int) -> Click:
-    if what in ids:
-        return Click(impression, str(what), ids.index(str(what)) + 1)
-    text = str(what)
-    if text.isdecimal() and 1 <= int(text) <= len(ids):
-        return Click(impression, ids[int(text) - 1], int(text))
-    raise Mistake(
-        f"impression {impression} did not show {text!r}: give an id of its "
-        f"{len(ids)} documents, or a position from 1"
-    )
-
-
 def read_impressions(store: Store) -> list[Impression]:
     """Every list that was shown, in order, with what was opened from it."""
     return [
         Impression(
-            number, at, who, query, ranker, generation,
-            tuple((id_, score) for id_, score in json.loads(shown)),
-            frozenset(json.loads(clicked)),
+            *row[:6],
+            tuple((id_, score) for id_, score in json.loads(row[6])),
+            frozenset(json.loads(row[7])),
         )
-        for number, at, who, query, ranker, generation, shown, clicked in store.run(
-            IMPRESSIONS
-        )
-    ]  # fmt: skip
+        for row in store.run(IMPRESSIONS)
+    ]
 
 
 def estimated_propensities(store: Store) -> Floats:
@@ -185,22 +168,22 @@ def logged_preferences(
     strategy: str = "clicked-over-skipped",
     propensities: ArrayLike | None = None,
     clip: float = CLIP,
-) -> list[Preference]:
+) -> list[ClickPreference]:
     """What the clicks prefer to what, one line for each time they say so.
 
     propensities : the chance of a look at positions 1, 2, …; with it a preference
     counts 1/θ of its winner's position, ``clip`` at most.
     """
-    found = []
+    preferences = []
     for seen in read_impressions(store):
         ids = seen.ids
         weight = dict.fromkeys(ids, 1.0)
         if propensities is not None:
             places = [at for at, id_ in enumerate(ids, 1) if id_ in seen.clicked]
-            each = propensity_weights(propensities, places, clip).tolist()
-            weight |= {ids[at - 1]: w for at, w in zip(places, each, strict=True)}
-        found += [
-            Preference(seen.query, winner, loser, weight[winner])
+            weights = propensity_weights(propensities, places, clip).tolist()
+            weight |= {ids[at - 1]: w for at, w in zip(places, weights, strict=True)}
+        preferences += [
+            ClickPreference(seen.query, winner, loser, weight[winner])
             for winner, loser in click_preferences(ids, seen.clicked, strategy)
         ]
-    return found
+    return preferences

@@ -1,10 +1,7 @@
 """The index of a project, or of a folder outside any.
 
-A worker opens the store itself: a file that its machine has, or PostgreSQL's server.
-
-What links say of a document is indexed with it, as its field "anchor". Beside the index
-lies what each document was when it was indexed (a digest), so that only documents that
-are new or changed are indexed again.
+The text of links to a document is indexed with it, as its field "anchor". Beside the
+index is a digest of each document, so that only new or changed ones are indexed again.
 """
 
 from __future__ import annotations
@@ -53,11 +50,27 @@ from classmark.workbench.store.store import Store
 if TYPE_CHECKING:
     from classmark.machines.cluster import Machines
     from classmark.workbench.project import Project
+    from classmark.workbench.team.desk import Desk
+    from classmark.workbench.team.jobs import Job
 
 
 ANCHOR, SOURCE, MEMORY = "anchor", "source.json", "512MB"
 #: Folders that a project has for itself.
 OF_PROJECTS = ("index", "indexed", "live", "models", "rankers", "reports")
+FORMAT, VERSION = "classmark-indexed", 1
+JOB = "index"
+Digests = dict[str, int]
+Anchors = Mapping[str, str]  # document → the texts of the links to it
+FACTS = (
+    "SELECT count(*), coalesce(max(number), 0), coalesce(sum(length(fields)), 0) "
+    "FROM documents"
+)
+NUMBERS = "SELECT number FROM documents ORDER BY number"
+RANGE = (
+    "SELECT id, fields FROM documents WHERE number >= ? AND number < ? ORDER BY number"
+)
+DOCUMENTS = "SELECT id, fields FROM documents ORDER BY number"
+LINKS = "SELECT links FROM documents WHERE links <> '[]' ORDER BY number"
 
 
 def index_file(  # noqa: PLR0913 (what a command is asked)
@@ -101,7 +114,8 @@ def index_file(  # noqa: PLR0913 (what a command is asked)
         "fields": ", ".join(index.fields),
         "positions": "yes" if positions else "no",
     }
-    return Table(f"Index of {_shown(path)} in {to}", [row])
+    name = ", ".join(map(str, _listed(path)))
+    return Table(f"Index of {name} in {to}", [row])
 
 
 def read_given(path: Paths, format_: str | None) -> Iterator[Record]:
@@ -111,46 +125,48 @@ def read_given(path: Paths, format_: str | None) -> Iterator[Record]:
     return read_files(path, format_)
 
 
-def read_source(partition: Partition, said: Mapping[str, str]) -> Iterator[Record]:
-    """Yield the records of a partition, with what links say of them."""
+def read_source(partition: Partition, texts: Anchors) -> Iterator[Record]:
+    """Yield the records of a partition, with the texts of links to them."""
     for record in read_partition(partition):
-        yield replace(record, document=with_anchor(record.document, said))
+        yield replace(record, document=with_anchor(record.document, texts))
 
 
 def _fill_folder(
     path: Paths, format_: str | None, to: Path, setup: Setup, shards: int | None
 ) -> Snapshot:
-    """Index here, and where links say something, once more with that."""
+    """Index here, and where links have texts, once more with those."""
     links: list[tuple[str, str]] = []
 
-    def made(said: Mapping[str, str]) -> list[Segment]:
-        stream = entries(documents(said), setup.fields)
+    def build(texts: Anchors) -> list[Segment]:
+        stream = entries(documents(texts), setup.fields)
         return build_segments(stream, setup, to, shards)
 
-    def documents(said: Mapping[str, str]) -> Iterator[Document]:
+    def documents(texts: Anchors) -> Iterator[Document]:
         for record in read_given(path, format_):
             links.extend(record.links)
-            yield with_anchor(record.document, said)
+            yield with_anchor(record.document, texts)
 
     def fill() -> list[Segment]:
-        found = made({})
-        if said := anchors(links):
-            for segment in found:
+        segments = build({})
+        if texts := anchors(links):
+            for segment in segments:
                 shutil.rmtree(segment.folder)
-            found = made(said)
-        return found
+            segments = build(texts)
+        return segments
 
     return fill_index(to, setup, fill)
 
 
-def _shown(given: Paths) -> str:
-    return str(given) if isinstance(given, str | Path) else ", ".join(map(str, given))
+def _listed(paths: Paths) -> list[str | Path]:
+    return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
-def _write_source(to: Path, given: Paths, format_: str | None) -> None:
-    several = [given] if isinstance(given, str | Path) else list(given)
-    named = [str(p) if is_remote(str(p)) else str(Path(p).resolve()) for p in several]
-    source = {"path": named[0] if len(named) == 1 else named, "format": format_}
+def _write_source(to: Path, paths: Paths, format_: str | None) -> None:
+    names = [
+        str(path) if is_remote(str(path)) else str(Path(path).resolve())
+        for path in _listed(paths)
+    ]
+    source = {"path": names[0] if len(names) == 1 else names, "format": format_}
     (to / SOURCE).write_text(json.dumps(source) + "\n", encoding="utf-8")
 
 
@@ -167,8 +183,8 @@ def open_index(folder: Path, memory: str | int = "1GB") -> Index:
 
 def check_index(folder: Path) -> Table:
     """Read every byte of an index and verify it."""
-    found = open_index(folder).check()
-    return Table(f"Index in {folder}: every byte is as written", [found._asdict()])
+    checked = open_index(folder).check()._asdict()
+    return Table(f"Index in {folder}: every byte is as written", [checked])
 
 
 def merge_index(folder: Path, memory: str = MEMORY) -> Table:
@@ -187,23 +203,23 @@ def merge_index(folder: Path, memory: str = MEMORY) -> Table:
 
 def require_writable(folder: Path) -> None:
     """Refuse a folder in which this user may write nothing, or make none."""
-    way = [folder.absolute(), *folder.absolute().parents]
-    there = next(path for path in way if path.exists())
-    if not there.is_dir():
-        raise Mistake(f"{there} is no folder: choose another place for {folder}")
-    if not os.access(there, os.W_OK | os.X_OK):
+    paths = [folder.absolute(), *folder.absolute().parents]
+    existing = next(path for path in paths if path.exists())
+    if not existing.is_dir():
+        raise Mistake(f"{existing} is no folder: choose another place for {folder}")
+    if not os.access(existing, os.W_OK | os.X_OK):
         raise Mistake(
-            f"{there} may not be written by you: choose another folder, or have the "
+            f"{existing} may not be written by you: choose another folder, or have the "
             "right to write there given to you"
         )
 
 
-def with_anchor(document: Document, said: Mapping[str, str]) -> Document:
-    """Return a document with what links say of it, as its field "anchor"."""
-    if document.id not in said:
+def with_anchor(document: Document, texts: Anchors) -> Document:
+    """Return a document with the texts of links to it, as its field "anchor"."""
+    if document.id not in texts:
         return document
-    own = [document.fields[ANCHOR]] if ANCHOR in document.fields else []
-    text = "\n".join([*own, said[document.id]])
+    before = [document.fields[ANCHOR]] if ANCHOR in document.fields else []
+    text = "\n".join([*before, texts[document.id]])
     return Document(document.id, {**document.fields, ANCHOR: text})
 
 
@@ -215,18 +231,7 @@ def _holds_something_else(folder: Path) -> bool:
     return any(not any(map(path.match, begun)) for path in folder.iterdir())
 
 
-Digests = dict[str, int]
-FACTS = (
-    "SELECT count(*), coalesce(max(number), 0), coalesce(sum(length(fields)), 0) "
-    "FROM documents"
-)
-NUMBERS = "SELECT number FROM documents ORDER BY number"
-STRETCH = (
-    "SELECT id, fields FROM documents WHERE number >= ? AND number < ? ORDER BY number"
-)
-
-
-class Stretch(NamedTuple):
+class DocumentRange(NamedTuple):
     """Documents ``low`` to before ``high`` of a store, by their numbers there."""
 
     path: Path
@@ -236,8 +241,8 @@ class Stretch(NamedTuple):
 
 
 @dataclass
-class Stored:
-    """All documents of a store."""
+class StoreDocuments:
+    """All documents of a store, to be indexed by machines."""
 
     store: Store
 
@@ -260,22 +265,22 @@ class Stored:
         facts = json.dumps([str(self.store.path.absolute()), *where, *self.facts[:2]])
         return blake2b(facts.encode(), digest_size=16).hexdigest()
 
-    def cut(self, size: int) -> list[tuple[Stretch]]:
-        """Cut into stretches of so many documents as have about ``size`` characters."""
+    def cut(self, size: int) -> list[tuple[DocumentRange]]:
+        """Cut into ranges of so many documents as have about ``size`` characters."""
         count, last, total = self.facts
         some = max(count * size // max(total, 1), 1)
         rows = enumerate(self.store.run(NUMBERS))
         lows = [int(number) for at, (number,) in rows if at % some == 0]
         path, server = self.store.path.absolute(), self.store.server
         edges = pairwise([*lows, last + 1])
-        return [(Stretch(path, server, low, high),) for low, high in edges]
+        return [(DocumentRange(path, server, low, high),) for low, high in edges]
 
 
-def read_stretch(stretch: Stretch, said: Mapping[str, str]) -> Iterator[Record]:
-    """Yield documents of a store, with what links say of them."""
-    with Store(stretch.path, server=stretch.server) as store:
-        for id_, fields in store.run(STRETCH, (stretch.low, stretch.high)):
-            yield Record(with_anchor(Document(id_, json.loads(fields)), said))
+def read_range(part: DocumentRange, texts: Anchors) -> Iterator[Record]:
+    """Yield documents of a store, which a worker opens itself, and link texts."""
+    with Store(part.path, server=part.server) as store:
+        for id_, fields in store.run(RANGE, (part.low, part.high)):
+            yield Record(with_anchor(Document(id_, json.loads(fields)), texts))
 
 
 def digest_of(document: Document) -> int:
@@ -283,54 +288,6 @@ def digest_of(document: Document) -> int:
     texts = json.dumps(list(document.fields.items()), ensure_ascii=False)
     content = texts.encode(errors="surrogatepass")
     return int.from_bytes(blake2b(content, digest_size=8).digest(), "little")
-
-
-def build_on(
-    machines: Machines,
-    project: Project,
-    setup: Setup,
-    said: Mapping[str, str],
-    after: Digests,
-    shards: int | None,
-) -> Snapshot:
-    """Index all documents on machines; ``after`` gets the digest of each."""
-    from classmark.machines.indexing import Building
-
-    stored = Stored(project.store)
-    building = Building(
-        machines, project.index.folder, stored, setup, read_stretch, digest_of
-    )
-    snapshot = building.build(shards, said)
-    after |= building.digests
-    return snapshot
-
-
-FORMAT, VERSION = "classmark-indexed", 1
-DOCUMENTS = "SELECT id, fields FROM documents ORDER BY number"
-LINKS = "SELECT links FROM documents WHERE links <> '[]' ORDER BY number"
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """How an index is to be: its analyzer, its fields (all, if None), positions."""
-
-    analyzer: str
-    fields: tuple[str, ...] | None
-    positions: bool
-
-    def settings(self) -> dict[str, Any]:
-        """Return them as they are written down."""
-        fields = None if self.fields is None else list(self.fields)
-        return {
-            "analyzer": self.analyzer,
-            "fields": fields,
-            "positions": self.positions,
-        }
-
-    def setup(self, memory: str) -> Setup:
-        """Return how such an index is built."""
-        analyzer = Analyzer.parse(self.analyzer)
-        return Setup(analyzer, self.fields, self.positions, byte_size(memory))
 
 
 def index_project(
@@ -350,28 +307,32 @@ def index_project(
     require_shards(shards)
     folder = project.index.folder
     if positions is None:
-        positions = _has_positions(folder)
-    wanted = _wanted(project, positions=positions)
-    said = anchors(
-        (to, anchor)
-        for (text,) in project.store.run(LINKS)
-        for to, anchor in json.loads(text)
-    )
-    before = _digests_of(project, wanted)
+        positions = project.index.current() is not None and (
+            Index.open(folder).has_positions
+        )
+    settings = _settings(project, positions=positions)
+    rows = project.store.run(LINKS)
+    texts = anchors((to, text) for (row,) in rows for to, text in json.loads(row))
+    before = _read_digests(project, settings)
     after: Digests = {}
     if before is None or not _has_shards(folder, shards):
-        setup = wanted.setup(memory)
-        if machines is None:
-            snapshot = _fill(project, setup, said, after, shards)
-        else:
-            snapshot = build_on(machines, project, setup, said, after, shards)
+        setup = Setup(
+            Analyzer.parse(settings["analyzer"]),
+            None if settings["fields"] is None else tuple(settings["fields"]),
+            positions,
+            byte_size(memory),
+        )
+        snapshot = _build(project, setup, texts, after, machines, shards)
         index = Index(folder, snapshot, setup.memory)
         changed = {"added": len(after), "replaced": 0, "deleted": 0}
     else:
         index = Index.open(folder, memory)
-        stream = noted(project_documents(project, said), after)
+        stream = noted(project_documents(project, texts), after)
         changed = _update(index, before, stream, after)
-    _note(project, wanted, index.generation, after)
+    _write_digests(project, settings, index.generation, after)
+    project.store.note_event(
+        "indexed", whoami(), generation=index.generation, count=len(after)
+    )
     row: dict[str, Cell] = {
         "documents": len(index),
         **changed,
@@ -382,38 +343,60 @@ def index_project(
     return Table(f"Index of {project.settings.name}", [row])
 
 
-def _fill(
+def start_indexing(desk: Desk, who: str = "", *, positions: bool | None = None) -> Job:
+    """Index the documents, or what changed of them, as a job."""
+
+    def work(project: Project) -> str:
+        row = index_project(project, positions=positions).rows[0]
+        return (
+            f"{row['documents']:,} documents are indexed: {row['added']:,} new, "
+            f"{row['replaced']:,} changed, {row['deleted']:,} gone"
+        )
+
+    return desk.jobs.start(JOB, work, who)
+
+
+def _build(
     project: Project,
     setup: Setup,
-    said: Mapping[str, str],
-    after: Digests,
+    texts: Anchors,
+    digests: Digests,
+    machines: Machines | None,
     shards: int | None,
 ) -> Snapshot:
+    """Index all documents, here or on machines; ``digests`` gets that of each."""
     folder = project.index.folder
-    stream = noted(project_documents(project, said), after)
+    if machines is not None:
+        from classmark.machines.indexing import Building
+
+        documents = StoreDocuments(project.store)
+        building = Building(machines, folder, documents, setup, read_range, digest_of)
+        snapshot = building.build(shards, texts)
+        digests |= building.digests
+        return snapshot
+    stream = entries(noted(project_documents(project, texts), digests), setup.fields)
     return fill_index(
-        folder,
-        setup,
-        lambda: build_segments(entries(stream, setup.fields), setup, folder, shards),
+        folder, setup, lambda: build_segments(stream, setup, folder, shards)
     )
 
 
 def _has_shards(folder: Path, shards: int | None) -> bool:
-    """Say whether an index has as many segments as are wanted, if that was said."""
+    """Say whether an index has so many segments; any number will do if None."""
     if shards is None:
         return True
-    found = open_snapshot(folder)
-    return len(found.parts) == min(shards, found.n_items)
+    snapshot = open_snapshot(folder)
+    return len(snapshot.parts) == min(shards, snapshot.n_items)
 
 
 def merge_project_index(project: Project, memory: str = MEMORY) -> Table:
     """Merge the index of a project, and note that it has the same documents."""
     index = open_project_index(project)
-    wanted = _wanted(project, positions=index.has_positions)
-    digests = _digests_of(project, wanted)
+    settings = _settings(project, positions=index.has_positions)
+    digests = _read_digests(project, settings)
     merged = merge_index(project.index.folder, memory)
     if digests is not None:
-        _write_note(project, wanted, Index.open(index.path).generation, digests)
+        generation = Index.open(index.path).generation
+        _write_digests(project, settings, generation, digests)
     return merged
 
 
@@ -438,29 +421,24 @@ def index_folder(project: Project) -> Path:
 def is_stale(project: Project) -> bool:
     """Say whether documents were imported after the index was made."""
     newest = "SELECT coalesce(max(seq), 0) FROM events WHERE what = ?"
-    made, given = (
-        project.store.run(newest, (what,)).fetchone()[0]
-        for what in ("indexed", "imported")
+    indexed, imported = (
+        project.store.run(newest, (event,)).fetchone()[0]
+        for event in ("indexed", "imported")
     )
-    return bool(given > made)
+    return bool(imported > indexed)
 
 
-def _wanted(project: Project, *, positions: bool) -> Wanted:
+def _settings(project: Project, *, positions: bool) -> dict[str, Any]:
+    """How the index is made: its analyzer, its fields (None: all), positions."""
     text = project.settings.text
-    fields = (*text.fields, ANCHOR) if text.fields else None
-    return Wanted(text.analyzer, fields, positions)
+    fields = [*text.fields, ANCHOR] if text.fields else None
+    return {"analyzer": text.analyzer, "fields": fields, "positions": positions}
 
 
-def _has_positions(folder: Path) -> bool:
-    if Generations(folder).current() is None:
-        return False
-    return Index.open(folder).has_positions
-
-
-def project_documents(project: Project, said: Mapping[str, str]) -> Iterator[Document]:
-    """Yield all documents, with what links say of them."""
+def project_documents(project: Project, texts: Anchors) -> Iterator[Document]:
+    """Yield all documents, with the texts of links to them."""
     for id_, fields in project.store.run(DOCUMENTS):
-        yield with_anchor(Document(id_, json.loads(fields)), said)
+        yield with_anchor(Document(id_, json.loads(fields)), texts)
 
 
 def noted(documents: Iterator[Document], digests: Digests) -> Iterator[Document]:
@@ -498,42 +476,29 @@ def _update(
     return counts
 
 
-def _digests_of(project: Project, wanted: Wanted) -> Digests | None:
+def _read_digests(project: Project, settings: dict[str, Any]) -> Digests | None:
     """Return what was indexed; None where the index is not there or is another."""
-    noted = _notes(project).current()
+    folder = Generations(project.folder / "indexed").current()
     current = project.index.current()
-    if noted is None or current is None:
+    if folder is None or current is None:
         return None
-    saved = open_folder(noted, FORMAT, VERSION)
-    if saved.settings != wanted.settings() | {"generation": int(current.name)}:
+    saved = open_folder(folder, FORMAT, VERSION)
+    if saved.settings != settings | {"generation": int(current.name)}:
         return None
     ids = json.loads(saved.arrays["ids"].tobytes().decode())
     return dict(zip(ids, saved.arrays["digests"].tolist(), strict=True))
 
 
-def _note(project: Project, wanted: Wanted, generation: int, digests: Digests) -> None:
-    _write_note(project, wanted, generation, digests)
-    project.store.note_event(
-        "indexed", whoami(), generation=generation, count=len(digests)
-    )
-
-
-def _write_note(
-    project: Project, wanted: Wanted, generation: int, digests: Digests
+def _write_digests(
+    project: Project, settings: dict[str, Any], generation: int, digests: Digests
 ) -> None:
-    notes = _notes(project)
-    folder = notes.next()
+    generations = Generations(project.folder / "indexed")
+    folder = generations.next()
     ids = json.dumps(list(digests)).encode()
     arrays: dict[str, Array] = {
         "ids": np.frombuffer(ids, np.uint8),
         "digests": np.fromiter(digests.values(), np.uint64, len(digests)),
     }
-    save(
-        folder, FORMAT, VERSION, arrays, wanted.settings() | {"generation": generation}
-    )
-    notes.put_in_service(folder)
-    notes.drop_old(1)
-
-
-def _notes(project: Project) -> Generations:
-    return Generations(project.folder / "indexed")
+    save(folder, FORMAT, VERSION, arrays, settings | {"generation": generation})
+    generations.put_in_service(folder)
+    generations.drop_old(1)

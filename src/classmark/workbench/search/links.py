@@ -29,7 +29,7 @@ LINKS = "SELECT id, links FROM documents ORDER BY number"
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class LinkReader:
     """Who follows the links: how steadily, from where (ids; all, if none), and how."""
 
     damping: float = 0.85
@@ -37,48 +37,51 @@ class Reader:
     method: str = "power"
 
 
-class Page(NamedTuple):
+class LinkedDocument(NamedTuple):
     """A document's id and its links."""
 
     id: str
     links: Sequence[tuple[str, str]]
 
 
-def rank_documents(project: Project, reader: Reader, n: int = 20) -> Table:
+def rank_documents(project: Project, reader: LinkReader, n: int = 20) -> Table:
     """Rank the documents of a project by their links to each other."""
     _require(n)
-    pages = [Page(id_, json.loads(links)) for id_, links in project.store.run(LINKS)]
+    pages = _pages(project)
     A, ids = graph_of(pages)
     if A.nnz == 0:
         raise Mistake(
             f"{project.folder}: none of its {len(ids)} documents links to another: "
             "import documents with links, or give a FILE with a link a line"
         )
-    given = sum(len({to for to, _ in page.links}) for page in pages)
-    found = _ranked(A, ids, reader, n)
+    n_links = sum(len({to for to, _ in page.links}) for page in pages)
     rows = [
-        {**row, "title": project.store.document(str(row["id"])).title} for row in found
+        {**row, "title": project.store.document(str(row["id"])).title}
+        for row in _ranked(A, ids, reader, n)
     ]
-    return Table(
-        f"Documents of {project.settings.name} by links", rows, _note(A, given)
-    )
+    title = f"Documents of {project.settings.name} by links"
+    return Table(title, rows, _note(A, n_links))
 
 
 def chances(project: Project, index: Index) -> Floats | None:
     """Return the PageRank of each item of an index; None where nothing links."""
-    pages = [Page(id_, json.loads(links)) for id_, links in project.store.run(LINKS)]
-    A, ids = graph_of(pages)
+    A, ids = graph_of(_pages(project))
     if A.nnz == 0:
         return None
-    found = np.ones(index.searcher.n_items)
+    ranks = np.ones(index.searcher.n_items)
     for id_, chance in zip(ids, pagerank(A).tolist(), strict=True):
         number = index.number(id_)
         if number is not None:
-            found[number] = chance
-    return found
+            ranks[number] = chance
+    return ranks
 
 
-def rank_edges(path: Path, reader: Reader, n: int = 20) -> Table:
+def _pages(project: Project) -> list[LinkedDocument]:
+    rows = project.store.run(LINKS)
+    return [LinkedDocument(id_, json.loads(links)) for id_, links in rows]
+
+
+def rank_edges(path: Path, reader: LinkReader, n: int = 20) -> Table:
     """Rank the pages of a file of ``source target`` lines; ``#`` begins a comment."""
     _require(n)
     A, ids = graph_of_edges(track(_edges(path), f"reading {path}"))
@@ -108,7 +111,9 @@ def _edges(path: Path) -> Iterator[tuple[str, str]]:
         yield ends[0], ends[1]
 
 
-def _ranked(A: Rows, ids: list[str], reader: Reader, n: int) -> list[dict[str, Cell]]:
+def _ranked(
+    A: Rows, ids: list[str], reader: LinkReader, n: int
+) -> list[dict[str, Cell]]:
     home = None if not reader.home else _teleport(ids, reader.home)
     x = pagerank(A, reader.damping, home, reader.method)
     incoming = np.bincount(A.columns, minlength=len(ids))
@@ -136,8 +141,8 @@ def _teleport(ids: list[str], home: Sequence[str]) -> Floats:
     return np.asarray(v / v.sum())
 
 
-def _note(A: Rows, given: int | None = None) -> str:
+def _note(A: Rows, n_links: int | None = None) -> str:
     dangling = int((np.diff(A.starts) == 0).sum())
-    said = f"{A.nnz:,} links, {len(A):,} pages, {dangling:,} of them without links"
-    outside = 0 if given is None else given - A.nnz
-    return said + (f"; {outside:,} links lead elsewhere" if outside else "")
+    note = f"{A.nnz:,} links, {len(A):,} pages, {dangling:,} of them without links"
+    outside = 0 if n_links is None else n_links - A.nnz
+    return note + (f"; {outside:,} links lead elsewhere" if outside else "")

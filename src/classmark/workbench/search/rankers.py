@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,30 +11,22 @@ import numpy as np
 
 from classmark.figures import HUES, INK, LINE, PAPER, SOFT
 from classmark.index.query_language import Belief, parse
-from classmark.index.search import Hit
 from classmark.ltr.reranker import Reranker, open_reranker, save_reranker
 from classmark.problems import Mistake
 from classmark.workbench.results import Cell, Table
 from classmark.workbench.store.log import whoami
 
 if TYPE_CHECKING:
+    from classmark.index.search import Hit
     from classmark.workbench.project import Project
-    from classmark.workbench.search.search import Searchable, Wish
+    from classmark.workbench.search.search import ProjectIndex, QueryOptions
 
 
 Facts = Mapping[str, Any]
-WIDTH, ROW, LEFT, RIGHT = 760, 22, 250, 70
-IMPORTANT = 20
+Cells = tuple[Sequence[str], Sequence[Sequence[str]]]  # a head, and rows
+NONE = "none"
 LEARNED, SERVED = "learned", "in service"
-STYLE = f"""
-body {{ font: 15px/1.5 system-ui, sans-serif; color: {INK}; background: {PAPER};
-  max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }}
-h1, h2 {{ font-weight: 600; line-height: 1.2; }} h2 {{ margin-top: 2.5rem; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .2rem .8rem .2rem 0; border-bottom: 1px solid {LINE};
-  text-align: left; }} td.n, th.n {{ text-align: right; }}
-p.note {{ color: {SOFT}; }} svg {{ max-width: 100%; height: auto; }}
-"""
+COLOURS = {"ink": INK, "line": LINE, "paper": PAPER, "soft": SOFT}
 
 
 def write_page(facts: Facts, path: Path) -> None:
@@ -46,164 +37,63 @@ def write_page(facts: Facts, path: Path) -> None:
 
 def page(facts: Facts) -> str:
     """The report of a training: measures, wins and losses, features."""
-    title = f"Ranker {facts['number']}: {facts['learner']}"
-    said = (
-        f"Learned from the {facts['from']} of {facts['taught']} queries, compared on "
-        f"{facts['held']} others; queries parted by seed {facts['seed']}; "
-        f"C = {facts['C']:g}, chosen by cross-validation over queries by "
-        f"{facts['measure']}."
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    templates = Environment(
+        loader=PackageLoader(__package__ or "", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
     )
-    parts = [
-        f"<h1>{escape(title)}</h1><p>{escape(said)}</p>",
-        *(f'<p class="note">{escape(note)}.</p>' for note in facts["notes"]),
-        "<h2>Held-out queries</h2>",
-        _measures(facts),
-        f"<h2>Wins and losses, {escape(facts['measure'])}</h2>",
-        _wins(facts),
-        "<h2>What the features weigh</h2>",
-        _important(facts),
-        "<h2>Every query</h2>",
-        _queries(facts),
-    ]
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n<body>"
-        + "\n".join(parts)
-        + "\n</body></html>\n"
-    )
-
-
-def _measures(facts: Facts) -> str:
-    means: dict[str, dict[str, float]] = facts["means"]
-    names = list(next(iter(means.values())))
-    head = ["order", *(each for name in names for each in (name, "p"))]
-    rows = []
-    for order, values in means.items():
-        chances = facts["chances"].get(order, {})
-        cells = [order]
-        for name in names:
-            cells += [f"{values[name]:.4f}", _chance(chances.get(name))]
-        rows.append(cells)
-    note = f"p: two-sided randomisation test of the difference from “{LEARNED}”."
-    return _table(head, rows) + f'<p class="note">{note}</p>' + _dots(means, names)
-
-
-def _wins(facts: Facts) -> str:
-    """One bar a query: how much the learned order gains or loses, largest first."""
     gains = sorted(
         ((row[LEARNED] - row[SERVED], row["text"]) for row in facts["queries"]),
         reverse=True,
     )
-    better = sum(gain > 0 for gain, _ in gains)
-    worse = sum(gain < 0 for gain, _ in gains)
-    said = f"Better than what was in service for {better} queries, worse for {worse}, "
-    said += f"equal for {len(gains) - better - worse}."
-    middle, half = LEFT + (WIDTH - LEFT) / 2, (WIDTH - LEFT) / 2 - RIGHT
-    most = max((abs(gain) for gain, _ in gains), default=0.0) or 1.0
-    drawn = [_line(middle, 0, middle, ROW * len(gains))]
-    for at, (gain, text) in enumerate(gains):
-        size = abs(gain) / most * half
-        x = middle if gain > 0 else middle - size
-        drawn.append(_bar(x, at, size, HUES[0] if gain > 0 else HUES[1]))
-        drawn.append(_label(LEFT - 10, at, _short(text), "end"))
-        if gain:
-            end = "start" if gain > 0 else "end"
-            shift = size + 5 if gain > 0 else -size - 5
-            drawn.append(_label(middle + shift, at, f"{gain:+.3f}", end))
-    return f"<p>{said}</p>" + _svg(drawn, len(gains))
+    return templates.get_template("ranker_report.html").render(
+        title=f"Ranker {facts['number']}: {facts['learner']}",
+        facts=facts,
+        learned=LEARNED,
+        names=list(next(iter(facts["means"].values()))),
+        orders=list(zip(HUES, facts["means"], strict=False)),
+        measures=_measures(facts),
+        queries=_queries(facts),
+        gains=gains,
+        wins=sum(gain > 0 for gain, _ in gains),
+        losses=sum(gain < 0 for gain, _ in gains),
+        numeric=_numeric,
+        hues=HUES,
+        colours=COLOURS,
+    )
 
 
-def _important(facts: Facts) -> str:
-    shown = facts["importance"][:IMPORTANT]
-    most = max((share for _, share in shown), default=0.0) or 1.0
-    drawn = []
-    for at, (name, share) in enumerate(shown):
-        size = share / most * (WIDTH - LEFT - RIGHT)
-        drawn.append(_bar(LEFT, at, size, HUES[0]))
-        drawn.append(_label(LEFT - 10, at, name, "end"))
-        drawn.append(_label(LEFT + size + 5, at, f"{share:.1%}", "start"))
-    said = f"The first {len(shown)} of {len(facts['importance'])} features: the size "
-    said += "of the weight times the spread within queries, as a share of all."
-    return f"<p>{said}</p>" + _svg(drawn, len(shown))
+def _measures(facts: Facts) -> Cells:
+    means: dict[str, dict[str, float]] = facts["means"]
+    names = list(next(iter(means.values())))
+    rows = []
+    for order, values in means.items():
+        chances, cells = facts["chances"].get(order, {}), [order]
+        for name in names:
+            p = chances.get(name)
+            cells += [f"{values[name]:.4f}", "" if p is None else f"{p:.4f}"]
+        rows.append(cells)
+    return ["order", *(head for name in names for head in (name, "p"))], rows
 
 
-def _queries(facts: Facts) -> str:
+def _queries(facts: Facts) -> Cells:
     orders = list(facts["means"])
     rows = [
         [row["query"], row["text"], *(f"{row[order]:.4f}" for order in orders)]
         for row in facts["queries"]
     ]
-    return _table(["query", "text", *orders], rows)
+    return ["query", "text", *orders], rows
 
 
-def _dots(means: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> str:
-    """One line a measure, a dot an order."""
-    span, drawn = WIDTH - LEFT - RIGHT, []
-    for at, name in enumerate(names):
-        y = (at + 0.5) * ROW
-        drawn.append(_line(LEFT, y, LEFT + span, y))
-        drawn.append(_label(LEFT - 10, at, f"{name}, 0 to 1", "end"))
-        for hue, values in zip(HUES, means.values(), strict=False):
-            x = LEFT + values[name] * span
-            drawn.append(f'<circle cx="{x:.1f}" cy="{y}" r="5" fill="{hue}"/>')
-    for place, (hue, order) in enumerate(zip(HUES, means, strict=False)):
-        x = LEFT + place * span / len(means)
-        drawn.append(_label(x, len(names), f"● {order}", "start", hue))
-    return _svg(drawn, len(names) + 1)
-
-
-def _svg(drawn: Sequence[str], rows: int) -> str:
-    size = f'viewBox="0 0 {WIDTH} {max(rows, 1) * ROW}" width="{WIDTH}"'
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" '
-        f'font-size="12" font-family="system-ui, sans-serif">{"".join(drawn)}</svg>'
-    )
-
-
-def _bar(x: float, row: int, size: float, hue: str) -> str:
-    return (
-        f'<rect x="{x:.1f}" y="{row * ROW + 4}" width="{size:.1f}" '
-        f'height="{ROW - 8}" fill="{hue}"/>'
-    )
-
-
-def _line(x1: float, y1: float, x2: float, y2: float) -> str:
-    return f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{LINE}"/>'
-
-
-def _label(x: float, row: int, text: str, end: str, hue: str = INK) -> str:
-    return (
-        f'<text x="{x:.1f}" y="{row * ROW + 15}" text-anchor="{end}" '
-        f'fill="{hue}">{escape(text)}</text>'
-    )
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    numeric = [
-        all(row[at].replace(".", "").isdigit() or not row[at] for row in rows)
-        for at in range(len(head))
-    ]
-
-    def line(cells: Sequence[str], tag: str) -> str:
-        shown = "".join(
-            f"<{tag}{' class=n' if number else ''}>{escape(cell)}</{tag}>"
-            for cell, number in zip(cells, numeric, strict=True)
-        )
-        return f"<tr>{shown}</tr>"
-
-    body = "".join(line(row, "td") for row in rows)
-    return f"<table>{line(head, 'th')}{body}</table>"
-
-
-def _chance(p: float | None) -> str:
-    return "" if p is None else f"{p:.4f}"
-
-
-def _short(text: str, most: int = 32) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-NONE = "none"
+def _numeric(rows: Sequence[Sequence[str]], column: int) -> str:
+    """The class of a column of numbers."""
+    cells = (row[column] for row in rows)
+    numbers = all(cell.replace(".", "").isdigit() or not cell for cell in cells)
+    return " class=n" if numbers else ""
 
 
 def in_service(project: Project) -> tuple[int, Reranker] | None:
@@ -288,8 +178,8 @@ def report_ranker(project: Project, number: int) -> tuple[Table, Path]:
 def _place(project: Project, number: int) -> Path:
     rankers = project.rankers
     if number not in rankers.numbers():
-        known = ", ".join(map(str, rankers.numbers())) or "none yet"
-        raise Mistake(f"there is no ranker {number}: there is {known}")
+        numbers = ", ".join(map(str, rankers.numbers())) or "none yet"
+        raise Mistake(f"there is no ranker {number}: there is {numbers}")
     return rankers.folder / f"{number:06d}"
 
 
@@ -297,15 +187,13 @@ Parts = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
-    """Which ranker orders an answer."""
+class NumberedRanker:
+    """The ranker that orders the hits of a query; as text, what to say of it."""
 
     number: int
     ranker: Reranker
 
-    @property
-    def said(self) -> str:
-        """The ranker in words."""
+    def __str__(self) -> str:
         facts = self.ranker.facts
         return (
             f"ordered by ranker {self.number} ({facts['learner']}, learned from "
@@ -314,68 +202,74 @@ class Ordered:
 
 
 def ranker_for(
-    project: Project, held: Searchable, query: str, wish: Wish
-) -> Ordered | None:
-    """Return the ranker that is to order the answer; None: the model alone does.
+    project: Project, opened: ProjectIndex, query: str, options: QueryOptions
+) -> NumberedRanker | None:
+    """Return the ranker that is to order the hits; None: the model alone does.
 
     One in service orders what is asked without a model, weights, feedback or prior of
     its own; a query of #operators ranks by beliefs.
     """
-    if wish.ranker == NONE:
+    if options.ranker == NONE:
         return None
-    own = [name for name, value in _asked(wish).items() if value]
-    beliefs = isinstance(parse(query), Belief)
-    if wish.ranker is None:
-        current = None if own or beliefs else held.ranker_in_service(project)
-        return None if current is None else Ordered(*current)
-    if own or beliefs:
-        what = own[0] if own else "an #operator"
-        raise Mistake(f"--ranker and {what}: both would order the answers: leave one")
-    number = ranker_number(wish.ranker)
-    return Ordered(number, held.ranker(project, number))
+    others = {
+        "--model": options.model,
+        "--set": options.parameters,
+        "--weight": options.weights,
+        "--feedback": options.feedback,
+        "--prior": options.prior,
+        "an #operator": isinstance(parse(query), Belief),
+    }
+    other = next((name for name, value in others.items() if value), None)
+    if options.ranker is not None:
+        if other is not None:
+            raise Mistake(
+                f"--ranker and {other}: both would order the answers: leave one"
+            )
+        number = ranker_number(options.ranker)
+    else:
+        current = project.rankers.current()
+        if other is not None or current is None:
+            return None
+        number = int(current.name)
+    return NumberedRanker(number, opened.ranker(project, number))
 
 
 def rerank(
-    project: Project, held: Searchable, query: str, ordered: Ordered, wish: Wish
+    project: Project,
+    opened: ProjectIndex,
+    query: str,
+    ranked: NumberedRanker,
+    options: QueryOptions,
 ) -> tuple[list[Hit], Parts]:
     """Find the candidates, put them in the ranker's order; equals as they were found.
 
     Candidates are as many as the ranker was trained with, or as are asked for if more.
     """
-    ranker, index = ordered.ranker, held.index
-    ranker.require_fit_for(index, f"ranker {ordered.number}")
-    links = held.chances(project) if ranker.recipe.pagerank else None
+    ranker, index = ranked.ranker, opened.index
+    ranker.require_fit_for(index, f"ranker {ranked.number}")
+    links = opened.chances(project) if ranker.recipe.pagerank else None
     if ranker.recipe.pagerank and links is None:
         raise Mistake(
-            f"ranker {ordered.number} was trained with links, and no document links to "
+            f"ranker {ranked.number} was trained with links, and no document links to "
             "another any more: train one again with classmark rank train"
         )
     model, parameters = ranker.first
-    options: dict[str, Any] = dict(parameters)
-    asked = index.question(query, model, **options)
-    hits = asked.answer(max(ranker.depth, wish.k))
-    if not hits:
+    first_options: dict[str, Any] = dict(parameters)
+    asking = index.question(query, model, **first_options)
+    candidates = asking.answer(max(ranker.depth, options.k))
+    if not candidates:
         return [], {}
     weights = {
-        term: max(each.get(term, 0.0) for each in asked.term_weights.values())
-        for term in asked.terms()
+        term: max(each.get(term, 0.0) for each in asking.term_weights.values())
+        for term in asking.terms()
     }
-    numbers = np.array([hit.number for hit in hits], np.int64)
+    numbers = np.array([hit.number for hit in candidates], np.int64)
     raw = ranker.features(index, links).of(weights, numbers)
     scores = ranker.scores(raw)
-    best = np.argsort(-scores, kind="stable")[: wish.k].tolist()
-    found = [Hit(hits[at].id, float(scores[at]), hits[at].number) for at in best]
-    if not wish.explain:
-        return found, {}
+    best = np.argsort(-scores, kind="stable")[: options.k].tolist()
+    hits = [candidates[at]._replace(score=float(scores[at])) for at in best]
+    explain = not ranker.trees if options.explain is None else options.explain
+    if not explain:
+        return hits, {}
     parts = ranker.parts(raw)
-    return found, {hits[at].id: parts[at] for at in best}
-
-
-def _asked(wish: Wish) -> dict[str, object]:
-    return {
-        "--model": wish.model,
-        "--set": wish.parameters,
-        "--weight": wish.weights,
-        "--feedback": wish.feedback,
-        "--prior": wish.prior,
-    }
+    return hits, {candidates[at].id: parts[at] for at in best}

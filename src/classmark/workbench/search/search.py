@@ -1,21 +1,19 @@
-"""Search a project or an index folder, and show where a text answers."""
+"""Search a project or an index folder, and show where each hit answers the query."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from classmark.arrays import Floats
-from classmark.corpus.documents import Document
 from classmark.index.asking import BOOLEAN
 from classmark.index.feedback import Feedback, feedback_from
-from classmark.index.index import Index
 from classmark.index.query_language import (
     Belief,
     Group,
@@ -30,6 +28,7 @@ from classmark.machines.files import is_one
 from classmark.problems import Mistake
 from classmark.text.analyzer import Analyzer
 from classmark.text.tokens import words
+from classmark.workbench.search.clicks import log_impression
 from classmark.workbench.search.index import (
     SOURCE,
     is_stale,
@@ -38,59 +37,146 @@ from classmark.workbench.search.index import (
     read_given,
 )
 from classmark.workbench.search.links import chances
+from classmark.workbench.store.store import title_of
 
 if TYPE_CHECKING:
+    from classmark.corpus.documents import Document
+    from classmark.index.index import Index
     from classmark.index.search import Hit
     from classmark.ltr.reranker import Reranker
     from classmark.machines.cluster import Machines
     from classmark.machines.searching import SpreadIndex
     from classmark.workbench.project import Project
+    from classmark.workbench.team.desk import Desk
 
 
-WIDTH = 26
+WIDTH = 26  # words of a snippet
+LETTERS = 51_200  # of a document that are looked through for its snippet
+LARGEST_PARTS = 8
+MOST_HITS = 100  # on a page, and in an answer of the API
+MODELS = (
+    "bm25", "robertson", "atire", "bm25+", "bm25l", "jm", "dirichlet", "kl", "pl2",
+    "inl2", "dph", "lgd", "spl", "cosine", "bim", BOOLEAN,
+)  # fmt: skip
+FEEDBACK = ("rocchio", "rm3", "information")
+OPTIONS = {
+    "model": "--model",
+    "fields": "--weight",
+    "feedback": "--feedback",
+    "prior": "--prior",
+    "k": "-k",
+}
+STALE = "documents were imported since: classmark index brings the index up to date"
+NO_TERMS = "no word of the query is searched for: they are stop words, or signs"
 _RUN = re.compile(r"\w+")
 _BLANKS = re.compile(r"\s+")
+Parts = Mapping[str, float]
 
 
-class Piece(NamedTuple):
-    """Some text; hit : it is a word that answers the query."""
+class SnippetPiece(NamedTuple):
+    """Some text; hit : it is a word of the query."""
 
     text: str
     hit: bool = False
 
 
-def snippet(text: str, terms: Container[str], analyzer: Analyzer) -> str:
-    """Return the part of a text with most of the terms, each marked by asterisks.
+@dataclass(frozen=True, slots=True)
+class DocumentHit:
+    """A document in a ranking.
 
-    >>> snippet("A hive of bees.", {"bee"}, Analyzer())
+    parts : what each term, word or feature adds to the score;  text : its snippet;
+    heading : its title, the words of the query marked;  mark : what was said of it in a
+    search by example;  origin : ``likely``, or drawn at ``random`` by a screening.
+    """
+
+    rank: int
+    id: str
+    title: str
+    score: float | None
+    parts: Parts = field(default_factory=dict)
+    text: tuple[SnippetPiece, ...] = ()
+    heading: tuple[SnippetPiece, ...] = ()
+    mark: str = ""
+    origin: str = "likely"
+
+    @property
+    def largest_parts(self) -> list[tuple[str, float]]:
+        """The largest parts of the score, of either sign."""
+        return self._by_size()[:LARGEST_PARTS]
+
+    @property
+    def rest(self) -> float:
+        """The sum of the other parts."""
+        return sum(part for _, part in self._by_size()[LARGEST_PARTS:])
+
+    def _by_size(self) -> list[tuple[str, float]]:
+        return sorted(self.parts.items(), key=lambda part: -abs(part[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResults:
+    """The hits, best first, and what else to say.
+
+    ranker : the learned ranker that ordered them, if one did;  impression : the number
+    of the list in the log, None: it is not logged.
+    """
+
+    hits: tuple[DocumentHit, ...]
+    notes: tuple[str, ...] = ()
+    ranker: int | None = None
+    impression: int | None = None
+
+    @property
+    def note(self) -> str:
+        """What else to say, in a line."""
+        return "; ".join(self.notes)
+
+
+def starred(pieces: Sequence[SnippetPiece]) -> str:
+    """A snippet as plain text, the words of the query between asterisks.
+
+    >>> starred(snippet("A hive of bees.", {"bee"}, Analyzer()))
     'A hive of *bees*.'
     """
-    pieces = cut_out(text, terms, analyzer)
     return "".join(f"*{each.text}*" if each.hit else each.text for each in pieces)
 
 
-def cut_out(text: str, terms: Container[str], analyzer: Analyzer) -> list[Piece]:
-    """Return the part of a text with most of the terms, in pieces."""
+def snippet_of(
+    document: Document, terms: Container[str], analyzer: Analyzer
+) -> tuple[SnippetPiece, ...]:
+    """The snippet of a document, its title left out; nothing if there is no text."""
+    fields = document.fields.items()
+    body = "\n".join(text for name, text in fields if name != "title")[:LETTERS]
+    return snippet(body, terms, analyzer) if body else ()
+
+
+def snippet(
+    text: str, terms: Container[str], analyzer: Analyzer
+) -> tuple[SnippetPiece, ...]:
+    """The part of a text with most of the terms, in pieces."""
     runs = list(_RUN.finditer(text))
     hits = list(_hits(runs, terms, analyzer))
     first = _best_start(hits)
     last = min(first + WIDTH, len(runs))
     if first >= last:
-        return [Piece(" ".join(text.split()))]
-    found = _marked(text, runs, first, last, {place for place, _ in hits})
-    before = [Piece("… ")] if first else []
-    return [*before, *found, *([Piece(" …")] if last < len(runs) else [])]
+        return (SnippetPiece(" ".join(text.split())),)
+    pieces = _marked(text, runs, first, last, {place for place, _ in hits})
+    before = [SnippetPiece("… ")] if first else []
+    after = [SnippetPiece(" …")] if last < len(runs) else []
+    return (*before, *pieces, *after)
 
 
-def in_whole(text: str, terms: Container[str], analyzer: Analyzer) -> list[Piece]:
-    """Return a whole text, a title, in pieces.
+def highlighted(
+    text: str, terms: Container[str], analyzer: Analyzer
+) -> tuple[SnippetPiece, ...]:
+    """A whole text, such as a title, in pieces.
 
-    >>> [piece.text for piece in in_whole("Of bees", {"bee"}, Analyzer()) if piece.hit]
-    ['bees']
+    >>> [piece.text for piece in highlighted("Of bees", {"bee"}, Analyzer())]
+    ['Of ', 'bees']
     """
     runs = list(_RUN.finditer(text))
     hits = {place for place, _ in _hits(runs, terms, analyzer)}
-    return _marked(text, runs, 0, len(runs), hits)
+    return tuple(_marked(text, runs, 0, len(runs), hits))
 
 
 def _hits(
@@ -101,8 +187,8 @@ def _hits(
     for place, run in enumerate(runs):
         word = run[0]
         if word not in term_of:
-            found = analyzer.terms(words(word))
-            term_of[word] = next((term for term in found if term in terms), "")
+            analysed = analyzer.terms(words(word))
+            term_of[word] = next((term for term in analysed if term in terms), "")
         if term_of[word]:
             yield place, term_of[word]
 
@@ -122,39 +208,31 @@ def _best_start(hits: list[tuple[int, str]]) -> int:
 
 def _marked(
     text: str, runs: list[re.Match[str]], first: int, last: int, hits: set[int]
-) -> list[Piece]:
+) -> list[SnippetPiece]:
     """Return the words from first to last in pieces, blanks as one."""
     start = 0 if first == 0 else runs[first].start()
     end = len(text) if last == len(runs) else runs[last].start()
     pieces, at = [], start
     for place in sorted(hits & set(range(first, last))):
         run = runs[place]
-        pieces += [Piece(text[at : run.start()]), Piece(run[0], hit=True)]
+        pieces += [SnippetPiece(text[at : run.start()]), SnippetPiece(run[0], hit=True)]
         at = run.end()
-    pieces.append(Piece(text[at:end]))
-    line = [Piece(_BLANKS.sub(" ", each.text), each.hit) for each in pieces]
-    line[0] = Piece(line[0].text.lstrip(), line[0].hit)
-    line[-1] = Piece(line[-1].text.rstrip(), line[-1].hit)
+    pieces.append(SnippetPiece(text[at:end]))
+    line = [SnippetPiece(_BLANKS.sub(" ", each.text), each.hit) for each in pieces]
+    line[0] = SnippetPiece(line[0].text.lstrip(), line[0].hit)
+    line[-1] = SnippetPiece(line[-1].text.rstrip(), line[-1].hit)
     return [each for each in line if each.text]
 
 
-OPTIONS = {
-    "model": "--model",
-    "fields": "--weight",
-    "feedback": "--feedback",
-    "prior": "--prior",
-    "k": "-k",
-}
-
-
 @dataclass(frozen=True, slots=True)
-class Wish:
+class QueryOptions:
     """How to search, as typed: the model, its parameters, feedback, a prior.
 
     parameters : ``name=value`` each;  weights : ``field=number`` each, 1 where not
     given;  feedback : ``rm3`` or ``rm3:terms=10``;  prior :
-    ``pagerank`` or ``pagerank:weight``;  ranker : the number of a learned ranker, or
-    ``none``; None: the one in service.
+    ``pagerank`` or ``pagerank:weight``;  explain : take scores apart, None where they
+    are sums;  ranker : the number of a learned ranker, or ``none``; None: the one in
+    service.
     """
 
     model: str | None = None
@@ -162,26 +240,29 @@ class Wish:
     k: int = 10
     feedback: str | None = None
     prior: str | None = None
-    explain: bool = False
+    explain: bool | None = False
     weights: Sequence[str] = ()
     ranker: str | None = None
 
-
-def options_of(
-    fields: Sequence[str], wish: Wish, prior: Prior | None
-) -> dict[str, Any]:
-    """Return how to search, as ``Index.question`` and ``Index.ask`` take it."""
-    options = named_values(wish.parameters, "--set")
-    for name in options:
-        if name in OPTIONS:
-            raise Mistake(f"--set {name}: {name} is no parameter: use {OPTIONS[name]}")
-    if wish.weights:
-        options["fields"] = _weights(fields, wish.weights)
-    if wish.feedback is not None:
-        options["feedback"] = feedback_of(wish.feedback)
-    if prior is not None:
-        options["prior"] = prior
-    return options
+    def for_index(self, fields: Sequence[str], prior: Prior | None) -> dict[str, Any]:
+        """The same as ``Index.question`` and ``Index.ask`` take it."""
+        options = named_values(self.parameters, "--set")
+        for name in options:
+            if name in OPTIONS:
+                raise Mistake(
+                    f"--set {name}: {name} is no parameter: use {OPTIONS[name]}"
+                )
+        if self.weights:
+            weights = named_values(self.weights, "--weight")
+            for name, weight in weights.items():
+                if isinstance(weight, str):
+                    raise Mistake(f"--weight {name}={weight}: give a number, 0 or more")
+            options["fields"] = dict.fromkeys(fields, 1.0) | weights
+        if self.feedback is not None:
+            options["feedback"] = feedback_of(self.feedback)
+        if prior is not None:
+            options["prior"] = prior
+        return options
 
 
 def named_values(texts: Sequence[str], where: str) -> dict[str, Any]:
@@ -190,14 +271,14 @@ def named_values(texts: Sequence[str], where: str) -> dict[str, Any]:
     >>> named_values(["k1=0.9", "variant=bm25l"], "--set")
     {'k1': 0.9, 'variant': 'bm25l'}
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip() or not value.strip():
             example = "title=2" if where == "--weight" else "k1=0.9"
             raise Mistake(f"{where} {text!r}: write name=value, as in {example}")
-        found[name.strip()] = number_in(value.strip())
-    return found
+        values[name.strip()] = number_in(value.strip())
+    return values
 
 
 def feedback_of(text: str) -> Feedback:
@@ -215,15 +296,7 @@ def number_in(text: str) -> float | str:
         return text
 
 
-def _weights(fields: Sequence[str], texts: Sequence[str]) -> dict[str, float]:
-    named = named_values(texts, "--weight")
-    for name, weight in named.items():
-        if isinstance(weight, str):
-            raise Mistake(f"--weight {name}={weight}: give a number, 0 or more")
-    return dict.fromkeys(fields, 1.0) | named
-
-
-class Searchable:
+class ProjectIndex:
     """One generation of a project's index, its rankers, and what links say.
 
     Threads may share it, each with a project of its own.
@@ -243,14 +316,6 @@ class Searchable:
         current = project.index.current()
         return current is not None and int(current.name) == self.index.generation
 
-    def ranker_in_service(self, project: Project) -> tuple[int, Reranker] | None:
-        """The learned ranker that orders answers, and its number; None: none does."""
-        current = project.rankers.current()
-        if current is None:
-            return None
-        number = int(current.name)
-        return number, self.ranker(project, number)
-
     def ranker(self, project: Project, number: int) -> Reranker:
         """A learned ranker by its number."""
         with self._opening:
@@ -268,153 +333,191 @@ class Searchable:
             return self._chances[0]
 
 
-__all__ = [
-    "Answered",
-    "Found",
-    "MalformedQuery",
-    "Wish",
-    "search_in",
-    "search_index",
-]
-
-SIZE = 80
-STALE = "documents were imported since: classmark index brings the index up to date"
-NO_TERMS = "no word of the query is searched for: they are stop words, or signs"
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A document that was found.
-
-    parts : what each term, or feature, adds to its score;  ranker : the learned ranker
-    that ordered the answer, if one did.
-    """
-
-    rank: int
-    score: float
-    id: str
-    title: str
-    snippet: str
-    parts: Mapping[str, float] = field(default_factory=dict)
-    ranker: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The answers, and what else to say; terms : what was looked for, analysed."""
-
-    answers: list[Answered]
-    note: str = ""
-    terms: frozenset[str] = frozenset()
-
-
 def search_in(
     project: Project,
     query: str,
-    wish: Wish,
-    held: Searchable | None = None,
+    options: QueryOptions,
+    opened: ProjectIndex | None = None,
     *,
     machines: Machines | None = None,
-) -> Found:
+) -> SearchResults:
     """Search the documents of a project, in the order of a ranker if one orders.
 
-    held : what was opened before; None: it is opened now, for this query.  machines :
-    who searches, if not this process; the answers are the same.
+    opened : the index, if it is open; None: it is opened for this query.  machines :
+    who searches, if not this process; the hits are the same.
     """
-    held = held or Searchable(project, memory=0)
-    index, ordered = held.index, None
-    if wish.ranker is not None or project.rankers.current() is not None:
+    opened = opened or ProjectIndex(project, memory=0)
+    index, ranked = opened.index, None
+    if options.ranker is not None or project.rankers.current() is not None:
         from classmark.workbench.search.rankers import ranker_for, rerank
 
-        ordered = ranker_for(project, held, query, wish)
-    if ordered is None:
-        prior = None if wish.prior is None else _links_prior(project, held, wish.prior)
-        with _searching(index, machines) as opened:
-            hits, parts = _searched(opened, query, wish, prior)
+        ranked = ranker_for(project, opened, query, options)
+    if ranked is None:
+        prior = _links_prior(project, opened, options.prior)
+        hits, parts = _ask(index, query, options, prior, machines)
     elif machines is not None:
         raise Mistake(
-            f"ranker {ordered.number} reads the index on one machine: leave --workers "
+            f"ranker {ranked.number} reads the index on one machine: leave --workers "
             "and --on out, or give --ranker none"
         )
     else:
-        _require_some(wish.k)
-        hits, parts = rerank(project, held, query, ordered, wish)
+        require_count(options.k)
+        hits, parts = rerank(project, opened, query, ranked, options)
     documents = {hit.id: project.store.document(hit.id) for hit in hits}
-    answers = _shown(index, query, hits, documents, parts)
-    notes = [STALE if is_stale(project) else _said_nothing(index, query)]
-    if ordered is not None:
-        answers = [replace(each, ranker=ordered.number) for each in answers]
-        notes.append(ordered.said)
-    said = "; ".join(note for note in notes if note)
-    return Found(answers, said, asked_terms(index, query))
+    notes = [STALE] if is_stale(project) else _notes(index, query)
+    shown = _shown(index, query, hits, documents, parts)
+    if ranked is None:
+        return SearchResults(shown, tuple(notes))
+    return SearchResults(shown, (*notes, str(ranked)), ranked.number)
 
 
 def search_index(
-    folder: Path, query: str, wish: Wish, *, machines: Machines | None = None
-) -> Found:
+    folder: Path,
+    query: str,
+    options: QueryOptions,
+    *,
+    machines: Machines | None = None,
+) -> SearchResults:
     """Search an index of a file; titles and texts are read from the file again.
 
-    machines : who searches, if not this process; the answers are the same.
+    machines : who searches, if not this process; the hits are the same.
     """
-    if wish.prior is not None:
+    if options.prior is not None:
         raise Mistake("--prior needs the links of a project: import the file into one")
-    if wish.ranker is not None:
+    if options.ranker is not None:
         raise Mistake("--ranker needs the rankers of a project: import the file there")
     index = open_index(folder, memory=0)
-    with _searching(index, machines) as opened:
-        hits, parts = _searched(opened, query, wish, None)
+    hits, parts = _ask(index, query, options, None, machines)
     documents, note = _read_again(folder, {hit.id for hit in hits})
-    note = note or _said_nothing(index, query)
-    return Found(_shown(index, query, hits, documents, parts), note)
+    notes = [note] if note else _notes(index, query)
+    return SearchResults(_shown(index, query, hits, documents, parts), tuple(notes))
 
 
-@contextmanager
-def _searching(
-    index: Index, machines: Machines | None
-) -> Iterator[Index | SpreadIndex]:
-    """Return what searches: the index itself, or machines that read it."""
-    if machines is None:
-        yield index
+def log_results(
+    project: Project,
+    query: str,
+    results: SearchResults,
+    options: QueryOptions,
+    who: str = "",
+) -> SearchResults:
+    """Log the hits as an impression; return the results with its number."""
+    shown = [(hit.id, float(hit.score or 0.0)) for hit in results.hits]
+    ranker = options.model or "bm25"
+    if results.ranker is not None:
+        ranker = f"ranker {results.ranker}"
+    number = log_impression(project, query, shown, ranker=ranker, who=who)
+    return replace(results, impression=number)
+
+
+def search_desk(
+    desk: Desk, query: str, options: QueryOptions, who: str = ""
+) -> SearchResults:
+    """Search for somebody who is connected; logged where the settings say so."""
+    if options.k > MOST_HITS:
+        raise Mistake(
+            f"k is {options.k}: ask for at most {MOST_HITS} documents at once"
+        )
+    opened = desk.search_cache.index(desk)
+    results = search_in(desk, query, replace(options, explain=None), opened)
+    if results.hits and desk.settings.search.is_logged():
+        with desk.writing():
+            results = log_results(desk, query, results, options, who)
+    return replace(results, notes=tuple(n for n in results.notes if n != STALE))
+
+
+def warm_index(desk: Desk) -> None:
+    """Open the index and load what searches it, before somebody waits for it."""
+    if desk.index.current() is None:
         return
-    from classmark.machines.searching import SpreadIndex
+    opened = desk.search_cache.index(desk)
+    fields = opened.index.fields
+    first = opened.index.field(fields[0]) if fields else None
+    if first is not None and first.n_terms:
+        word = first.term(int(first.df.argmax()))
+        search_in(desk, word, QueryOptions(k=1), opened)
 
-    with SpreadIndex(machines, index.path) as spread:
-        yield spread
+
+@dataclass(frozen=True, slots=True)
+class SearchState:
+    """What is indexed, which rankers there are, and whether searches are logged.
+
+    log : no, anonymous or named;  ranker : the learned ranker in service, if any.
+    """
+
+    ready: bool
+    stale: bool
+    documents: int
+    fields: tuple[str, ...]
+    positions: bool
+    ranker: int | None
+    rankers: tuple[int, ...]
+    log: str
 
 
-def _searched(
-    index: Index | SpreadIndex, query: str, wish: Wish, prior: Prior | None
+def search_state(desk: Desk) -> SearchState:
+    """What can be searched now, and by which rankers."""
+    current = desk.rankers.current()
+    number = None if current is None else int(current.name)
+    numbers, log = tuple(desk.rankers.numbers()), desk.settings.search.log
+    if desk.index.current() is None:
+        return SearchState(False, False, 0, (), False, number, numbers, log)
+    index = desk.search_cache.index(desk).index
+    return SearchState(
+        True, is_stale(desk), len(index), tuple(index.fields), index.has_positions,
+        number, numbers, log,
+    )  # fmt: skip
+
+
+def _ask(
+    index: Index,
+    query: str,
+    options: QueryOptions,
+    prior: Prior | None,
+    machines: Machines | None,
 ) -> tuple[list[Hit], dict[str, dict[str, float]]]:
-    """Return the hits and, if wished, what each term adds to each."""
-    _require_some(wish.k)
-    options = options_of(index.fields, wish, prior)
+    """Return the hits and, if that is asked for, what each term adds to each."""
+    require_count(options.k)
+    index_options = options.for_index(index.fields, prior)
     tree = parse(query)
     if tree is None:
         raise MalformedQuery(query, 0, "there is no word in it: write what to look for")
-    if wish.model == BOOLEAN or isinstance(tree, Belief):
-        if wish.explain:
-            raise Mistake("--explain takes a score apart: use a model that adds parts")
-        return index.ask(query, wish.k, model=wish.model, **options), {}
-    asked = index.question(query, wish.model, **options)
-    hits = asked.answer(wish.k)
-    if not wish.explain:
-        return hits, {}
-    several = len(index.fields) > 1
-    return hits, {hit.id: _told(asked.explain(hit.number), several) for hit in hits}
+    opening: AbstractContextManager[Index | SpreadIndex] = nullcontext(index)
+    if machines is not None:
+        from classmark.machines.searching import SpreadIndex
+
+        opening = SpreadIndex(machines, index.path)
+    with opening as searching:
+        if options.model == BOOLEAN or isinstance(tree, Belief):
+            if options.explain:
+                raise Mistake(
+                    "--explain takes a score apart: use a model that adds parts"
+                )
+            model = options.model
+            return searching.ask(query, options.k, model=model, **index_options), {}
+        question = searching.question(query, options.model, **index_options)
+        hits = question.answer(options.k)
+        if options.explain is False:
+            return hits, {}
+        several = len(index.fields) > 1
+        return hits, {
+            hit.id: _parts(question.explain(hit.number), several) for hit in hits
+        }
 
 
-def _require_some(k: int) -> None:
+def require_count(k: int) -> int:
+    """The number of documents asked for, if it is at least one."""
     if k < 1:
         raise Mistake(f"k is {k}: ask for at least one document")
+    return k
 
 
-def _told(explained: Explanation, several: bool) -> dict[str, float]:
-    told = {
+def _parts(explanation: Explanation, several: bool) -> dict[str, float]:
+    parts = {
         f"{part.field}:{part.term}" if several else part.term: part.part
-        for part in explained.parts
+        for part in explanation.parts
         if part.part
     }
-    return told | ({"(document)": explained.own} if explained.own else {})
+    return parts | ({"(document)": explanation.own} if explanation.own else {})
 
 
 def _shown(
@@ -422,29 +525,23 @@ def _shown(
     query: str,
     hits: Sequence[Hit],
     documents: Mapping[str, Document],
-    parts: Mapping[str, Mapping[str, float]],
-) -> list[Answered]:
-    terms = asked_terms(index, query)
+    parts: Mapping[str, Parts],
+) -> tuple[DocumentHit, ...]:
+    analyzer = index.analyzer
+    terms = {term for text in _texts(parse(query)) for term in analyzer(text)}
     shown = []
     for rank, hit in enumerate(hits, 1):
-        document = documents.get(hit.id, Document(hit.id))
-        body = "\n".join(t for name, t in document.fields.items() if name != "title")
-        seen = snippet(body, terms, index.analyzer) if body else ""
-        title = document.title or _short(document.text)
+        document = documents.get(hit.id)
+        title = "" if document is None else title_of(document)
+        text = () if document is None else snippet_of(document, terms, analyzer)
+        heading = highlighted(title or hit.id, terms, analyzer)
         mine = parts.get(hit.id, {})
-        shown.append(Answered(rank, hit.score, hit.id, title, seen, mine))
-    return shown
+        shown.append(DocumentHit(rank, hit.id, title, hit.score, mine, text, heading))
+    return tuple(shown)
 
 
-def asked_terms(index: Index, query: str) -> frozenset[str]:
-    """The terms that a query asks for, those that must not be there left out."""
-    texts = _texts(parse(query))
-    return frozenset(term for text in texts for term in index.analyzer(text))
-
-
-def _said_nothing(index: Index, query: str) -> str:
-    """Say so if a query has no word that is searched for."""
-    return "" if index.terms(query) else NO_TERMS
+def _notes(index: Index, query: str) -> list[str]:
+    return [] if index.terms(query) else [NO_TERMS]
 
 
 def _texts(node: Node | None) -> list[str]:
@@ -459,36 +556,35 @@ def _texts(node: Node | None) -> list[str]:
     return [text for part in parts for text in _texts(part)]
 
 
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= SIZE else f"{line[: SIZE - 2].rsplit(' ', 1)[0]} …"
-
-
-def _links_prior(project: Project, held: Searchable, text: str) -> Prior:
+def _links_prior(
+    project: Project, opened: ProjectIndex, text: str | None
+) -> Prior | None:
     """Make ``pagerank[:weight]`` the prior of the index's documents."""
+    if text is None:
+        return None
     name, _, weight = text.partition(":")
     size = number_in(weight) if weight else 1.0
     if name != "pagerank" or isinstance(size, str):
         raise Mistake(f"--prior {text!r}: write pagerank, or pagerank:0.5")
-    found = held.chances(project)
-    if found is None:
+    links = opened.chances(project)
+    if links is None:
         raise Mistake(f"--prior {name}: no document of {project.folder} links to one")
-    return log_prior(found, float(size))
+    return log_prior(links, float(size))
 
 
-def _read_again(folder: Path, wanted: set[str]) -> tuple[dict[str, Document], str]:
+def _read_again(folder: Path, ids: set[str]) -> tuple[dict[str, Document], str]:
     """Read some documents of the file an index was made of."""
     source = folder / SOURCE
-    if not wanted or not source.is_file():
+    if not ids or not source.is_file():
         return {}, ""
     facts = json.loads(source.read_text(encoding="utf-8"))
     path = facts["path"]
     if is_one(path) and not Path(path).exists():
         return {}, f"{path} is not there any more: no titles and texts are shown"
-    found: dict[str, Document] = {}
+    documents: dict[str, Document] = {}
     for record in read_given(path, facts["format"]):
-        if record.id in wanted:
-            found[record.id] = record.document
-            if len(found) == len(wanted):
+        if record.id in ids:
+            documents[record.id] = record.document
+            if len(documents) == len(ids):
                 break
-    return found, ""
+    return documents, ""

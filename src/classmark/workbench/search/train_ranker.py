@@ -17,31 +17,9 @@ from classmark.evaluation.retrieval import (
     run_queries,
 )
 from classmark.formats.svmlight import read_letor, write_letor
-from classmark.ltr import normalise_per_query, select_over_queries
+from classmark.ltr import normalise_per_query, select_over_queries, training
 from classmark.ltr.judged import order_measured
 from classmark.ltr.reranker import Reranker
-from classmark.ltr.training import (
-    BEST,
-    CANDIDATES,
-    MEASURES,
-    SURE,
-    Compared,
-    Learned,
-    Learner,
-    Parting,
-    Preferred,
-    Rivals,
-    candidates_of,
-    compare,
-    gather,
-    is_linear,
-    learn,
-    learner_of,
-    part_queries,
-    prepare,
-    tune_models,
-)
-from classmark.ltr.training import tested as chances_against
 from classmark.measures import parse
 from classmark.problems import Mistake
 from classmark.workbench.results import Cell, Table
@@ -53,6 +31,7 @@ from classmark.workbench.search.clicks import (
 from classmark.workbench.search.index import open_project_index
 from classmark.workbench.search.links import chances
 from classmark.workbench.search.rankers import (
+    LEARNED,
     SERVED,
     in_service,
     keep_ranker,
@@ -71,44 +50,47 @@ Grades = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
-    """Judged queries, their texts, what clicks prefer (or None), and what to say."""
+class JudgedTraining:
+    """Judged queries, their texts, what clicks prefer (or None), and notes."""
 
-    asked: JudgedQueries
+    judged: JudgedQueries
     texts: Mapping[str, str]
-    preferences: Mapping[str, list[Preferred]] | None = None
+    preferences: Mapping[str, list[training.Preferred]] | None = None
     notes: tuple[str, ...] = ()
 
 
-def judged_by_people(index: Index, judgments: Judgments) -> Judged:
+def judged_by_people(index: Index, judgments: Judgments) -> JudgedTraining:
     """Read judgments; those of unknown queries and documents are left out, and said."""
     queries, qrels, name = read_judged(judgments)
     notes = []
-    strange = [query for query in qrels if query not in queries]
-    if strange:
+    unknown = [query for query in qrels if query not in queries]
+    if unknown:
         notes.append(
-            f"judgments of {len(strange)} queries that are not there are left out "
-            f"({_some(strange)})"
+            f"judgments of {len(unknown)} queries that are not there are left out "
+            f"({_some(unknown)})"
         )
-    kept, missing = _within(index, {q: qrels[q] for q in qrels if q in queries})
+    grades, missing = _within(index, {q: qrels[q] for q in qrels if q in queries})
     if missing:
         notes.append(
             f"judgments of {len(missing)} documents that are not in the index are left "
             f"out ({_some(missing)})"
         )
-    if missing and not any(kept.values()):
+    if missing and not any(grades.values()):
         raise Mistake(
             f"{name}: no judged document is in the index ({_some(missing)} are not): "
             "give judgments of this project's documents"
         )
-    asked = judged_queries(index, queries, kept, name)
-    _require_grades(asked.qrels, name)
-    return Judged(asked, queries, None, tuple(notes))
+    judged = judged_queries(index, queries, grades, name)
+    if not any(grade > 0 for row in judged.qrels.values() for grade in row.values()):
+        raise Mistake(
+            f"{name}: no document has a grade above 0: judge some as relevant"
+        )
+    return JudgedTraining(judged, queries, None, tuple(notes))
 
 
 def judged_by_clicks(
     project: Project, index: Index, strategy: str, *, weighed: bool = False
-) -> Judged:
+) -> JudgedTraining:
     """Read the click log: a query is its text, and what was clicked is relevant.
 
     weighed : a preference counts the more, the less its winner's position is looked at.
@@ -125,18 +107,20 @@ def judged_by_clicks(
             "nothing was clicked yet: log searches with classmark search --log, and "
             "what is opened with classmark click"
         )
-    kept, missing = _within(index, clicked)
-    preferences: dict[str, list[Preferred]] = {}
+    grades, missing = _within(index, clicked)
+    preferences: dict[str, list[training.Preferred]] = {}
     looks = estimated_propensities(project.store) if weighed else None
     for each in logged_preferences(project.store, strategy, looks):
         query, winner, loser, weight = each
-        preferences.setdefault(query, []).append(Preferred(winner, loser, weight))
+        preferences.setdefault(query, []).append(
+            training.Preferred(winner, loser, weight)
+        )
     notes = ["held-out queries are judged by clicks, which favour what was shown"]
     if missing:
         notes.append(f"clicks on {len(missing)} documents that are gone are left out")
     texts = {query: query for query in clicked}
-    asked = judged_queries(index, texts, kept, "the click log")
-    return Judged(asked, texts, preferences, tuple(notes))
+    judged = judged_queries(index, texts, grades, "the click log")
+    return JudgedTraining(judged, texts, preferences, tuple(notes))
 
 
 def _within(
@@ -146,20 +130,11 @@ def _within(
     judged = dict.fromkeys(id_ for grades in qrels.values() for id_ in grades)
     missing = [id_ for id_ in judged if id_ not in index]
     gone = set(missing)
-    kept = {
+    within = {
         query: {id_: grade for id_, grade in grades.items() if id_ not in gone}
         for query, grades in qrels.items()
     }
-    return kept, missing
-
-
-def _require_grades(qrels: Grades, name: str) -> None:
-    """Refuse judgments in which nothing is relevant."""
-    grades = {grade for judged in qrels.values() for grade in judged.values()}
-    if not any(grade > 0 for grade in grades):
-        raise Mistake(
-            f"{name}: no document has a grade above 0: judge some as relevant"
-        )
+    return within, missing
 
 
 def _some(ids: list[str]) -> str:
@@ -167,7 +142,7 @@ def _some(ids: list[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Training:
+class RankerTraining:
     """How to train: the learner, the measure that decides, how queries are parted.
 
     prices : the Cs to choose among; the learner's own, if none;  clicks : a strategy,
@@ -176,7 +151,7 @@ class Training:
     """
 
     learner: str = "ranking-svm"
-    measure: str = MEASURES[0]
+    measure: str = training.MEASURES[0]
     share: float = 0.5
     seed: int = 0
     prices: tuple[float, ...] = ()
@@ -189,46 +164,52 @@ class Training:
 class RankerTrained:
     """A ranker that was stored: its number, how it compares, whether it is in service.
 
-    said : why it is, or is not, in words.
+    verdict : why it is, or is not, in words.
     """
 
     number: int
     table: Table
     used: bool
-    said: str
+    verdict: str
     page: Path
 
 
 def train_ranker(
-    project: Project, judgments: Judgments, wish: Training
+    project: Project, judgments: Judgments, options: RankerTraining
 ) -> RankerTrained:
     """Learn from judged queries or clicks; into service only if surely better."""
-    parse(wish.measure)
-    learner = learner_of(wish.learner)
-    if wish.prices:
-        learner = Learner(learner.name, learner.make, wish.prices)
+    parse(options.measure)
+    learner = training.learner_of(options.learner)
+    if options.prices:
+        learner = training.Learner(learner.name, learner.make, options.prices)
     index = open_project_index(project)
-    if wish.clicks is None:
+    if options.clicks is None:
         judged = judged_by_people(index, judgments)
     else:
-        judged = judged_by_clicks(project, index, wish.clicks, weighed=wish.weighed)
-    parting = part_queries(list(judged.asked.queries), wish.share, wish.seed)
-    prepared = prepare(judged.asked, parting, wish.measure, chances(project, index))
-    learned = learn(
-        judged.asked,
+        judged = judged_by_clicks(
+            project, index, options.clicks, weighed=options.weighed
+        )
+    parting = training.part_queries(
+        list(judged.judged.queries), options.share, options.seed
+    )
+    prepared = training.prepare(
+        judged.judged, parting, options.measure, chances(project, index)
+    )
+    learned = training.learn(
+        judged.judged,
         parting,
         prepared,
         learner,
         served_by(project, index),
-        name=wish.measure,
+        name=options.measure,
         preferences=judged.preferences,
     )
-    facts = _facts(judged, learned, parting, wish)
-    number = keep_ranker(project, _reranker(index, learned, wish.learner, facts))
+    facts = _facts(judged, learned, parting, options)
+    number = keep_ranker(project, _reranker(index, learned, options.learner, facts))
     page = project.folder / "reports" / f"ranker-{number}.html"
     write_page(facts | {"number": number}, page)
-    better = learned.compared.is_better(SERVED, wish.measure)
-    used = better or wish.force
+    better = learned.compared.is_better(SERVED, options.measure)
+    used = better or options.force
     if used:
         use_ranker(project, str(number))
     table = compared_table(f"Ranker {number}", learned.compared, facts["notes"])
@@ -243,69 +224,73 @@ def evaluate_ranker(
     judged = judged_by_people(index, judgments)
     rankers = {number: open_ranker(project, number) for number in numbers}
     taught = {t for ranker in rankers.values() for t in ranker.facts["queries taught"]}
-    fresh = [q for q in judged.asked.queries if judged.texts[q] not in taught]
+    fresh = [q for q in judged.judged.queries if judged.texts[q] not in taught]
     if not fresh:
         raise Mistake("every query was learned from: give other judged queries")
-    held, links = judged.asked.only(fresh), chances(project, index)
+    held_out, links = judged.judged.only(fresh), chances(project, index)
     runs = {
-        f"ranker {number}": _run(index, held, ranker, links)
+        f"ranker {number}": _run(index, held_out, ranker, links)
         for number, ranker in rankers.items()
     }
-    runs |= served_by(project, index)(held)
-    left = len(judged.asked.queries) - len(fresh)
+    runs |= served_by(project, index)(held_out)
+    left = len(judged.judged.queries) - len(fresh)
     notes = [*judged.notes, f"{left} queries were learned from and are left out"]
-    return compared_table("Rankers", compare(held, runs), notes[: None if left else -1])
+    return compared_table(
+        "Rankers", training.compare(held_out, runs), notes[: None if left else -1]
+    )
 
 
 def write_features(project: Project, judgments: Judgments, path: Path) -> Table:
     """Write the features of the candidates of judged queries as a LETOR file."""
     index = open_project_index(project)
     judged = judged_by_people(index, judgments)
-    tuned = tune_models(judged.asked)
-    found = gather(judged.asked, tuned, pagerank=chances(project, index))
-    rows = found.judged_rows()
+    tuned = training.tune_models(judged.judged)
+    candidates = training.gather(judged.judged, tuned, pagerank=chances(project, index))
+    rows = candidates.judged_rows()
     write_letor(rows, path)
     numbered: list[dict[str, Cell]] = [
-        {"number": at, "feature": name} for at, name in enumerate(found.names, 1)
+        {"number": at, "feature": name} for at, name in enumerate(candidates.names, 1)
     ]
-    said = [f"{len(rows):,} rows of {len(found.blocks)} queries in {path}"]
-    said.append("not scaled: scale each feature within its query before learning")
-    return Table("Features", numbered, "; ".join([*said, *judged.notes]))
+    notes = [
+        f"{len(rows):,} rows of {len(candidates.blocks)} queries in {path}",
+        "not scaled: scale each feature within its query before learning",
+        *judged.notes,
+    ]
+    return Table("Features", numbered, "; ".join(notes))
 
 
-def served_by(project: Project, index: Index) -> Rivals:
+def served_by(project: Project, index: Index) -> training.Rivals:
     """Return the order that is in service now: a ranker's, or plain bm25."""
 
-    def runs(held: JudgedQueries) -> dict[str, Run]:
+    def runs(judged: JudgedQueries) -> dict[str, Run]:
         current = in_service(project)
         if current is None:
-            return {SERVED: run_queries(held, ("bm25", {}))}
+            return {SERVED: run_queries(judged, ("bm25", {}))}
         number, ranker = current
         ranker.require_fit_for(index, f"ranker {number}, which is in service,")
-        return {SERVED: _run(index, held, ranker, chances(project, index))}
+        return {SERVED: _run(index, judged, ranker, chances(project, index))}
 
     return runs
 
 
-def _run(index: Index, held: JudgedQueries, ranker: Reranker, links: Any) -> Run:
+def _run(index: Index, judged: JudgedQueries, ranker: Reranker, links: Any) -> Run:
     features = ranker.features(index, links)
-    found = candidates_of(held, features, ranker.first, ranker.depth)
-    return found.run(list(held.queries), ranker)
+    candidates = training.candidates_of(judged, features, ranker.first, ranker.depth)
+    return candidates.run(list(judged.queries), ranker)
 
 
 def _reranker(
-    index: Index, learned: Learned, learner: str, facts: Mapping[str, Any]
+    index: Index, learned: training.Learned, learner: str, facts: Mapping[str, Any]
 ) -> Reranker:
-    ranker, found = learned.ranker, learned.candidates
-    linear = is_linear(learned)
-    recipe = found.recipe
+    ranker, candidates = learned.ranker, learned.candidates
+    linear = training.is_linear(learned)
     return Reranker(
         learner,
-        found.names,
+        candidates.names,
         np.asarray(ranker.coef_, np.float64).ravel() if linear else np.empty(0),
-        recipe,
+        candidates.recipe,
         learned.tuned.choice,
-        CANDIDATES,
+        training.CANDIDATES,
         tuple(index.fields),
         str(index.analyzer),
         "" if linear else ranker.booster_.model_to_string(),
@@ -314,16 +299,19 @@ def _reranker(
 
 
 def _facts(
-    judged: Judged, learned: Learned, parting: Parting, wish: Training
+    judged: JudgedTraining,
+    learned: training.Learned,
+    parting: training.Parting,
+    options: RankerTraining,
 ) -> dict[str, Any]:
     """All that is to be remembered of a training, ready for JSON."""
     compared = learned.compared
-    name, (model, parameters) = wish.measure, learned.tuned.choice
+    name, (model, parameters) = options.measure, learned.tuned.choice
     setting = ", ".join(f"{key} {value:g}" for key, value in parameters.items())
-    best = f"{BEST}: {model}" + (f" ({setting})" if setting else "")
+    best = f"{training.BEST}: {model}" + (f" ({setting})" if setting else "")
     return {
-        "learner": wish.learner,
-        "from": "clicks" if wish.clicks else "judgments",
+        "learner": options.learner,
+        "from": "clicks" if options.clicks else "judgments",
         "C": learned.price,
         "prices": [[price, mean] for price, mean in learned.means.items()],
         "measure": name,
@@ -349,24 +337,26 @@ def _facts(
     }
 
 
-def compared_table(title: str, compared: Compared, notes: Sequence[str]) -> Table:
+def compared_table(
+    title: str, compared: training.Compared, notes: Sequence[str]
+) -> Table:
     """Show the means of each order, and the tests of the first against the others."""
     rows: list[dict[str, Cell]] = []
-    own = next(iter(compared.values))
+    first = next(iter(compared.values))
     for order, values in compared.values.items():
         row: dict[str, Cell] = {"order": order}
         for name, each in values.items():
             row[name] = float(each.mean())
-            chance = None if order == own else compared.chances[order][name]
+            chance = None if order == first else compared.chances[order][name]
             row[f"p, {name}"] = chance
         rows.append(row)
     many = f"{len(compared.queries)} held-out queries"
-    tested = f"p: two-sided randomisation test against {own}"
+    tested = f"p: two-sided randomisation test against {first}"
     return Table(f"{title} on {many}", rows, "; ".join([tested, *notes]))
 
 
 def _verdict(number: int, better: bool, used: bool) -> str:
-    sure = f"surely better than what was in service (p < {SURE:g})"
+    sure = f"surely better than what was in service (p < {training.SURE:g})"
     if better:
         return f"ranker {number} is in service: it is {sure}"
     if used:
@@ -377,44 +367,51 @@ def _verdict(number: int, better: bool, used: bool) -> str:
     )
 
 
-LEARNED, BEST_FEATURE = "learned", "best single feature"
+BEST_FEATURE = "best single feature"
 
 
-def learn_file(path: Path, wish: Training) -> Table:
+def learn_file(path: Path, options: RankerTraining) -> Table:
     """Learn from some queries of a LETOR file, and compare on the others.
 
     Features are scaled to 0 … 1 within each query; the best single feature, rising or
     falling, is that of the queries learned from.
     """
-    parse(wish.measure)
-    learner = learner_of(wish.learner)
+    parse(options.measure)
+    learner = training.learner_of(options.learner)
     judged = read_letor(path)
     qids = np.array(judged.qids)
-    parting = part_queries(list(dict.fromkeys(judged.qids)), wish.share, wish.seed)
+    parting = training.part_queries(
+        list(dict.fromkeys(judged.qids)), options.share, options.seed
+    )
     X = normalise_per_query(judged.rows, judged.qids)
-    own = np.isin(qids, parting.taught)
-    taught = X[own], judged.grades[own], qids[own]
-    held = X[~own], judged.grades[~own], qids[~own]
-    prices = wish.prices or learner.prices
+    in_training = np.isin(qids, parting.taught)
+    taught, held_out = (
+        (X[rows], judged.grades[rows], qids[rows])
+        for rows in (in_training, ~in_training)
+    )
+    prices = options.prices or learner.prices
     price = prices[0]
     if len(prices) > 1:
         folds = min(5, len(parting.taught))
         chosen = select_over_queries(
-            learner.make(price), *taught, prices, folds=folds, measure=wish.measure
+            learner.make(price), *taught, prices, folds=folds, measure=options.measure
         )
         price = float(chosen.parameters["C"])
     ranker = learner.make(price).fit(*taught)
-    column, sign = _best_feature(*taught, wish.measure)
-    names = tuple(dict.fromkeys((*MEASURES, wish.measure)))
+    column, sign = _best_feature(*taught, options.measure)
+    names = tuple(dict.fromkeys((*training.MEASURES, options.measure)))
     values = {
-        LEARNED: order_measured(ranker.decision_function(held[0]), *held[1:], names),
-        BEST_FEATURE: order_measured(sign * held[0][:, column], *held[1:], names),
+        LEARNED: order_measured(
+            ranker.decision_function(held_out[0]), *held_out[1:], names
+        ),
+        BEST_FEATURE: order_measured(
+            sign * held_out[0][:, column], *held_out[1:], names
+        ),
     }
-    compared = Compared(parting.held_out, values, chances_against(values))
-    way = "rising" if sign > 0 else "falling"
+    compared = training.Compared(parting.held_out, values, training.tested(values))
     notes = [
-        f"{BEST_FEATURE}: {column + 1}, {way}",
-        f"{wish.learner}, C {price:g}, learned from {len(parting.taught)} queries",
+        f"{BEST_FEATURE}: {column + 1}, {'rising' if sign > 0 else 'falling'}",
+        f"{options.learner}, C {price:g}, learned from {len(parting.taught)} queries",
     ]
     return compared_table(path.name, compared, notes)
 

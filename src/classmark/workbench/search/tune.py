@@ -66,33 +66,33 @@ class Judgments:
 
 
 def tune(
-    asked: JudgedQueries, wish: Sweep, plot: Path | None = None
+    judged: JudgedQueries, plan: Sweep, plot: Path | None = None
 ) -> tuple[Evaluated, Trial]:
     """Try every setting; return the table, the plot and the best setting."""
-    grid = grid_of(wish.parameters)
+    grid = grid_of(plan.parameters)
     if not grid:
         raise Mistake("no parameter to tune: give --parameter b=0:1:0.05")
-    path = plot or REPORTS / f"tune-{wish.model}-{'-'.join(grid)}.svg"
+    path = plot or REPORTS / f"tune-{plan.model}-{'-'.join(grid)}.svg"
     require_svg(path)
     trials = sweep(
-        asked,
-        wish.model,
+        judged,
+        plan.model,
         settings_of(grid),
-        wish.measure,
-        fixed=named_values(wish.fixed, "--set"),
-        feedback=None if wish.feedback is None else feedback_of(wish.feedback),
+        plan.measure,
+        fixed=named_values(plan.fixed, "--set"),
+        feedback=None if plan.feedback is None else feedback_of(plan.feedback),
     )
     best = best_of(trials)
     rows: list[dict[str, Cell]] = [
-        {**trial.parameters, wish.measure: trial.value} for trial in trials
+        {**trial.parameters, plan.measure: trial.value} for trial in trials
     ]
-    said = ", ".join(f"{name} = {value:g}" for name, value in best.parameters.items())
+    values = ", ".join(f"{name} = {value:g}" for name, value in best.parameters.items())
     table = Table(
-        f"{wish.model} on {asked.name}, {len(asked.queries)} queries",
+        f"{plan.model} on {judged.name}, {len(judged.queries)} queries",
         rows,
-        f"best: {said} ({wish.measure} {best.value:.4f})",
+        f"best: {values} ({plan.measure} {best.value:.4f})",
     )
-    names = (next(iter(grid)), wish.measure)
+    names = (next(iter(grid)), plan.measure)
     sweep_curve(_curves(trials, grid), path, table.title, names)
     return Evaluated(table, path), best
 
@@ -109,18 +109,19 @@ def judged_in(
 
     machines : who answers the queries, if not this process; the answers are the same.
     """
-    where = _folder(project, folder)
-    if where is None:
+    if folder is None and project is not None:
+        folder = index_folder(project)
+    if folder is None:
         if judgments.dataset is None or judgments.queries or judgments.qrels:
             raise Mistake(
                 "nothing to tune on: give --dataset NAME, or a project or --index with "
                 "--queries FILE and --qrels FILE"
             )
-        with indexed(_loaded(judgments), _opened(machines)) as asked:
-            yield asked
+        with indexed(_loaded(judgments), _opened(machines)) as judged:
+            yield judged
         return
     queries, qrels, name = read_judged(judgments)
-    with _opened(machines)(where) as index:
+    with _opened(machines)(folder) as index:
         yield judged_queries(index, queries, qrels, name)
 
 
@@ -129,8 +130,8 @@ def read_judged(
 ) -> tuple[Mapping[str, str], Mapping[str, Mapping[str, float]], str]:
     """Read query → text, query → document → grade, and what to call them."""
     if judgments.dataset is not None:
-        found = _loaded(judgments)
-        return found.queries, found.qrels, found.name
+        dataset = _loaded(judgments)
+        return dataset.queries, dataset.qrels, dataset.name
     if judgments.queries is None or judgments.qrels is None:
         raise Mistake(
             "judged queries are needed: give --queries FILE and --qrels FILE, or "
@@ -138,12 +139,6 @@ def read_judged(
         )
     queries = {r.id: r.document.text for r in read_records(judgments.queries)}
     return queries, gather(_judgments(judgments.qrels)), judgments.queries.name
-
-
-def _folder(project: Project | None, folder: Path | None) -> Path | None:
-    if folder is not None:
-        return folder
-    return None if project is None else index_folder(project)
 
 
 def _opened(machines: Machines | None) -> Callable[[Path], Index]:

@@ -7,9 +7,9 @@ it.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import count
+from textwrap import shorten
 from typing import Any
 
 from classmark.corpus.documents import Document
@@ -57,6 +57,7 @@ COUNTS = {
     "preferences": "SELECT count(*) FROM preferences",
     "judgments in the log": "SELECT count(document) FROM judgments",
 }
+TITLE = 80  # letters of a text that stand for its title
 
 
 class Store(Log):
@@ -213,11 +214,16 @@ def _judged(
     )
 
 
+def title_of(document: Document) -> str:
+    """The title in one line; without one, how the text begins, or the id.
+
+    >>> title_of(Document("d", {"body": "A hive."}))
+    'A hive.'
+    """
+    title = " ".join(document.title.split())
+    return title or shorten(document.text, TITLE, placeholder=" …") or document.id
+
+
 def titles(store: Store, documents: Iterable[str]) -> dict[str, str]:
     """Document → its title; its first words where it has none."""
-    titles = {}
-    for id_ in documents:
-        fields: Mapping[str, str] = store.document(id_).fields
-        words = fields.get("title") or next(iter(fields.values()), "")
-        titles[id_] = re.sub(r"\s+", " ", words).strip()[:120] or id_
-    return titles
+    return {id_: title_of(store.document(id_))[:120] for id_ in documents}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.deciding.queue import LOOKED_AT, Guesses, QueueChoice, Queues
 from classmark.workbench.deciding.sheet import Examples, Sheets
-from classmark.workbench.examples.open_searches import Shelf
+from classmark.workbench.examples.open_searches import SearchCache
 from classmark.workbench.learning.service import Service
 from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, read_settings
@@ -242,7 +242,8 @@ class Desk(Project):
         self._commits = Commits(self._writing)
         self.events, self.claims = Events(), Claims()
         self.jobs, self.queues, self.guesses = Jobs(self), Queues(self), Guesses(self)
-        self.sheets, self.examples, self.shelf = Sheets(), Examples(), Shelf()
+        self.sheets, self.examples = Sheets(), Examples()
+        self.search_cache = SearchCache()
         self._read_categories()
         self._settings_file = self._state_of_settings()
         self.service = Service(Project(folder, shared=True), self._writing_of_service)

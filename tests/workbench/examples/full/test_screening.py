@@ -12,8 +12,8 @@ from classmark.examples.screening import StoppingRule
 from classmark.formats.records import Record
 from classmark.problems import Mistake
 from classmark.workbench.examples import screening
-from classmark.workbench.examples import screening as screened
-from classmark.workbench.examples.searches import open_search, standing_marks
+from classmark.workbench.examples.like import SearchStart, texts_of
+from classmark.workbench.examples.searches import SCREEN, current_marks, open_search
 from classmark.workbench.project import Project, create
 from classmark.workbench.settings import Settings
 
@@ -54,8 +54,10 @@ def answer_all(project, shown, name=None):
 
 
 def begin(project, name=None, **rule):
-    begun = screening.Begun(("d0",))
-    return screening.start(project, begun, StoppingRule(**({"batch": 10} | rule)), name)
+    rule = StoppingRule(**({"batch": 10} | rule))
+    return screening.start_screening(
+        project, SearchStart(("d0",), name=name, rule=rule)
+    )
 
 
 def test_a_screening_runs_to_its_target(project):
@@ -67,15 +69,15 @@ def test_a_screening_runs_to_its_target(project):
     assert status.progress.found >= 0.8 * 12
     assert status.progress.recall_bound >= 0.8
     assert status.progress.read < 120
-    found = screening.answered(project)
-    assert found.found[0].id == "d0"
-    assert all(relevant(each.id) for each in found.found)
-    assert len(screening.answered(project, everything=True).found) > len(found.found)
-    lines = screened.words(status)
+    found = screening.screened(project)
+    assert found.hits[0].id == "d0"
+    assert all(relevant(each.id) for each in found.hits)
+    assert len(screening.screened(project, everything=True).hits) > len(found.hits)
+    lines = screening.words(status)
     assert lines[-1].startswith("stop: 80 % of the relevant documents are found.")
     assert "at most 10 %" in lines[-1]
     assert "interval" in lines[1]
-    plot = screened.draw_status(status, project.folder)
+    plot = screening.draw_status(status, project.folder)
     assert plot == project.folder / "reports" / "screen-screening-1.svg"
     assert plot.exists()
 
@@ -87,7 +89,7 @@ def test_likely_documents_come_first_with_their_origin_kept(project):
     assert sum(relevant(each.id) for each in shown[:8]) >= 6
     assert [each.rank for each in shown] == list(range(1, 11))
     answer_all(project, shown[::-1])
-    marks = [s.mark for s in standing_marks(project.store, search(project))]
+    marks = [s.mark for s in current_marks(project.store, search(project))]
     assert [mark.document for mark in marks] == ["d0", *(each.id for each in shown)]
     assert [mark.origin for mark in marks[-2:]] == ["random"] * 2
     assert marks[1].score == pytest.approx(shown[0].score)
@@ -95,17 +97,17 @@ def test_likely_documents_come_first_with_their_origin_kept(project):
     screening.mark(project, None, {"skip": [random]})
     (changed,) = (
         s.mark
-        for s in standing_marks(project.store, search(project))
+        for s in current_marks(project.store, search(project))
         if s.mark.document == random
     )
     assert (changed.act, changed.origin) == ("skip", "random")
     progress = screening.status(project).progress
     assert (progress.skipped, progress.drawn, progress.documents) == (1, 1, 119)
-    assert "1 skipped" in " ".join(screened.words(screening.status(project)))
+    assert "1 skipped" in " ".join(screening.words(screening.status(project)))
 
 
 def search(project, name=None):
-    return open_search(project.store, name, screening.KIND)
+    return open_search(project.store, name, SCREEN)
 
 
 def test_it_goes_on_at_the_same_place_when_opened_again(project):
@@ -138,7 +140,7 @@ def test_a_kill_loses_no_acknowledged_answer(project):
     )  # fmt: skip
     told = done.stdout.split()
     assert len(told) == 4
-    marks = standing_marks(project.store, search(project))
+    marks = current_marks(project.store, search(project))
     assert [s.mark.document for s in marks] == ["d0", *told]
     shown = screening.read_next(project)
     assert not {each.id for each in shown} & set(told)
@@ -160,7 +162,7 @@ def test_documents_that_come_later_are_not_part_of_it(project):
     project.store.note_event("imported", "eve")
     status = screening.status(project)
     assert (status.later, status.progress.documents) == (30, 120)
-    assert "30 documents came later" in " ".join(screened.words(status))
+    assert "30 documents came later" in " ".join(screening.words(status))
     seen = {each.id for each in screening.read_next(project, count=200)}
     assert len(seen) == 119
     with pytest.raises(Mistake, match="'d130' came after"):
@@ -169,20 +171,21 @@ def test_documents_that_come_later_are_not_part_of_it(project):
 
 def test_texts_of_ones_own_begin_a_screening(project, tmp_path):
     (tmp_path / "mine.txt").write_text("hive comb wax swarm nectar pollen")
-    begun = screening.Begun(files=(tmp_path / "mine.txt",))
-    status = screening.start(project, begun, StoppingRule(batch=10, share=0))
+    texts = texts_of(project, [tmp_path / "mine.txt"])
+    start = SearchStart(texts=texts, rule=StoppingRule(batch=10, share=0))
+    status = screening.start_screening(project, start)
     assert status.progress.found == 0
     shown = screening.read_next(project)
     assert sum(relevant(each.id) for each in shown) >= 8
 
 
 def test_without_examples_documents_are_drawn(project):
-    screening.start(project, screening.Begun(), StoppingRule(batch=5))
+    screening.start_screening(project, SearchStart(rule=StoppingRule(batch=5)))
     shown = screening.read_next(project)
     assert {each.origin for each in shown} == {"random"}
     assert {each.score for each in shown} == {None}
     with pytest.raises(Mistake, match="no relevant document"):
-        screened.draw_status(screening.status(project), project.folder)
+        screening.draw_status(screening.status(project), project.folder)
 
 
 def test_screenings_are_listed_and_do_not_mix_with_searches(project):
@@ -198,14 +201,14 @@ def test_screenings_are_listed_and_do_not_mix_with_searches(project):
 def test_advice_in_words(project):
     status = begin(project, patience=0.0, share=0.0)
     assert (
-        "it is too early" in screened.words(status)[-1]
-        or "go on" in (screened.words(status)[-1])
+        "it is too early" in screening.words(status)[-1]
+        or "go on" in (screening.words(status)[-1])
     )
     for _ in range(3):
         status = answer_all(project, screening.read_next(project))
     assert status.progress.phase in {"proving", "searching"}
-    assert screened.share(0.94999, down=True) == "94.9 %"
-    assert screened.share(0.5) == "50 %"
+    assert screening.share(0.94999, down=True) == "94.9 %"
+    assert screening.share(0.5) == "50 %"
 
 
 @pytest.mark.parametrize(
@@ -226,5 +229,5 @@ def test_mistakes_change_nothing(project, said, told):
 
 def test_a_failed_start_leaves_no_screening(project):
     with pytest.raises(Mistake, match="there is no document 'x9'"):
-        screening.start(project, screening.Begun(("x9",)), StoppingRule())
+        screening.start_screening(project, SearchStart(("x9",), rule=StoppingRule()))
     assert not screening.list_screenings(project).rows

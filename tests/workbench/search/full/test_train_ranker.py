@@ -19,7 +19,7 @@ from classmark.workbench.search.clicks import (
 from classmark.workbench.search.index import index_project
 from classmark.workbench.search.rankers import open_ranker, page
 from classmark.workbench.search.train_ranker import (
-    Training,
+    RankerTraining,
     evaluate_ranker,
     train_ranker,
 )
@@ -27,7 +27,7 @@ from classmark.workbench.search.tune import Judgments
 from classmark.workbench.settings import Settings
 
 SESSIONS = 400
-CLICKS = Training(prices=(0.01,), clicks="clicked-over-skipped")
+CLICKS = RankerTraining(prices=(0.01,), clicks="clicked-over-skipped")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -83,7 +83,7 @@ def test_importance_sums_to_one_and_follows_the_weights(project, trained):
 
 def test_the_guard_sees_that_some_clicks_teach_the_reverse(project):
     """Over skipped ones above, every preference is against the order shown."""
-    wish = Training(prices=(0.01,), clicks="skip-above")
+    wish = RankerTraining(prices=(0.01,), clicks="skip-above")
     found = train_ranker(project, Judgments(), wish)
     rows = {row["order"]: row for row in found.table.rows}
     assert rows["learned"]["ndcg@10"] < rows["in service"]["ndcg@10"]
@@ -94,17 +94,17 @@ def test_clicks_may_count_by_the_chance_of_a_look(project, trained):
     looks = estimated_propensities(project.store)
     assert looks[0] == 1.0
     assert looks[-1] < 0.7
-    wish = Training(prices=(0.01,), clicks="clicked-over-skipped", weighed=True)
+    wish = RankerTraining(prices=(0.01,), clicks="clicked-over-skipped", weighed=True)
     weighed = open_ranker(project, train_ranker(project, Judgments(), wish).number)
     assert list(weighed.weights) != list(open_ranker(project, trained.number).weights)
 
 
 def test_only_some_learners_take_clicks(project):
-    wish = Training("listnet", prices=(0.01,), clicks="skip-above")
+    wish = RankerTraining("listnet", prices=(0.01,), clicks="skip-above")
     with pytest.raises(Mistake, match="listnet learns from grades only"):
         train_ranker(project, Judgments(), wish)
     with pytest.raises(Mistake, match="strategy"):
-        train_ranker(project, Judgments(), Training(clicks="guess"))
+        train_ranker(project, Judgments(), RankerTraining(clicks="guess"))
 
 
 def test_what_was_learned_from_is_not_evaluated(project, trained):

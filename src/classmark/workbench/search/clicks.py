@@ -138,12 +138,14 @@ def read_impressions(store: Store) -> list[Impression]:
     """Every list that was shown, in order, with what was opened from it."""
     return [
         Impression(
-            *row[:6],
-            tuple((id_, score) for id_, score in json.loads(row[6])),
-            frozenset(json.loads(row[7])),
+            number, at, who, query, ranker, generation,
+            tuple((id_, score) for id_, score in json.loads(shown)),
+            frozenset(json.loads(clicked)),
         )
-        for row in store.run(IMPRESSIONS)
-    ]
+        for number, at, who, query, ranker, generation, shown, clicked in store.run(
+            IMPRESSIONS
+        )
+    ]  # fmt: skip
 
 
 def estimated_propensities(store: Store) -> Floats:

@@ -36,7 +36,7 @@ def opinions(store, document):
     """Person → category → the last act of theirs."""
     found = {}
     for entry, who, _ in counted(store):
-        is_here = entry.document == document and entry.category is not None
+        is_here = entry.document == document and entry.numbers[0] is not None
         if is_here and entry.act in STATEMENTS:
             found.setdefault(who, {})[entry.numbers[0]] = entry.act
     return found

@@ -42,7 +42,8 @@ def test_a_guideline_is_kept_logged_and_undone(project):
     logged = describe(project, "bees", {"guideline": "Wings?", "note": ""}, who="eve")
     assert bees(project) == replace(BEES, guideline="Wings?", note="")
     (entry,) = project.store.log(logged.numbers[0] - 1)
-    assert (entry.act, entry.category, entry.document) == ("describe", "bees", None)
+    assert (entry.act, entry.document) == ("describe", None)
+    assert entry.numbers[0] == project.store.number_of("bees")
     assert logged.said == "described bees: guideline, note"
     undo(project, logged.numbers[0])
     assert bees(project) == BEES

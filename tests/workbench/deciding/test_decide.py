@@ -153,7 +153,12 @@ def test_revisits_belong_to_an_act_once(project):
     seq = decide(project, "wax", Decision(("bees",)), {}).numbers[0]
     project.store.note_revisits(seq, 12)
     (entry,) = project.store.log(seq - 1)
-    assert (entry.document, entry.category, entry.revisits) == ("wax", "bees", 12)
+    number = project.store.number_of("bees")
+    assert (entry.document, entry.numbers, entry.revisits) == (
+        "wax",
+        (number, None),
+        12,
+    )
     with pytest.raises(sqlite3.IntegrityError):
         project.store.note_revisits(seq, 13)
     with pytest.raises(sqlite3.IntegrityError):

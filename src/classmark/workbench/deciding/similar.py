@@ -91,21 +91,17 @@ def decide_group(
     with store.transaction():
         still = set(_waiting(store))
         others = [id_ for id_ in group if id_ in still]
-        first = decide(project, document, decision, who=who)
-        acts = [
-            Act(
-                other,
-                act.act,
-                act.category,
-                act.grade,
-                note=decision.note,
-                other=act.other,
-                within=act.seq,
+        first, note = decide(project, document, decision, who=who), decision.note
+        entries = list(store.log(after=min(first.numbers) - 1))
+        numbers = [
+            store.append(
+                Act(id_, entry.act, None, entry.grade, note=note, within=entry.seq),
+                who,
+                entry.numbers,
             )
-            for act in list(store.log(after=min(first.numbers) - 1))
-            for other in others
+            for entry in entries
+            for id_ in others
         ]
-        numbers = store.judge(acts, who)
     act = f"{first.said} ({_named(others)})" if others else first.said
     return Logged((*first.numbers, *numbers), act)
 

@@ -59,15 +59,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq
 """
 NOTE_REVISITS = "INSERT INTO lessons (seq, revisits) VALUES (?, ?)"
 ENTRIES = """
-SELECT seq, document, act, j.grade, undoes, within, revisits, changes, j.category,
-  j.other, c.id, o.id
-FROM judgments AS j LEFT JOIN lessons USING (seq)
-LEFT JOIN categories AS c ON c.number = j.category
-LEFT JOIN categories AS o ON o.number = j.other
-WHERE seq > ? ORDER BY seq
-"""
-CHANGES = """
-SELECT changes FROM judgments WHERE changes IS NOT NULL AND seq > ? ORDER BY seq DESC
+SELECT seq, document, act, grade, undoes, within, revisits, changes, category, other
+FROM judgments LEFT JOIN lessons USING (seq) WHERE seq > ? ORDER BY seq
 """
 
 
@@ -228,15 +221,12 @@ class Act(NamedTuple):
 class LogEntry(NamedTuple):
     """One line of the judgment log as it is read again.
 
-    category, other : ids as they were right after this act;  numbers : the same two
-    by the numbers that never change;  revisits : how many the learner made on it.
+    revisits : how many the learner made on it;  numbers : of its category and other.
     """
 
     seq: int
     document: str | None
     act: str
-    category: str | None
-    other: str | None
     grade: float | None
     undoes: int | None
     within: int | None
@@ -332,26 +322,9 @@ class Log:
 
     def log(self, after: int = -1) -> Iterator[LogEntry]:
         """Every act with a greater number than ``after``, in order."""
-        names = self._renamed_since(after)
-        for *columns, text, category, other, first, second in self.run(
-            ENTRIES, (after,)
-        ):
+        for *columns, text, category, other in self.run(ENTRIES, (after,)):
             changes = unpacked(text) if text else {}
-            for number, fields in changes.items():
-                if "id" in fields:
-                    names[number] = fields["id"][1]
-            ids = names.get(category, first), names.get(other, second)
-            values = (*columns[:3], *ids, *columns[3:], changes, (category, other))
-            yield LogEntry._make(values)
-
-    def _renamed_since(self, seq: int) -> dict[int, str]:
-        """Number → id as it was after act ``seq``, where it has changed since."""
-        names: dict[int, str] = {}
-        for (text,) in self.run(CHANGES, (seq,)):
-            for number, fields in unpacked(text).items():
-                if "id" in fields:
-                    names[number] = fields["id"][0]
-        return names
+            yield LogEntry._make((*columns, changes, (category, other)))
 
 
 def now() -> str:

@@ -35,7 +35,7 @@ class LogReplay:
 
     rows : number → the row of a category;  names : number → id of those that stand.
 
-    >>> acts = [LogEntry(1, "d", "assign", "a", None, 1.0, *[None] * 3, {}, (1, None))]
+    >>> acts = [LogEntry(1, "d", "assign", 1.0, None, None, None, {}, (1, None))]
     >>> replay = LogReplay(acts)
     >>> replay.names[1] = "a"
     >>> replay.judged("d").labels

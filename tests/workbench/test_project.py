@@ -119,6 +119,23 @@ def test_what_is_edited_in_the_file_meanwhile_stays(folder):
     assert (folder / FILE).read_text() == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("learning.C = 2  # few", "learning.C = 3.0  # few"),
+        ("learning = {C = 2}  # few", "learning = {C = 3.0}  # few"),
+        ("[learning]\r\nC = 2  # few\r\n", "[learning]\r\nC = 3.0  # few\r\n"),
+        ("", "\n[learning]\nC = 3.0\n"),
+    ],
+)
+def test_only_what_changes_is_written(folder, text, expected):
+    head = 'format = 1\nname = "x"\n'
+    (folder / FILE).write_bytes((head + text).encode())
+    with Project(folder) as project:
+        project.change_settings({"learning.C": "3"}, "eve")
+    assert (folder / FILE).read_bytes().decode() == head + expected
+
+
 def test_another_loss_replaces_its_old_names(folder):
     (folder / FILE).write_text(
         'format = 1\nname = "old"\n[learning]\ncost = "dis"  # of old\nC = 1.0\n'

@@ -326,7 +326,7 @@ def settings_text(settings: Settings, earlier: str = "") -> str:
     import tomlkit
 
     document = tomlkit.parse(earlier or _blank_file())
-    before: dict[str, Any] = document.unwrap() if earlier else {}
+    before: dict[str, Any] = document.unwrap()
     for name, value in asdict(settings).items():
         if name == "store" and not value["url"]:
             document.pop(name, None)
@@ -334,7 +334,10 @@ def settings_text(settings: Settings, earlier: str = "") -> str:
             if before.get(name) != value:
                 document[name] = value
         else:
-            _write_section(document, name, value, before.get(name))
+            defaults = asdict(get_type_hints(Settings)[name]()) if earlier else {}
+            present = before.get(name, {})
+            present = with_loss(present) if name == "learning" else present
+            _write_section(document, name, value, defaults | present)
     return tomlkit.dumps(document)
 
 
@@ -350,24 +353,21 @@ def _blank_file() -> str:
 
 
 def _write_section(
-    document: TOMLDocument, name: str, values: dict[str, Any], before: Any
+    document: TOMLDocument, name: str, values: dict[str, Any], present: dict[str, Any]
 ) -> None:
-    """Write the values that differ from those before, or from the defaults there."""
+    """Write the values that differ from the present ones."""
     from tomlkit import table
 
-    if name not in document:
-        document[name] = table()
-    section: Any = document[name]
-    present = {} if before is None else asdict(get_type_hints(Settings)[name]())
-    present |= with_loss(before) if name == "learning" and before else before or {}
     for key, value in values.items():
         plain = list(value) if isinstance(value, tuple) else value
-        if present.get(key) in (plain, value) and key in present:
-            continue
-        _put(section, key, plain)
-        if (name, key) == ("learning", "loss"):
-            section.pop("cost", None)
-            section.pop("decomposition", None)
+        if key not in present or present[key] not in (plain, value):
+            if name not in document:
+                document[name] = table()
+            section: Any = document[name]
+            _put(section, key, plain)
+            if (name, key) == ("learning", "loss"):
+                section.pop("cost", None)
+                section.pop("decomposition", None)
 
 
 def _put(section: Any, key: str, value: Any) -> None:
@@ -390,9 +390,9 @@ def write_settings(folder: Path, settings: Settings) -> None:
     The comments and the order of the file that is there stay.
     """
     path, beside = folder / FILE, folder / f"{FILE}.new"
-    text = settings_text(settings, path.read_text(encoding="utf-8"))
-    with beside.open("w", encoding="utf-8") as file:
-        file.write(text)
+    text = settings_text(settings, path.read_bytes().decode())
+    with beside.open("wb") as file:
+        file.write(text.encode())
         file.flush()
         os.fsync(file.fileno())
     beside.replace(path)

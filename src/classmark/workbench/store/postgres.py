@@ -76,16 +76,12 @@ def creation() -> str:
 
 
 _REMEDIES = {
-    errors.InsufficientPrivilege: (
-        "written",
-        "let this user create and change tables there",
-    ),
-    errors.DiskFull: ("written", "make room on its disk, then repeat"),
-    psycopg.OperationalError: (
-        "used",
-        "see that the server runs and has room, then repeat",
-    ),
-    psycopg.Error: ("used", "see that the server is well, or restore a backup"),
+    errors.InsufficientPrivilege: "written ({}): let this user create and change "
+    "tables there",
+    errors.DiskFull: "written ({}): make room on its disk, then repeat",
+    psycopg.OperationalError: "used ({}): see that the server runs and has room, then "
+    "repeat",
+    psycopg.Error: "used ({}): see that the server is well, or restore a backup",
 }
 
 
@@ -107,10 +103,10 @@ def refuse(place: str, problem: psycopg.Error) -> NoReturn:
             pass
         case psycopg.ProgrammingError() | errors.InFailedSqlTransaction():
             raise problem
-    done, remedy = next(
+    remedy = next(
         words for kind, words in _REMEDIES.items() if isinstance(problem, kind)
     )
-    raise DamagedFolder(f"{place} cannot be {done} ({reason}): {remedy}") from problem
+    raise DamagedFolder(f"{place} cannot be {remedy.format(reason)}") from problem
 
 
 @contextmanager

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from classmark.corpus.documents import Document
 from classmark.progress import track
@@ -76,12 +76,7 @@ class LogReplay:
     def judged(self, document: str) -> JudgedRecord:
         """What holds of a document now; its text is not here."""
         entries = [e for e in self._entries.get(document, []) if self.holds(e.seq)]
-        last: dict[int, LogEntry] = {}
-        for entry in entries:
-            number = entry.numbers[0]
-            if entry.act in STATEMENTS and number is not None:
-                last.pop(number, None)
-                last[number] = entry
+        last = _last_by(entries, STATEMENTS, lambda entry: entry.numbers[0])
         statements = {
             self.names[number]: (entry.act, entry.grade)
             for number, entry in last.items()
@@ -95,17 +90,25 @@ class LogReplay:
         )
 
     def _preferences(self, entries: list[LogEntry]) -> dict[tuple[str, str], float]:
-        last: dict[frozenset[int | None], LogEntry] = {}
-        for entry in entries:
-            if entry.act in {PREFER, RETRACT}:
-                last.pop(frozenset(entry.numbers), None)
-                last[frozenset(entry.numbers)] = entry
+        pairs = _last_by(entries, (PREFER, RETRACT), lambda e: frozenset(e.numbers))
         preferences = {}
-        for entry in last.values():
+        for entry in pairs.values():
             winner, loser = (self.names.get(n or 0) for n in entry.numbers)
             if entry.act == PREFER and winner is not None and loser is not None:
                 preferences[winner, loser] = float(entry.grade or 0.0)
         return preferences
+
+
+def _last_by(
+    entries: list[LogEntry], acts: tuple[str, ...], key: Callable[[LogEntry], Any]
+) -> dict[Any, LogEntry]:
+    """Key → the last of the entries with such acts, in the order of the log."""
+    last: dict[Any, LogEntry] = {}
+    for entry in entries:
+        if entry.act in acts:
+            last.pop(key(entry), None)
+            last[key(entry)] = entry
+    return last
 
 
 def _is_aside(entries: list[LogEntry]) -> bool:

@@ -22,7 +22,8 @@ FORMATS = range(1, VERSION)
 def tables(store):
     names = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view', 'index')"
     found = {name for (name,) in store.run(names)}
-    return found, {table: columns_of(store, table) for table in TABLES}
+    views = dict(store.run("SELECT name, sql FROM sqlite_schema WHERE type = 'view'"))
+    return found, views, {table: columns_of(store, table) for table in TABLES}
 
 
 @pytest.mark.parametrize("version", FORMATS)

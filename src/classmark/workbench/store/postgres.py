@@ -124,11 +124,12 @@ def first_line(problem: psycopg.Error) -> str:
 
 
 FROM_ENVIRONMENT = "CLASSMARK_STORE"
-_SETTINGS = (
-    ("lock_timeout", "30s"),
-    ("synchronous_commit", "on"),
-    ("client_encoding", "UTF8"),
-)
+_SESSION = b"""
+SELECT set_config('lock_timeout', '30s', false),
+  set_config('synchronous_commit', 'on', false),
+  set_config('client_encoding', 'UTF8', false),
+  set_config('search_path', $1::text, false)
+"""
 _AT_ONCE = 2000  # rows fetched together
 _TURN = b"UPDATE turn SET number = number + 1"
 _BEGIN_TO_READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -270,10 +271,7 @@ class Postgres:
             ) from None  # the problem may show the password
         connection.adapters.register_dumper(int, Int8Dumper)
         connection.adapters.register_loader("numeric", _Number)
-        for name, value in (*_SETTINGS, ("search_path", self._schema)):
-            connection.execute(
-                b"SELECT set_config($1::text, $2::text, false)", (name, value)
-            )
+        connection.execute(_SESSION, (self._schema,))
         return connection
 
     def _prepare(self, *, create: bool) -> None:

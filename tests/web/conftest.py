@@ -15,8 +15,10 @@ from classmark.workbench.project import Project, create
 from classmark.workbench.search.index import index_project
 from classmark.workbench.settings import Settings
 from classmark.workbench.team.desk import Desk
+from classmark.workbench.team.people import add_token
 
 ADDRESS = "http://127.0.0.1:8000"
+ROOT = "/api/v1"
 TREE = """id,parent,label,scope_note
 crafts,,Crafts,what hands make
 bread,crafts,Bread,loaves and ovens
@@ -138,3 +140,78 @@ def client(app, stranger):
 def csrf_of(app, client):
     """The token that the forms of a client's session carry."""
     return app.state.sessions.find(client.cookies[app.state.doors.cookie]).csrf
+
+
+class Program:
+    """Somebody who calls by JSON, with a token."""
+
+    def __init__(self, app, token):
+        self.secret = token
+        self.http = TestClient(app, base_url=ADDRESS)
+        self.http.headers["Authorization"] = f"Bearer {token}"
+
+    def get(self, path, **query):
+        return self.http.get(ROOT + path, params=query)
+
+    def post(self, path, body=None, **query):
+        return self.http.post(ROOT + path, json=body, params=query)
+
+    def put(self, path, body):
+        return self.http.put(ROOT + path, json=body)
+
+    def patch(self, path, body):
+        return self.http.patch(ROOT + path, json=body)
+
+
+def program(app, desk, name, role):
+    with desk.writing() as project:
+        _, secret = add_token(project.store, name, role)
+    return Program(app, secret)
+
+
+@pytest.fixture
+def calling():
+    """Makes a program of an application and a token."""
+    return Program
+
+
+@pytest.fixture
+def admin(app, desk):
+    return program(app, desk, "ada", "admin")
+
+
+@pytest.fixture
+def ada(app, desk):
+    return program(app, desk, "ada", "classifier")
+
+
+@pytest.fixture
+def bo(app, desk):
+    return program(app, desk, "bo", "classifier")
+
+
+@pytest.fixture
+def reader(app, desk):
+    return program(app, desk, "rea", "reader")
+
+
+@pytest.fixture
+def sure(prepared, tmp_path):
+    """A classifier of a project with enough decisions to know probabilities."""
+    rows = [
+        {
+            "id": f"{word}-more-{at}",
+            "text": f"{word} and {at} more of it",
+            "labels": [name],
+        }
+        for name, words in {"bees": "hive comb", "bread": "dough oven"}.items()
+        for word in words.split()
+        for at in range(6)
+    ]
+    (tmp_path / "more.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    folder = shutil.copytree(prepared, tmp_path / "sure")
+    with Project(folder) as project:
+        import_documents(project, tmp_path / "more.jsonl")
+        train(project)
+    with Desk(folder) as desk:
+        yield program(create_app(desk), desk, "ada", "classifier")

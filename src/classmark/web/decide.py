@@ -182,13 +182,13 @@ def choice_part(
 @pages.get("/alike")
 def alike_part(desk: OpenDesk, _: Reader, document: str) -> HTMLResponse:
     """The documents most like one."""
-    return fragment("decide_alike.html", found=alike(desk, document))
+    return fragment("decide_alike.html", documents=alike(desk, document))
 
 
 @pages.get("/twins")
 def twins_part(desk: OpenDesk, _: Reader, document: str) -> HTMLResponse:
     """The documents that are nearly the same as one; nothing where none is."""
-    return fragment("decide_twins.html", found=nearly_same(desk, document))
+    return fragment("decide_twins.html", documents=nearly_same(desk, document))
 
 
 def next_of(desk: Desk, who: str, reading: Reading, after: str = "") -> str | None:
@@ -210,7 +210,7 @@ def words_of(act: str, saved: Saved) -> str:
 
 
 def require_own(
-    desk: Desk, who: Who, first: int, last: int, wanted: Wanted | None = None
+    desk: Desk, who: Who, first: int, last: int, query: Wanted | None = None
 ) -> None:
     """Refuse to take back acts of others, or on the taxonomy, to all but admins.
 
@@ -218,7 +218,7 @@ def require_own(
     """
     if who.may("admin"):
         return
-    number = first_not_own(desk, first, last, who.name, wanted)
+    number = first_not_own(desk, first, last, who.name, query)
     if number is not None:
         raise RefusedRequest(
             403,
@@ -273,7 +273,7 @@ def _conflict_page(
         title=f"Two decisions on {sheet.title}", sheet=sheet, conflict=conflict,
         version=max(act.number for act in conflict.theirs), verbs=VERBS,
         stands=[c.category for c in sheet.choices + sheet.others if c.stands],
-        yours_said=yours, yours_named={id_ for _, id_ in yours}, theirs_named=theirs,
+        your_acts=yours, yours_named={id_ for _, id_ in yours}, theirs_named=theirs,
         names=_names(desk, named),
     )  # fmt: skip
     shown.status_code = 409

@@ -60,11 +60,11 @@ async def events(
     """Tell what happens: decided, learned, job and taxonomy, each with its JSON."""
     listening: Listening = request.app.state.listening
     listening.require_room(who.name)
-    known: Callable[[], bool] = request.state.still_known
+    may_listen: Callable[[], bool] = request.state.still_known
 
     async def lines() -> AsyncIterator[str]:
         with listening.one_more(who.name):
-            async for line in event_lines(desk, seconds, known, listening.over):
+            async for line in event_lines(desk, seconds, may_listen, listening.over):
                 yield line
 
     return StreamingResponse(lines(), media_type="text/event-stream")
@@ -73,7 +73,7 @@ async def events(
 async def event_lines(
     desk: Desk,
     seconds: float,
-    known: Callable[[], bool],
+    may_listen: Callable[[], bool],
     over: Callable[[], bool] = lambda: False,
 ) -> AsyncIterator[str]:
     """Events as lines, until time is over, nobody listens or they may no longer."""
@@ -82,7 +82,7 @@ async def event_lines(
     with desk.events.subscribe() as listener:
         while (now := time.monotonic()) < end and not over():
             if now >= sign:
-                if not known():
+                if not may_listen():
                     return
                 sign = now + SIGN
                 yield ": here\n\n"

@@ -182,9 +182,9 @@ def answer(source: type, *hidden: str, **types: Any) -> type[BaseModel]:
     typed = SimpleNamespace(
         __annotations__={n: source.__annotations__[n] for n in names}
     )
-    own = {n: _answered(hint) for n, hint in hints_of(typed, scope).items()}
+    answered = {n: _answered(hint) for n, hint in hints_of(typed, scope).items()}
     order = [n for n in source.__annotations__ if n not in hidden]
-    fields: dict[str, Any] = {n: (types.get(n, own.get(n)), ...) for n in order}
+    fields: dict[str, Any] = {n: (types.get(n, answered.get(n)), ...) for n in order}
     fields |= {n: (hint, ...) for n, hint in types.items() if n not in fields}
     model = create_model(
         source.__name__, __base__=Answer, __module__=source.__module__,
@@ -206,7 +206,7 @@ def listing(name: str, description: str, **lists: Any) -> type[BaseModel]:
     >>> list(listing("Uploads", "The files that wait.", uploads=str).model_fields)
     ['uploads']
     """
-    fields: Any = {field: (list[_answered(one)], ...) for field, one in lists.items()}  # type: ignore[misc]
+    fields: Any = {field: (list[_answered(item)], ...) for field, item in lists.items()}  # type: ignore[misc]
     return create_model(name, __base__=Answer, __doc__=description, **fields)
 
 

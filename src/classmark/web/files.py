@@ -101,7 +101,7 @@ def preview_page(
     """The first rows of a file that waits."""
     preview = uploads.preview(desk, token, kind, format)
     return page(
-        request, HERE, "files_preview.html", title=preview.upload.name, found=preview,
+        request, HERE, "files_preview.html", title=preview.upload.name, preview=preview,
         kinds=uploads.KINDS, formats=uploads.KINDS[preview.kind].formats,
     )  # fmt: skip
 

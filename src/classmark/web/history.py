@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from classmark.web.decide import SavedAnswer, require_own, words_of
+from classmark.web.decide import VERBS, SavedAnswer, require_own, words_of
 from classmark.web.fields import LARGEST, NO_NUL, Body, Id, Note, Number, answer, calls
 from classmark.web.guard.auth import Classifier, OpenDesk, Reader
 from classmark.web.render import page, redirect
@@ -27,15 +27,9 @@ Day = Annotated[str, Field(max_length=10, examples=["2026-03-01"])]
 FormText = Annotated[str, Form(max_length=2000)]
 FormNumber = Annotated[int, Form(ge=0, le=LARGEST)]
 LISTED = 1500  # categories that a list to choose from may have
-VERBS = {
-    "assign": "label",
+ALL_VERBS = VERBS | {
     "primary": "primary label",
-    "reject": "not",
-    "remove": "taken back",
-    "unsure": "unsure of",
-    "prefer": "better",
     "retract": "no longer better",
-    "undo": "undone",
     "skip": "skipped",
     "note": "note",
     "settle": "settled",
@@ -63,7 +57,7 @@ class LogFields(BaseModel):
     state: Word = ""
 
     @property
-    def wanted(self) -> Wanted:
+    def as_wanted(self) -> Wanted:
         """The same, as the log takes it."""
         return Wanted(**{name: getattr(self, name) for name in LogFields.model_fields})
 
@@ -89,10 +83,10 @@ def history_page(
     query: Annotated[HistoryAddress, Query()],
 ) -> HTMLResponse:
     """A page of the log."""
-    lines = log.past(desk, query.wanted, query.before)
+    lines = log.past(desk, query.as_wanted, query.before)
     return page(
-        request, "History", "history.html", found=lines, before=query.before,
-        **_in_words(desk, query.wanted),
+        request, "History", "history.html", log=lines, before=query.before,
+        **_in_words(desk, query.as_wanted),
     )  # fmt: skip
 
 
@@ -127,14 +121,14 @@ def range_page(
     query: Annotated[RangeAddress, Query()],
 ) -> HTMLResponse:
     """What taking back a range would change."""
-    first, last, wanted = query.first, query.last, query.wanted
-    require_own(desk, me, first, last, wanted)
-    undone = log.look_at_range(desk, first, last, wanted)
+    first, last, lines = query.first, query.last, query.as_wanted
+    require_own(desk, me, first, last, lines)
+    undone = log.look_at_range(desk, first, last, lines)
     documents = [change.document for change in undone.changes[:100]]
     return page(
         request, "History", "history_range.html", title="Take back a range",
-        found=undone, titles=titles(desk.project.store, documents),
-        **_in_words(desk, wanted),
+        undone=undone, titles=titles(desk.project.store, documents),
+        **_in_words(desk, lines),
     )  # fmt: skip
 
 
@@ -147,22 +141,22 @@ def range_form(
     back: FormText = "",
 ) -> RedirectResponse:
     """Take back a range: all of it, or nothing."""
-    wanted = LogFields(**dict(parse_qsl(back))).wanted
-    require_own(desk, me, first, last, wanted)
-    undone = log.undo_range(desk, first, last, me.name, wanted)
+    lines = LogFields(**dict(parse_qsl(back))).as_wanted
+    require_own(desk, me, first, last, lines)
+    undone = log.undo_range(desk, first, last, me.name, lines)
     many = len(undone.acts) + len(undone.again)
     return _back(back, f"{many:,} acts of {first} to {last} taken back")
 
 
-def _in_words(desk: Desk, wanted: Wanted) -> dict[str, Any]:
+def _in_words(desk: Desk, query: Wanted) -> dict[str, Any]:
     """What the templates need to name people, acts and categories."""
     few = len(desk.categories) <= LISTED
     return {
-        "wanted": wanted,
-        "query": urlencode(wanted.asked),
+        "wanted": query,
+        "query": urlencode(query.asked),
         "people": log.people(desk),
         "acts": log.acts(desk),
-        "verbs": VERBS,
+        "verbs": ALL_VERBS,
         "categories": desk.categories,
         "listed": desk.categories.values() if few else (),
     }
@@ -215,7 +209,7 @@ def history(
     desk: OpenDesk, _: Reader, query: Annotated[LogPageQuery, Query()]
 ) -> log.Page:
     """The newest lines of the log that are asked for."""
-    return log.past(desk, query.wanted, query.before, query.top)
+    return log.past(desk, query.as_wanted, query.before, query.top)
 
 
 @api.post("/correct", response_model=SavedAnswer)
@@ -227,7 +221,7 @@ def correct(desk: OpenDesk, who: Classifier, body: CorrectBody) -> Saved:
 @api.post("/undo/preview", response_model=TakenBackAnswer)
 def preview(desk: OpenDesk, _: Classifier, body: RangeBody) -> TakenBack:
     """What taking back a range would do; nothing is written."""
-    return log.look_at_range(desk, body.first, body.last, body.asked.wanted)
+    return log.look_at_range(desk, body.first, body.last, body.asked.as_wanted)
 
 
 @api.post("/undo/range", response_model=TakenBackAnswer)
@@ -236,6 +230,6 @@ def undo_range(desk: OpenDesk, who: Classifier, body: RangeBody) -> TakenBack:
 
     Acts of others, and acts on the taxonomy, are taken back by admins only.
     """
-    wanted = body.asked.wanted
-    require_own(desk, who, body.first, body.last, wanted)
-    return log.undo_range(desk, body.first, body.last, who.name, wanted)
+    lines = body.asked.as_wanted
+    require_own(desk, who, body.first, body.last, lines)
+    return log.undo_range(desk, body.first, body.last, who.name, lines)

@@ -127,8 +127,8 @@ def search_page(
     k = min(max(k, 1), 200)
     try:
         basket = open_searches.show(desk, number, k)
-    except BeingRead as reading:
-        return page(request, HERE, "like_reading.html", said=str(reading), desk=desk)
+    except BeingRead:
+        return page(request, HERE, "like_reading.html", desk=desk)
     return page(
         request, HERE, "like_search.html", title=basket.name, basket=basket, k=k
     )
@@ -193,7 +193,12 @@ def why_page(
     """Every word's part of a document's score."""
     reasons = open_searches.explain(desk, number, document)
     return page(
-        request, HERE, "like_why.html", title=reasons.title, told=reasons, number=number
+        request,
+        HERE,
+        "like_why.html",
+        title=reasons.title,
+        reasons=reasons,
+        number=number,
     )
 
 
@@ -209,7 +214,7 @@ def _form(
     request: Request, desk: Desk, form: SearchForm, wrong: str = ""
 ) -> HTMLResponse:
     shown = page(
-        request, HERE, "like.html", methods=METHODS, asked=form, wrong=wrong,
+        request, HERE, "like.html", methods=METHODS, form=form, wrong=wrong,
         searches=summaries(desk.store),
     )  # fmt: skip
     shown.status_code = 400 if wrong else 200

@@ -97,7 +97,7 @@ def _log_in(
     users = any(not user.disabled for user in people.users(desk.project.store))
     shown = alone(
         request, "enter.html", title="Log in", onward=_within(onward), code=code,
-        people=users or not code, said=wrong, name=name,
+        people=users or not code, wrong=wrong, name=name,
     )  # fmt: skip
     shown.status_code = 401 if wrong else 200
     return shown
@@ -206,8 +206,8 @@ def new_token_form(
     except ValueError:
         raise Mistake(f"days is {days!r}: give a number, or nothing") from None
     with desk.writing() as project:
-        made = people.add_token(project.store, user, role, label, lasts)
-    return _tokens(request, desk, who.name, made)
+        new = people.add_token(project.store, user, role, label, lasts)
+    return _tokens(request, desk, who.name, new)
 
 
 @settings_pages.post("/tokens/revoke")
@@ -223,12 +223,12 @@ def revoke_form(
 
 
 def _tokens(
-    request: Request, desk: Desk, me: str, made: tuple[str, str] | None
+    request: Request, desk: Desk, me: str, new: tuple[str, str] | None
 ) -> HTMLResponse:
     store = desk.project.store
     names = dict.fromkeys([me, *(user.name for user in people.users(store))])
     return page(
-        request, "Settings", "tokens.html", part="tokens", made=made, roles=ROLES,
+        request, "Settings", "tokens.html", part="tokens", made=new, roles=ROLES,
         tokens=people.tokens(store), names=list(names),
     )  # fmt: skip
 

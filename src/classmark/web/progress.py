@@ -60,8 +60,8 @@ def progress_page(
     if calibration.bins:
         drawn.insert(min(3, len(drawn)), plots.calibration(calibration))
     return page(
-        request, "Progress", "progress.html", found=figures, plots=drawn,
-        kept=calibration, allowed=progresses.ALLOWED,
+        request, "Progress", "progress.html", progress=figures, plots=drawn,
+        calibration=calibration, allowed=progresses.ALLOWED,
         agreed=agreements.agreement(desk), **IN_WORDS,
     )  # fmt: skip
 

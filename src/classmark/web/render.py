@@ -36,15 +36,15 @@ THEMES = ("system", "light", "dark")
 @cache
 def environment() -> Environment:
     """The templates; every value is escaped, an unknown name is an error."""
-    made = Environment(
+    templates = Environment(
         loader=PackageLoader("classmark.web"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"clock": by_the_clock, "static": static}
-    return made
+    templates.globals |= {"clock": by_the_clock, "static": static}
+    return templates
 
 
 @cache

@@ -74,24 +74,24 @@ def search_page(
     request: Request,
     desk: OpenDesk,
     who: Reader,
-    asked: Annotated[SearchAddress, Query()],
+    query: Annotated[SearchAddress, Query()],
 ) -> HTMLResponse:
     """Find documents, best first."""
     hits, wrong = None, ""
     standing = search_state(desk)
-    if asked.q.strip() and standing.ready:
+    if query.q.strip() and standing.ready:
         try:
-            hits = search_desk(desk, asked.q, asked.as_options(), who.name)
+            hits = search_desk(desk, query.q, query.as_options(), who.name)
         except Mistake as mistake:
             wrong = str(mistake)
     shown = page(
-        request, HERE, "search.html", title=asked.q or HERE, asked=asked, found=hits,
+        request, HERE, "search.html", title=query.q or HERE, query=query, hits=hits,
         wrong=wrong, standing=standing, models=MODELS,
         feedbacks=FEEDBACK,
         job=next(iter(desk.jobs.running(JOB)), None),
     )  # fmt: skip
     shown.status_code = 400 if wrong else 200
-    shown.background = None if asked.q else BackgroundTask(warm_index, desk)
+    shown.background = None if query.q else BackgroundTask(warm_index, desk)
     return shown
 
 

@@ -196,7 +196,7 @@ def listen(host: str, port: int, *, or_free: bool = False) -> socket.socket:
         raise Mistake(f"--port {port} is no port: give a number from 0 to 65535")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        found = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as problem:
         if problem.errno == errno.EADDRINUSE and or_free:
             return listen(host, 0)
@@ -209,15 +209,16 @@ def listen(host: str, port: int, *, or_free: bool = False) -> socket.socket:
             f"cannot listen at {host}, port {port} ({problem.strerror}): give an "
             "address of this machine and a port that you may use"
         ) from problem
-    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # for who comes in
-    return found
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # for who comes in
+    return listening
 
 
 def _doors(project: Project, host: str, port: int, entrance: Entrance) -> Doors:
     from classmark.workbench.team.people import users
 
-    known = users(project.store)
-    people = any(user.role == "admin" and not user.disabled for user in known)
+    people = any(
+        user.role == "admin" and not user.disabled for user in users(project.store)
+    )
     doors = doors_of(
         host, port, names=entrance.names, tls=entrance.tls, proxy=entrance.proxy,
         people=people,

@@ -34,26 +34,6 @@ pages = APIRouter(prefix="/settings")
 api = calls("project")
 work_api = calls("work")
 
-KEYS = (
-    ("1–9, 0", "choose a category; again: not"),
-    ("Enter", "accept and next"),
-    ("j, k", "move down, up"),
-    ("p", "make it the primary one"),
-    ("x", "not this one"),
-    (">", "this over that"),
-    ("/", "search the taxonomy"),
-    ("u, Ctrl+Z", "undo"),
-    ("Shift+U", "redo"),
-    ("s", "skip"),
-    ("?", "unsure"),
-    ("w", "why: evidence on or off"),
-    ("e", "similar documents"),
-    ("g", "guideline of the category"),
-    ("n", "write a note"),
-    ("F1", "all keys"),
-    ("Esc", "close"),
-)
-
 
 @pages.get("")
 def settings_page(request: Request, desk: OpenDesk, _: Reader) -> HTMLResponse:
@@ -103,7 +83,7 @@ def jobs_part(desk: OpenDesk, _: Reader) -> HTMLResponse:
 def own_page(request: Request, _: Reader) -> HTMLResponse:
     """Show what is one's own: look, keys, password."""
     return page(
-        request, "Settings", "settings_me.html", part="me", keys=KEYS, themes=THEMES,
+        request, "Settings", "settings_me.html", part="me", themes=THEMES,
         user=request.state.user,
     )  # fmt: skip
 

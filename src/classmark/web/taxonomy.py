@@ -78,7 +78,7 @@ def find_part(
     matches = find_categories(desk, q, top, retired=retired)
     if "json" in request.headers.get("accept", ""):
         return JSONResponse([asdict(match) for match in matches])
-    return fragment("taxonomy_found.html", found=matches, words=q.strip())
+    return fragment("taxonomy_found.html", matches=matches, words=q.strip())
 
 
 @pages.get("/taxonomy/branch")
@@ -116,7 +116,7 @@ def preview_page(
     change = query.change
     return page(
         request, "Taxonomy", "taxonomy_preview.html", title=f"{change.act.title()}?",
-        change=change, said=foresee(desk, change),
+        change=change, sentences=foresee(desk, change),
     )  # fmt: skip
 
 

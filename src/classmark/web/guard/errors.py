@@ -160,7 +160,7 @@ def refuse(
         error = {"message": wrong, "remedy": remedy}
         return JSONResponse({"error": error, **more}, status, headers)
     heading = HEADINGS.get(status, "Not done")
-    values = {"heading": heading, "said": message, "status": status}
+    values = {"heading": heading, "message": message, "status": status}
     if request.headers.get("hx-request"):
         shown = fragment("mistake_part.html", **values)
     elif status >= 500 or getattr(request.state, "who", None) is None:

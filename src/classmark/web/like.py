@@ -44,7 +44,6 @@ from classmark.workbench.examples.example_search import (
 from classmark.workbench.examples.like import SearchStart, ids_of
 from classmark.workbench.examples.open_searches import BeingRead
 from classmark.workbench.examples.searches import (
-    MarkAct,
     SearchSummary,
     search_by_number,
     summaries,
@@ -61,8 +60,6 @@ METHODS = (
     "precision-recall", "precision@k", "recall@k", "biased",
 )  # fmt: skip
 ENDINGS = (".csv", ".jsonl", ".run", ".ris", ".bib", ".tsv")
-Several = Annotated[list[str], Form(default_factory=list)]
-FormText = Annotated[str, Form()]
 
 
 class SearchForm(BaseModel):
@@ -88,6 +85,25 @@ class SearchForm(BaseModel):
             self.category.strip() or None, self.name, self.method,
             rule=rule if self.goal == "all" else None,
         )  # fmt: skip
+
+
+class ActForm(BaseModel):
+    """What the forms of a search send: marks of documents, or a text of one's own."""
+
+    yes: list[str] = Field(default_factory=list)
+    no: list[str] = Field(default_factory=list)
+    skip: list[str] = Field(default_factory=list)
+    examples: str = ""
+    text: str = ""
+    name: str = ""
+
+    def marks(self, desk: Desk) -> dict[str, Said]:
+        """Document → its mark; the last of two counts."""
+        marks: dict[str, Said] = dict.fromkeys(_ids_in(desk, self.examples), "example")
+        marks |= dict.fromkeys(self.yes, "yes")
+        marks |= dict.fromkeys(self.no, "no")
+        marks |= dict.fromkeys(self.skip, "skip")
+        return marks
 
 
 @pages.get("")
@@ -134,56 +150,30 @@ def search_page(
     )
 
 
-@pages.post("/{number}/say")
-def mark_form(
-    desk: OpenDesk, who: Classifier, number: int,
-    yes: Several, no: Several, skip: Several, examples: FormText = "",
-) -> RedirectResponse:  # fmt: skip
-    """Say yes or no to documents."""
-    marks: dict[str, MarkAct] = dict.fromkeys(_ids_in(desk, examples), "example")
-    marks |= dict.fromkeys(yes, "yes")
-    marks |= dict.fromkeys(no, "no")
-    marks |= dict.fromkeys(skip, "skip")
-    open_searches.mark(desk, who.name, number, marks)
-    return _back(number, "saved")
-
-
-@pages.post("/{number}/text")
-def add_text_form(
-    desk: OpenDesk, _: Classifier, number: int, text: FormText
+@pages.post("/{number}/{act}")
+def act_form(
+    desk: OpenDesk,
+    who: Classifier,
+    number: int,
+    act: Literal["say", "text", "drop", "undo", "redo", "screen"],
+    form: Annotated[ActForm, Form()],
 ) -> RedirectResponse:
-    """Put a text of one's own into the basket."""
-    open_searches.add_text(desk, number, text)
-    return _back(number, "saved")
-
-
-@pages.post("/{number}/drop")
-def drop_text_form(
-    desk: OpenDesk, _: Classifier, number: int, name: FormText
-) -> RedirectResponse:
-    """Take a text out of the basket."""
-    open_searches.drop_text(desk, number, name)
-    return _back(number, "saved")
-
-
-@pages.post("/{number}/undo")
-def undo_form(desk: OpenDesk, who: Classifier, number: int) -> RedirectResponse:
-    """Take back what was said last."""
-    marks = open_searches.undo(desk, who.name, number)
-    return _back(number, f"{len(marks)} taken back")
-
-
-@pages.post("/{number}/redo")
-def redo_form(desk: OpenDesk, who: Classifier, number: int) -> RedirectResponse:
-    """Bring back what was taken back last."""
-    marks = open_searches.redo(desk, who.name, number)
-    return _back(number, f"{len(marks)} brought back")
-
-
-@pages.post("/{number}/screen")
-def screen_form(desk: OpenDesk, who: Classifier, number: int) -> RedirectResponse:
-    """Begin a screening with what this search knows."""
-    return _back(open_searches.screen(desk, who.name, number), "begun")
+    """Mark documents, add or drop a text, undo, redo, or begin a screening."""
+    saved = "saved"
+    match act:
+        case "say":
+            open_searches.mark(desk, who.name, number, form.marks(desk))
+        case "text":
+            open_searches.add_text(desk, number, form.text)
+        case "drop":
+            open_searches.drop_text(desk, number, form.name)
+        case "undo":
+            saved = f"{len(open_searches.undo(desk, who.name, number))} taken back"
+        case "redo":
+            saved = f"{len(open_searches.redo(desk, who.name, number))} brought back"
+        case "screen":
+            number, saved = open_searches.screen(desk, who.name, number), "begun"
+    return _back(number, saved)
 
 
 @pages.get("/{number}/why/{document:path}")

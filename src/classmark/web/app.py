@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
@@ -26,44 +26,26 @@ from classmark.web import (
 from classmark.web import files as exchange
 from classmark.web.events import Listening
 from classmark.web.guard.auth import Identity, Reader, Sessions
-from classmark.web.guard.errors import Headers, Heads, handle_errors
+from classmark.web.guard.errors import PROGRAMS, Headers, Heads, handle_errors
 from classmark.web.guard.gate import Doors, Gate
-from classmark.web.guard.limits import Limits, Tries
+from classmark.web.guard.limits import RequestLimits, Tries
 
 if TYPE_CHECKING:
     from classmark.workbench.team.desk import Desk
 
-API = (  # the busiest first: a request is compared with every route before its own
-    decide.suggest_api,
-    decide.api,
-    inbox.api,
-    taxonomy.api,
-    like.api,
-    search.api,
-    history.api,
-    progress.api,
-    progress.agreement_api,
-    exchange.documents_api,
-    exchange.api,
-    settings.api,
-    settings.work_api,
-    people.api,
-    people.tokens_api,
-    events.api,
-    annif.api,
-)
-PAGES = (
-    decide.pages,
-    inbox.pages,
-    taxonomy.pages,
-    like.pages,
-    search.pages,
-    history.pages,
-    progress.pages,
-    exchange.pages,
-    settings.pages,
-    people.settings_pages,
-    people.pages,
+FEATURES = (  # the busiest first: a request is compared with every route before its own
+    decide,
+    inbox,
+    taxonomy,
+    like,
+    search,
+    history,
+    progress,
+    exchange,
+    settings,
+    people,
+    events,
+    annif,
 )
 
 
@@ -90,16 +72,17 @@ def create_app(desk: Desk, doors: Doors | None = None) -> FastAPI:
     app.mount("/static", StaticFiles(directory=str(files("classmark.web") / "static")))
     app.add_api_route("/", home, include_in_schema=False)
     app.add_api_route("/openapi.json", settings.openapi, include_in_schema=False)
-    for router in API:
-        app.include_router(router)
-    for router in PAGES:
-        app.include_router(router, include_in_schema=False)
+    for feature in FEATURES:
+        for router in vars(feature).values():
+            if isinstance(router, APIRouter):
+                documented = router.prefix.startswith(PROGRAMS)
+                app.include_router(router, include_in_schema=documented)
     handle_errors(app, secure=doors.secure)
     app.add_middleware(Heads)
     app.add_middleware(
         Gate, doors=doors, sessions=state.sessions, identity=state.identity
     )
-    app.add_middleware(Limits)
+    app.add_middleware(RequestLimits)
     app.add_middleware(Headers, secure=doors.secure)
     return app
 

@@ -16,15 +16,15 @@ from classmark.web.fields import (
     CONFLICT,
     MISSING,
     After,
-    Answer,
     Body,
+    CallAnswer,
     Id,
     Ids,
     InOrder,
     InPath,
     Note,
     Number,
-    Preferred,
+    PreferredPair,
     Text,
     Titled,
     answer,
@@ -351,7 +351,7 @@ class UndoBody(Body):
     number: Number | None = None
 
 
-class NextDocument(Answer):
+class NextDocument(CallAnswer):
     """The next document for you; null: none waits."""
 
     document: str | None
@@ -377,7 +377,12 @@ answer(
     examples=list[Titled],
 )
 SheetAnswer = answer(
-    Sheet, "texts", "more", "learned", about=list[ShortField], preferred=list[Preferred]
+    Sheet,
+    "texts",
+    "more",
+    "learned",
+    about=list[ShortField],
+    preferred=list[PreferredPair],
 )
 Similar = listing(
     "Similar", "The documents most like one, the most like first.", similar=Alike

@@ -119,13 +119,13 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Answer(BaseModel):
+class CallAnswer(BaseModel):
     """What a call gives; made from what the workbench shows."""
 
     model_config = ConfigDict(from_attributes=True)
 
 
-class InOrder(Answer):
+class InOrder(CallAnswer):
     """An answer that the workbench has as a tuple, its parts in this order."""
 
     @model_validator(mode="before")
@@ -149,21 +149,21 @@ class Titled(InOrder):
     title: str
 
 
-class Counted(InOrder):
+class CountedName(InOrder):
     """How many of something."""
 
     name: str
     count: int
 
 
-class Preferred(InOrder):
+class PreferredPair(InOrder):
     """One category above another."""
 
     winner: str
     loser: str
 
 
-PAIRS: Mapping[Any, type[InOrder]] = {(str, float): Weighed, (str, int): Counted}
+PAIRS: Mapping[Any, type[InOrder]] = {(str, float): Weighed, (str, int): CountedName}
 _ANSWERS: dict[type, type[BaseModel]] = {}
 
 
@@ -187,7 +187,7 @@ def answer(source: type, *hidden: str, **types: Any) -> type[BaseModel]:
     fields: dict[str, Any] = {n: (types.get(n, answered.get(n)), ...) for n in order}
     fields |= {n: (hint, ...) for n, hint in types.items() if n not in fields}
     model = create_model(
-        source.__name__, __base__=Answer, __module__=source.__module__,
+        source.__name__, __base__=CallAnswer, __module__=source.__module__,
         __doc__=source.__doc__, **fields,
     )  # fmt: skip
     _ANSWERS[source] = model
@@ -207,7 +207,7 @@ def listing(name: str, description: str, **lists: Any) -> type[BaseModel]:
     ['uploads']
     """
     fields: Any = {field: (list[_answered(item)], ...) for field, item in lists.items()}  # type: ignore[misc]
-    return create_model(name, __base__=Answer, __doc__=description, **fields)
+    return create_model(name, __base__=CallAnswer, __doc__=description, **fields)
 
 
 def _answered(hint: Any) -> Any:
@@ -226,7 +226,7 @@ def _answered(hint: Any) -> Any:
     return hint
 
 
-class Written(Answer):
+class Written(CallAnswer):
     """What was written to the log: the numbers given, and in words."""
 
     numbers: list[int] = Field(examples=[[231]])

@@ -25,14 +25,14 @@ from classmark.web.fields import (
     MISSING,
     NO_NUL,
     After,
-    Answer,
     Body,
+    CallAnswer,
     Documented,
     Id,
     InOrder,
     InPath,
     Note,
-    Preferred,
+    PreferredPair,
     Text,
     Top,
     answer,
@@ -316,13 +316,13 @@ class LinkAnswer(InOrder):
     anchor: str
 
 
-class PreferenceAnswer(Preferred):
+class PreferenceAnswer(PreferredPair):
     """One category above another, and by how much."""
 
     weight: float
 
 
-class DocumentAnswer(Answer):
+class DocumentAnswer(CallAnswer):
     """A document, and what was said of it.
 
     labels : category → grade (2 primary, 1 else);  aside : left for later.
@@ -340,7 +340,7 @@ class DocumentAnswer(Answer):
     aside: bool
 
 
-class DocumentsPage(Answer):
+class DocumentsPage(CallAnswer):
     """A page of documents; next : what to give as ``after``, null at the end."""
 
     documents: list[DocumentAnswer]

@@ -11,8 +11,8 @@ from pydantic import Field
 from classmark.problems import Mistake
 from classmark.web.fields import (
     MISSING,
-    Answer,
     Body,
+    CallAnswer,
     Documented,
     Id,
     InPath,
@@ -330,7 +330,7 @@ class TokenBody(Body):
     )
 
 
-class UserAnswer(Answer):
+class UserAnswer(CallAnswer):
     """A person, without the password; disabled : may not log in any more."""
 
     name: str
@@ -339,7 +339,7 @@ class UserAnswer(Answer):
     disabled: bool
 
 
-class TokenAnswer(Answer):
+class TokenAnswer(CallAnswer):
     """A token, without its secret."""
 
     id: str
@@ -351,7 +351,7 @@ class TokenAnswer(Answer):
     revoked: str | None
 
 
-class NewToken(Answer):
+class NewToken(CallAnswer):
     """A new token; secret : told once, kept nowhere."""
 
     id: str

@@ -120,7 +120,7 @@ def by_the_clock(at: str) -> str:
 TOO_SMALL = ("+0.00", "−0.00")  # parts of a score that are not shown
 
 
-class MarkedText(NamedTuple):
+class EvidenceText(NamedTuple):
     """Some text.
 
     marks : for each category that it speaks of, «number:side:strength:part», with
@@ -134,7 +134,7 @@ class MarkedText(NamedTuple):
     says: str = ""
 
 
-def evidence(texts: Iterable[tuple[int, Sequence[Piece]]]) -> list[MarkedText]:
+def evidence(texts: Iterable[tuple[int, Sequence[Piece]]]) -> list[EvidenceText]:
     """One text out of the same text cut once for each category.
 
     texts : the number of a category on the list, and the text in pieces.
@@ -157,13 +157,13 @@ def evidence(texts: Iterable[tuple[int, Sequence[Piece]]]) -> list[MarkedText]:
     words, at = [], 0
     for (start, end), categories in sorted(by_place.items()):
         if start > at:
-            words.append(MarkedText(text[at:start]))
+            words.append(EvidenceText(text[at:start]))
         marks = " ".join(
             f"{number}:{piece.side}:{piece.strength}:{piece.says}"
             for number, piece in categories.items()
         )
         first = categories.get(1)
         shown = (first.side, first.strength, first.says) if first else ()
-        words.append(MarkedText(text[start:end], marks, *shown))
+        words.append(EvidenceText(text[start:end], marks, *shown))
         at = end
-    return [*words, MarkedText(text[at:])] if at < len(text) else words
+    return [*words, EvidenceText(text[at:])] if at < len(text) else words

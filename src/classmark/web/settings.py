@@ -16,8 +16,8 @@ from classmark.web.fields import (
     LARGEST,
     MISSING,
     NO_NUL,
-    Answer,
     Body,
+    CallAnswer,
     answer,
     calls,
     listing,
@@ -151,7 +151,7 @@ refused is answered with `{"error": {"message": …, "remedy": …}}`, and nothi
 written. The calls below `/v1` are Annif's, for programs that speak with it."""
 
 
-class ProjectInfo(Answer):
+class ProjectInfo(CallAnswer):
     """What is in the project."""
 
     name: str = Field(examples=["Town library"])
@@ -237,7 +237,7 @@ JobsAnswer = listing(
 )
 
 
-class LearnedAnswer(Answer):
+class LearnedAnswer(CallAnswer):
     """Whether the ranker has learned all that was decided."""
 
     learned: bool = Field(description="false: it is still at it, or learns by training")

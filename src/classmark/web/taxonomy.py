@@ -14,8 +14,8 @@ from classmark.taxonomy.category import Category
 from classmark.web.fields import (
     LARGEST,
     MISSING,
-    Answer,
     Body,
+    CallAnswer,
     Id,
     InPath,
     Note,
@@ -178,7 +178,7 @@ def _onward(at: str, message: str, number: int = 0) -> RedirectResponse:
     return redirect("/taxonomy", at=at, saved=saved, undo=str(number or ""))
 
 
-class CategoryAnswer(Answer):
+class CategoryAnswer(CallAnswer):
     """A category: its names, what belongs there, where it stands."""
 
     id: str = Field(examples=["local.coast"])
@@ -194,7 +194,7 @@ class CategoryAnswer(Answer):
     documents: int = Field(description="how many have it as a label")
 
 
-class RankedAnswer(Answer):
+class RankedAnswer(CallAnswer):
     """Where the ranker had put a category when experts judged it."""
 
     chosen: int
@@ -216,7 +216,7 @@ class CategoryDetail(CategoryAnswer):
     examples: list[Titled]
 
 
-class Categories(Answer):
+class Categories(CallAnswer):
     """Some categories, and how many there are in all."""
 
     categories: list[CategoryAnswer]
@@ -305,7 +305,7 @@ class PreviewBody(Body):
     documents: list[Id] = Field([], max_length=10_000)
 
 
-class PreviewAnswer(Answer):
+class PreviewAnswer(CallAnswer):
     """What a change would do, a sentence each."""
 
     says: list[str] = Field(examples=[["Its 12 documents move there."]])

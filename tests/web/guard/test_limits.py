@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from classmark.web.guard.limits import USUAL, Limits
+from classmark.web.guard.limits import USUAL, RequestLimits
 
 PAGE = "/settings/me"
 
@@ -77,7 +77,7 @@ def test_a_silent_body_is_given_up():
     async def receive():
         await asyncio.sleep(5)
 
-    limits = Limits(reads_all, silence=0.01)
+    limits = RequestLimits(reads_all, silence=0.01)
     sent = asyncio.run(asked(limits, scope_of("/api/v1/x"), receive))
     assert sent[0]["status"] == 408
     assert "too slowly" in json.loads(sent[1]["body"])["error"]["message"]
@@ -92,7 +92,7 @@ def test_a_body_that_only_drips_is_given_up():
         await asyncio.sleep(0.02)
         return {"type": "http.request", "body": b"x", "more_body": True}
 
-    limits = Limits(reads_all, silence=0.05)
+    limits = RequestLimits(reads_all, silence=0.05)
     sent = asyncio.run(asked(limits, scope_of("/api/v1/x"), receive))
     assert sent[0]["status"] == 408
 
@@ -110,7 +110,7 @@ def test_waiting_for_the_end_of_a_finished_request_is_not_limited():
         return {"type": "http.disconnect"}
 
     said = []
-    limits = Limits(watches, silence=0.01)
+    limits = RequestLimits(watches, silence=0.01)
     assert asyncio.run(asked(limits, scope_of("/api/v1/x"), receive)) == []
 
 
@@ -120,5 +120,5 @@ def test_other_kinds_pass(kind):
         seen.append(scope["type"])
 
     seen = []
-    asyncio.run(asked(Limits(app), {"type": kind}, None))
+    asyncio.run(asked(RequestLimits(app), {"type": kind}, None))
     assert seen == [kind]

@@ -95,7 +95,7 @@ MOST_SESSIONS = 10_000
 
 
 @dataclass(slots=True)
-class Session:
+class LogInSession:
     """Somebody who has come in.
 
     name : a user's, or "" for the machine's own user;  stamp : of the password that let
@@ -124,7 +124,7 @@ class Sessions:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._lock = Lock()
-        self._open: dict[bytes, Session] = {}
+        self._open: dict[str, LogInSession] = {}
 
     def open(self, name: str, stamp: str = "") -> str:
         """Begin a session; return the secret that finds it."""
@@ -133,13 +133,13 @@ class Sessions:
             self._forget_expired(now)
             if len(self._open) >= MOST_SESSIONS:
                 del self._open[min(self._open, key=lambda k: self._open[k].used)]
-            session = Session(name, stamp, secrets.token_urlsafe(24), now, now)
-            self._open[digest(secret)] = session
+            session = LogInSession(name, stamp, secrets.token_urlsafe(24), now, now)
+            self._open[digest_of(secret)] = session
         return secret
 
-    def find(self, secret: str) -> Session | None:
+    def find(self, secret: str) -> LogInSession | None:
         """The session of a secret, unless it has expired."""
-        key, now = digest(secret), self._now()
+        key, now = digest_of(secret), self._now()
         with self._lock:
             session = self._open.get(key)
             if session is not None and _expired(session, now):
@@ -152,7 +152,7 @@ class Sessions:
     def close(self, secret: str) -> None:
         """End a session."""
         with self._lock:
-            self._open.pop(digest(secret), None)
+            self._open.pop(digest_of(secret), None)
 
     def close_all_of(self, name: str) -> None:
         """End all sessions of a user."""
@@ -163,17 +163,12 @@ class Sessions:
         self._open = {k: s for k, s in self._open.items() if not _expired(s, now)}
 
 
-def digest(secret: str) -> bytes:
-    """What is kept of a secret of 256 random bits: it cannot be turned back."""
-    return sha256(secret.encode()).digest()
-
-
 def same(secret: str, expected: str) -> bool:
     """Compare secrets in a time that does not tell where they differ."""
     return compare_digest(secret.encode(), expected.encode())
 
 
-def _expired(session: Session, now: float) -> bool:
+def _expired(session: LogInSession, now: float) -> bool:
     return now - session.used > IDLE or now - session.began > LONGEST_SESSION
 
 

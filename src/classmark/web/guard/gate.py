@@ -21,7 +21,7 @@ from classmark.web.guard.errors import RefusedRequest, ask_to_log_in, refuse_sco
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Scope, Send
 
-    from classmark.web.guard.auth import Identity, Session, Sessions
+    from classmark.web.guard.auth import Identity, LogInSession, Sessions
 
 
 Networks = tuple[IPv4Network | IPv6Network, ...]
@@ -320,7 +320,7 @@ class Gate:
             return None
         return self.identity.of_user(session.name, session.stamp)
 
-    def _session(self, headers: Mapping[str, str]) -> tuple[str, Session | None]:
+    def _session(self, headers: Mapping[str, str]) -> tuple[str, LogInSession | None]:
         cookies = cookie_parser(headers.get("cookie", ""))
         secret = cookies.get(self.doors.cookie, "")
         return secret, self.sessions.find(secret) if secret else None

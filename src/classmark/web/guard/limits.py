@@ -25,7 +25,7 @@ SILENCE = 30.0  # seconds in which nothing comes
 SLOWEST = 16_384.0  # bytes a second, over the whole of a body
 
 
-class Limits:
+class RequestLimits:
     """Refuse what is too long or too slow before anything is made of it."""
 
     def __init__(self, app: ASGIApp, *, silence: float = SILENCE) -> None:

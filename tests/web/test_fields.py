@@ -4,11 +4,11 @@ import math
 from typing import Annotated
 
 import pytest
+from classmark.workbench.search.search_box import Hit, Hits
 from pydantic import Field
 
 from classmark.web.fields import CallAnswer, answer, listing, nullable
 from classmark.workbench.results import Explained
-from classmark.workbench.search.search_box import Hit, Hits
 from classmark.workbench.team.agreement import Pair
 
 SUGGESTED = Explained("bees", ("Nature", "Bees"), 1, 0.5, {"hive": 0.2}, {}, None, None)

@@ -381,6 +381,11 @@ SheetAnswer = answer(
     "texts",
     "more",
     "learned",
+    doc="""A document, and what may be said of it.
+
+    version : give it with the decision, so that none of two is lost;  calibrated : what
+    the percentages rest on;  ranked : how many categories are ranked.
+    """,
     about=list[ShortField],
     preferred=list[PreferredPair],
 )

@@ -167,11 +167,14 @@ PAIRS: Mapping[Any, type[InOrder]] = {(str, float): Weighed, (str, int): Counted
 _ANSWERS: dict[type, type[BaseModel]] = {}
 
 
-def answer(source: type, *hidden: str, **types: Any) -> type[BaseModel]:
+def answer(
+    source: type, *hidden: str, doc: str | None = None, **types: Any
+) -> type[BaseModel]:
     """The answer model of a class of the workbench: its fields, all of them required.
 
-    hidden : fields that are not answered;  types : other types of some fields, and
-    the types of properties that are answered too.
+    hidden : fields that are not answered;  doc : its description, where that of the
+    class speaks of hidden fields;  types : other types of some fields, and the types
+    of properties that are answered too.
 
     >>> from classmark.workbench.deciding.sheet import Piece
     >>> list(answer(Piece, "strength", says=float).model_fields)
@@ -188,7 +191,7 @@ def answer(source: type, *hidden: str, **types: Any) -> type[BaseModel]:
     fields |= {n: (hint, ...) for n, hint in types.items() if n not in fields}
     model = create_model(
         source.__name__, __base__=CallAnswer, __module__=source.__module__,
-        __doc__=source.__doc__, **fields,
+        __doc__=doc or source.__doc__, **fields,
     )  # fmt: skip
     _ANSWERS[source] = model
     return model

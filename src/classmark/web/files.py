@@ -179,7 +179,13 @@ UploadAnswer = answer(UploadedFile, "ending")
 Uploads = listing(
     "Uploads", "The files that wait, the oldest first.", uploads=UploadedFile
 )
-PreviewAnswer = answer(FilePreview, "known", heads=list[str], rows=list[list[str]])
+PreviewAnswer = answer(
+    FilePreview,
+    "known",
+    doc="The first rows, as the file would be read; mistake : why it cannot be.",
+    heads=list[str],
+    rows=list[list[str]],
+)
 
 
 @api.post("/import", status_code=202, openapi_extra=IN, response_model=JobAnswer)

@@ -192,7 +192,16 @@ answer(
     holder=Annotated[str, Field(description="who has it open")],
 )
 InboxAnswer = answer(inboxes.Inbox, "filters")
-OfferAnswer = answer(inboxes.Offer, "rows", guesses=list[GuessBody])
+OfferAnswer = answer(
+    inboxes.Offer,
+    "rows",
+    doc="""Guesses that may be accepted together, the likeliest first.
+
+    total : how many, shown or not;  wrong : how many of those shown are to be expected
+    wrong, by probabilities calibrated on so many decisions.
+    """,
+    guesses=list[GuessBody],
+)
 AcceptedAnswer = answer(inboxes.Accepted)
 
 

@@ -97,9 +97,11 @@ class ActForm(BaseModel):
     text: str = ""
     name: str = ""
 
-    def marks(self, desk: Desk) -> dict[str, Said]:
+    def marks(self, desk: Desk) -> dict[str, MarkAct]:
         """Document → its mark; the last of two counts."""
-        marks: dict[str, Said] = dict.fromkeys(_ids_in(desk, self.examples), "example")
+        marks: dict[str, MarkAct] = dict.fromkeys(
+            _ids_in(desk, self.examples), "example"
+        )
         marks |= dict.fromkeys(self.yes, "yes")
         marks |= dict.fromkeys(self.no, "no")
         marks |= dict.fromkeys(self.skip, "skip")

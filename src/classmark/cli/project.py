@@ -26,7 +26,7 @@ def init(
     store: str | None = STORE,
 ) -> str:
     """Make a new project directory."""
-    from classmark.workbench.learning.train import require_analyzer
+    from classmark.workbench.learning.fit import require_analyzer
     from classmark.workbench.project import create
     from classmark.workbench.settings import Settings, TextSettings
 

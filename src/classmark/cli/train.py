@@ -66,13 +66,14 @@ def train(
     machines: MachineOptions,
 ) -> Trained:
     """Train a category ranker on the project's labels and put it in service."""
-    from classmark.workbench.learning import train as training
+    from classmark.workbench.learning.fit import changed, require_effect
+    from classmark.workbench.learning.train import train as train_model
 
     changes = vars(learner) | vars(strategy)
-    settings = training.changed(project, changes)
-    training.require_effect(project, [settings], changes)
+    settings = changed(project, changes)
+    require_effect(project, [settings], changes)
     with machines.started() as workers:
-        return training.train(project, settings, select=select, machines=workers)
+        return train_model(project, settings, select=select, machines=workers)
 
 
 @options
@@ -96,7 +97,7 @@ def evaluate(
 ) -> Evaluated:
     """Measure learners on documents they have not seen, and plot it."""
     from classmark.workbench.learning import evaluate as evaluating
-    from classmark.workbench.learning.train import changed, require_effect
+    from classmark.workbench.learning.fit import changed, require_effect
 
     if compared.strategy is None and compared != ComparisonOptions():
         raise Mistake("--base, --memory and --rare need --strategy: name some")
@@ -157,7 +158,7 @@ def stream(
         options = replace(options, time_budget=budget / 1000)
     learning = dict(vars(options))
     learners = tuple(dict.fromkeys(learning.pop("learner"))) or ("plm",)
-    setting = streaming.Setting(learners, **learning)
+    setting = streaming.StreamSettings(learners, **learning)
     streaming.require(setting, order, plot, facts)
     if path is None:
         documents = streaming.known_stream(str(dataset), data)

@@ -112,8 +112,7 @@ class Project:
 
         values : full name → what a form sent.
         """
-        from classmark.workbench.learning.fit import require
-        from classmark.workbench.learning.train import require_analyzer
+        from classmark.workbench.learning.fit import require, require_analyzer
 
         settings = read_settings(self.folder)
         changes = {
@@ -163,13 +162,9 @@ def _tree(project: Project) -> Taxonomy:
 
 
 def _model(project: Project) -> TextRanker | None:
-    from classmark.workbench.learning.live import learner_in_service
-    from classmark.workbench.learning.models import trained_model, with_votes
+    from classmark.workbench.learning.live import model_in_service
 
-    learner = learner_in_service(project)
-    if learner is not None:
-        return with_votes(project, learner.model())
-    return trained_model(project)
+    return model_in_service(project)
 
 
 def create(
@@ -243,7 +238,8 @@ def info(project: Project, *, check: bool = False) -> Table:
 
 def _in_service(project: Project) -> list[dict[str, Cell]]:
     """The model in service, and how it was trained."""
-    from classmark.workbench.learning.live import by_nodes, how_trained
+    from classmark.workbench.learning.fit import by_nodes
+    from classmark.workbench.learning.live import how_trained
 
     current = project.models.current()
     if current is None:

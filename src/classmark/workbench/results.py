@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 Cell = str | int | float | None
 
@@ -133,14 +134,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """Measures per learner on documents it had not seen, and the plot's file.
+    """Measures as a table, and the plot's file; None: nothing was drawn.
 
-    rare : the file of how often categories are right, and chosen; None if not asked.
+    rare : the file of how often categories are right, and chosen; None if not asked;
+    facts : the measures by name, for programs, where they are more than the table.
     """
 
     table: Table
-    plot: Path
+    plot: Path | None
     rare: Path | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

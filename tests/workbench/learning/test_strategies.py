@@ -21,15 +21,15 @@ from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.learning.fit import (
     STRATEGIES,
     Size,
+    bytes_text,
     choose,
     described,
     fit,
     has_tree,
     task_of,
-    told,
 )
 from classmark.workbench.learning.live import TRAINED
-from classmark.workbench.learning.models import Known
+from classmark.workbench.learning.models import present_id
 from classmark.workbench.learning.rebuild import rebuild
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project
@@ -59,7 +59,7 @@ def test_what_is_picked_and_why(said, tree, picked, why):
     assert found.name == picked
     assert why in found.why
     assert found.descends == (picked in ("top-down", "pruned"))
-    assert found.facts()["flat_bytes"] == 4_000_000
+    assert found.size.flat == 4_000_000
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_tree_is_more_than_a_root():
     ],
 )
 def test_sizes_are_told_in_units_that_fit(size, said):
-    assert told(size) == said
+    assert bytes_text(size) == said
 
 
 def test_the_theory_is_part_of_the_reason():
@@ -343,5 +343,5 @@ def test_settings_written_out_repeat_the_choice(tmp_path):
 def test_a_category_is_known_by_its_number(tmp_path):
     with Project(new_project(tmp_path / "shelf")) as project:
         number, id_ = project.store.run("SELECT number, id FROM categories").fetchone()
-        now = Known({"then": number}).present(project.store)
+        now = present_id(project.store, {"then": number})
         assert (now("then"), now("unknown")) == (id_, "unknown")

@@ -10,7 +10,7 @@ from classmark.problems import Mistake
 from classmark.rankers.online import MMP
 from classmark.weighting.vectorizer import Vectorizer
 from classmark.workbench.learning import stream
-from classmark.workbench.learning.stream import Arrivals, Setting, Told
+from classmark.workbench.learning.stream import Arrivals, LabelledText, StreamSettings
 
 ONLINE = ("mmp", "perceptron", "rocchio")
 WORDS = {"sea": "ship harbour tide", "farm": "wheat barn cow", "sky": "cloud wind kite"}
@@ -24,12 +24,12 @@ def told(n=90, seed=0):
     for i in range(n):
         own = names[i % 3]
         words = rng.choice(WORDS[own].split(), 3).tolist()
-        notes.append(Told(" ".join([*words, f"note{i}"]), (own,)))
+        notes.append(LabelledText(" ".join([*words, f"note{i}"]), (own,)))
     return notes
 
 
 def test_learners_get_better_than_chance():
-    found = stream.replay_texts(told(), Setting(ONLINE, loss=1))
+    found = stream.replay_texts(told(), StreamSettings(ONLINE, loss=1))
     assert list(found) == list(ONLINE)
     for replayed in found.values():
         assert len(replayed) == 90
@@ -40,7 +40,7 @@ def test_learners_get_better_than_chance():
 
 def test_the_preference_ranker_streams_too():
     found = stream.replay_texts(
-        told(40), Setting(("plm",), revisits=5, max_documents=20)
+        told(40), StreamSettings(("plm",), revisits=5, max_documents=20)
     )
     assert found["plm"].mean("one_error", 20) < 0.1
 
@@ -64,16 +64,20 @@ def test_words_are_weighed_anew_at_every_doubling():
 
 
 def test_without_doubling_it_is_a_replay_of_rows():
-    notes = [Told("ship", ("sea",)), Told("cow", ("farm",)), Told("cow", ("farm",))]
-    found = stream.replay_texts(notes, Setting(("mmp",), loss=1))["mmp"]
+    notes = [
+        LabelledText("ship", ("sea",)),
+        LabelledText("cow", ("farm",)),
+        LabelledText("cow", ("farm",)),
+    ]
+    found = stream.replay_texts(notes, StreamSettings(("mmp",), loss=1))["mmp"]
     same = replay(MMP(1), np.array([[1.0, 0], [0, 1], [0, 1]]), [[0], [1], [1]])
     for name, values in same.measures.items():
         np.testing.assert_array_equal(found.measures[name], values)
 
 
 def test_a_stream_is_measured_drawn_and_kept(tmp_path):
-    notes = [*told(30), Told("no category", ())]
-    setting = Setting(("mmp", "rocchio"))
+    notes = [*told(30), LabelledText("no category", ())]
+    setting = StreamSettings(("mmp", "rocchio"))
     done = stream.stream("notes", notes, setting, "file", tmp_path / "c.svg")
     assert [row["documents"] for row in done.table.rows[:3]] == [
         "first tenth",
@@ -95,34 +99,52 @@ def test_a_stream_is_measured_drawn_and_kept(tmp_path):
 def test_a_random_order_is_the_same_every_time(tmp_path):
     def shuffled():
         made = stream.stream(
-            "notes", told(30), Setting(("mmp",)), "random", tmp_path / "c.svg"
+            "notes", told(30), StreamSettings(("mmp",)), "random", tmp_path / "c.svg"
         )
         return made.facts["learners"]["mmp"]["curves"]
 
     in_order = stream.stream(
-        "notes", told(30), Setting(("mmp",)), "file", tmp_path / "c.svg"
+        "notes", told(30), StreamSettings(("mmp",)), "file", tmp_path / "c.svg"
     )
     assert shuffled() == shuffled() != in_order.facts["learners"]["mmp"]["curves"]
 
 
-@pytest.mark.parametrize("notes", [[], [Told("a text", ())]])
+@pytest.mark.parametrize("notes", [[], [LabelledText("a text", ())]])
 def test_a_stream_without_labels_is_refused(notes, tmp_path):
     with pytest.raises(Mistake, match=r"none of its \d documents has a label"):
-        stream.stream("x", notes, Setting(("mmp",)), "file", tmp_path / "c.svg")
+        stream.stream("x", notes, StreamSettings(("mmp",)), "file", tmp_path / "c.svg")
 
 
 @pytest.mark.parametrize(
     ("setting", "order", "plot", "facts", "said"),
     [
-        (Setting(("gravity",)), "file", None, None, "learner 'gravity'"),
-        (Setting(("mmp",)), "alphabet", None, None, "order 'alphabet'"),
-        (Setting(("mmp",)), "file", "curve.doc", None, "curve.doc: a plot is SVG"),
-        (Setting(("mmp",)), "file", None, "facts.txt", "ends in .json"),
-        (Setting(("mmp",), loss=4), "file", None, None, "loss is 4"),
-        (Setting(("plm",), time_budget=-1.0), "file", None, None, "time_budget is -1"),
-        (Setting(("plm",), max_documents=0), "file", None, None, "max_documents is 0"),
-        (Setting(("plm",), revisits=-1), "file", None, None, "revisits is -1"),
-        (Setting(("plm",), C=0.0), "file", None, None, "C is 0"),
+        (StreamSettings(("gravity",)), "file", None, None, "learner 'gravity'"),
+        (StreamSettings(("mmp",)), "alphabet", None, None, "order 'alphabet'"),
+        (
+            StreamSettings(("mmp",)),
+            "file",
+            "curve.doc",
+            None,
+            "curve.doc: a plot is SVG",
+        ),
+        (StreamSettings(("mmp",)), "file", None, "facts.txt", "ends in .json"),
+        (StreamSettings(("mmp",), loss=4), "file", None, None, "loss is 4"),
+        (
+            StreamSettings(("plm",), time_budget=-1.0),
+            "file",
+            None,
+            None,
+            "time_budget is -1",
+        ),
+        (
+            StreamSettings(("plm",), max_documents=0),
+            "file",
+            None,
+            None,
+            "max_documents is 0",
+        ),
+        (StreamSettings(("plm",), revisits=-1), "file", None, None, "revisits is -1"),
+        (StreamSettings(("plm",), C=0.0), "file", None, None, "C is 0"),
     ],
 )
 def test_what_cannot_be_done_is_refused_at_once(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from classmark.hierarchies.report import (
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 from classmark.workbench.learning.lessons import TEST, labelled, part_of
-from classmark.workbench.results import FACTS, Cell, Table
+from classmark.workbench.results import FACTS, Cell, Evaluated, Table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -33,16 +32,7 @@ PLOT = "taxonomy.svg"
 SHOWN_LEVELS = 4  # of which the features by rank are drawn
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """Figures as a table for people and by name for programs, and the plot's file."""
-
-    table: Table
-    facts: Mapping[str, Any]
-    plot: Path | None = None
-
-
-def report_taxonomy(project: Project) -> Reported:
+def report_taxonomy(project: Project) -> Evaluated:
     """Describe the taxonomy, with the documents that are not set apart for testing.
 
     Without labelled documents only the tree is described, and nothing is drawn.
@@ -57,7 +47,7 @@ def report_taxonomy(project: Project) -> Reported:
     table = Table(f"Taxonomy of {project.settings.name}", rows, report.why, FACTS)
     plot = None if X is None else _plotted(project, tree, X, y)
     facts = {field.name: _plain(report[field.name]) for field in fields(report)}
-    return Reported(table, facts, plot)
+    return Evaluated(table, plot, facts=facts)
 
 
 def try_pruning(
@@ -67,7 +57,7 @@ def try_pruning(
     share: float | None = None,
     bold: bool = False,
     base: str = "svm",
-) -> Reported:
+) -> Evaluated:
     """Prune with three quarters of the labelled documents, try it on the others.
 
     The taxonomy of the project stays as it is: pruning concerns the tree that a
@@ -95,7 +85,7 @@ def try_pruning(
     }
     rows: list[dict[str, Cell]] = trial.rows()
     note = "\n".join(filter(None, (trial.said, trial.explained)))
-    return Reported(Table(title, rows, note), facts)
+    return Evaluated(Table(title, rows, note), None, facts=facts)
 
 
 def _material(project: Project) -> tuple[Taxonomy, csr_matrix | None, list[Any]]:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +30,7 @@ from classmark.rankers.text_ranker import LEARNERS
 from classmark.workbench.learning.fit import (
     LEARNER,
     PLAIN,
-    Task,
+    TrainingTask,
     fit,
     has_tree,
     new_ranker,
@@ -93,8 +95,14 @@ def evaluate_project(
     project: Project, learners: Sequence[str] = (), n_folds: int | None = None
 ) -> Evaluated:
     """Measure learners on the documents set apart, or by cross-validation."""
-    said = {name: _learner(project, name) for name in learners or tuple(LEARNERS)}
-    return _measured(project, "learner", said, n_folds)
+    learning = project.settings.learning
+    settings = {name: replace(learning, learner=name) for name in learners or LEARNERS}
+    settings |= {  # only plm looks at the tree
+        name: replace(each, strategy=PLAIN)
+        for name, each in settings.items()
+        if name != LEARNER
+    }
+    return _measured(project, "learner", settings, n_folds)
 
 
 def evaluate_strategies(
@@ -109,28 +117,26 @@ def evaluate_strategies(
     categories.
     """
     learning = learning or project.settings.learning
-    said: dict[str, LearningSettings] = {}
+    settings: dict[str, LearningSettings] = {}
     for name in dict.fromkeys(strategies):
-        said[name] = replace(learning, strategy=name, rare=False)
+        settings[name] = replace(learning, strategy=name, rare=False)
         if learning.rare:
-            said[name + RARE] = replace(learning, strategy=name, rare=True)
-    return _measured(project, "strategy", said, n_folds)
-
-
-def _learner(project: Project, name: str) -> LearningSettings:
-    """The project's settings with another learner; only plm looks at the tree."""
-    settings = replace(project.settings.learning, learner=name)
-    return settings if name == LEARNER else replace(settings, strategy=PLAIN)
+            settings[name + RARE] = replace(learning, strategy=name, rare=True)
+    return _measured(project, "strategy", settings, n_folds)
 
 
 def _measured(
-    project: Project, what: str, said: dict[str, LearningSettings], n_folds: int | None
+    project: Project,
+    compared: str,
+    settings: dict[str, LearningSettings],
+    n_folds: int | None,
 ) -> Evaluated:
+    """Measure by each of the settings; compared : "learner" or "strategy"."""
     from classmark.evaluation.figures import rank_curves
 
-    for settings in said.values():
-        require(settings)
-        new_ranker(settings)
+    for each in settings.values():
+        require(each)
+        new_ranker(each)
     records = labelled(project)
     if not records:
         raise Mistake(
@@ -143,28 +149,28 @@ def _measured(
     task = task_of(collection, categories)
     splits, how = _splits(records, n_folds)
     learners = {
-        name: _Learning(new_vectorizer(project, settings), task, settings)
-        for name, settings in said.items()
+        name: partial(_fit_on, new_vectorizer(project, each), task, each)
+        for name, each in settings.items()
     }
-    found = evaluate_each(collection, splits, learners)
+    results = evaluate_each(collection, splits, learners)
     plot = project.folder / "reports" / "evaluation.svg"
-    curves = {name: result.precision for name, result in found.items()}
+    curves = {name: result.precision for name, result in results.items()}
     rank_curves(curves, plot, f"{project.settings.name}: precision along the ranking")
-    rows = _rows(what, found, task)
-    drawn = (
-        _draw_induced(project, found) if any(s.rare for s in said.values()) else None
-    )
+    rare = None
+    if any(each.rare for each in settings.values()):
+        rare = _draw_induced(project, results)
+    rows = _rows(compared, results, task)
     table = Table("Evaluation", rows, how, COLUMNS, "measures")
-    return Evaluated(table, plot, drawn)
+    return Evaluated(table, plot, rare)
 
 
-def _draw_induced(project: Project, found: dict[str, Evaluation]) -> Path:
+def _draw_induced(project: Project, results: dict[str, Evaluation]) -> Path:
     """Draw how often categories are right and how often each strategy assigns them."""
     from classmark.evaluation.figures import induced_curves
 
-    first = next(iter(found.values()))
+    first = next(iter(results.values()))
     lines = {"true": _often(first.labels)}
-    lines |= {name: _often(result.assigned) for name, result in found.items()}
+    lines |= {name: _often(result.assigned) for name, result in results.items()}
     path = project.folder / "reports" / "rare.svg"
     title = "How often is a category right, and how often is it chosen?"
     induced_curves({project.settings.name: lines}, path, title)
@@ -173,39 +179,34 @@ def _draw_induced(project: Project, found: dict[str, Evaluation]) -> Path:
 
 def _often(labels: Sequence[Sequence[int]]) -> list[int]:
     """How often each category occurs, most often first."""
-    counts = Counter(label for own in labels for label in own)
-    return sorted(counts.values(), reverse=True)
+    return sorted(Counter(chain.from_iterable(labels)).values(), reverse=True)
 
 
-class _Learning:
-    """Learns from some of a task's texts, as the settings say."""
-
-    def __init__(
-        self, vectorizer: Vectorizer, task: Task, settings: LearningSettings
-    ) -> None:
-        self.vectorizer, self.task, self.settings = vectorizer, task, settings
-
-    def __call__(self, train: Ints) -> TextRanker:
-        vectorizer = copy(self.vectorizer)
-        which = train.tolist()
-        fitted = fit(self.task, vectorizer, self.settings, which)
-        return voting(fitted, self.task, which) if self.settings.rare else fitted.model
+def _fit_on(
+    vectorizer: Vectorizer, task: TrainingTask, settings: LearningSettings, train: Ints
+) -> TextRanker:
+    """The model that learned from some of a task's texts, as the settings say."""
+    which = train.tolist()
+    fitted = fit(task, copy(vectorizer), settings, which)
+    return voting(fitted, task, which) if settings.rare else fitted.model
 
 
-def _rows(what: str, found: dict[str, Evaluation], task: Task) -> list[dict[str, Cell]]:
+def _rows(
+    compared: str, results: dict[str, Evaluation], task: TrainingTask
+) -> list[dict[str, Cell]]:
     names = task.collection.categories
-    first = next(iter(found.values()))
+    first = next(iter(results.values()))
     rows: list[dict[str, Cell]] = []
-    for name, result in found.items():
-        shown = SHOWN if what == "learner" else COMPARED
-        row: dict[str, Cell] = {what: name}
+    for name, result in results.items():
+        shown = SHOWN if compared == "learner" else COMPARED
+        row: dict[str, Cell] = {compared: name}
         row |= {measure: result.measures.get(measure) for measure in shown}
         row["looked_at"] = result.measures["coverage"] + 1
         if has_tree(task.tree):
             row |= in_tree(result, task.tree, names)
         else:
             row |= of_assigned(result, len(names))
-        if what == "strategy":
+        if compared == "strategy":
             row |= _against(first, result)
         rows.append(row | {"seconds": result.seconds, "tested": result.tested})
     return rows
@@ -216,10 +217,10 @@ def _against(first: Evaluation, other: Evaluation) -> dict[str, Cell]:
     if other is first:
         return {"sign_p": None, "t_p": None}
     sets = (other.labels, other.assigned, first.assigned)
-    several = len({label for lines in sets for own in lines for label in own}) > 1
+    labels = {label for lines in sets for label in chain.from_iterable(lines)}
     return {
         "sign_p": micro_sign_test(*sets).p_value,
-        "t_p": macro_t_test(*sets).p_value if several else None,
+        "t_p": macro_t_test(*sets).p_value if len(labels) > 1 else None,
     }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.text_ranker import TextRanker, learner
+from classmark.solvers.preference_live import LIVE
 from classmark.spreading import spreader
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.validation import byte_size
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from classmark.taxonomy.tree import Taxonomy
     from classmark.weighting.vectorizer import Vectorizer
     from classmark.workbench.project import Project
-    from classmark.workbench.results import Cell
 
 
 PLAIN, FLAT, TOP_DOWN, PRUNED = "plain", "flat", "top-down", "pruned"
@@ -32,6 +32,18 @@ DESCENDING = (TOP_DOWN, PRUNED)
 ROUNDED = 0.9995  # of a unit, from where three figures say the whole unit
 LEAST = 999.5  # bytes, below which they are counted
 LEARNER = "plm"  # the one whose start can be smoothed along the tree
+USUAL_C = {"plm": 0.1, "loglinear": 30.0}
+NODE_C = {"svm": 1.0, "logistic": 100.0, "naive-bayes": 10.0}
+PRECISION = 1e-2  # relative duality gap
+CENTER = LearningSettings().center
+OPTIONS = {
+    "loss": "use --strategy plain or flat, or --learner loglinear",
+    "base": "use a tree of categories and --strategy flat, top-down or pruned",
+    "memory": "use --learner plm",
+    "policy": "use --strategy pruned",
+    "bold": "use --strategy pruned",
+    "C": "use --learner plm or loglinear",
+}
 
 
 class Size(NamedTuple):
@@ -66,15 +78,6 @@ class Strategy:
         """Whether documents go down the tree, node by node."""
         return self.name in DESCENDING
 
-    def facts(self) -> dict[str, Cell]:
-        """The numbers, to be shown and kept."""
-        return {
-            "leaves": self.size.categories,
-            "features": self.size.features,
-            "flat_bytes": self.size.flat,
-            "complexity_ratio": self.complexity_ratio,
-        }
-
 
 def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
     """Pick a strategy, or check the one that was asked for.
@@ -100,20 +103,79 @@ def require(learning: LearningSettings) -> None:
     from classmark.hierarchies.nodes import BASES
     from classmark.hierarchies.pruning import CHOOSERS
 
-    if learning.strategy not in STRATEGIES:
-        known = ", ".join(STRATEGIES)
-        raise Mistake(f"strategy {learning.strategy!r} is not known: use {known}")
-    if learning.base not in BASES:
-        raise Mistake(f"base {learning.base!r} is not known: use {', '.join(BASES)}")
-    if learning.policy not in CHOOSERS:
-        known = ", ".join(CHOOSERS)
-        raise Mistake(f"policy {learning.policy!r} is not known: use {known}")
+    choices = {"strategy": STRATEGIES, "base": BASES, "policy": CHOOSERS}
+    for name, values in choices.items():
+        if (value := getattr(learning, name)) not in values:
+            raise Mistake(f"{name} {value!r} is not known: use {', '.join(values)}")
     byte_size(learning.memory)
     if learning.learner != LEARNER and learning.strategy in (FLAT, *DESCENDING):
         raise Mistake(
             f"strategy {learning.strategy} goes with the learner {LEARNER}, not with "
             f"{learning.learner}: leave --learner out, or use --strategy plain"
         )
+
+
+def changed(project: Project, options: Mapping[str, Any]) -> LearningSettings:
+    """The project's settings, with the options that were given for this once."""
+    values = {name: value for name, value in options.items() if value is not None}
+    return replace(project.settings.learning, **values)
+
+
+def require_effect(
+    project: Project, several: Sequence[LearningSettings], options: Mapping[str, Any]
+) -> None:
+    """Refuse an option for this once that means nothing in any of the settings."""
+    tree = has_tree(project.tree)
+    for settings in several:
+        require(settings)
+    used = set().union(*(_used(settings, tree=tree) for settings in several))
+    for name, value in options.items():
+        if value is not None and name in OPTIONS and name not in used:
+            raise Mistake(
+                f"--{name} has no effect {_with(several[0], tree=tree)}: leave it out, "
+                f"or {OPTIONS[name]}"
+            )
+
+
+def _used(settings: LearningSettings, *, tree: bool) -> set[str]:
+    """Those of ``OPTIONS`` that the settings look at."""
+    if settings.learner != LEARNER:
+        return {"loss", "C"} if settings.learner == "loglinear" else set()
+    by_strategy = {
+        "auto": {"loss", "base", "policy", "bold"} if tree else {"loss"},
+        PLAIN: {"loss"},
+        FLAT: {"base"} if settings.base != "svm" else {"base", "loss"},
+        TOP_DOWN: {"base"},
+        PRUNED: {"base", "policy", "bold"},
+    }
+    return {"memory", "C"} | by_strategy[settings.strategy]
+
+
+def _with(settings: LearningSettings, *, tree: bool) -> str:
+    if settings.learner != LEARNER:
+        return f"with the learner {settings.learner}"
+    if settings.strategy == "auto" and not tree:
+        return "where the categories have no tree"
+    base = f" and the base {settings.base}" if by_nodes(settings) else ""
+    return f"with the strategy {settings.strategy}{base}"
+
+
+def require_analyzer(description: str) -> str:
+    """The description, once it is known that it can be parsed."""
+    from classmark.text.analyzer import Analyzer
+
+    return str(Analyzer.parse(description))
+
+
+def by_margins(settings: LearningSettings) -> bool:
+    """Whether the learner, with this loss, can learn from one decision."""
+    return settings.learner == LEARNER and settings.loss in LIVE
+
+
+def by_nodes(settings: LearningSettings) -> bool:
+    """Whether ``base`` decides: at the nodes of a tree, or over all categories."""
+    flat = settings.strategy == FLAT and settings.base != "svm"
+    return settings.strategy in DESCENDING or (flat and settings.learner == LEARNER)
 
 
 def has_tree(tree: Taxonomy) -> bool:
@@ -125,30 +187,29 @@ def _picked(
     learning: LearningSettings, ratio: float | None, size: Size
 ) -> tuple[str, str]:
     """The name of the strategy and the reason in one sentence."""
-    wanted = learning.strategy
-    if ratio is None and wanted in DESCENDING:
+    name, memory = learning.strategy, byte_size(learning.memory)
+    if ratio is None and name in DESCENDING:
         raise Mistake(
-            f"strategy {wanted} needs a tree of categories, and there is none: bring "
+            f"strategy {name} needs a tree of categories, and there is none: bring "
             "one in with classmark taxonomy import FILE, or use --strategy flat"
         )
-    given = byte_size(learning.memory)
-    need = f"{told(size.flat)} for flat weights, {told(given)} given"
+    need = f"{bytes_text(size.flat)} for flat weights, {bytes_text(memory)} given"
     tree = "" if ratio is None else f"; complexity ratio {ratio:.3g} (tree to flat)"
-    if wanted != "auto":
-        return wanted, f"asked for ({need}{tree})"
+    if name != "auto":
+        return name, f"asked for ({need}{tree})"
     if learning.learner != LEARNER:
         return PLAIN, f"the learner {learning.learner} does not look at a tree"
     if ratio is None:
         return PLAIN, "the categories have no tree"
-    if size.flat <= given:
+    if size.flat <= memory:
         return FLAT, f"it fits the memory: {need}{tree}"
     return PRUNED, f"flat does not fit the memory: {need}{tree}"
 
 
-def told(size: float) -> str:
+def bytes_text(size: float) -> str:
     """A size in bytes as people read it.
 
-    >>> told(123_000_000_000), told(56)
+    >>> bytes_text(123_000_000_000), bytes_text(56)
     ('123 GB', '56 bytes')
     """
     if size < LEAST:
@@ -160,25 +221,19 @@ def told(size: float) -> str:
     return f"{size / 1e3:.3g} kB"
 
 
-USUAL_C = {"plm": 0.1, "loglinear": 30.0}
-NODE_C = {"svm": 1.0, "logistic": 100.0, "naive-bayes": 10.0}
-PRECISION = 1e-2  # relative duality gap
-CENTER = LearningSettings().center
-
-
 @dataclass(frozen=True, slots=True)
-class Task:
+class TrainingTask:
     """Texts and their labels, the tree of all categories, and what is said of each.
 
-    said : node → its name, scope note and other names, as one text.
+    descriptions : node → its name, scope note and other names, as one text.
     """
 
     collection: LabelledTexts
     tree: Taxonomy
-    said: Mapping[str, str]
+    descriptions: Mapping[str, str]
 
 
-class Fitted(NamedTuple):
+class FittedModel(NamedTuple):
     """A model, the strategy it follows, and the documents as it read them."""
 
     model: TextRanker
@@ -186,10 +241,10 @@ class Fitted(NamedTuple):
     X: Any
 
 
-def task_of(collection: LabelledTexts, categories: Sequence[Category]) -> Task:
+def task_of(collection: LabelledTexts, categories: Sequence[Category]) -> TrainingTask:
     """Put texts and categories together."""
-    said = {c.id: described(c) for c in categories}
-    return Task(collection, taxonomy_of(categories), said)
+    descriptions = {c.id: described(c) for c in categories}
+    return TrainingTask(collection, taxonomy_of(categories), descriptions)
 
 
 def described(category: Category) -> str:
@@ -203,14 +258,14 @@ def described(category: Category) -> str:
 
 
 def fit(
-    task: Task,
+    task: TrainingTask,
     vectorizer: Vectorizer,
     learning: LearningSettings,
     which: Sequence[int] | None = None,
     *,
     select: bool = False,
     working: Path | None = None,
-) -> Fitted:
+) -> FittedModel:
     """Learn from the chosen texts, or all.
 
     select : choose the C of plm first;  working : a folder that keeps what is finished,
@@ -223,23 +278,25 @@ def fit(
     size = Size(*X.shape, len(collection.categories), item)
     strategy = choose(learning, _as_built(task, chosen), size)
     ranker = ranker_for(strategy, learning, task, vectorizer)
-    lessons = collection.lessons(ranker, chosen)
+    lessons: Any = collection.lessons(ranker, chosen)
+    shape = (X.shape[0], size.categories)
     if select:
         labels = [collection.labels[i] for i in chosen]
-        ranker = selected(X, labels_from(labels, len(labels), size.categories), ranker)
+        ranker = selected(X, labels_from(labels, *shape), ranker)
     if strategy.descends:
         ranker.working = working  # type: ignore[attr-defined]
     graphs = collection.graphs is not None and ranker.takes_graphs
-    said = lessons if graphs else labels_from(lessons, *_shape(X, size))
+    if not graphs:
+        lessons = labels_from(lessons, *shape)
     if working is not None and not graphs and _apart(ranker, size, learning):
         from classmark.machines.labels import fit_blocks
 
-        fit_blocks(None, ranker, X, said, working / "labels")  # type: ignore[arg-type]
+        fit_blocks(None, ranker, X, lessons, working / "labels")  # type: ignore[arg-type]
     else:
-        ranker.fit(X, said)
+        ranker.fit(X, lessons)
     strategy = _as_pruned(strategy, learning, ranker)
     kind = TopDownTextRanker if strategy.descends else TextRanker
-    return Fitted(kind(vectorizer, ranker, collection.categories), strategy, X)
+    return FittedModel(kind(vectorizer, ranker, collection.categories), strategy, X)
 
 
 def _apart(ranker: LinearRanker, size: Size, learning: LearningSettings) -> bool:
@@ -252,7 +309,7 @@ def _apart(ranker: LinearRanker, size: Size, learning: LearningSettings) -> bool
     return has_blocks(ranker)
 
 
-def _as_built(task: Task, chosen: Sequence[int]) -> Taxonomy:
+def _as_built(task: TrainingTask, chosen: Sequence[int]) -> Taxonomy:
     """The tree that classifiers are built on: inner categories in use have a leaf."""
     names, labels = task.collection.categories, task.collection.labels
     used = {names[c] for i in chosen for c in labels[i]}
@@ -271,12 +328,11 @@ def _as_pruned(
     return replace(strategy, name=TOP_DOWN, why=why)
 
 
-def _shape(X: Any, size: Size) -> tuple[int, int]:
-    return X.shape[0], size.categories
-
-
 def ranker_for(
-    strategy: Strategy, learning: LearningSettings, task: Task, vectorizer: Vectorizer
+    strategy: Strategy,
+    learning: LearningSettings,
+    task: TrainingTask,
+    vectorizer: Vectorizer,
 ) -> LinearRanker:
     """An unfitted ranker by the strategy; ``vectorizer`` is fitted."""
     from classmark.hierarchies.flat import NodeRanker
@@ -303,14 +359,14 @@ def ranker_for(
         return NodeRanker(learning.base, price)
     if strategy.complexity_ratio is None:
         return new_ranker(learning)
-    said = vectorizer.transform([task.said.get(node, "") for node in task.tree])
-    as_said = bool(learning.C) or learning.center != CENTER
+    texts = [task.descriptions.get(node, "") for node in task.tree]
+    is_set = bool(learning.C) or learning.center != CENTER
     return TaxonomyRanker(
         task.tree,
         names,
-        descriptions=said,
+        descriptions=vectorizer.transform(texts),
         C=learning.C or None,
-        center=learning.center if as_said else None,
+        center=learning.center if is_set else None,
         loss=learning.loss,
         tol=PRECISION,
         memory=learning.memory,
@@ -322,9 +378,9 @@ def _require_room(size: Size, learning: LearningSettings) -> None:
     need = size._replace(item=8).flat
     if need > byte_size(learning.memory):
         raise Mistake(
-            f"flat with the base {learning.base} takes {told(need)} of weights, and "
-            f"{told(byte_size(learning.memory))} are given: allow more with --memory, "
-            "or use --base svm or --strategy top-down"
+            f"flat with the base {learning.base} takes {bytes_text(need)} of weights, "
+            f"and {bytes_text(byte_size(learning.memory))} are given: allow more with "
+            "--memory, or use --base svm or --strategy top-down"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,7 +42,7 @@ def lesson(
     >>> lesson(record, ["a", "b", "c"]).edges()
     [(0, 2), (1, 0), (1, 2)]
     """
-    return lesson_by(record, numbered(categories), grades)
+    return lesson_by(record, _numbers(categories), grades)
 
 
 def lesson_by(
@@ -58,18 +58,22 @@ def lesson_by(
         raise Mistake(f"grades is {grades!r}: use {' or '.join(GRADES)}")
     if not teaches(record):
         return None
-    said, edges = _said(record), _edges(record, number)
+    judged = _judged(record)
+    edges: dict[Edge, float] = {
+        (number[winner], number[loser]): weight
+        for (winner, loser), weight in record.preferences.items()
+    }
     if not record.labels:
-        listed = [(len(number), number[name]) for name in sorted(said.rejected)]
+        listed = [(len(number), number[name]) for name in sorted(judged.rejected)]
         graph = PreferenceGraph(len(number), listed, thresholds=bool(listed))
         return amended(graph, edges)
-    ranks = _ranks(record.labels, said.primary, layered=grades == "layered")
-    if not edges and not said.unsure and max(ranks.values()) == 1:
+    ranks = _ranks(record.labels, judged.primary, layered=grades == "layered")
+    if not edges and not judged.unsure and max(ranks.values()) == 1:
         return sorted(number[name] for name in record.labels)
     levels = np.zeros(len(number), np.int64)
     for name, rank in ranks.items():
         levels[number[name]] = rank
-    levels[[number[name] for name in said.unsure if name in number]] = -1
+    levels[[number[name] for name in judged.unsure if name in number]] = -1
     return amended(PreferenceGraph(len(number), levels=levels), edges)
 
 
@@ -80,41 +84,40 @@ def taught(
 
     A ``Mistake`` names a document that teaches nothing.
     """
-    number = numbered(categories)
-    found = [lesson_by(record, number, grades) for record in records]
-    for record, said in zip(records, found, strict=True):
-        if said is None:
+    number = _numbers(categories)
+    lessons = [lesson_by(record, number, grades) for record in records]
+    for record, each in zip(records, lessons, strict=True):
+        if each is None:
             raise Mistake(f"document {record.id!r} teaches nothing: leave it out")
-    if not any(isinstance(said, PreferenceGraph) for said in found):
+    if not any(isinstance(each, PreferenceGraph) for each in lessons):
         return None
     return [
-        said
-        if isinstance(said, PreferenceGraph)
-        else PreferenceGraph.multilabel(len(number), said or ())
-        for said in found
+        each
+        if isinstance(each, PreferenceGraph)
+        else PreferenceGraph.multilabel(len(number), each or ())
+        for each in lessons
     ]
 
 
-def numbered(categories: Sequence[str]) -> dict[str, int]:
-    """Category → its place."""
-    return {name: index for index, name in enumerate(categories)}
+def _numbers(categories: Iterable[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(categories)}
 
 
 def teaches(record: Record, *, graphs: bool = True) -> bool:
     """Whether there is a lesson in it, for a learner that takes graphs or labels."""
-    said = _said(record)
-    if said.aside:
+    judged = _judged(record)
+    if judged.aside:
         return False
-    return bool(record.labels or (graphs and (record.preferences or said.rejected)))
+    return bool(record.labels or (graphs and (record.preferences or judged.rejected)))
 
 
 def spoken_of(record: Record) -> set[str]:
     """The categories its lesson must name."""
-    found = {*record.labels, *(n for pair in record.preferences for n in pair)}
-    return found if record.labels else found | _said(record).rejected
+    names = {*record.labels, *(n for pair in record.preferences for n in pair)}
+    return names if record.labels else names | _judged(record).rejected
 
 
-def _said(record: Record) -> JudgedRecord:
+def _judged(record: Record) -> JudgedRecord:
     return record if isinstance(record, JudgedRecord) else JudgedRecord(record.document)
 
 
@@ -128,13 +131,6 @@ def _ranks(
     }
     order = {key: place for place, key in enumerate(sorted(set(keys.values())), 1)}
     return {name: order[key] for name, key in keys.items()}
-
-
-def _edges(record: Record, number: Mapping[str, int]) -> dict[Edge, float]:
-    return {
-        (number[winner], number[loser]): weight
-        for (winner, loser), weight in record.preferences.items()
-    }
 
 
 TEST = "test"
@@ -153,10 +149,12 @@ def to_learn_from(
 
     Those set apart for testing are left out.
     """
-    able = ranker.takes_thresholds
-    none: dict[str, Any] = {} if able else {"rejected": frozenset()}
-    given = (replace(r, **none) for r in records if part_of(r) != TEST)
-    return [r for r in given if teaches(r, graphs=ranker.takes_graphs)]
+    training = (record for record in records if part_of(record) != TEST)
+    if not ranker.takes_thresholds:
+        training = (replace(record, rejected=frozenset()) for record in training)
+    return [
+        record for record in training if teaches(record, graphs=ranker.takes_graphs)
+    ]
 
 
 def part_of(record: Record) -> str:
@@ -173,13 +171,15 @@ def collected(
     """Texts and label numbers; every leaf is a category, and every label in use."""
     from classmark.evaluation.evaluate import LabelledTexts
 
-    known = project.store.categories() if categories is None else categories
+    categories = project.store.categories() if categories is None else categories
     used = {name for record in records for name in spoken_of(record)}
-    leaves = set(taxonomy_of(known).leaves)
+    leaves = set(taxonomy_of(categories).leaves)
     names = [
-        c.id for c in known if c.id in used or (c.id in leaves and c.status == ACTIVE)
+        category.id
+        for category in categories
+        if category.id in used or (category.id in leaves and category.status == ACTIVE)
     ]
-    number = {name: index for index, name in enumerate(names)}
+    number = _numbers(names)
     return LabelledTexts(
         [project.text_of(record) for record in records],
         [sorted(number[name] for name in record.labels) for record in records],

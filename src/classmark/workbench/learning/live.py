@@ -1,4 +1,4 @@
-"""The live ranker of a project: opened, taught act by act, saved.
+"""The live ranker of a project: opened, taught act by act, saved, and asked.
 
 It is a cache: the log is the truth, and holds, with the acts, how many re-visits were
 made on them, so that reading it again gives the same ranker.
@@ -22,17 +22,25 @@ from classmark.progress import track
 from classmark.rankers.live import LiveTextRanker, load_kernels
 from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.text_ranker import Suggestion, TextRanker
-from classmark.solvers.preference_live import LIVE
 from classmark.storage import sync_folder
 from classmark.taxonomy.category import ACTIVE, taxonomy_of
+from classmark.validation import byte_size
 from classmark.weighting.live import LiveVectorizer
-from classmark.workbench.learning.fit import DESCENDING, FLAT, PLAIN
+from classmark.workbench.learning.fit import (
+    DESCENDING,
+    PLAIN,
+    by_margins,
+    by_nodes,
+)
 from classmark.workbench.learning.lessons import TEST, lesson_by, part_of, spoken_of
+from classmark.workbench.learning.models import trained_model, with_votes
 from classmark.workbench.results import Learned, Logged
 from classmark.workbench.settings import LearningSettings, with_loss
 from classmark.workbench.store.replay import Moment
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from classmark.workbench.project import Project
     from classmark.workbench.store.log import JudgedRecord, LogEntry
     from classmark.workbench.store.store import Store
@@ -40,6 +48,14 @@ if TYPE_CHECKING:
 
 KEPT = 2
 AT_ONCE = 64  # re-visits while nobody may ask
+BUDGET = 0.010  # seconds of re-visits after a decision
+USUAL_C = 3.0  # from nothing, without a center
+TRAINED = "trained"  # the event
+SAVED_AFTER = 50  # acts
+SAVED_EVERY = 20.0  # seconds, at least, between two savings while acts come fast
+MANY = 2000  # acts that are learned without a training before
+TERMS, ITEM = 20, 8  # new terms of a document, about; bytes of a weight
+Writing = Callable[[], AbstractContextManager[object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +70,7 @@ class Overtaken(Mistake):
     """Another has learned the same acts meanwhile: open the learner anew."""
 
 
-class Learner:
+class LiveLearner:
     """A live ranker and the moment of the log it has come to.
 
     used : the numbers of the categories that some document was ever put in;  labels :
@@ -74,9 +90,7 @@ class Learner:
         self.moment, self.origin = moment, origin
         self.used = set(used)
         self.lock = RLock()
-        self.writing: Callable[[], AbstractContextManager[object]] = (
-            project.store.transaction
-        )
+        self.writing: Writing = project.store.transaction
         self._split = (-1, -1, -1)
         self._moves: dict[str, list[tuple[int, int]]] = {}
         self._reshaped = False
@@ -191,8 +205,8 @@ class Learner:
             return {}
         self._reshaped = True
         listed = self.ranker.dual.listed
-        found = {id_: None for n in numbers for id_ in self.moment.naming(n)}
-        return found | {i: None for i, h in self.ranker.handles.items() if h in listed}
+        naming = {id_: None for n in numbers for id_ in self.moment.naming(n)}
+        return naming | {i: None for i, h in self.ranker.handles.items() if h in listed}
 
     def _learn(self, documents: Iterable[str]) -> tuple[int, int]:
         """Teach what is said of each document now; return how many, and set apart."""
@@ -205,7 +219,7 @@ class Learner:
         return count, apart
 
     def _learn_one(self, record: JudgedRecord) -> bool:
-        """Teach what is said of a document; False: nothing is, and nothing was."""
+        """Teach a document's lesson; False: there is none, and there was none."""
         id_, is_apart = record.id, part_of(record) == TEST
         for old, new in dict.fromkeys(self._moves.pop(id_, ())):
             self.ranker.move([id_], self._label(old), self._label(new))
@@ -214,9 +228,9 @@ class Learner:
             self.used |= spoken
             self._show()
         grades = self.origin.settings["grades"]
-        said = None if is_apart else lesson_by(record, self.labels, grades)
-        changed = self.ranker.teach(id_, self.project.text_of(record), said)
-        return changed or said is not None
+        lesson = None if is_apart else lesson_by(record, self.labels, grades)
+        changed = self.ranker.teach(id_, self.project.text_of(record), lesson)
+        return changed or lesson is not None
 
     def _revisit(self, documents: int) -> int:
         """Visit documents again; return how many visits.
@@ -244,9 +258,8 @@ class Learner:
 
     def _know_categories(self) -> None:
         """Have a label for every category there ever was, and show those in use."""
-        known = set(self.numbers)
-        fresh = [n for n in sorted(self.moment.rows) if n not in known]
-        self.ranker.add([str(number) for number in fresh])
+        new = sorted(self.moment.rows.keys() - set(self.numbers))
+        self.ranker.add([str(number) for number in new])
         self._show()
 
     def _show(self) -> None:
@@ -282,33 +295,23 @@ def _last_lesson(store: Store) -> int:
 
 
 class SharedTextRanker(TextRanker):
-    """What a learner knows at the moment it is asked; nobody asks while it learns.
+    """What a learner knows at the moment it is asked; nobody asks while it learns."""
 
-    dress : what is to be done with the learner's ranker before it is asked.
-    """
-
-    def __init__(
-        self, learner: Learner, dress: Callable[[TextRanker], TextRanker]
-    ) -> None:
-        self._learner, self._dress = learner, dress
-        self.lock = learner.lock
+    def __init__(self, learner: LiveLearner) -> None:
+        self.learner, self.lock = learner, learner.lock
         with self.lock:
             self.settle()
 
-    def is_of(self, learner: Learner) -> bool:
-        """Whether it asks this learner."""
-        return self._learner is learner
-
     def settle(self) -> TextRanker:
         """The ranker of now; for those who hold the lock."""
-        if getattr(self, "_labels", None) is not self._learner.labels:
-            self._labels = self._learner.labels
-            self._asked = self._dress(self._learner.model())
+        if getattr(self, "_labels", None) is not self.learner.labels:
+            self._labels = self.learner.labels
+            self._model = with_votes(self.learner.project, self.learner.model())
             super().__init__(
-                self._asked.vectorizer, self._asked.ranker, self._asked.categories
+                self._model.vectorizer, self._model.ranker, self._model.categories
             )
-            self.calibrator = self._asked.calibrator
-        return self._asked
+            self.calibrator = self._model.calibrator
+        return self._model
 
     def suggest(self, text: str, k: int = 10, terms: int = 5) -> list[Suggestion]:
         """The best categories for a text, each with its strongest terms."""
@@ -332,9 +335,107 @@ def held(model: TextRanker) -> Iterator[None]:
         yield
 
 
-BUDGET = 0.010  # seconds of re-visits after a decision
-USUAL_C = 3.0  # from nothing, without a center
-TRAINED = "trained"  # the event
+class Service:
+    """A project's ranker: live where it can be, else as it was trained last.
+
+    project : an open project of its own;  writing : makes a short transaction of it,
+    where others write beside it;  base : the trained model in service;  learner : None
+    where nothing is learned before the next training. Only one thread calls ``open``,
+    ``learn`` and ``save``.
+    """
+
+    def __init__(self, project: Project, writing: Writing | None = None) -> None:
+        self.project, self._writing = project, writing
+        self.base = ""
+        self.learner: LiveLearner | None = None
+        self.model: TextRanker | None = None
+        self.saved = -1
+        self._saved_at = -SAVED_EVERY
+        self._live: Path | None = None
+
+    @property
+    def upto(self) -> int:
+        """The last act that was learned."""
+        return -1 if self.learner is None else self.learner.moment.upto
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether there is a live ranker, and anything it could rank by."""
+        return self.learner is not None and self.learner.has_learned
+
+    def open(self) -> None:
+        """Open what is in service now."""
+        self.base = base_of(self.project)
+        self._live = self.project.lives.current()
+        self.learner = learner = open_learner(self.project)
+        if learner is not None and self._writing is not None:
+            learner.writing = self._writing
+            if self._is_too_much(learner):
+                self.learner = None
+        self.saved = self.upto
+        self._show()
+
+    def is_outdated(self) -> bool:
+        """Whether another model is in service, or can be learned from only now."""
+        if base_of(self.project) != self.base:
+            return True
+        return self.learner is None and self.project.lives.current() != self._live
+
+    def _is_too_much(self, learner: LiveLearner) -> bool:
+        """Whether one that begins with nothing has more before it than it can hold."""
+        if learner.has_learned:
+            return False
+        (acts,) = self.project.store.run(
+            "SELECT count(*) FROM judgments WHERE document IS NOT NULL"
+        ).fetchone()
+        weights = TERMS * (acts + 1) * len(learner.labels) * ITEM
+        memory = byte_size(self.project.settings.learning.memory)
+        return bool(acts > MANY or weights > memory)
+
+    def _show(self) -> None:
+        """Let the learner be asked, once it has learned something."""
+        if self.learner is None:
+            self.model = trained_model(self.project)
+        elif not self.learner.has_learned:
+            self.model = None
+        elif (
+            isinstance(self.model, SharedTextRanker)
+            and self.model.learner is self.learner
+        ):
+            with self.model.lock:
+                self.model.settle()
+        else:
+            self.model = SharedTextRanker(self.learner)
+
+    def look_again(self) -> None:
+        """Know the categories of today; for a model that only training changes."""
+        if self.learner is None:
+            self._show()
+
+    def learn(self) -> Learned | None:
+        """Learn what was decided since; None where that needs a training."""
+        if self.learner is None:
+            return None
+        try:
+            learned = self.learner.catch_up()
+        except Overtaken:
+            self.open()
+            return self.learn()
+        except BaseException:
+            self.open()  # it has come to no moment of the log
+            raise
+        self._show()
+        rested = time.monotonic() - self._saved_at >= SAVED_EVERY
+        if rested and self.upto - self.saved >= SAVED_AFTER:
+            self.save()
+        return learned
+
+    def save(self) -> None:
+        """Keep what was learned for the next process."""
+        if self.learner is not None and self.upto > self.saved:
+            if self.learner.has_learned:
+                self.learner.save()
+            self.saved, self._saved_at = self.upto, time.monotonic()
 
 
 def and_learn(project: Project, logged: Logged) -> Logged:
@@ -347,29 +448,25 @@ def and_learn(project: Project, logged: Logged) -> Logged:
 def learn_at_once(project: Project) -> Learned | None:
     """Learn from what was decided since the last time; None: not without ``train``."""
     if not base_of(project) or project.lives.current() is not None:
-        load_kernels()  # before others are kept waiting
-    with project.store.transaction():
-        learner = open_learner(project)
-        if learner is None:
-            return None
-        learned = learner.catch_up()
-    learner.save()
+        load_kernels()  # before the time of re-visits is measured
+    service = Service(project)
+    service.open()
+    learned = service.learn()
+    service.save()
     return learned
 
 
-def learner_in_service(project: Project) -> Learner | None:
-    """The live ranker, come to the last act; None where it has learned nothing."""
-    learner = open_learner(project)
-    if learner is None or not learner.has_learned:
-        return None
-    if learner.is_behind:
-        with project.store.transaction():
-            learner.catch_up()
-        learner.save()
-    return learner
+def model_in_service(project: Project) -> TextRanker | None:
+    """The live ranker, come to the last act, or the model trained last."""
+    service = Service(project)
+    service.open()
+    if service.has_learned:
+        service.learn()
+        service.save()
+    return service.model
 
 
-def open_learner(project: Project) -> Learner | None:
+def open_learner(project: Project) -> LiveLearner | None:
     """The live ranker as it was saved, or a new one; None where there can be none."""
     with project.store.transaction():  # nobody saves, or drops, another meanwhile
         base, folder = base_of(project), project.lives.current()
@@ -379,11 +476,11 @@ def open_learner(project: Project) -> Learner | None:
             before = asdict(LearningSettings()) | with_loss(origin.settings)
             if origin.base == base and (base or before == _settings(project)):
                 moment = Moment(project.store, facts["upto"])
-                return Learner(project, ranker, moment, origin, facts["used"])
+                return LiveLearner(project, ranker, moment, origin, facts["used"])
         return None if base else from_nothing(project)
 
 
-def from_nothing(project: Project) -> Learner | None:
+def from_nothing(project: Project) -> LiveLearner | None:
     """A ranker that has seen nothing; None where the project's learner is another."""
     learning = project.settings.learning
     if not by_margins(learning):
@@ -392,7 +489,7 @@ def from_nothing(project: Project) -> Learner | None:
     ranker = PreferenceRanker(learning.loss, learning.C or USUAL_C, time_budget=BUDGET)
     live = LiveTextRanker(vectorizer, ranker)
     moment = Moment(project.store, -1)
-    return Learner(project, live, moment, Origin("", _settings(project)))
+    return LiveLearner(project, live, moment, Origin("", _settings(project)))
 
 
 def from_model(
@@ -401,7 +498,7 @@ def from_model(
     ids: Iterable[str],
     moment: Moment,
     origin: Origin,
-) -> Learner | None:
+) -> LiveLearner | None:
     """Go on from a model just fitted at a moment; None where its learner cannot."""
     ranker = model.ranker.simple
     if not isinstance(ranker, PreferenceRanker) or not ranker.can_go_on:
@@ -411,35 +508,32 @@ def from_model(
     ranker.set_params(time_budget=BUDGET)
     live = LiveTextRanker.start(model, ids)
     live.categories[:] = [str(number[name]) for name in live.categories]
-    return Learner(project, live, moment, origin, used)
-
-
-def by_margins(settings: LearningSettings) -> bool:
-    """Whether the learner, with this loss, can learn from one decision."""
-    return settings.learner == "plm" and settings.loss in LIVE
-
-
-def by_nodes(settings: LearningSettings) -> bool:
-    """Whether ``base`` decides: at the nodes of a tree, or over all categories."""
-    flat = settings.strategy == FLAT and settings.base != "svm"
-    return settings.strategy in DESCENDING or (flat and settings.learner == "plm")
+    return LiveLearner(project, live, moment, origin, used)
 
 
 def how_trained(project: Project, base: str) -> LearningSettings | None:
     """The settings a model was trained with, as the log says; None if it does not."""
-    how = project.store.last_event(TRAINED, model=base).get("settings")
-    if not how:
-        return None
-    return LearningSettings(
-        **{"strategy": PLAIN} | with_loss(how)
-    )  # before there were strategies
+    return trained_at(project, base)[1]
+
+
+def trained_at(
+    project: Project, base: str
+) -> tuple[int | None, LearningSettings | None]:
+    """The last act a model was trained on, and how; None where the log does not say."""
+    detail = project.store.last_event(TRAINED, model=base)
+    settings = detail.get("settings")
+    if not settings:
+        return detail.get("upto"), None
+    # the first models were trained before there were strategies
+    how = LearningSettings(**{"strategy": PLAIN} | with_loss(settings))
+    return detail.get("upto"), how
 
 
 def _settings(project: Project) -> dict[str, Any]:
     """What a ranker that begins with nothing depends on."""
     text = project.settings.text
-    said = {"analyzer": text.analyzer, "fields": list(text.fields)}
-    return asdict(project.settings.learning) | said
+    reading = {"analyzer": text.analyzer, "fields": list(text.fields)}
+    return asdict(project.settings.learning) | reading
 
 
 def _why_later(project: Project) -> str:

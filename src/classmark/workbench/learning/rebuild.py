@@ -8,27 +8,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classmark.problems import DamagedFolder, Mistake
-from classmark.workbench.learning.fit import DESCENDING, LEARNER, PLAIN
-from classmark.workbench.learning.live import (
-    TRAINED,
-    Learner,
-    Origin,
-    base_of,
+from classmark.workbench.learning.fit import (
+    DESCENDING,
+    LEARNER,
     by_margins,
     by_nodes,
+)
+from classmark.workbench.learning.live import (
+    LiveLearner,
+    Origin,
+    base_of,
     from_model,
     from_nothing,
-    how_trained,
     open_learner,
+    trained_at,
 )
 from classmark.workbench.learning.models import open_model
-from classmark.workbench.learning.train import fit_at
+from classmark.workbench.learning.train import TrainedModel, fit_at
 from classmark.workbench.results import Cell, Table
-from classmark.workbench.settings import LearningSettings, with_loss
 from classmark.workbench.store.replay import Moment
 
 if TYPE_CHECKING:
     from classmark.workbench.project import Project
+    from classmark.workbench.settings import LearningSettings
 
 
 COMPARED = 200  # documents whose scores are compared
@@ -43,32 +45,48 @@ def rebuild(project: Project) -> Table:
     what the log said then, and compared.
     """
     base = base_of(project)
-    how = how_trained(project, base) if base else None
-    if how and how.strategy in DESCENDING:
-        return _tree_again(project)
-    if how and by_nodes(how):
+    upto, how = trained_at(project, base) if base else (None, None)
+    if how and by_nodes(how) and how.strategy not in DESCENDING:
         raise Mistake(
             f"model {base} ({how.strategy}, {how.base}) does not learn from every "
             "decision: run classmark train to learn them, or classmark train --base "
             "svm for a model that does"
         )
-    after = _begin(project)
+    if not base:
+        after = from_nothing(project)
+    else:
+        if upto is None or how is None:
+            raise Mistake(
+                f"the log does not say how model {base} was trained: run classmark "
+                "train"
+            )
+        moment = Moment(project.store, upto)
+        fitted = fit_at(project, moment, how)
+        if how.strategy in DESCENDING:
+            return _compare_trees(project, moment, fitted)
+        origin = Origin(base, asdict(how))
+        after = from_model(project, fitted.model, fitted.ids, moment, origin)
     if after is None:
         raise Mistake(_remedy(how or project.settings.learning))
     with project.store.transaction():
         before = _present(project)
-        if isinstance(before, Learner):
+        if isinstance(before, LiveLearner):
             before.catch_up()
         after.catch_up()
     after.save()
-    row: dict[str, Cell] = {
-        "acts": after.moment.acts,
-        "documents": len(after.ranker.handles),
-        "categories": len(after.moment.categories()),
-        "difference": _difference(before, after),
-    }
     note = "difference: the largest of a weight, relative to the largest weight"
-    return Table("Rebuilt from the log", [row], note)
+    difference, documents = _difference(before, after), len(after.ranker.handles)
+    rows = [_row(after.moment, documents, difference)]
+    return Table("Rebuilt from the log", rows, note)
+
+
+def _row(moment: Moment, documents: int, difference: Cell) -> dict[str, Cell]:
+    return {
+        "acts": moment.acts,
+        "documents": documents,
+        "categories": len(moment.categories()),
+        "difference": difference,
+    }
 
 
 def _remedy(settings: LearningSettings) -> str:
@@ -89,64 +107,34 @@ def _remedy(settings: LearningSettings) -> str:
     )
 
 
-def _present(project: Project) -> Learner | str:
+def _present(project: Project) -> LiveLearner | str:
     """The live ranker as it was saved, or why there is none."""
     if project.lives.current() is None:
         return "nothing to compare with"
     try:
-        found = open_learner(project)
+        learner = open_learner(project)
     except DamagedFolder:
         return "it was damaged"
-    return "nothing to compare with" if found is None else found
+    return "nothing to compare with" if learner is None else learner
 
 
-def _tree_again(project: Project) -> Table:
-    """Train a top-down model again, and compare the scores of what it learned from."""
-    moment, settings = _then(project)
-    fitted = fit_at(project, moment, settings)
-    folder = project.models.folder / base_of(project)
-    before = open_model(folder)
+def _compare_trees(project: Project, moment: Moment, fitted: TrainedModel) -> Table:
+    """Compare the scores of documents that a top-down model learned from."""
+    before = open_model(project.models.folder / base_of(project))
     texts = [project.text_of(moment.record(id_)) for id_ in fitted.ids[:COMPARED]]
-    old, new = before.scores(texts), fitted.model.scores(texts)
-    same = before.categories == fitted.model.categories
-    row: dict[str, Cell] = {
-        "acts": moment.acts,
-        "documents": len(fitted.ids),
-        "categories": len(moment.categories()),
-        "difference": float(np.abs(old - new).max()) if same else "other categories",
-    }
+    difference: Cell = "other categories"
+    if before.categories == fitted.model.categories:
+        old, new = before.scores(texts), fitted.model.scores(texts)
+        difference = float(np.abs(old - new).max())
     note = (
         f"difference: the largest of a score over {len(texts)} documents; what was "
         "decided since is learned with classmark train"
     )
-    return Table("Trained again from the log", [row], note)
+    rows = [_row(moment, len(fitted.ids), difference)]
+    return Table("Trained again from the log", rows, note)
 
 
-def _then(project: Project) -> tuple[Moment, LearningSettings]:
-    """The moment the model in service was trained at, and how."""
-    base = base_of(project)
-    detail = project.store.last_event(TRAINED, model=base)
-    if "upto" not in detail:
-        raise Mistake(
-            f"the log does not say how model {base} was trained: run classmark train"
-        )
-    how = {"strategy": PLAIN} | with_loss(
-        detail["settings"]
-    )  # before there were strategies
-    return Moment(project.store, detail["upto"]), LearningSettings(**how)
-
-
-def _begin(project: Project) -> Learner | None:
-    base = base_of(project)
-    if not base:
-        return from_nothing(project)
-    moment, settings = _then(project)
-    fitted = fit_at(project, moment, settings)
-    origin = Origin(base, asdict(settings))
-    return from_model(project, fitted.model, fitted.ids, moment, origin)
-
-
-def _difference(before: Learner | str, after: Learner) -> Cell:
+def _difference(before: LiveLearner | str, after: LiveLearner) -> Cell:
     """The largest difference of a weight, relative to the largest weight."""
     if isinstance(before, str):
         return before

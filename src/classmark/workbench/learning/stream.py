@@ -20,7 +20,7 @@ from classmark.rankers.preference import PreferenceRanker
 from classmark.sparse import Rows, rows_from
 from classmark.validation import generator
 from classmark.weighting.live import LiveVectorizer
-from classmark.workbench.results import Cell, Table
+from classmark.workbench.results import Cell, Evaluated, Table
 
 if TYPE_CHECKING:
     from classmark.evaluation.stream import OnlineRanker
@@ -41,7 +41,7 @@ DECADES = ("loss2", "loss3", "inspected")
 SHOWN = {**PANELS, "average_precision": "AvgP", "inspected": "inspected"}
 
 
-class Told(NamedTuple):
+class LabelledText(NamedTuple):
     """A text and the names of its categories."""
 
     text: str
@@ -49,7 +49,7 @@ class Told(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class StreamSettings:
     """Which learners, and how they learn.
 
     loss, average : of mmp (average also of the perceptron);  C, revisits,
@@ -91,25 +91,16 @@ class Setting:
         return ranker
 
 
-@dataclass(frozen=True, slots=True)
-class Streamed:
-    """What was measured, in a table and in full, and the plot's file."""
-
-    table: Table
-    facts: Mapping[str, Any]
-    plot: Path
-
-
 def require(
-    setting: Setting, order: str, plot: Path | None, facts: Path | None
+    settings: StreamSettings, order: str, plot: Path | None, facts: Path | None
 ) -> None:
     """Refuse what cannot be done, before anything is read."""
     for name, least in (("revisits", 0), ("time_budget", 1e-6), ("max_documents", 1)):
-        value = getattr(setting, name)
+        value = getattr(settings, name)
         if value is not None and value < least:
             raise Mistake(f"{name} is {value}: give {least} or more")
-    for learner in setting.learners:
-        _warm_up(setting.make(learner))
+    for learner in settings.learners:
+        _warm_up(settings.make(learner))
     if order not in ORDERS:
         raise Mistake(f"order {order!r} is not known: use {' or '.join(ORDERS)}")
     if plot is not None:
@@ -118,13 +109,15 @@ def require(
         raise Mistake(f"--json {facts}: give a file whose name ends in .json")
 
 
-def read_stream(path: Path, format_: str | None = None) -> list[Told]:
+def read_stream(path: Path, format_: str | None = None) -> list[LabelledText]:
     """Read a file or folder of documents, in its order."""
     records = read_records(path, format_)
-    return [Told(record.document.text, tuple(record.labels)) for record in records]
+    return [
+        LabelledText(record.document.text, tuple(record.labels)) for record in records
+    ]
 
 
-def known_stream(name: str, data: Path | None = None) -> list[Told]:
+def known_stream(name: str, data: Path | None = None) -> list[LabelledText]:
     """Load a known collection, its parts together, in the order of the ids.
 
     Ids that are numbers are taken as numbers.
@@ -132,42 +125,49 @@ def known_stream(name: str, data: Path | None = None) -> list[Told]:
     from classmark.datasets import load
 
     dataset = load(name, data)
-    told: list[tuple[str, Told]] = []
-    for part in (dataset.train, dataset.validation, dataset.test):
-        if part is not None:
-            pairs = zip(part.ids, part.texts, part.labels, strict=False)
-            told += [(key, Told(text, tuple(own))) for key, text, own in pairs]
-    if not told:
+    parts = (dataset.train, dataset.validation, dataset.test)
+    rows = [
+        (id_, LabelledText(text, tuple(labels)))
+        for part in parts
+        if part is not None
+        for id_, text, labels in zip(part.ids, part.texts, part.labels, strict=False)
+    ]
+    if not rows:
         raise Mistake(f"{name} has no labelled texts: choose a collection that has")
-    numbered = all(key.isdecimal() for key, _ in told)
-    told.sort(key=lambda one: (int(one[0]) if numbered else 0, one[0]))
-    return [document for _, document in told]
+    numbered = all(id_.isdecimal() for id_, _ in rows)
+    rows.sort(key=lambda row: (int(row[0]) if numbered else 0, row[0]))
+    return [document for _, document in rows]
 
 
 def stream(
-    source: str, told: Sequence[Told], setting: Setting, order: str, plot: Path | None
-) -> Streamed:
+    source: str,
+    texts: Sequence[LabelledText],
+    settings: StreamSettings,
+    order: str,
+    plot: Path | None,
+) -> Evaluated:
     """Replay labelled texts from nothing, for every learner, and draw the curves."""
-    documents = [document for document in told if document.labels]
+    documents = [document for document in texts if document.labels]
     if not documents:
         raise Mistake(
-            f"{source}: none of its {len(told)} documents has a label: there is "
+            f"{source}: none of its {len(texts)} documents has a label: there is "
             "nothing to learn from"
         )
     if order == "random":
         shuffled = generator(0).permutation(len(documents))
         documents = [documents[int(i)] for i in shuffled]
-    found = replay_texts(documents, setting)
+    replays = replay_texts(documents, settings)
     target = PLOT if plot is None else plot
-    draw(found, target, f"{source}: {len(documents):,} documents, learned one by one")
+    draw(replays, target, f"{source}: {len(documents):,} documents, learned one by one")
     facts = {
         "source": source,
         "documents": len(documents),
         "order": order,
-        "setting": asdict(setting),
-        "learners": {name: _facts(one) for name, one in found.items()},
+        "setting": asdict(settings),
+        "learners": {name: _facts(replay) for name, replay in replays.items()},
     }
-    return Streamed(_table(source, found, len(told) - len(documents)), facts, target)
+    table = _table(source, replays, len(texts) - len(documents))
+    return Evaluated(table, target, facts=facts)
 
 
 class Arrivals:
@@ -176,9 +176,9 @@ class Arrivals:
     def __init__(self) -> None:
         self.vectorizer = LiveVectorizer(weighting="log-tfidf")
         self.number: dict[str, int] = {}
-        self.past: list[Told] = []
+        self.past: list[LabelledText] = []
 
-    def take(self, document: Told) -> tuple[Rows, Rows]:
+    def take(self, document: LabelledText) -> tuple[Rows, Rows]:
         """The document's row and labels, as wide as what is known by now."""
         for name in document.labels:
             self.number.setdefault(name, len(self.number))
@@ -195,30 +195,32 @@ class Arrivals:
     def reweighted(self, keep: int | None) -> tuple[Rows, Rows]:
         """Weigh what has come by what is known now: the last ``keep``, or all."""
         self.vectorizer.reweight()
-        kept = self.past if keep is None else self.past[-keep:]
-        rows = self.vectorizer.rows([document.text for document in kept])
-        return rows, self._labels(kept)
+        last = self.past if keep is None else self.past[-keep:]
+        rows = self.vectorizer.rows([document.text for document in last])
+        return rows, self._labels(last)
 
-    def _labels(self, documents: Sequence[Told]) -> Rows:
-        own = [[self.number[name] for name in labels] for _, labels in documents]
-        return labels_from(own, None, len(self.number))
+    def _labels(self, documents: Sequence[LabelledText]) -> Rows:
+        numbers = [[self.number[name] for name in labels] for _, labels in documents]
+        return labels_from(numbers, None, len(self.number))
 
 
-def replay_texts(documents: Sequence[Told], setting: Setting) -> dict[str, Replay]:
+def replay_texts(
+    documents: Sequence[LabelledText], settings: StreamSettings
+) -> dict[str, Replay]:
     """Rank, measure and learn text by text.
 
     Whenever the documents have doubled, words are weighed anew by what is known then,
     and the learners learn the documents again (the last ``keep``) with these weights.
     """
-    followers = {name: Follower(setting.make(name)) for name in setting.learners}
+    followers = {name: Follower(settings.make(name)) for name in settings.learners}
     for name in followers:
-        _warm_up(setting.make(name))
+        _warm_up(settings.make(name))
     arrivals = Arrivals()
     for document in track(documents, "replaying", len(documents)):
         if arrivals.doubled:
-            again = arrivals.reweighted(setting.max_documents)
+            again = arrivals.reweighted(settings.max_documents)
             for name, follower in followers.items():
-                follower.go_on_with(setting.taught(name, *again), *again)
+                follower.go_on_with(settings.taught(name, *again), *again)
         row, labels = arrivals.take(document)
         for follower in followers.values():
             follower.see(row, labels)
@@ -231,12 +233,12 @@ def _warm_up(ranker: OnlineRanker) -> None:
     ranker.decision_function(rows_from([[1.0, 1.0]]))
 
 
-def draw(found: Mapping[str, Replay], plot: Path, title: str) -> None:
+def draw(replays: Mapping[str, Replay], plot: Path, title: str) -> None:
     """Draw the mean of each measure up to a document, a line a learner."""
     panels = [
         learning_panel(
             shown,
-            {learner: one.curve(name) for learner, one in found.items()},
+            {learner: replay.curve(name) for learner, replay in replays.items()},
             log=name in DECADES,
         )
         for name, shown in PANELS.items()
@@ -244,7 +246,7 @@ def draw(found: Mapping[str, Replay], plot: Path, title: str) -> None:
     learning_curves(panels, plot, title)
 
 
-def write_facts(streamed: Streamed, path: Path) -> None:
+def write_facts(streamed: Evaluated, path: Path) -> None:
     """Write all values as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(streamed.facts, ensure_ascii=False, indent=1)
@@ -260,9 +262,9 @@ def _facts(replay: Replay) -> dict[str, Any]:
     return {"categories": replay.n_labels, **replay.summary(tenth), "curves": curves}
 
 
-def _table(source: str, found: Mapping[str, Replay], unlabelled: int) -> Table:
+def _table(source: str, replays: Mapping[str, Replay], unlabelled: int) -> Table:
     rows: list[dict[str, Cell]] = []
-    for learner, replay in found.items():
+    for learner, replay in replays.items():
         n = len(replay)
         spans = {
             "first tenth": (0, max(1, n // 10)),
@@ -275,7 +277,7 @@ def _table(source: str, found: Mapping[str, Replay], unlabelled: int) -> Table:
             times = replay.update_times(*ends)
             row |= {"update ms": times["median"], "p99 ms": times["p99"]}
             rows.append(row)
-    some = next(iter(found.values()))
-    note = f"{len(some):,} documents, {some.n_labels:,} categories"
+    first = next(iter(replays.values()))
+    note = f"{len(first):,} documents, {first.n_labels:,} categories"
     note += f"; {unlabelled:,} without labels were left out" if unlabelled else ""
     return Table(f"{source}: ranked first, then learned", rows, note)

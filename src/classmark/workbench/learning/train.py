@@ -6,12 +6,12 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 
@@ -29,34 +29,22 @@ from classmark.rankers.calibration import ENOUGH, Calibrator, sample_tests, scor
 from classmark.sparse import Rows, rows_from, take
 from classmark.spreading import spread, spread_by
 from classmark.storage import make_folder
-from classmark.taxonomy.category import taxonomy_of
 from classmark.validation import byte_size
 from classmark.workbench.learning.fit import (
-    FLAT,
-    LEARNER,
-    PLAIN,
-    PRUNED,
-    TOP_DOWN,
+    by_margins,
+    by_nodes,
+    bytes_text,
     fit,
-    has_tree,
     new_ranker,
     new_vectorizer,
     require,
     task_of,
-    told,
 )
 from classmark.workbench.learning.lessons import collected, to_learn_from
-from classmark.workbench.learning.live import (
-    TRAINED,
-    Origin,
-    by_margins,
-    by_nodes,
-    from_model,
-)
+from classmark.workbench.learning.live import TRAINED, Origin, from_model
 from classmark.workbench.learning.models import (
     Beside,
-    Known,
-    WayCalibrator,
+    PathCalibrator,
     save_model,
     voted,
 )
@@ -70,7 +58,7 @@ if TYPE_CHECKING:
     from classmark.rankers.linear import LinearRanker
     from classmark.rankers.preference import PreferenceRanker
     from classmark.rankers.text_ranker import TextRanker
-    from classmark.workbench.learning.fit import Fitted, Strategy, Task
+    from classmark.workbench.learning.fit import FittedModel, Strategy, TrainingTask
     from classmark.workbench.project import Project
     from classmark.workbench.settings import LearningSettings
 
@@ -79,15 +67,15 @@ CONFIDENCE = 0.9  # that the precision promised is kept
 MANY = 20_000  # documents: from here on one fold of a tree is held out, not five
 
 
-class Held(NamedTuple):
+class HeldOut(NamedTuple):
     """Scores of documents by rankers that have not seen them, and their labels.
 
-    asked : the numbers of the documents;  fold : of each, in which it was left out.
+    documents : their numbers;  fold : of each, in which it was left out.
     """
 
     scores: Floats
     labels: Rows
-    asked: Ints
+    documents: Ints
     fold: Ints
 
     @property
@@ -98,20 +86,20 @@ class Held(NamedTuple):
 
 
 def learn_beside(
-    fitted: Fitted,
-    task: Task,
+    fitted: FittedModel,
+    task: TrainingTask,
     learning: LearningSettings,
     working: Path | None = None,
 ) -> tuple[Beside, Revoted | None]:
     """Probabilities for the model; where to stop in a tree, and votes, beside it.
 
     With fewer than ``ENOUGH`` labelled documents there is nothing of it. With votes,
-    what they change of held-out documents is told as well.
+    what they change of held-out documents is returned as well.
 
     working : keeps what is finished, so that a training which was killed goes on.
     """
-    labels = task.collection.labels
-    if sum(map(bool, labels)) < ENOUGH:
+    numbers = range(len(task.collection.labels))
+    if sum(map(bool, task.collection.labels)) < ENOUGH:
         if learning.rare:
             raise Mistake(
                 f"rare needs {ENOUGH} or more labelled documents: label more, or use "
@@ -119,139 +107,145 @@ def learn_beside(
             )
         return Beside(), None
     model, X = fitted.model, rows_from(fitted.X)
-    wanted = labels_from(labels, len(X), len(model.categories))
-    ranker = model.ranker
-    if working is not None and _is_sparse_with_blocks(ranker):
-        held = _by_blocks(ranker, X, wanted, working)
-    else:
-        held = _held_out(fitted, task, wanted, range(len(labels)), working)
-    kind = WayCalibrator if fitted.strategy.descends else Calibrator
-    model.calibrator = kind().fit(held.scores, held.labels)
+    labels, held_out = _held_out(fitted, task, numbers, working)
+    kind = PathCalibrator if fitted.strategy.descends else Calibrator
+    model.calibrator = kind().fit(held_out.scores, held_out.labels)
     places = None
-    if fitted.strategy.complexity_ratio is not None and held.can_be_right:
-        names = model.categories
-        y = [[names[c] for c in held.labels.row(i)[0]] for i in range(len(held.labels))]
-        places = BackOff(task.tree, confidence=CONFIDENCE).fit(held.scores, y, names)
+    if fitted.strategy.complexity_ratio is not None and held_out.can_be_right:
+        names, rows = model.categories, held_out.labels
+        y = [[names[c] for c in rows.row(i)[0]] for i in range(len(rows))]
+        back_off = BackOff(task.tree, confidence=CONFIDENCE)
+        places = back_off.fit(held_out.scores, y, names)
     if not learning.rare:
         return Beside(places), None
-    votes = _votes(X, wanted, held)
-    return Beside(places, votes), _revoted(votes, X, wanted, held)
+    votes = _votes(X, labels, held_out)
+    return Beside(places, votes), _revoted(votes, X, labels, held_out)
 
 
-def voting(fitted: Fitted, task: Task, which: Sequence[int]) -> TextRanker:
+def voting(fitted: FittedModel, task: TrainingTask, which: Sequence[int]) -> TextRanker:
     """The model fitted on the texts of these numbers, its close calls voted on."""
-    model, X = fitted.model, rows_from(fitted.X)
-    labels = [task.collection.labels[i] for i in which]
-    wanted = labels_from(labels, len(X), len(model.categories))
-    votes = _votes(X, wanted, _held_out(fitted, task, wanted, which))
-    return voted(model, votes, range(len(model.categories)))
+    labels, held_out = _held_out(fitted, task, which)
+    votes = _votes(rows_from(fitted.X), labels, held_out)
+    return voted(fitted.model, votes, range(len(fitted.model.categories)))
 
 
-def _votes(rows: Rows, labels: Rows, held: Held) -> Votes:
-    if not held.can_be_right:
+def _votes(rows: Rows, labels: Rows, held_out: HeldOut) -> Votes:
+    if not held_out.can_be_right:
         raise Mistake(
             "rare needs categories with two or more documents: label more, or use "
             "--no-rare"
         )
-    known = np.flatnonzero(np.diff(labels.starts) > 0)
-    scale = fitted_scale(held.scores, held.labels)
-    return Votes(take(rows, known), take(labels, known), scale)
+    labelled = np.flatnonzero(np.diff(labels.starts) > 0)
+    scale = fitted_scale(held_out.scores, held_out.labels)
+    return Votes(take(rows, labelled), take(labels, labelled), scale)
 
 
-def _revoted(votes: Votes, rows: Rows, labels: Rows, held: Held) -> Revoted:
+def _revoted(votes: Votes, rows: Rows, labels: Rows, held_out: HeldOut) -> Revoted:
     """What votes change of held-out documents, none of them among the voters'."""
     numbers = np.arange(labels.width)
-    known = np.flatnonzero(np.diff(labels.starts) > 0)
+    labelled = np.flatnonzero(np.diff(labels.starts) > 0)
     again, chosen = 0, set()
-    for fold in np.unique(held.fold):
-        mine = held.fold == fold
-        others = np.setdiff1d(known, held.asked[mine])
+    for fold in np.unique(held_out.fold):
+        documents = held_out.documents[held_out.fold == fold]
+        others = np.setdiff1d(labelled, documents)
         unseen = replace(votes, rows=take(rows, others), labels=take(labels, others))
-        asked, scores = take(rows, held.asked[mine]), held.scores[mine]
-        after, voted_on = unseen.revoted(asked, scores, numbers)
+        scores = held_out.scores[held_out.fold == fold]
+        after, voted_on = unseen.revoted(take(rows, documents), scores, numbers)
         again += int(voted_on.sum())
         chosen |= set(after.argmax(axis=1).tolist())
     return Revoted(
         votes.delta,
         votes.ratio,
         votes.count,
-        again / len(held.asked),
-        len(np.unique(held.scores.argmax(axis=1))),
+        again / len(held_out.documents),
+        len(np.unique(held_out.scores.argmax(axis=1))),
         len(chosen),
     )
 
 
 def _held_out(
-    fitted: Fitted,
-    task: Task,
-    wanted: Rows,
+    fitted: FittedModel,
+    task: TrainingTask,
     which: Sequence[int],
     working: Path | None = None,
-) -> Held:
-    """Scores of documents by rankers that have not seen them, and their labels."""
+) -> tuple[Rows, HeldOut]:
+    """The labels of the texts fitted on, and scores by rankers that left them out."""
     ranker, rows = fitted.model.ranker, rows_from(fitted.X)
+    texts = [task.collection.labels[i] for i in which]
+    labels = labels_from(texts, len(rows), len(fitted.model.categories))
     if isinstance(ranker, TopDownRanker):
-        return _down_the_tree(ranker, rows, wanted, working)
-    parameters = ranker.get_params(deep=False)
-    if isinstance(ranker, TaxonomyRanker):
-        parameters |= ranker.setting_._asdict()
-    lessons = task.collection.lessons(ranker, which)
-    taught = lessons if is_graphs(lessons) else wanted
-    parts = sample_tests(list(folds(len(rows), 5, random_state=0)), wanted)
-    shared = (type(ranker)(**parameters), rows, taught)
-    return _held(parts, spread(scored_apart, parts, shared, "calibrating"), wanted)
+        # one fold after the other: it is nodes that machines share
+        labelled = np.flatnonzero(np.diff(labels.starts) > 0)
+        parts = [(labelled[a], labelled[b]) for a, b in _five_folds(len(labelled))]
+        parts = sample_tests(parts[: 1 if len(labelled) > MANY else 5], labels)
+        scores = _scored_in_turn(_fit_nodes, parts, ranker, rows, labels, working)
+    elif working is not None and _is_sparse_with_blocks(ranker):
+        parts = sample_tests(_five_folds(len(rows)), labels)
+        scores = _scored_in_turn(_fit_blocks, parts, ranker, rows, labels, working)
+    else:
+        parts = sample_tests(_five_folds(len(rows)), labels)
+        parameters = ranker.get_params(deep=False)
+        if isinstance(ranker, TaxonomyRanker):
+            parameters |= ranker.setting_._asdict()
+        lessons = task.collection.lessons(ranker, which)
+        shared = (
+            type(ranker)(**parameters),
+            rows,
+            lessons if is_graphs(lessons) else labels,
+        )
+        scores = spread(scored_apart, parts, shared, "calibrating")
+    fold = np.repeat(np.arange(len(parts)), [len(tested) for _, tested in parts])
+    documents = np.concatenate([tested for _, tested in parts])
+    held_out = (np.concatenate(scores), take(labels, documents), documents, fold)
+    return labels, HeldOut(*held_out)
 
 
-def _down_the_tree(
-    ranker: TopDownRanker, rows: Rows, labels: Rows, working: Path | None
-) -> Held:
-    """The same, each fold's finished nodes kept while it goes on.
+def _five_folds(count: int) -> list[Split]:
+    return list(folds(count, 5, random_state=0))
 
-    One fold after the other: it is nodes that machines share.
-    """
-    known = np.flatnonzero(np.diff(labels.starts) > 0)
-    parts = [(known[a], known[b]) for a, b in folds(len(known), 5, random_state=0)]
-    parts = sample_tests(parts[: 1 if len(known) > MANY else 5], labels)
-    as_pruned = {"taxonomy": ranker.classifier_.taxonomy, "prune": None}
+
+def _scored_in_turn(
+    fit_fold: Callable[[Any, Rows, Rows, Path | None], LinearRanker],
+    parts: list[Split],
+    ranker: LinearRanker,
+    rows: Rows,
+    labels: Rows,
+    working: Path | None,
+) -> list[Floats]:
+    """Scores of each fold by a ranker fitted on the others, what is finished kept."""
     scores = []
-    for at, (train, asked) in enumerate(track(parts, "calibrating", len(parts))):
-        fresh = TopDownRanker(**ranker.get_params(deep=False) | as_pruned)
-        fresh.working = None if working is None else working / f"fold-{at}"
-        fresh.fit(take(rows, train), take(labels, train))
-        scores.append(fresh.decision_function(take(rows, asked)))
-    return _held(parts, scores, labels)
+    for fold, (train, tested) in enumerate(track(parts, "calibrating", len(parts))):
+        folder = None if working is None else working / f"fold-{fold}"
+        fresh = fit_fold(ranker, take(rows, train), take(labels, train), folder)
+        scores.append(fresh.decision_function(take(rows, tested)))
+    return scores
 
 
-def _is_sparse_with_blocks(ranker: LinearRanker) -> TypeGuard[PreferenceRanker]:
+def _fit_nodes(
+    ranker: TopDownRanker, rows: Rows, labels: Rows, folder: Path | None
+) -> LinearRanker:
+    as_pruned = {"taxonomy": ranker.classifier_.taxonomy, "prune": None}
+    fresh = TopDownRanker(**ranker.get_params(deep=False) | as_pruned)
+    fresh.working = folder
+    return fresh.fit(rows, labels)
+
+
+def _fit_blocks(
+    ranker: PreferenceRanker, rows: Rows, labels: Rows, folder: Any
+) -> LinearRanker:
+    from classmark.machines.labels import fit_blocks
+
+    fresh = type(ranker)(**ranker.get_params(deep=False))
+    return fit_blocks(None, fresh, rows, labels, folder)
+
+
+def _is_sparse_with_blocks(ranker: LinearRanker) -> bool:
     """Whether the labels were learned apart, for want of memory."""
     if getattr(ranker, "store_", "dense") != "sparse":
         return False
     from classmark.machines.labels import has_blocks
 
     return has_blocks(ranker)
-
-
-def _by_blocks(
-    ranker: PreferenceRanker, rows: Rows, labels: Rows, working: Path
-) -> Held:
-    """The same, block of labels by block of labels, for one fold after the other."""
-    from classmark.machines.labels import fit_blocks
-
-    parts = sample_tests(list(folds(len(rows), 5, random_state=0)), labels)
-    scores = []
-    for at, (train, asked) in enumerate(track(parts, "calibrating", len(parts))):
-        fresh = type(ranker)(**ranker.get_params(deep=False))
-        own = (take(rows, train), take(labels, train), working / f"fold-{at}")
-        learned = fit_blocks(None, fresh, *own)
-        scores.append(learned.decision_function(take(rows, asked)))
-    return _held(parts, scores, labels)
-
-
-def _held(parts: list[Split], scores: list[Floats], labels: Rows) -> Held:
-    """What was scored, fold after fold."""
-    fold = np.repeat(np.arange(len(parts)), [len(some) for _, some in parts])
-    every = np.concatenate([some for _, some in parts])
-    return Held(np.concatenate(scores), take(labels, every), every, fold)
 
 
 LOCK = ".lock"  # held by whoever uses the folder it is in
@@ -326,14 +320,6 @@ def _remove(place: Path) -> None:
 
 
 KEPT_MODELS = 5
-OPTIONS = {
-    "loss": "use --strategy plain or flat, or --learner loglinear",
-    "base": "use a tree of categories and --strategy flat, top-down or pruned",
-    "memory": "use --learner plm",
-    "policy": "use --strategy pruned",
-    "bold": "use --strategy pruned",
-    "C": "use --learner plm or loglinear",
-}
 WORKING = ".training"  # among the models: what a training has finished so far
 
 
@@ -352,12 +338,6 @@ class TrainedModel:
     beside: Beside
     settings: LearningSettings
     rare: Revoted | None = None
-
-    @property
-    def decisions(self) -> int | None:
-        """How many decisions its probabilities rest on; None without any."""
-        calibrator = self.model.calibrator
-        return None if calibrator is None else calibrator.decisions_
 
 
 def train(
@@ -380,33 +360,12 @@ def train(
     bringing = nullcontext() if machines is None else spread_by(machines)
     with working, bringing:
         fitted = fit_at(project, moment, settings, select=select, working=working)
-        folder = _kept(project, fitted, moment)
+        name = _put_in_service(project, fitted, moment)
         working.remove()
-    origin = Origin(folder.name, asdict(fitted.settings))
+    origin = Origin(name, asdict(fitted.settings))
     if learner := from_model(project, fitted.model, fitted.ids, moment, origin):
         learner.save()
-    return _told(folder.name, settings, fitted, live=learner is not None)
-
-
-def _kept(project: Project, fitted: TrainedModel, moment: Moment) -> Path:
-    """Save a model and put it in service; its folder."""
-    known = Known(moment.numbers())
-    facts = {"documents": len(fitted.ids), "seconds": fitted.seconds}
-    folder = save_model(project.models, fitted.model, fitted.beside, known, facts)
-    project.store.note_event(
-        TRAINED, whoami(), model=folder.name, learner=fitted.settings.learner,
-        upto=moment.upto, settings=asdict(fitted.settings),
-    )  # fmt: skip
-    project.models.put_in_service(folder)
-    project.models.drop_old(KEPT_MODELS)
-    return folder
-
-
-def _told(
-    name: str, settings: LearningSettings, fitted: TrainedModel, *, live: bool
-) -> Trained:
-    model, ranker = fitted.model, fitted.model.ranker
-    strategy = fitted.strategy
+    model, strategy, calibrator = fitted.model, fitted.strategy, fitted.model.calibrator
     return Trained(
         name,
         settings.learner,
@@ -414,19 +373,34 @@ def _told(
         len(model.categories),
         strategy.size.features,
         fitted.settings.C or None,
-        getattr(ranker, "duality_gap_", None),
+        getattr(model.ranker, "duality_gap_", None),
         fitted.seconds,
-        fitted.decisions,
+        None if calibrator is None else calibrator.decisions_,
         strategy.name,
         strategy.why,
         strategy.size.flat,
         strategy.complexity_ratio,
-        tuple(str(node) for node in getattr(ranker, "pruned_", ())),
-        live,
-        "" if live else _why_later(strategy, fitted.settings),
+        tuple(str(node) for node in getattr(model.ranker, "pruned_", ())),
+        learner is not None,
+        "" if learner else _why_later(strategy, fitted.settings),
         fitted.settings.base if by_nodes(fitted.settings) else None,
         fitted.rare,
     )
+
+
+def _put_in_service(project: Project, fitted: TrainedModel, moment: Moment) -> str:
+    """Save a model and put it in service; return its name."""
+    facts = {"documents": len(fitted.ids), "seconds": fitted.seconds}
+    folder = save_model(
+        project.models, fitted.model, fitted.beside, moment.numbers(), facts
+    )
+    project.store.note_event(
+        TRAINED, whoami(), model=folder.name, learner=fitted.settings.learner,
+        upto=moment.upto, settings=asdict(fitted.settings),
+    )  # fmt: skip
+    project.models.put_in_service(folder)
+    project.models.drop_old(KEPT_MODELS)
+    return folder.name
 
 
 def _why_later(strategy: Strategy, settings: LearningSettings) -> str:
@@ -439,8 +413,8 @@ def _why_later(strategy: Strategy, settings: LearningSettings) -> str:
         name = settings.loss if settings.learner == "plm" else settings.learner
         return f"{name} learns from all documents at once"
     return (
-        f"the weights take {told(strategy.size.flat)}, more than the "
-        f"{told(byte_size(settings.memory))} given: allow more with --memory"
+        f"the weights take {bytes_text(strategy.size.flat)}, more than the "
+        f"{bytes_text(byte_size(settings.memory))} given: allow more with --memory"
     )
 
 
@@ -469,15 +443,15 @@ def fit_at(
     task = task_of(collection, categories)
     place = None if working is None else working.claim(_name(task, settings))
     vectorizer = new_vectorizer(project, settings)
-    found = fit(task, vectorizer, settings, select=select, working=place)
-    beside, rare = learn_beside(found, task, settings, place)
+    fitted = fit(task, vectorizer, settings, select=select, working=place)
+    beside, rare = learn_beside(fitted, task, settings, place)
     return TrainedModel(
-        found.model,
+        fitted.model,
         [record.id for record in records],
         time.perf_counter() - started,
-        found.strategy,
+        fitted.strategy,
         beside,
-        _written_out(settings, found.model.ranker, found.strategy),
+        _written_out(settings, fitted.model.ranker, fitted.strategy),
         rare,
     )
 
@@ -493,63 +467,10 @@ def _written_out(
     return used if price is None else replace(used, C=price)
 
 
-def _name(task: Task, settings: LearningSettings) -> str:
+def _name(task: TrainingTask, settings: LearningSettings) -> str:
     """What this very training is called, and no other."""
     digest = blake2b(repr(sorted(asdict(settings).items())).encode(), digest_size=8)
     digest.update(repr(task.tree.edges).encode())
     for text, labels in zip(task.collection.texts, task.collection.labels, strict=True):
         digest.update(f"{len(text)} {text} {labels}".encode())
     return digest.hexdigest()
-
-
-def changed(project: Project, said: dict[str, Any]) -> LearningSettings:
-    """The project's settings, with what was said for this once."""
-    given = {name: value for name, value in said.items() if value is not None}
-    return replace(project.settings.learning, **given)
-
-
-def require_effect(
-    project: Project, several: Sequence[LearningSettings], said: dict[str, Any]
-) -> None:
-    """Refuse what was said for this once and means nothing in any of the settings."""
-    tree = has_tree(taxonomy_of(project.store.categories()))
-    for settings in several:
-        require(settings)
-    used = set().union(*(_used(settings, tree=tree) for settings in several))
-    for name, value in said.items():
-        if value is not None and name in OPTIONS and name not in used:
-            raise Mistake(
-                f"--{name} has no effect {_with(several[0], tree=tree)}: leave it out, "
-                f"or {OPTIONS[name]}"
-            )
-
-
-def _used(settings: LearningSettings, *, tree: bool) -> set[str]:
-    """Those of ``OPTIONS`` that the settings look at."""
-    if settings.learner != LEARNER:
-        more = {"loglinear": {"loss", "C"}}
-        return more.get(settings.learner, set())
-    by_strategy = {
-        "auto": {"loss", "base", "policy", "bold"} if tree else {"loss"},
-        PLAIN: {"loss"},
-        FLAT: {"base"} if settings.base != "svm" else {"base", "loss"},
-        TOP_DOWN: {"base"},
-        PRUNED: {"base", "policy", "bold"},
-    }
-    return {"memory", "C"} | by_strategy[settings.strategy]
-
-
-def _with(settings: LearningSettings, *, tree: bool) -> str:
-    if settings.learner != LEARNER:
-        return f"with the learner {settings.learner}"
-    if settings.strategy == "auto" and not tree:
-        return "where the categories have no tree"
-    base = f" and the base {settings.base}" if by_nodes(settings) else ""
-    return f"with the strategy {settings.strategy}{base}"
-
-
-def require_analyzer(description: str) -> str:
-    """The description, once it is known that it can be parsed."""
-    from classmark.text.analyzer import Analyzer
-
-    return str(Analyzer.parse(description))

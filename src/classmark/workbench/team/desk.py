@@ -18,7 +18,7 @@ from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.deciding.queue import LOOKED_AT, Guesses, QueueChoice, Queues
 from classmark.workbench.deciding.sheet import Examples, Sheets
 from classmark.workbench.examples.open_searches import SearchCache
-from classmark.workbench.learning.service import Service
+from classmark.workbench.learning.live import Service
 from classmark.workbench.project import Project
 from classmark.workbench.settings import FILE, read_settings
 from classmark.workbench.team.jobs import Jobs

@@ -34,7 +34,7 @@ from classmark.workbench.files.backup import (
     rows_in,
     write_project,
 )
-from classmark.workbench.learning.live import learner_in_service
+from classmark.workbench.learning.live import open_learner
 from classmark.workbench.learning.train import train
 from classmark.workbench.project import Project, create
 from classmark.workbench.search.clicks import log_click, log_impression
@@ -134,7 +134,7 @@ def test_models_come_with_it(tmp_path, folder):
     shutil.rmtree(folder)
     with Project(tmp_path / "again") as project:
         assert project.models.current().name == "000001"
-        assert learner_in_service(project).moment.upto > 0
+        assert open_learner(project).moment.upto > 0
         assert suggest(project, "honey in the oven", 3) == expected
 
 

@@ -16,8 +16,8 @@ from classmark.workbench.deciding.queue import queue
 from classmark.workbench.files.importing import import_records, put_taxonomy
 from classmark.workbench.learning import models
 from classmark.workbench.learning.models import (
+    PathCalibrator,
     PresentRanker,
-    WayCalibrator,
     check_model,
     how_to_place,
 )
@@ -198,9 +198,9 @@ def test_the_tree_is_looked_at_when_it_is_needed(project):
 def test_ways_that_were_never_seen_teach_no_probability():
     scores = np.array([[-0.1, -3.0, -np.inf], [-2.0, -0.2, -np.inf]] * 20)
     labels = [[0], [2]] * 20
-    found = WayCalibrator().fit(scores, labels)
+    found = PathCalibrator().fit(scores, labels)
     assert found.decisions_ == 40
-    other = WayCalibrator().fit(scores[:, :2], [[0], []] * 20)
+    other = PathCalibrator().fit(scores[:, :2], [[0], []] * 20)
     assert np.array_equal(found.curve_, other.curve_)
 
 

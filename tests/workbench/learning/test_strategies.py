@@ -139,7 +139,7 @@ def tasks():
 
 def test_names_notes_and_synonyms_describe_a_category():
     task = tasks()
-    assert task.said["1"] == "Bees\nof honey\napiary"
+    assert task.descriptions["1"] == "Bees\nof honey\napiary"
     assert described(Category("2")) == ""
 
 
@@ -206,7 +206,7 @@ def test_training_counts_the_tree_as_the_report_does():
 def test_what_is_said_of_a_category_is_learned_from():
     task = tasks()
     learning = LearningSettings(strategy="flat")
-    said = replace(task, said={**task.said, "3": "w0 w0 w0"})
+    said = replace(task, descriptions={**task.descriptions, "3": "w0 w0 w0"})
     before, after = (fit(one, Vectorizer(), learning).model for one in (task, said))
     at = task.collection.categories.index("3")
     gain = after.scores(["w0"])[0] - before.scores(["w0"])[0]

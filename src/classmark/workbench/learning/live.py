@@ -433,7 +433,7 @@ class Service:
     def save(self) -> None:
         """Keep what was learned for the next process."""
         if self.learner is not None and self.upto > self.saved:
-            if self.learner.has_learned:
+            if self.learner.has_learned or self.project.lives.current() is not None:
                 self.learner.save()
             self.saved, self._saved_at = self.upto, time.monotonic()
 

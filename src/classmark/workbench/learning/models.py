@@ -14,13 +14,14 @@ from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import Calibrator
 from classmark.rankers.linear import Evidence, LinearRanker
-from classmark.rankers.text_ranker import (
-    LEARNERS,
-    Suggestion,
-    TextRanker,
+from classmark.rankers.text_ranker import LEARNERS, Suggestion, TextRanker
+from classmark.storage import (
+    open_folder,
+    save,
+    sync_folder,
+    unpack_strings,
     with_prefix,
 )
-from classmark.storage import open_folder, save, sync_folder, unpack_strings
 from classmark.taxonomy.category import ACTIVE
 from classmark.weighting.vectorizer import Vectorizer
 

@@ -288,7 +288,7 @@ def test_an_empty_project(tmp_path, settings):
 
 
 def test_too_much_is_left_to_training(tmp_path, monkeypatch):
-    monkeypatch.setattr("classmark.workbench.learning.service.MANY", 5)
+    monkeypatch.setattr("classmark.workbench.learning.live.MANY", 5)
     folder = new_project(tmp_path / "shelf")
     with Project(folder) as project:
         teach_all(project, learn=False)
@@ -305,8 +305,8 @@ def test_too_much_is_left_to_training(tmp_path, monkeypatch):
 
 
 def test_it_is_saved_from_time_to_time(tmp_path, monkeypatch):
-    monkeypatch.setattr("classmark.workbench.learning.service.SAVED_EVERY", 0.0)
-    monkeypatch.setattr("classmark.workbench.learning.service.SAVED_AFTER", 4)
+    monkeypatch.setattr("classmark.workbench.learning.live.SAVED_EVERY", 0.0)
+    monkeypatch.setattr("classmark.workbench.learning.live.SAVED_AFTER", 4)
     with new_desk(tmp_path / "shelf") as desk:
         for id_ in TEXTS:
             say(desk, id_, RIGHT[id_[0]])

@@ -240,17 +240,10 @@ class LiveLearner:
         neither have not been compared with what is new.
         """
         whole, self._reshaped = self._reshaped, False
-        if whole:
-            return self._visit(len(self.ranker.dual))
-        if not documents:
-            return 0
-        if documents > 1:
-            return self._visit(documents)
-        with self.lock:
-            return self.ranker.revisit(None)
-
-    def _visit(self, count: int) -> int:
-        """Visit so many documents again, some at once."""
+        if documents == 1 and not whole:
+            with self.lock:
+                return self.ranker.revisit(None)
+        count = len(self.ranker.dual) if whole else documents
         for left in range(count, 0, -AT_ONCE):
             with self.lock:
                 self.ranker.revisit(min(AT_ONCE, left))

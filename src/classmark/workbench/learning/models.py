@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from classmark.hierarchies.top_down import TopDownRanker
     from classmark.storage import Generations, Saved
     from classmark.workbench.project import Project
+    from classmark.workbench.results import Revoted
     from classmark.workbench.store.store import Store
 
 
@@ -116,10 +117,14 @@ class TopDownTextRanker(TextRanker):
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What was learned beside a model: where to stop on the way down, and votes."""
+    """What was learned beside a model: where to stop on the way down, and votes.
+
+    change : what the votes change of held-out documents.
+    """
 
     places: BackOff | None = None
     votes: Votes | None = None
+    change: Revoted | None = None
 
 
 def save_model(

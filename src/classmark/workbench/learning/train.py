@@ -90,12 +90,10 @@ def learn_beside(
     task: TrainingTask,
     learning: LearningSettings,
     working: Path | None = None,
-) -> tuple[Beside, Revoted | None]:
+) -> Beside:
     """Probabilities for the model; where to stop in a tree, and votes, beside it.
 
-    With fewer than ``ENOUGH`` labelled documents there is nothing of it. With votes,
-    what they change of held-out documents is returned as well.
-
+    With fewer than ``ENOUGH`` labelled documents there is nothing of it.
     working : keeps what is finished, so that a training which was killed goes on.
     """
     numbers = range(len(task.collection.labels))
@@ -105,7 +103,7 @@ def learn_beside(
                 f"rare needs {ENOUGH} or more labelled documents: label more, or use "
                 "--no-rare"
             )
-        return Beside(), None
+        return Beside()
     model, X = fitted.model, rows_from(fitted.X)
     labels, held_out = _held_out(fitted, task, numbers, working)
     kind = PathCalibrator if fitted.strategy.descends else Calibrator
@@ -117,9 +115,9 @@ def learn_beside(
         back_off = BackOff(task.tree, confidence=CONFIDENCE)
         places = back_off.fit(held_out.scores, y, names)
     if not learning.rare:
-        return Beside(places), None
+        return Beside(places)
     votes = _votes(X, labels, held_out)
-    return Beside(places, votes), _revoted(votes, X, labels, held_out)
+    return Beside(places, votes, _revoted(votes, X, labels, held_out))
 
 
 def voting(fitted: FittedModel, task: TrainingTask, which: Sequence[int]) -> TextRanker:
@@ -327,8 +325,7 @@ WORKING = ".training"  # among the models: what a training has finished so far
 class TrainedModel:
     """A model, what it was fitted on, and how long that took.
 
-    settings : those it was fitted with, what was chosen written out;  rare : what votes
-    on rare categories change.
+    settings : those it was fitted with, what was chosen written out.
     """
 
     model: TextRanker
@@ -337,7 +334,6 @@ class TrainedModel:
     strategy: Strategy
     beside: Beside
     settings: LearningSettings
-    rare: Revoted | None = None
 
 
 def train(
@@ -384,7 +380,7 @@ def train(
         learner is not None,
         "" if learner else _why_later(strategy, fitted.settings),
         fitted.settings.base if by_nodes(fitted.settings) else None,
-        fitted.rare,
+        fitted.beside.change,
     )
 
 
@@ -444,7 +440,7 @@ def fit_at(
     place = None if working is None else working.claim(_name(task, settings))
     vectorizer = new_vectorizer(project, settings)
     fitted = fit(task, vectorizer, settings, select=select, working=place)
-    beside, rare = learn_beside(fitted, task, settings, place)
+    beside = learn_beside(fitted, task, settings, place)
     return TrainedModel(
         fitted.model,
         [record.id for record in records],
@@ -452,7 +448,6 @@ def fit_at(
         fitted.strategy,
         beside,
         _written_out(settings, fitted.model.ranker, fitted.strategy),
-        rare,
     )
 
 

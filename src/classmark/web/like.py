@@ -16,8 +16,8 @@ from classmark.web.fields import (
     FILE,
     LARGEST,
     MISSING,
-    Answer,
     Body,
+    CallAnswer,
     Documented,
     Id,
     Ids,
@@ -44,6 +44,7 @@ from classmark.workbench.examples.example_search import (
 from classmark.workbench.examples.like import SearchStart, ids_of
 from classmark.workbench.examples.open_searches import BeingRead
 from classmark.workbench.examples.searches import (
+    MarkAct,
     SearchSummary,
     search_by_number,
     summaries,
@@ -288,7 +289,7 @@ ReasonsAnswer = answer(ScoreReasons)
 Example = answer(BasketItem)
 
 
-class Candidate(Answer):
+class Candidate(CallAnswer):
     """A document that may be wanted; why : word, its part of the score."""
 
     rank: int
@@ -300,7 +301,7 @@ class Candidate(Answer):
     mark: str
 
 
-class Basket(Answer):
+class Basket(CallAnswer):
     """A search as it stands.
 
     words : the learned query, its heaviest words;  told : how far it is;  advice :

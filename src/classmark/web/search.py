@@ -14,8 +14,8 @@ from starlette.background import BackgroundTask
 from classmark.problems import Mistake
 from classmark.web.fields import (
     NO_NUL,
-    Answer,
     Body,
+    CallAnswer,
     Id,
     Number,
     Weighed,
@@ -133,7 +133,7 @@ class SearchBody(Body):
     ranker: Short | None = Field(None, description="a learned one, or none")
 
 
-class Piece(Answer):
+class Piece(CallAnswer):
     """Some text; hit : whether it was asked for."""
 
     text: str
@@ -147,7 +147,7 @@ class ClickBody(Body):
     document: Id
 
 
-class Hit(Answer):
+class Hit(CallAnswer):
     """A document that was found; parts : what each term adds to its score."""
 
     rank: int
@@ -159,7 +159,7 @@ class Hit(Answer):
     rest: float
 
 
-class Hits(Answer):
+class Hits(CallAnswer):
     """What was found; impression : its number in the log, null: nothing is kept."""
 
     hits: list[Hit]

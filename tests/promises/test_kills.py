@@ -15,7 +15,7 @@ DECIDING = """
 from pathlib import Path
 from classmark.rankers.live import load_kernels
 from classmark.taxonomy.category import Category
-from classmark.workbench import categories
+from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision
 from classmark.workbench.deciding.decide import decide_on, undo_for
 from classmark.workbench.team.desk import Desk
@@ -35,7 +35,7 @@ def work(path, seed):
             print("saved", undo_for(desk, "ann").number, flush=True)
         if turn % 3 == 2:
             with desk.writing() as project:
-                done = categories.add(project, Category(f"new{turn}"))
+                done = edit.add(project, Category(f"new{turn}"))
             print("saved", done.numbers[-1], flush=True)
 """
 MARKING = """

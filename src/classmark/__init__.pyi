@@ -31,7 +31,6 @@ from classmark.hierarchies.report import taxonomy_report as taxonomy_report
 from classmark.hierarchies.rerank import RareCategoryReranker as RareCategoryReranker
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker as TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownClassifier as TopDownClassifier
-from classmark.index.asking import QueryContext as QueryContext
 from classmark.index.checking import IndexCheck as IndexCheck
 from classmark.index.field import StoredField as StoredField
 from classmark.index.index import Index as Index

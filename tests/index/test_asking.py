@@ -113,7 +113,7 @@ def test_a_query_describes_what_its_definition_says(room, documents, tree, data)
 def test_ranking_is_the_exhaustive_one_within_the_set(room, documents, tree, model, k):
     index = index_of(room, documents)
     asked = index.question(str(tree), model)
-    inside = set(documents_of(index.context(str(tree))).tolist())
+    inside = set(documents_of(index._context(str(tree))).tolist())  # noqa: SLF001
     found = asked.answer(k)
     assert len(found) <= k
     everyone = []

@@ -4,11 +4,11 @@ import math
 from typing import Annotated
 
 import pytest
-from classmark.workbench.search.search_box import Hit, Hits
 from pydantic import Field
 
 from classmark.web.fields import CallAnswer, answer, listing, nullable
 from classmark.workbench.results import Explained
+from classmark.workbench.search.search import DocumentHit, SearchResults
 from classmark.workbench.team.agreement import Pair
 
 SUGGESTED = Explained("bees", ("Nature", "Bees"), 1, 0.5, {"hive": 0.2}, {}, None, None)
@@ -38,8 +38,8 @@ def test_types_are_replaced_and_properties_added():
 
 
 def test_classes_within_and_pairs_are_objects():
-    hit = Hit(1, "b1", 2.0, (), (), (("hive", 1.5),), 0.5)
-    told = answer(Hits).model_validate(Hits((hit,))).model_dump()
+    hit = DocumentHit(1, "b1", "Bees", 2.0, {"hive": 1.5})
+    told = answer(SearchResults).model_validate(SearchResults((hit,))).model_dump()
     assert told["hits"][0]["parts"] == [{"word": "hive", "weight": 1.5}]
 
 

@@ -301,15 +301,15 @@ class Index(OpenIndex):
         options : ``model``, ``feedback`` and what ``search`` takes: see
             ``classmark.index.asking``.
         """
-        return ask(self.searcher, self.context(query), k, **options)
+        return ask(self.searcher, self._context(query), k, **options)
 
     def question(
         self, query: str, model: str | None = None, **options: Any
     ) -> Question:
         """Make a query as people type it ready: to be answered, and explained."""
-        return question(self.searcher, self.context(query), model, **options)
+        return question(self.searcher, self._context(query), model, **options)
 
-    def context(self, query: str) -> QueryContext:
+    def _context(self, query: str) -> QueryContext:
         """Return a query with the fields, analyzer and positions it is read by."""
         fields = {name: each.field for name, each in self.searcher.fields.items()}
         return QueryContext(query, fields, self.analyzer, self.has_positions)

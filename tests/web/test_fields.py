@@ -7,8 +7,8 @@ import pytest
 from pydantic import Field
 
 from classmark.web.fields import CallAnswer, answer, listing, nullable
+from classmark.workbench.deciding.sheet import Choice, Sheet
 from classmark.workbench.results import Explained
-from classmark.workbench.search.search import DocumentHit, SearchResults
 from classmark.workbench.team.agreement import Pair
 
 SUGGESTED = Explained("bees", ("Nature", "Bees"), 1, 0.5, {"hive": 0.2}, {}, None, None)
@@ -38,9 +38,10 @@ def test_types_are_replaced_and_properties_added():
 
 
 def test_classes_within_and_pairs_are_objects():
-    hit = DocumentHit(1, "b1", "Bees", 2.0, {"hive": 1.5})
-    told = answer(SearchResults).model_validate(SearchResults((hit,))).model_dump()
-    assert told["hits"][0]["parts"] == [{"word": "hive", "weight": 1.5}]
+    choice = Choice("bees", ("Nature", "Bees"), favour=(("hive", 1.5),))
+    sheet = Sheet("b1", "Bees", (), (), (choice,), "", 7)
+    told = answer(Sheet).model_validate(sheet).model_dump()
+    assert told["choices"][0]["favour"] == [{"word": "hive", "weight": 1.5}]
 
 
 def test_what_is_not_defined_is_null():

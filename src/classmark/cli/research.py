@@ -200,8 +200,8 @@ def _catalogue(project: Project, taxonomy: Table, documents: Table) -> Text:
 
 
 def _evaluation(evaluated: Evaluated, folder: Path) -> View:
-    table = evaluated.table.facts()
-    facts = {"table": table, "plot": evaluated.plot, "rare": evaluated.rare}
+    measures = evaluated.table.facts()
+    facts = {"table": measures, "plot": evaluated.plot, "rare": evaluated.rare}
     remedy = typed("evaluate", "--all", "--project", str(folder))
     table = replace(with_plots(evaluated), title=TITLE)
     return View(facts, [table], remedy.replace(" ", JOINED))

@@ -21,6 +21,7 @@ from classmark.workbench.deciding.decide import (
 )
 from classmark.workbench.results import in_percent
 from classmark.workbench.store.log import JudgedRecord
+from classmark.workbench.store.store import title_of
 
 if TYPE_CHECKING:
     from classmark.formats.records import Record
@@ -436,8 +437,7 @@ class Examples:
 
 
 def _example(document: Document) -> _Example:
-    title = document.fields.get("title", "") or document.id
-    return _Example(document.id, title, _words(document.text))
+    return _Example(document.id, title_of(document), _words(document.text))
 
 
 def _words(text: str) -> frozenset[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakSet
 
 import numpy as np
 
@@ -157,14 +156,10 @@ class Alike(NamedTuple):
     labels: tuple[str, ...]
 
 
-_READ: WeakSet[Desk] = WeakSet()  # desks whose documents are vectors in memory
-
-
 def alike(desk: Desk, document: str, top_k: int = SHOWN) -> list[Alike]:
     """The documents whose words are most like those of one, the most like first."""
     desk.store.document(document)
     rows, ids, _ = desk.search_cache.vectors(desk)
-    _READ.add(desk)
     try:
         at = ids.index(document)
     except ValueError:
@@ -183,7 +178,7 @@ def nearly_same(desk: Desk, document: str) -> list[Alike]:
     Of a large collection only once somebody has asked for similar ones: nobody waits
     until it is read.
     """
-    if len(desk.state.ids) > AT_ONCE and desk not in _READ:
+    if len(desk.state.ids) > AT_ONCE and not desk.search_cache.has_vectors:
         return []
     return [other for other in alike(desk, document) if other.cosine >= NEARLY]
 

@@ -105,6 +105,11 @@ class SearchCache:
                 raise BeingRead("the documents are being read: come back in a moment")
             return self._vectors
 
+    @property
+    def has_vectors(self) -> bool:
+        """Whether the documents were read, at some time."""
+        return self._vectors is not None
+
     def is_behind(self, desk: Desk) -> bool:
         """Whether documents came that are not vectors yet."""
         return self._state is not None and self._state != state_of(desk)

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from classmark.workbench.deciding.decide import Decision, decide_on
-from classmark.workbench.examples import open_searches
-from classmark.workbench.examples.searches import current_marks
+from classmark.workbench.examples.searches import current_marks, search_by_number
 from classmark.workbench.search.index import start_indexing
 
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'>"
@@ -34,8 +33,8 @@ def settled(page, before):
 
 
 def said(served, number=1):
-    search = open_searches.search_of(served.desk.project, number)
-    marks = current_marks(served.desk.project.store, search)
+    store = served.desk.project.store
+    marks = current_marks(store, search_by_number(store, number))
     return {each.mark.document: each.mark.act for each in marks}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, Self
 
@@ -17,6 +17,7 @@ from classmark.clusters.kmeans import (
     sums_of,
     unit_rows,
 )
+from classmark.estimator import parameters
 from classmark.problems import Mistake
 from classmark.sparse import Rows, take, transpose
 from classmark.validation import Seed, require_numbers
@@ -90,6 +91,7 @@ LINKAGES = ("average", "ward")
 PASSES = 5  # of k-means, where it only makes small clusters
 
 
+@parameters()
 class Agglomerative(Clusterer):
     """A hierarchy of clusters over cosines, cut at a number or at a height.
 
@@ -110,22 +112,13 @@ class Agglomerative(Clusterer):
     ([0, 1, 0], [0.2, 0.7])
     """
 
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        threshold: float | None = None,
-        linkage: str = "ward",
-        limit: int = 5000,
-        micro: int | None = 1000,
-        random_state: Seed = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.threshold = threshold
-        self.linkage = linkage
-        self.limit = limit
-        self.micro = micro
-        self.random_state = random_state
+    n_clusters: int | None = None
+    _: KW_ONLY
+    threshold: float | None = None
+    linkage: str = "ward"
+    limit: int = 5000
+    micro: int | None = 1000
+    random_state: Seed = 0
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 (scikit-learn's manner)
         """Cluster documents X, shape (n, features); their lengths do not matter."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY
 from math import log
 from numbers import Integral
 from typing import Any, NamedTuple, Self
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from classmark.arrays import Floats, Ints
-from classmark.estimator import Estimator
+from classmark.estimator import Estimator, parameters
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows, keep_columns, rows_from, take, transpose
@@ -178,6 +179,7 @@ class Met(NamedTuple):
     second: Floats
 
 
+@parameters()
 class SphericalKMeans(Clusterer):
     """Hard clusters with the greatest sum of cosines to their centres [DhillonModha01].
 
@@ -198,20 +200,12 @@ class SphericalKMeans(Clusterer):
     2.997
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_init: int = 3,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        random_state: Seed = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    n_init: int = 3
+    max_iter: int = 100
+    tol: float = 1e-4
+    random_state: Seed = 0
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 (scikit-learn's manner)
         """Cluster documents X, shape (n, features); their lengths do not matter."""

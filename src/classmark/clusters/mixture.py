@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from classmark.clusters.kmeans import (
     require_count,
     require_width,
 )
+from classmark.estimator import parameters
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows, rows_from
@@ -22,6 +24,7 @@ from classmark.validation import Seed, generator, require_numbers
 Model = tuple[Floats, Floats]
 
 
+@parameters()
 class SoftMixture(Clusterer):
     """A mixture of multinomials, fitted by EM [Nigam00].
 
@@ -43,24 +46,14 @@ class SoftMixture(Clusterer):
     [1.0, 0.54]
     """
 
-    def __init__(
-        self,
-        n_components: int = 8,
-        *,
-        alpha: float = 0.01,
-        scale: float | None = 10.0,
-        n_init: int = 1,
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        random_state: Seed = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-        self.scale = scale
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    n_components: int = 8
+    _: KW_ONLY
+    alpha: float = 0.01
+    scale: float | None = 10.0
+    n_init: int = 1
+    max_iter: int = 100
+    tol: float = 1e-5
+    random_state: Seed = 0
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 (scikit-learn's manner)
         """Cluster documents X, shape (n, features), values from 0 up."""

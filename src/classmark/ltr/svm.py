@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats, Ints
+from classmark.estimator import parameters
 from classmark.ltr.judged import (
     Judged,
     LinearQueryRanker,
@@ -72,6 +73,7 @@ def query_shares(training: Judged) -> Floats:
 WEIGHTINGS = (None, "ir")
 
 
+@parameters()
 class RankingSVM(LinearQueryRanker):
     """½‖w‖² + C Σ t · max(0, 1 − w·(x_i − x_j)), over pairs of a query with y_i > y_j.
 
@@ -90,15 +92,9 @@ class RankingSVM(LinearQueryRanker):
     ([1.0, -1.0], 1.0)
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        weighting: Literal["ir"] | None = None,
-        tol: float = 1e-3,
-    ) -> None:
-        self.C = C
-        self.weighting = weighting
-        self.tol = tol
+    C: float = 1.0
+    weighting: Literal["ir"] | None = None
+    tol: float = 1e-3
 
     def _learn(self, training: Judged) -> None:
         if self.weighting not in WEIGHTINGS:
@@ -170,6 +166,7 @@ def _places(winners: ArrayLike, losers: ArrayLike, n: int) -> tuple[Ints, Ints]:
     return above.astype(np.int64), below.astype(np.int64)
 
 
+@parameters()
 class PointwiseSVM(LinearQueryRanker):
     """½‖w‖² + ½b² + C Σ t · max(0, 1 − s (w·x + b)), s = 1 for grades over 0, else −1.
 
@@ -187,12 +184,9 @@ class PointwiseSVM(LinearQueryRanker):
     [1.0]
     """
 
-    def __init__(
-        self, C: float = 1.0, balanced: bool = True, tol: float = 1e-3
-    ) -> None:
-        self.C = C
-        self.balanced = balanced
-        self.tol = tol
+    C: float = 1.0
+    balanced: bool = True
+    tol: float = 1e-3
 
     def _learn(self, training: Judged) -> None:
         if not 0.0 < self.C < np.inf:

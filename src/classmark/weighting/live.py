@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from classmark.arrays import Array, Floats, Ints
 from classmark.corpus.counting import Statistics, checked, count_blocks
 from classmark.corpus.vocabulary import GrowingVocabulary
-from classmark.estimator import Estimator
+from classmark.estimator import Estimator, parameters
 from classmark.problems import Mistake
 from classmark.sparse import Rows, stack
 from classmark.text.analyzer import Analyzer
@@ -47,6 +47,7 @@ _DRIFTING = ("documents", "tokens", "postings")
 _IN_FORCE = ("documents_in_force", "postings_in_force", "terms_in_force")
 
 
+@parameters()
 class LiveVectorizer(Estimator):
     """A ``Vectorizer`` that learns text by text; its weights stay until told otherwise.
 
@@ -80,17 +81,10 @@ class LiveVectorizer(Estimator):
     vocabulary_: GrowingVocabulary
     analyzer_: Analyzer
 
-    def __init__(
-        self,
-        analyzer: Analyzer | str | None = None,
-        weighting: str = "tfidf",
-        norm: str | None = "l2",
-        slope: float = 0.3,
-    ) -> None:
-        self.analyzer = analyzer
-        self.weighting = weighting
-        self.norm = norm
-        self.slope = slope
+    analyzer: Analyzer | str | None = None
+    weighting: str = "tfidf"
+    norm: str | None = "l2"
+    slope: float = 0.3
 
     @classmethod
     def start(cls, vectorizer: Vectorizer) -> LiveVectorizer:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from classmark.arrays import Array, Floats, Ints, cut_runs
 from classmark.corpus.counting import Statistics, count, statistics
 from classmark.corpus.vocabulary import Vocabulary
-from classmark.estimator import Estimator
+from classmark.estimator import Estimator, parameters
 from classmark.problems import Mistake
 from classmark.sparse import Rows, keep_columns
 from classmark.text.analyzer import Analyzer
@@ -151,6 +151,7 @@ def _per_row(values: Floats, starts: Ints) -> Floats:
     return np.repeat(values, np.diff(starts))
 
 
+@parameters()
 class Vectorizer(Estimator):
     """Texts become rows of weights, one column per term.
 
@@ -180,23 +181,13 @@ class Vectorizer(Estimator):
     statistics_: Statistics
     analyzer_: Analyzer
 
-    def __init__(  # noqa: PLR0913, PLR0917 - as scikit-learn has it
-        self,
-        analyzer: Analyzer | str | None = None,
-        weighting: str = "tfidf",
-        norm: str | None = "l2",
-        min_df: float = 1,
-        slope: float = 0.3,
-        max_df: float = 1.0,
-        max_features: int | None = None,
-    ) -> None:
-        self.analyzer = analyzer
-        self.weighting = weighting
-        self.norm = norm
-        self.min_df = min_df
-        self.slope = slope
-        self.max_df = max_df
-        self.max_features = max_features
+    analyzer: Analyzer | str | None = None
+    weighting: str = "tfidf"
+    norm: str | None = "l2"
+    min_df: float = 1
+    slope: float = 0.3
+    max_df: float = 1.0
+    max_features: int | None = None
 
     def fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002 - Pipeline
         """Learn the vocabulary and the statistics of the training documents."""

@@ -31,9 +31,9 @@ from classmark.hierarchies.report import taxonomy_report as taxonomy_report
 from classmark.hierarchies.rerank import RareCategoryReranker as RareCategoryReranker
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker as TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownClassifier as TopDownClassifier
-from classmark.index.checking import IndexCheck as IndexCheck
 from classmark.index.field import StoredField as StoredField
 from classmark.index.index import Index as Index
+from classmark.index.index import IndexCheck as IndexCheck
 from classmark.index.models import MODELS as MODELS
 from classmark.index.models import FieldStatistics as FieldStatistics
 from classmark.index.models import Model as Model

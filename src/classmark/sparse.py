@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array, csr_matrix
 
 BLOCK = 1 << 16  # values looked at in one go
+PARTS = ("starts", "columns", "values")  # the arrays of Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +61,10 @@ class Rows:
         """The same values among another number of columns (arrays shared)."""
         return Rows(self.starts, self.columns, self.values, width)
 
-    def arrays(self, name: str) -> dict[str, Array]:
+    def arrays(self, name: str = "") -> dict[str, Array]:
         """The arrays, by the names under which they are saved (see ``rows_in``)."""
-        return {
-            f"{name}_starts": self.starts,
-            f"{name}_columns": self.columns,
-            f"{name}_values": self.values,
-        }
+        prefix = f"{name}_" if name else ""
+        return {f"{prefix}{part}": getattr(self, part) for part in PARTS}
 
     def to_scipy(self) -> csr_matrix:
         """The same as ``scipy.sparse.csr_matrix`` (values and columns shared)."""
@@ -129,9 +127,8 @@ def rows_in(arrays: Mapping[str, Array], name: str, width: int) -> Rows:
     >>> rows_in(rows.arrays("words"), "words", 2).row(0)[1].tolist()
     [2.0]
     """
-    starts, columns, values = (
-        arrays[f"{name}_{part}"] for part in ("starts", "columns", "values")
-    )
+    prefix = f"{name}_" if name else ""
+    starts, columns, values = (arrays[f"{prefix}{part}"] for part in PARTS)
     return Rows(starts, columns, values, width)
 
 

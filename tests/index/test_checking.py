@@ -4,8 +4,7 @@ import shutil
 
 import pytest
 
-from classmark.index.checking import check
-from classmark.index.index import Index
+from classmark.index.index import Index, check
 from classmark.problems import DamagedFolder, Mistake
 
 

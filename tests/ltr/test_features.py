@@ -9,10 +9,10 @@ from classmark.evaluation.retrieval import tally
 from classmark.index.feedback import feedback_from
 from classmark.index.index import Index
 from classmark.index.models import MODELS
-from classmark.index.sides import Matches
 from classmark.ltr.features import (
     COUNTED,
     FEEDBACK,
+    Matches,
     PairFeatures,
     Recipe,
     counted,

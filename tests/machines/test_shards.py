@@ -11,8 +11,7 @@ from classmark.index.index import Index
 from classmark.index.models import MODELS
 from classmark.index.search import log_prior
 from classmark.index.snapshot import open_snapshot
-from classmark.machines.searching import SpreadIndex
-from classmark.machines.shards import Place, Shard
+from classmark.machines.searching import Place, Shard, SpreadIndex
 from classmark.problems import Mistake
 from machines.sharded import WORDS, Here, collection, cut
 

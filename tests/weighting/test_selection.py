@@ -3,14 +3,11 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.feature_selection import chi2
 
 from classmark.corpus.counting import statistics
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
 from classmark.weighting.selection import (
-    chi_squared,
-    select_chi_squared,
     select_features,
 )
 from classmark.weighting.vectorizer import frequent_terms
@@ -59,21 +56,6 @@ def test_a_label_of_all_or_no_documents():
     assert select_features(X, np.array([[1, 0], [1, 0]])).tolist() == [0, 1]
 
 
-def test_chi_squared_is_scikit_learns_on_two_way_tables(problem):
-    """Theirs leaves out the documents without the term: add that half of the table."""
-    X, Y = problem
-    present = (X > 0).astype(float)
-    want = np.zeros(X.shape[1])
-    for label in range(Y.shape[1]):
-        absent = 1 - present
-        table = chi2(present, Y[:, label])[0] + chi2(absent, Y[:, label])[0]
-        want = np.fmax(want, table)
-    np.testing.assert_allclose(chi_squared(X, Y), want, rtol=1e-9)
-    kept = select_chi_squared(X, Y, keep=7)
-    assert sorted(-want)[6] >= -want[kept].min() - 1e-12
-    assert len(kept) == 7
-
-
 def test_frequent_terms():
     counts = np.array(
         [[5.0, 1.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0], [0.0, 1.0, 0.0, 1.0]]
@@ -91,7 +73,6 @@ def test_frequent_terms():
         (lambda: select_features([[1.0]], [[0]], per_label=-1), "per_label is -1"),
         (lambda: select_features([[1.0]], [[0]], fraction=2.0), "fraction 2.0"),
         (lambda: select_features([[1.0]], [[0], [0]]), "Y has 2 rows"),
-        (lambda: select_chi_squared([[1.0]], [[0]], keep=-1), "keep is -1"),
     ],
 )
 def test_mistakes(call, message):

@@ -220,9 +220,14 @@ def near_duplicates(X: Any, threshold: float = 0.8, *, linkage: str = "single") 
     rows = unit_rows(X).rows
     distinct, inverse = np.unique(_same(rows), return_inverse=True)
     groups = _linked(take(rows, distinct), threshold)[inverse]
-    if linkage == "average":
-        groups = _merged(rows, groups, 1.0 - threshold + ROUNDING)
-    return in_order(groups)
+    if linkage == "single":
+        return in_order(groups)
+    parts, order = np.zeros(len(groups), np.int64), np.argsort(groups, kind="stable")
+    model = Agglomerative(threshold=1.0 - threshold + ROUNDING, linkage="average")
+    for members in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+        if len(members) > 2:
+            parts[members] = model.fit_predict(take(rows, members))
+    return in_order(groups * len(groups) + parts)
 
 
 def _same(rows: Rows) -> Ints:
@@ -260,15 +265,3 @@ def _linked(rows: Rows, threshold: float) -> Ints:
     for i in range(len(roots)):
         roots[i] = roots[roots[i]]
     return roots
-
-
-def _merged(rows: Rows, groups: Ints, height: float) -> Ints:
-    """Each group cut where its average linkage is above a height."""
-    order = np.argsort(groups, kind="stable")
-    cuts = np.flatnonzero(np.diff(groups[order])) + 1
-    parts = np.zeros(len(groups), np.int64)
-    for members in np.split(order, cuts):
-        if len(members) > 2:
-            model = Agglomerative(threshold=height, linkage="average")
-            parts[members] = model.fit_predict(take(rows, members))
-    return groups * len(groups) + parts

@@ -50,7 +50,12 @@ def library_arrivals() -> Iterator[Record]:
 
 def load_library(folder: Path, _split: str | None) -> Dataset:
     """Load the embedded corpus; links are "see also", clicks are simulated."""
-    parts = {"train": Part(sessions=list(_clicks(folder))), "test": Part(sessions=[])}
+    rows = json_rows(folder / "clicks.jsonl", query=str, shown=list, clicked=list)
+    sessions = [
+        Session(query, tuple(shown), tuple(item in clicked for item in shown))
+        for query, shown, clicked in rows
+    ]
+    parts = {"train": Part(sessions=sessions), "test": Part(sessions=[])}
     links: list[Link] = []
     used: set[str] = set()
     for record in library_records(folder):
@@ -79,9 +84,3 @@ def load_library(folder: Path, _split: str | None) -> Dataset:
         ),
         links=links,
     )
-
-
-def _clicks(folder: Path) -> Iterator[Session]:
-    rows = json_rows(folder / "clicks.jsonl", query=str, shown=list, clicked=list)
-    for query, shown, clicked in rows:
-        yield Session(query, tuple(shown), tuple(item in clicked for item in shown))

@@ -114,7 +114,10 @@ def ways_down(
     views = [_sums_below(below, chances) for chances in (classes, *others)]
     many = np.bincount(below.columns, minlength=below.width)
     documents = _sums_below(below, sizes[np.newaxis])[0]
-    of_document = _of_documents(scores, classes, scale)
+    best = np.take_along_axis(scores, top(scores, 2), axis=1)
+    lead = np.minimum(scale * (best[:, 0] - best[:, -1]), LEAD)
+    entropy = -(classes * np.log(np.maximum(classes, 1e-300))).sum(axis=1)
+    of_document = np.column_stack((scale * best[:, 0], lead, entropy))
     at = np.full(len(scores), places.root, np.int64)
     every = np.arange(len(at))
     nodes, steps, features = list[Ints](), list[Floats](), list[Floats]()
@@ -138,14 +141,6 @@ def ways_down(
         at = daughters
     falling = np.minimum.accumulate(np.column_stack(steps), axis=1)
     return Ways(np.column_stack(nodes), falling, np.stack(features, axis=1))
-
-
-def _of_documents(scores: Floats, chances: Floats, scale: float) -> Floats:
-    best = np.take_along_axis(scores, top(scores, 2), axis=1)
-    first, second = best[:, 0], best[:, -1]
-    lead = np.minimum(scale * (first - second), LEAD)
-    entropy = -(chances * np.log(np.maximum(chances, 1e-300))).sum(axis=1)
-    return np.column_stack((scale * first, lead, entropy))
 
 
 def _log_odds(chances: Floats) -> Floats:
@@ -438,7 +433,8 @@ class BackOff(Estimator):
     def place(self, scores: Any) -> Placements:
         """Put documents where they can be put: scores (n, classes), as fitted."""
         nodes, chances = self._ways(scores).ends(self.threshold_)
-        names = [None if v < 0 else self._name(int(v)) for v in nodes]
+        tree = [n.of if isinstance(n, Dummy) else n for n in self._places.tree.nodes]
+        names = [None if v < 0 else tree[v] for v in nodes]
         return Placements(names, [self._kind_of(int(v)) for v in nodes], chances)
 
     def at(self, precision: float) -> BackOff:
@@ -582,7 +578,3 @@ class BackOff(Estimator):
         if node < 0:
             return "left"
         return "inner" if len(self._places.daughters(node)) else "leaf"
-
-    def _name(self, node: int) -> Any:
-        name = self._places.tree.nodes[node]
-        return name.of if isinstance(name, Dummy) else name

@@ -238,7 +238,12 @@ def best_path(
     scores = np.empty(trained.widest)
     reach = {-n_inner: 0.0}
     came: dict[int, Step] = {}
-    for at in _above(trained, leaf):
+    waiting, ancestors = [leaf], set[int]()
+    while waiting:
+        fresh = set(trained.mothers(waiting.pop())) - ancestors
+        ancestors |= fresh
+        waiting += [at - n_inner for at in fresh]
+    for at in sorted(ancestors):  # parents first
         count = node_scores(at, columns, values, trained.arrays, scores)
         odds = scores[:count] * scale
         odds = odds - odds.max()
@@ -252,14 +257,3 @@ def best_path(
         path.append(came[code])
         code = came[code][0] - n_inner
     return path[::-1]
-
-
-def _above(trained: Trained, leaf: int) -> list[int]:
-    """Inner nodes from which the leaf can be reached, parents first."""
-    n_inner, waiting = len(trained.arrays[0]) - 1, [leaf]
-    ancestors: set[int] = set()
-    while waiting:
-        fresh = set(trained.mothers(waiting.pop())) - ancestors
-        ancestors |= fresh
-        waiting += [at - n_inner for at in fresh]
-    return sorted(ancestors)

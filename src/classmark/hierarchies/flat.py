@@ -165,7 +165,14 @@ class FlatClassifier(LinearClassifier):
         rows = rows_from(X)
         classes, owners = owners_of(y, len(rows))
         if self.base == "svm":
-            self._fit_margins(rows, owners)
+            ranker = PreferenceRanker(
+                "dom", self.C, self.tol, memory=self.memory, n_jobs=self.n_jobs,
+                random_state=self.random_state,
+            )  # fmt: skip
+            learned = fit_margins(rows, owners, ranker)
+            self.features_, self.weights_, self.bias_ = learned
+            self.objective_, self.n_iter_ = ranker.objective_, ranker.n_iter_
+            self.duality_gap_ = ranker.duality_gap_
         else:
             features = len(in_use(rows)[0])
             lines = features * COUNTS if self.base == "naive-bayes" else features
@@ -184,17 +191,6 @@ class FlatClassifier(LinearClassifier):
             )
         self.classes_, self.n_features_in_ = classes, rows.width
         return self
-
-    def _fit_margins(self, rows: Rows, owners: Rows) -> None:
-        """Dense or sparse, as the memory allows."""
-        ranker = PreferenceRanker(
-            "dom", self.C, self.tol, memory=self.memory, n_jobs=self.n_jobs,
-            random_state=self.random_state,
-        )  # fmt: skip
-        self.features_, self.weights_, self.bias_ = fit_margins(rows, owners, ranker)
-        self.objective_ = ranker.objective_
-        self.duality_gap_ = ranker.duality_gap_
-        self.n_iter_ = ranker.n_iter_
 
 
 def owners_of(y: Iterable[Any], n_documents: int) -> tuple[list[Any], Rows]:

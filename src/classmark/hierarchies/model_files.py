@@ -192,12 +192,21 @@ class Finished:
     """
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
+        import fcntl
+
         self.folder = folder
         self._claim(fingerprint)
         path = folder / "nodes.bin"
         self._where: dict[int, tuple[Path, int]] = {}
         self._file: BufferedRandom = path.open("r+b" if path.exists() else "w+b")
-        self._lock(path)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._file.close()
+            raise Mistake(
+                f"{path}: another training is at work here: wait for its end, or give "
+                "another folder"
+            ) from None
         whole = self._scan(path)
         self._file.seek(whole)
         self._file.truncate()
@@ -259,18 +268,6 @@ class Finished:
                 f"{self.folder} holds a training with other documents, another "
                 "taxonomy or other settings: give another folder, or delete this one"
             )
-
-    def _lock(self, path: Path) -> None:
-        import fcntl
-
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._file.close()
-            raise Mistake(
-                f"{path}: another training is at work here: wait for its end, or give "
-                "another folder"
-            ) from None
 
     def _scan(self, path: Path) -> int:
         """Note where the whole records of a file begin; return where the last ends."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -181,7 +181,11 @@ def places_of(taxonomy: Taxonomy, y: Iterable[Any]) -> Places:
     >>> places_of(tree, ["a", ["a", "b"], []]).documents.starts.tolist()
     [0, 1, 3, 3]
     """
-    categories = [_several(taxonomy, entry) for entry in listed(y)]
+    entries = listed(y)
+    categories: list[Sequence[Any]] = [
+        entry if isinstance(entry, tuple) and entry not in taxonomy else several
+        for entry, several in zip(entries, categories_in(entries), strict=True)
+    ]
     for row, several in enumerate(categories):
         for node in several:
             if node not in taxonomy:
@@ -238,14 +242,6 @@ def rows_of_ones(lists: Sequence[Any], width: int) -> Rows:
     starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
     columns = np.array([column for line in lists for column in line], np.uint32)
     return Rows(starts, columns, np.ones(len(columns)), width)
-
-
-def _several(taxonomy: Taxonomy, entry: Any) -> Sequence[Hashable]:
-    if isinstance(entry, MANY):
-        return list(entry)
-    if isinstance(entry, tuple) and entry not in taxonomy:
-        return entry
-    return (entry,)
 
 
 @dataclass(frozen=True, eq=False)

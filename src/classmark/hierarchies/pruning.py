@@ -139,7 +139,14 @@ class Removals:
             self._tried[node] = self._same(node)
             return Removal(0.0, 0, len(sample), rise)
         fate = self._judged(sample, joined)
-        difference = fate.right.astype(np.int64) - self._through(p, node)
+        # Who is right after the parent and, where it sends them there, the node.
+        first, second = self._fate(p), self._fate(node)
+        sent = (first.chosen == node) & first.right
+        right = first.right.astype(np.int64)
+        right[sent] = second.right[
+            np.searchsorted(second.documents, first.documents[sent])
+        ]
+        difference = fate.right.astype(np.int64) - right
         gain, changed = float(difference.sum()), int(np.abs(difference).sum())
         self._tried[node] = fate
         return Removal(gain, changed, len(sample), rise)
@@ -186,15 +193,6 @@ class Removals:
                 best = best_daughters(model, take(self.rows, ask))
                 chosen[fold == out] = daughters[best]
         return _Fate(documents, chosen, self.belong(documents, chosen))
-
-    def _through(self, parent: int, node: int) -> Ints:
-        """Who is right after the parent and, where it sends them there, the node."""
-        first, second = self._fate(parent), self._fate(node)
-        sent = (first.chosen == node) & first.right
-        right = first.right.astype(np.int64)
-        where = np.searchsorted(second.documents, first.documents[sent])
-        right[sent] = second.right[where]
-        return right
 
     def _same(self, node: int) -> _Fate:
         """One of the two decides nothing: the other's choices stand."""

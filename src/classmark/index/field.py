@@ -14,7 +14,7 @@ from classmark.corpus.counting import zeros
 from classmark.corpus.vocabulary import join_terms, order_terms
 from classmark.index.merge import Source, join
 from classmark.index.postings import Field, Lists, Places
-from classmark.index.segment import Part, SegmentField
+from classmark.index.segment import SegmentField
 from classmark.index.snapshot import Lost, Snapshot
 from classmark.problems import Mistake
 from classmark.sparse import Rows, take, transpose
@@ -37,7 +37,13 @@ class StoredField(Field):
         self, snapshot: Snapshot, name: str, memory: int, within: slice | None = None
     ) -> None:
         parts = snapshot.parts[within or slice(None)]
-        self.sources = _sources(parts, name)
+        self.sources, shift = list[Source](), 0
+        for part in parts:
+            if name in part.segment.fields:
+                whole = part.segment.fields[name].whole
+                numbers = part.renumbered(close_gaps=False)
+                self.sources.append(Source(whole, shift, numbers))
+            shift += part.segment.n_items
         self.alive: Bools | None = None
         if any(part.alive is not None for part in parts):
             self.alive = np.concatenate([part.mask() for part in parts])
@@ -158,17 +164,6 @@ class StoredField(Field):
                 df[mine[gone.terms]] -= gone.df
                 cf[mine[gone.terms]] -= gone.cf
         self.df, self.cf = df.astype(np.uint32), cf
-
-
-def _sources(parts: Sequence[Part], name: str) -> list[Source]:
-    """Return the segments that have the field; documents keep their numbers."""
-    sources, shift = [], 0
-    for part in parts:
-        if name in part.segment.fields:
-            whole = part.segment.fields[name].whole
-            sources.append(Source(whole, shift, part.renumbered(close_gaps=False)))
-        shift += part.segment.n_items
-    return sources
 
 
 def _split(postings: NDArray[np.uint64], begins: Ints, ends: Ints) -> Lists:

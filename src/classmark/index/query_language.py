@@ -251,7 +251,12 @@ class _Parser:
 
     def __init__(self, query: str) -> None:
         self.query = query
-        self.tokens = _tokens(query)
+        self.tokens: list[Token] = []
+        at = 0
+        while at < len(query):
+            token, at = _token(query, at)
+            self.tokens += [] if token is None else [token]
+        self.tokens.append(Token("end", "", "", len(query)))
         self.place, self.depth = 0, 0
 
     @property
@@ -388,16 +393,6 @@ class _Parser:
         return Word(token.text, token.field, token.at)
 
 
-def _tokens(query: str) -> list[Token]:
-    tokens: list[Token] = []
-    at = 0
-    while at < len(query):
-        token, at = _token(query, at)
-        if token is not None:
-            tokens.append(token)
-    return [*tokens, Token("end", "", "", len(query))]
-
-
 def _token(query: str, at: int) -> tuple[Token | None, int]:
     """Read one token, if signs and blanks say anything, and where to go on."""
     if blank := _BLANK.match(query, at):
@@ -412,17 +407,11 @@ def _token(query: str, at: int) -> tuple[Token | None, int]:
             )
         return Token("belief", belief[1], "", at), belief.end()
     if query[at] in "+-#:":
-        return _sign(query, at)
+        is_sign = _SIGN.match(query, at) and (not at or query[at - 1] not in "+-#:")
+        if is_sign and (query[at + 1] != "#" or _BELIEF.match(query, at + 1)):
+            return Token(query[at], query[at], "", at), at + 1
+        return None, at + 1
     return _words(query, at)
-
-
-def _sign(query: str, at: int) -> tuple[Token | None, int]:
-    before = query[at - 1] if at else " "
-    if _SIGN.match(query, at) and before not in "+-#:":
-        if query[at + 1] == "#" and not _BELIEF.match(query, at + 1):
-            return None, at + 1
-        return Token(query[at], query[at], "", at), at + 1
-    return None, at + 1
 
 
 def _words(query: str, at: int) -> tuple[Token, int]:

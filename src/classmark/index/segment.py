@@ -435,20 +435,18 @@ class SegmentWriter:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:
-                self._close()
+                self._end_field()
+                self._folder.append("id-sizes", self._id_sizes.rest())
+                if self._documents >= _MOST:
+                    raise Mistake(
+                        f"{self._documents} documents are more than a segment can "
+                        "hold: part the collection into indexes of fewer than "
+                        f"{_MOST}"
+                    )
+                settings = {"documents": self._documents, "fields": self._fields}
+                self._folder.close(FORMAT, VERSION, settings)
         finally:
             self._folder.discard()
-
-    def _close(self) -> None:
-        self._end_field()
-        self._folder.append("id-sizes", self._id_sizes.rest())
-        if self._documents >= _MOST:
-            raise Mistake(
-                f"{self._documents} documents are more than a segment can hold: "
-                f"part the collection into indexes of fewer than {_MOST}"
-            )
-        settings = {"documents": self._documents, "fields": self._fields}
-        self._folder.close(FORMAT, VERSION, settings)
 
     def _append(self, name: str, piece: NDArray[np.uint8] | NDArray[np.uint32]) -> None:
         self._folder.append(f"{len(self._fields) - 1}-{name}", piece)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from itertools import accumulate
 from pathlib import Path
@@ -18,7 +18,7 @@ from classmark.index.snapshot import try_lock
 from classmark.preferences.labels import levels_from, relevant
 from classmark.problems import Mistake
 from classmark.rankers.preference import PreferenceRanker
-from classmark.sparse import Rows, keep_columns, rows_from, stack
+from classmark.sparse import Rows, keep_columns, rows_from, rows_in, stack
 from classmark.spreading import spread, spread_by, spreader
 from classmark.storage import (
     is_intact,
@@ -40,7 +40,6 @@ DOCUMENTS, BLOCK, VERSION = "classmark-documents", "classmark-labels", 1
 CHUNK = 1 << 22  # weights looked at together
 NOISE = 16.0  # machine epsilons, times a label's largest weight: what is no weight
 
-PARTS_OF_ROWS = ("starts", "columns", "values")
 Span = tuple[int, int]
 
 
@@ -49,11 +48,7 @@ def keep_documents(folder: Path, rows: Rows, levels: Rows) -> None:
     place = folder / "documents"
     if is_intact(place, lambda: open_folder(place, DOCUMENTS, VERSION)):
         return
-    arrays = {
-        f"{name}_{part}": getattr(each, part)
-        for name, each in (("rows", rows), ("levels", levels))
-        for part in PARTS_OF_ROWS
-    }
+    arrays = rows.arrays("rows") | levels.arrays("levels")
     widths = {"rows": rows.width, "levels": levels.width}
     _keep(place, DOCUMENTS, arrays, widths)
 
@@ -62,17 +57,15 @@ def learn_block(span: Span, folder: str, parameters: dict[str, Any]) -> None:
     """Learn the labels from the first of ``span`` up to, not with, the second."""
     saved = open_folder(Path(folder) / "documents", DOCUMENTS, VERSION)
     rows, levels = (
-        _rows_of(saved.arrays, saved.settings[name], f"{name}_")
-        for name in ("rows", "levels")
+        rows_in(saved.arrays, name, saved.settings[name]) for name in ("rows", "levels")
     )
     ranker = PreferenceRanker(**parameters)
     ranker.C *= _share(levels, span) if ranker.class_weight else 1.0
     ranker.fit(rows, keep_columns(levels, np.arange(*span)))
     seconds, objective, dual = ranker.trace_[-1]
-    weights = _sparse(ranker)
-    arrays = {name: getattr(weights, name) for name in PARTS_OF_ROWS}
-    arrays["thresholds"] = np.asarray(ranker.thresholds_)
+    thresholds = {"thresholds": np.asarray(ranker.thresholds_)}
     facts = {"objective": objective, "dual": dual, "passes": ranker.n_iter_}
+    arrays = _sparse(ranker).arrays() | thresholds
     _keep(_place(folder, span), BLOCK, arrays, facts | {"seconds": seconds})
 
 
@@ -111,11 +104,6 @@ def _ends(blocks: Sequence[Rows]) -> list[int]:
     return [0, *accumulate(block.width for block in blocks)]
 
 
-def _rows_of(arrays: Mapping[str, Array], width: int, prefix: str = "") -> Rows:
-    starts, columns, values = (arrays[prefix + part] for part in PARTS_OF_ROWS)
-    return Rows(starts, columns, values, width)
-
-
 def _share(levels: Rows, span: Span) -> float:
     """By how much "balanced" over all labels is dearer than over those of a block."""
     size = np.bincount(relevant(levels).columns, minlength=levels.width)
@@ -139,7 +127,8 @@ def _place(folder: str, span: Span) -> Path:
     return Path(folder) / "block-{:08d}-{:08d}".format(*span)
 
 
-def _is_learned(block: Path) -> bool:
+def _is_learned(folder: str, span: Span) -> bool:
+    block = _place(folder, span)
     return is_intact(block, lambda: open_folder(block, BLOCK, VERSION))
 
 
@@ -203,7 +192,7 @@ def fit_blocks(
         if machines is not None:
             machines.require_folder(working)
         keep_documents(working, rows, levels)
-        left = [span for span in spans if not _is_learned(_place(str(working), span))]
+        left = [span for span in spans if not _is_learned(str(working), span)]
         with nullcontext() if machines is None else spread_by(machines):
             spread(learn_block, left, [str(working), parameters], "blocks of labels")
         return _settled(ranker, spans, str(working))
@@ -277,10 +266,9 @@ def _fingerprint(
     rows: Rows, levels: Rows, parameters: dict[str, Any], size: int
 ) -> str:
     digest = hashlib.blake2b(digest_size=12)
-    for each in (rows, levels):
-        for array in (each.starts, each.columns, each.values):
-            digest.update(str(array.dtype).encode())
-            digest.update(np.ascontiguousarray(array).data)
+    for array in (*rows.arrays().values(), *levels.arrays().values()):
+        digest.update(str(array.dtype).encode())
+        digest.update(np.ascontiguousarray(array).data)
     settings = sorted(parameters.items())
     digest.update(repr((rows.width, levels.width, size, settings)).encode())
     return f"labels-{digest.hexdigest()}"
@@ -292,7 +280,7 @@ def _settled(
     """Put what the blocks have learned into the ranker, as ``fit`` leaves it."""
     saved = [open_folder(_place(working, span), BLOCK, VERSION) for span in spans]
     blocks = [
-        _rows_of(each.arrays, high - low)
+        rows_in(each.arrays, "", high - low)
         for each, (low, high) in zip(saved, spans, strict=True)
     ]
     size = len(blocks[0]) * spans[-1][1] * blocks[0].values.itemsize

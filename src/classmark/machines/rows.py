@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike
 from classmark.arrays import Floats, Ints
 from classmark.examples.problem import Collection
 from classmark.machines import portion as work
+from classmark.machines.cluster import Machines
 from classmark.machines.portion import Aim, Alike, Few, PortionStep, packed, unpacked
 from classmark.problems import Mistake
 from classmark.ranking import rank
@@ -42,10 +43,6 @@ from classmark.solvers.hinge import (
     started,
 )
 from classmark.sparse import Rows, stack, take
-
-if TYPE_CHECKING:
-    from classmark.machines.cluster import Machines
-
 
 ROUNDS = 300  # the most to be made
 PASSES = 4  # of a worker in a round: few, the step that follows being common to all
@@ -275,7 +272,7 @@ class SpreadRows(Collection):
         vector = np.asarray(coefficients, np.float64)
         if vector.shape != (len(self),):
             raise Mistake(f"coefficients: give {len(self)} numbers, one a row")
-        parts = self._parted(vector)
+        parts = np.split(vector, self.ends[1:-1])
         return np.asarray(sum(self._ask(work.combine, (), parts)))
 
     def take(self, rows: ArrayLike) -> Rows:
@@ -350,9 +347,6 @@ class SpreadRows(Collection):
         if vector.shape != (self.width,):
             raise Mistake(f"weights: give {self.width} numbers, one a feature")
         return vector
-
-    def _parted(self, each: Floats) -> list[Floats]:
-        return np.split(each, self.ends[1:-1])
 
     def _within(self, rows: Ints, name: str) -> list[Ints]:
         """Sorted row numbers, by part, each part's from 0."""

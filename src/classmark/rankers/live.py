@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from classmark.preferences.graph import PreferenceGraph, short_name
 from classmark.problems import Mistake
 from classmark.rankers.preference import PreferenceRanker, Words, lesson_of
 from classmark.rankers.text_ranker import Suggestion, TextRanker
-from classmark.solvers.preference_live import from_arrays, to_arrays
+from classmark.solvers.live_documents import Lesson
+from classmark.solvers.preference_live import LiveDual, from_arrays, to_arrays
 from classmark.storage import (
     open_folder,
     pack_strings,
@@ -23,10 +24,6 @@ from classmark.storage import (
     with_prefix,
 )
 from classmark.weighting.live import LiveVectorizer
-
-if TYPE_CHECKING:
-    from classmark.solvers.live_documents import Lesson
-    from classmark.solvers.preference_live import LiveDual
 
 FORMAT, VERSION = "classmark live text ranker", 1
 Labelling = PreferenceGraph | Sequence[int]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 ACTIVE, DEPRECATED = "active", "deprecated"
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterable
+from typing import Any
 
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
 
 
 def prune(taxonomy: Taxonomy, inner: Iterable[Hashable]) -> Taxonomy:

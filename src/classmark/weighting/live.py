@@ -78,9 +78,6 @@ class LiveVectorizer(Estimator):
     ([0, 1], [1.0, 2.0], ['hive', 'bee'])
     """
 
-    vocabulary_: GrowingVocabulary
-    analyzer_: Analyzer
-
     analyzer: Analyzer | str | None = None
     weighting: str = "tfidf"
     norm: str | None = "l2"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -40,47 +39,15 @@ def select_features(
     most = max(per_label, int(np.ceil(fraction * rows.width)))
     chosen = np.zeros(rows.width, np.bool_)
     total = _column_sums(rows, np.arange(len(rows)))
-    for n_inside, inside in _sums_by_label(rows, Y, "selecting terms"):
-        weights = rocchio_weights(inside, total, n_inside, len(rows))
+    labels = transpose(labels_from(Y, len(rows)))
+    for label in track(range(len(labels)), "selecting terms", len(labels)):
+        documents, grades = labels.row(label)
+        members = documents[grades > 0]
+        inside = _column_sums(rows, members)
+        weights = rocchio_weights(inside, total, len(members), len(rows))
         best = np.argsort(-weights, kind="stable")[:most]
         chosen[best[weights[best] > 0.0]] = True
     return np.flatnonzero(chosen)
-
-
-def chi_squared(X: Any, Y: Any) -> Floats:
-    """Return the χ² of each term, the largest over the labels [YangPedersen97].
-
-    With A, B, C, D the documents that have label and term, the term alone, the label
-    alone, neither: n (AD − CB)² / ((A+C)(B+D)(A+B)(C+D)). Terms count as present where
-    X is not zero. Shape (d,).
-
-    >>> chi_squared([[1, 1], [1, 1], [0, 1]], [[0], [0], [1]]).round(3).tolist()
-    [3.0, 0.0]
-    """
-    rows = rows_from(X)
-    present = Rows(rows.starts, rows.columns, (rows.values != 0) * 1.0, rows.width)
-    n = float(len(rows))
-    with_term = _column_sums(present, np.arange(len(rows)))
-    best = np.zeros(rows.width)
-    for members, a in _sums_by_label(present, Y, "testing terms"):
-        b, c = with_term - a, members - a
-        d = n - a - b - c
-        below = members * (n - members) * with_term * (n - with_term)
-        value = n * (a * d - c * b) ** 2
-        np.divide(value, below, out=value, where=below > 0)
-        best = np.maximum(best, np.where(below > 0, value, 0.0))
-    return best
-
-
-def select_chi_squared(X: Any, Y: Any, keep: int) -> Ints:
-    """Select the ``keep`` terms of largest χ²; returns sorted column numbers.
-
-    >>> select_chi_squared([[1, 1], [1, 1], [0, 1]], [[0], [0], [1]], keep=1).tolist()
-    [0]
-    """
-    if keep < 0:
-        raise Mistake(f"keep is {keep}: give a number of terms")
-    return np.sort(np.argsort(-chi_squared(X, Y), kind="stable")[:keep])
 
 
 def rocchio_weights(
@@ -104,15 +71,6 @@ def rocchio_weights(
     favour = beta * inside / np.maximum(size, 1)
     against = gamma * (total - inside) / np.maximum(n - size, 1)
     return np.asarray(np.maximum(0.0, favour - against))
-
-
-def _sums_by_label(rows: Rows, Y: Any, title: str) -> Iterator[tuple[int, Floats]]:
-    """Yield how many rows have each label, and their sum."""
-    labels = transpose(labels_from(Y, len(rows)))
-    for label in track(range(len(labels)), title, len(labels)):
-        documents, grades = labels.row(label)
-        members = documents[grades > 0]
-        yield len(members), _column_sums(rows, members)
 
 
 def _column_sums(rows: Rows, which: Array) -> Floats:

@@ -177,10 +177,6 @@ class Vectorizer(Estimator):
     _kind: ClassVar[str | None] = "transformer"
     _takes_text: ClassVar[bool] = True
 
-    vocabulary_: Vocabulary
-    statistics_: Statistics
-    analyzer_: Analyzer
-
     analyzer: Analyzer | str | None = None
     weighting: str = "tfidf"
     norm: str | None = "l2"

@@ -186,17 +186,13 @@ def load_debtags(folder: Path, split: str | None) -> Dataset:
         for name, source, short, long, section, tags in packages
     )
     names = names_in(train, test)
-    tree = None if by_section else lambda: _facets(names)
-    return Dataset("debian-debtags", train, test, label_names=names, tree=tree)
-
-
-def _facets(tags: list[str]) -> Taxonomy:
     chains = []
-    for tag in tags:
+    for tag in names:
         facet, _, rest = tag.partition("::")
         group, colon, _ = rest.partition(":")
         chains.append([facet, *([f"{facet}::{group}"] if colon else []), tag])
-    return tree_of_chains(chains)
+    tree = None if by_section else lambda: tree_of_chains(chains)
+    return Dataset("debian-debtags", train, test, label_names=names, tree=tree)
 
 
 def load_pypi(folder: Path, _split: str | None) -> Dataset:

@@ -237,6 +237,16 @@ class OpenIndex(ABC):
     def ask(self, query: str, k: int = 10, **options: Any) -> list[Hit]:
         """Answer a query as people type it."""
 
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what is held; the end of a ``with`` does so too."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def terms(self, query: str) -> list[str]:
         """Return the terms of a query, analysed as the documents were."""
         if not isinstance(query, str):
@@ -504,12 +514,6 @@ class Index(OpenIndex):
         finally:
             self._merger.stop()
         self._merger.complain()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _begin(self) -> Changes:
         if self._is_closed:

@@ -47,7 +47,12 @@ def pagerank(
     >>> pagerank([[0, 1, 1], [0, 0, 1], [0, 0, 0]]).round(4).tolist()
     [0.1976, 0.2816, 0.5209]
     """
-    _require(damping, method, tol)
+    if not 0 <= damping < 1:
+        raise Mistake(f"damping is {damping}: give a number from 0 to below 1")
+    if method not in METHODS:
+        raise Mistake(f"method={method!r} is not known: use {', '.join(METHODS)}")
+    if not 0 < tol < math.inf:
+        raise Mistake(f"tol is {tol}: give a small number above 0")
     links = incoming_links(A)
     v = _distribution(teleport, len(links.scale))
     if damping == 0:
@@ -143,15 +148,6 @@ def _too_fine(damping: float, tol: float) -> Mistake:
         f"tol={tol:g} is finer than double precision can give with damping="
         f"{damping:g}: give a larger tol or a smaller damping"
     )
-
-
-def _require(damping: float, method: str, tol: float) -> None:
-    if not 0 <= damping < 1:
-        raise Mistake(f"damping is {damping}: give a number from 0 to below 1")
-    if method not in METHODS:
-        raise Mistake(f"method={method!r} is not known: use {', '.join(METHODS)}")
-    if not 0 < tol < math.inf:
-        raise Mistake(f"tol is {tol}: give a small number above 0")
 
 
 def _distribution(teleport: ArrayLike | None, n: int) -> Floats:

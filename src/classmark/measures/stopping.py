@@ -179,18 +179,11 @@ def is_dry(
     """
     target, patience, batch = rule
     hit, random = np.asarray(relevant, bool), np.asarray(drawn, bool)
-    since = [
-        int(np.count_nonzero(~random[_end(finds) :])) for finds in (hit & ~random, hit)
-    ]
+    last = [int(np.flatnonzero(x).max(initial=-1)) for x in (hit & ~random, hit)]
+    since = [int(np.count_nonzero(~random[at + 1 :])) for at in last]
     unread = documents - len(hit)
     enough = dry_after(int(hit.sum()), unread, target, patience)
     return since[0] >= enough and since[1] >= min(batch, enough)
-
-
-def _end(flags: Bools) -> int:
-    """The place after the last flag."""
-    places = np.flatnonzero(flags)
-    return int(places[-1]) + 1 if len(places) else 0
 
 
 def bets(draws: Draws, target: float = 0.95) -> Floats:

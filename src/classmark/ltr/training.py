@@ -434,9 +434,12 @@ def learn(
     """
     tuned, candidates = prepared
     taught, held_out = judged.only(parting.taught), judged.only(parting.held_out)
-    fit: Fit = partial(fit_graded, candidates, learner)
-    if preferences is not None:
-        fit = partial(fit_preferred, candidates, learner, preferences)
+
+    def fit(queries: Sequence[str], price: float) -> Any:
+        if preferences is None:
+            return learner.make(price).fit(*candidates.stacked(queries))
+        return fit_preferred(candidates, learner, preferences, queries, price)
+
     price, means = choose_price(taught, candidates, fit, learner.prices, name)
     ranker = fit(parting.taught, price)
     runs = {
@@ -448,13 +451,6 @@ def learn(
     return Learned(
         ranker, candidates, tuned, price, means, compare(held_out, runs, names)
     )
-
-
-def fit_graded(
-    candidates: Candidates, learner: Learner, queries: Sequence[str], price: float
-) -> Any:
-    """Learn from the grades of some queries at a price."""
-    return learner.make(price).fit(*candidates.stacked(queries))
 
 
 def fit_preferred(

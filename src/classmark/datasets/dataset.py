@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -19,8 +20,6 @@ from classmark.arrays import Floats, Ints
 from classmark.problems import Mistake
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from scipy.sparse import csr_matrix
 
     from classmark.corpus.documents import Document

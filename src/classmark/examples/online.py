@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -12,16 +12,14 @@ from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator, parameters
 from classmark.examples.problem import empty
 from classmark.examples.query import ExampleQuery
+from classmark.index.index import Index
+from classmark.index.models import Prepared
 from classmark.index.vectors import Products, mean_vector, vectors_of
 from classmark.problems import Mistake
 from classmark.ranking import top
 from classmark.solvers.smooth import squared_hinges
 from classmark.sparse import Rows, rows_from, stack
 from classmark.validation import require_numbers
-
-if TYPE_CHECKING:
-    from classmark.index.index import Index
-    from classmark.index.models import Prepared
 
 
 @parameters()

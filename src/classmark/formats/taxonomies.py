@@ -8,7 +8,7 @@ Nothing is fetched: only the file is read, and XML with a DTD or entities is ref
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -36,7 +36,6 @@ from classmark.taxonomy.category import (
 from classmark.taxonomy.tree import Taxonomy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from xml.etree.ElementTree import Element
 
     from rdflib import Graph

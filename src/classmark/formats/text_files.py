@@ -9,6 +9,7 @@ import lzma
 import math
 import os
 import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
@@ -18,8 +19,6 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Generic, NoReturn, TypeVar
 from classmark.problems import Mistake, UnreadableFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from _typeshed import SupportsRead
 
 T = TypeVar("T")

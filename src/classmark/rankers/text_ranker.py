@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from classmark.arrays import Array, Floats
+from classmark.preferences.graph import PreferenceGraph
 from classmark.preferences.labels import is_graphs, labels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import Calibrator, held_out_scores
@@ -28,14 +30,8 @@ from classmark.storage import (
     with_prefix,
 )
 from classmark.text.tokens import words
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from classmark.preferences.graph import PreferenceGraph
-    from classmark.weighting.live import LiveVectorizer
-    from classmark.weighting.vectorizer import Vectorizer
-
+from classmark.weighting.live import LiveVectorizer
+from classmark.weighting.vectorizer import Vectorizer
 
 FORMAT, VERSION = "classmark text ranker", 1
 Kinds = Mapping[str, type[LinearRanker]]

@@ -39,17 +39,6 @@ ENTRIES = 100_000_000  # that the labels may take from their ancestors, all toge
 BLOCK = 20_000_000  # entries of documents summed at a time
 
 
-class Smoothed(NamedTuple):
-    """Prototypes, csr (features, labels), each of length 1, and what was left out.
-
-    dropped : how much of the ancestors' squared length lies in terms not kept, mean
-    over the ancestors.
-    """
-
-    prototypes: csr_matrix
-    dropped: float
-
-
 def smoothed_prototypes(
     rows: Rows,
     labels: Rows,
@@ -57,7 +46,7 @@ def smoothed_prototypes(
     nodes: Sequence[int],
     decay: float = 0.5,
     descriptions: csr_matrix | None = None,
-) -> Smoothed:
+) -> tuple[csr_matrix, float]:
     """Prototypes of labels (n, k) over documents (n, features), smoothed along a tree.
 
     w_r ∝ c_r + t_r + Σ_a λ^d(r, a) (c_a + t_a), to unit length: c_r is the unit
@@ -70,12 +59,13 @@ def smoothed_prototypes(
     features), as long as it shall count; or None.
 
     Of an ancestor's centroid the heaviest 1,000 terms are kept, fewer where there are
-    very many labels.
+    very many labels. Returns the prototypes, csr (features, labels), and how much of
+    the ancestors' squared length lies in terms not kept, mean over the ancestors.
 
     >>> tree = Taxonomy([("r", "a"), ("a", 1), ("a", 2)])
     >>> X, Y = rows_from(np.eye(2)), rows_from(np.eye(2))
-    >>> found = smoothed_prototypes(X, Y, tree, [2, 3], 1.0)
-    >>> found.prototypes.toarray().round(3).tolist()
+    >>> prototypes, dropped = smoothed_prototypes(X, Y, tree, [2, 3], 1.0)
+    >>> prototypes.toarray().round(3).tolist()
     [[0.924, 0.383], [0.383, 0.924]]
     """
     from scipy.sparse import csr_matrix
@@ -103,7 +93,7 @@ def smoothed_prototypes(
     total: Any = unit_rows(belongs.T @ documents) + kin @ means
     if descriptions is not None:
         total = total + (kin + label_nodes) @ descriptions
-    return Smoothed(unit_rows(total).T.tocsr(), dropped)
+    return unit_rows(total).T.tocsr(), dropped
 
 
 def require_taxonomy(taxonomy: Taxonomy) -> None:
@@ -317,12 +307,11 @@ class TaxonomyRanker(LinearRanker):
         words = keep_columns(rows, np.arange(rows.width - apart)) if apart else rows
         nodes = self._nodes(labels.width)
         descriptions = self._description_rows(nodes, words.width)
-        found = smoothed_prototypes(
+        prototypes, self.dropped_ = smoothed_prototypes(
             words, labels, self.taxonomy, nodes, self.decay, descriptions
         )
-        self.dropped_, tall = found.dropped, cast("Any", found.prototypes)
-        tall.resize(rows.width, labels.width)
-        return found.prototypes
+        cast("Any", prototypes).resize(rows.width, labels.width)
+        return prototypes
 
     @property
     def takes_thresholds(self) -> bool:

@@ -294,16 +294,12 @@ def tune_models(
 
 
 def gather(
-    judged: JudgedQueries,
-    tuned: Tuned,
-    *,
-    pagerank: Floats | None = None,
-    depth: int = CANDIDATES,
+    judged: JudgedQueries, tuned: Tuned, *, pagerank: Floats | None = None
 ) -> Candidates:
     """Make the features of all queries' candidates, the models being tuned."""
     recipe = Recipe(tuned.models, tuned.feedback, pagerank is not None)
     features = PairFeatures(judged.searcher, recipe, pagerank=pagerank)
-    return candidates_of(judged, features, tuned.choice, depth)
+    return candidates_of(judged, features, tuned.choice)
 
 
 def choose_price(

@@ -148,7 +148,7 @@ def measure(folder: Path, seconds: float) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     with Desk(folder) as desk:
         ids = desk.state.waiting[:1000] or list(desk.state.ids)[:1000]
-        texts = [desk.project.store.document(id_).text for id_ in ids]
+        texts = [desk.store.document(id_).text for id_ in ids]
         at = iter(range(10**9))
         suggest_for(desk, texts[0])
 

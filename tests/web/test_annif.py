@@ -104,10 +104,10 @@ def test_what_is_taught_is_kept_and_learned(client, desk):
     answer = client.post(f"{PROJECT}/learn", json=taught)
     assert answer.status_code == 204
     assert answer.content == b""
-    labels = desk.project.store.labels()
+    labels = desk.store.labels()
     (new,) = [id_ for id_ in labels if id_.startswith("learned-")]
     assert labels[new] == {"candles": 1.0}
-    assert desk.project.store.document(new).text == "a kiln and a glaze for pots"
+    assert desk.store.document(new).text == "a kiln and a glaze for pots"
 
 
 def test_a_stranger_may_ask_but_not_teach(stranger):

@@ -34,11 +34,11 @@ def version(page):
 
 
 def labels(desk, document):
-    return set(desk.project.store.record(document).labels)
+    return set(desk.store.record(document).labels)
 
 
 def acts(desk, document):
-    rows = desk.project.store.run(
+    rows = desk.store.run(
         "SELECT who, act, c.id FROM judgments AS j LEFT JOIN categories AS c "
         "ON c.number = j.category WHERE document = ? ORDER BY seq",
         (document,),
@@ -80,7 +80,7 @@ def test_what_is_chosen_is_written_and_the_next_one_shown(client, desk):
     assert answer.status_code == 303
     assert answer.headers["location"].startswith("/decide/new-")
     assert "/new-2" not in answer.headers["location"]
-    record = desk.project.store.record("new-2")
+    record = desk.store.record("new-2")
     assert record.labels == {"bees": 2.0, "candles": 1.0}
     assert record.rejected == {"birds"}
     assert ("bees", "bread") in record.preferences
@@ -93,7 +93,7 @@ def test_the_rank_and_score_at_the_time_are_logged(client, desk):
     say(client, "new-2", assign="bees")
     sheet = lay_out(desk, "new-2", me(client, desk))
     first = sheet.choices[0]
-    rank, score, model = desk.project.store.run(
+    rank, score, model = desk.store.run(
         "SELECT rank, score, model FROM judgments WHERE document = 'new-2'"
     ).fetchone()
     assert (rank, model) == (1, "000001")
@@ -143,7 +143,7 @@ def test_skip_unsure_note_undo_redo(client, desk):
     assert noted.headers["location"].startswith("/decide/new-4?")
     assert "read it &lt;b&gt;twice&lt;/b&gt;" in client.get("/decide/new-4").text
     assert [act for _, act, _ in acts(desk, "new-2")] == ["skip"]
-    assert desk.project.store.record("new-3").aside
+    assert desk.store.record("new-3").aside
     undone = say(client, "new-5", "undo")
     assert undone.headers["location"].startswith("/decide/new-4?saved=undone")
     assert "twice" not in client.get("/decide/new-4").text
@@ -250,7 +250,7 @@ def test_text_is_never_markup(tmp_path):
         answer = client.post(address, data={"assign": "a", "note": HOSTILE})
         assert answer.status_code == 200
         assert "Nothing waits" in answer.text
-        assert set(desk.project.store.record(HOSTILE).labels) == {"a"}
+        assert set(desk.store.record(HOSTILE).labels) == {"a"}
 
 
 def test_an_address_is_a_link_and_nothing_else_is(tmp_path):
@@ -267,7 +267,7 @@ def test_an_address_is_a_link_and_nothing_else_is(tmp_path):
 
 
 def test_what_is_nearly_the_same_is_told(client, desk):
-    again = desk.project.store.document("bees-0").fields
+    again = desk.store.document("bees-0").fields
     with desk.writing() as project:
         import_records(project, [Record(Document("again", again))], "a file")
     desk.look_again()

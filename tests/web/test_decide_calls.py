@@ -17,7 +17,7 @@ def test_suggestions_have_paths_probabilities_and_reasons(reader):
 
 
 def test_a_document_is_suggested_for_as_its_text_is(reader, desk):
-    text = desk.project.store.document("new-0").text
+    text = desk.store.document("new-0").text
     by_id = reader.post("/suggest", {"document": "new-0"}).json()
     assert by_id == reader.post("/suggest", {"text": text}).json()
     assert reader.post("/suggest", {"document": "none"}).status_code == 404
@@ -58,7 +58,7 @@ def test_a_decision_is_on_disk_and_what_is_next_is_told(ada, desk):
     assert told["document"] == "new-2"
     assert told["said"] == "new-2: assign bees"
     assert told["next"] not in (None, "new-2")
-    assert desk.project.store.labels()["new-2"] == {"bees": 1.0}
+    assert desk.store.labels()["new-2"] == {"bees": 1.0}
     (line,) = ada.get("/history", document="new-2").json()["lines"]
     assert (line["who"], line["act"], line["category"]) == ("ada", "assign", "bees")
     assert line["rank"] == 1
@@ -90,7 +90,7 @@ def test_everything_that_can_be_said(ada, desk):
     assert found["unsure"] == ["birds"]
     (preferred,) = found["preferences"]
     assert preferred == {"winner": "bread", "loser": "bees", "weight": 1.0}
-    assert desk.project.store.record("new-0").labels["candles"] == 2.0
+    assert desk.store.record("new-0").labels["candles"] == 2.0
 
 
 def test_two_on_one_document_lose_nothing(ada, bo):
@@ -111,7 +111,7 @@ def test_two_on_one_document_lose_nothing(ada, bo):
 
 def test_undo_and_redo_without_limit(ada, desk):
     def labels():
-        return set(desk.project.store.labels().get("new-0", {}))
+        return set(desk.store.labels().get("new-0", {}))
 
     ada.post("/decide", {"document": "new-0", "assign": ["bread", "bees"]})
     ada.post("/decide", {"document": "new-0", "assign": ["birds"]})
@@ -135,9 +135,9 @@ def test_a_range_is_looked_at_then_taken_back(ada, desk):
     span = {"first": numbers[0]["number"], "last": numbers[-1]["number"]}
     looked = ada.post("/undo/preview", span).json()
     assert len(looked["acts"]) == 3
-    assert "new-1" in desk.project.store.labels()
+    assert "new-1" in desk.store.labels()
     assert ada.post("/undo/range", span).json()["changes"] == looked["changes"]
-    assert not {"new-0", "new-1", "new-2"} & desk.project.store.labels().keys()
+    assert not {"new-0", "new-1", "new-2"} & desk.store.labels().keys()
 
 
 def test_an_act_is_corrected(ada):
@@ -230,6 +230,6 @@ def test_a_classifier_takes_back_only_their_own(ada, bo, admin, desk):
     answer = ada.post("/undo/range", {"first": number, "last": number})
     assert answer.status_code == 403
     assert "only an admin" in answer.json()["error"]["remedy"]
-    assert name in desk.project.store.record(document).labels
+    assert name in desk.store.record(document).labels
     assert admin.post("/undo", {"number": number}).status_code == 200
-    assert name not in desk.project.store.record(document).labels
+    assert name not in desk.store.record(document).labels

@@ -21,7 +21,7 @@ def test_a_file_is_looked_at_and_imported(client, desk):
     desk.jobs.wait(60)
     page = client.get("/files")
     assert "new.jsonl: 1 documents, 1 judgments" in page.text
-    assert "n1" in desk.project.store.ids()
+    assert "n1" in desk.store.ids()
     assert "Done." in client.get("/files/jobs").text
 
 

@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 
 from classmark.workbench.deciding.decide import Decision, decide_on, note_on
-from classmark.workbench.deciding.history import Wanted, past
+from classmark.workbench.deciding.history import HistoryFilter, past
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -23,7 +23,7 @@ def said(desk):
 
 
 def labels(desk, document):
-    return set(desk.project.store.record(document).labels)
+    return set(desk.store.record(document).labels)
 
 
 def acts_in(text):
@@ -86,7 +86,7 @@ def test_a_label_is_corrected_in_place(client, desk, said):
     sent = {"number": said[0], "category": "Candles", "note": "look again"}
     assert client.post("/history/correct", data=sent).status_code == 200
     assert labels(desk, "new-0") == {"candles"}
-    (act, *_) = past(desk, Wanted(document="new-0", act="assign")).lines
+    (act, *_) = past(desk, HistoryFilter(document="new-0", act="assign")).lines
     assert act.note == "look again"
     wrong = client.post("/history/correct", data=sent | {"category": "soap"})
     assert wrong.status_code == 400

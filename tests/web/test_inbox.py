@@ -107,7 +107,7 @@ def test_accepting_at_once(client, quiet):
     done = client.post("/inbox/accept", data=form, follow_redirects=False)
     assert done.status_code == 303
     assert "accepted+3+documents" in done.headers["location"]
-    labels = quiet.project.store.labels()
+    labels = quiet.store.labels()
     assert [list(labels[f"new-{at}"]) for at in range(3)] == [
         [found[f"new-{at}"].category] for at in range(3)
     ]

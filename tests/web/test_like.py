@@ -31,7 +31,7 @@ def shown(answer):
 
 
 def said(desk, number=1):
-    store = desk.project.store
+    store = desk.store
     return acts_by_document(store, search_by_number(store, number))
 
 
@@ -63,7 +63,7 @@ def test_begin_by_text_and_by_ticked_hits(client, desk):
     assert shown(ticked)[0].startswith(("birds", "new"))
     listed = client.get("/like").text
     assert ">light<" in listed
-    called = titles(desk.project.store, ["birds-1"])["birds-1"][:60].strip()
+    called = titles(desk.store, ["birds-1"])["birds-1"][:60].strip()
     assert f">{called}<" in listed
 
 
@@ -133,7 +133,7 @@ def test_what_cannot_be_done_is_told_and_changes_nothing(
     assert answer.status_code == 400
     assert told in answer.text
     assert said(desk) == before
-    assert len(list_searches(desk.project.store)) == 1
+    assert len(list_searches(desk.store)) == 1
 
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".run", ".ris", ".bib", ".tsv"])

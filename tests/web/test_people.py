@@ -36,7 +36,7 @@ def _quickly(monkeypatch):
 def team(desk):
     """The application as others reach it, with a user of each role."""
     for name, role in NAMES.items():
-        add_user(desk.project.store, name, HASHED, role)
+        add_user(desk.store, name, HASHED, role)
     doors = Doors(frozenset({"library.example"}), code="", secure=True, annif=False)
     return create_app(desk, doors)
 
@@ -65,7 +65,7 @@ def enter(team):
 def test_only_an_admin_takes_back_what_others_said(desk, enter):
     theirs = decide_on(desk, "new-0", Decision(("bread",)), None, "ada").number
     own = decide_on(desk, "new-1", Decision(("bees",)), None, "carl").number
-    taxonomy = rename(desk.project, "birds", label="Fowl", who="carl").numbers[0]
+    taxonomy = rename(desk, "birds", label="Fowl", who="carl").numbers[0]
     carl = enter("carl")
     for number in (theirs, taxonomy):
         refused = carl.post("/history/undo", data={"number": number})
@@ -74,15 +74,15 @@ def test_only_an_admin_takes_back_what_others_said(desk, enter):
     span = {"first": theirs, "last": own}
     assert carl.get("/history/range", params=span).status_code == 403
     assert carl.post("/history/range", data=span).status_code == 403
-    assert set(desk.project.store.record("new-0").labels) == {"bread"}
+    assert set(desk.store.record("new-0").labels) == {"bread"}
     shown = carl.get("/history").text
     assert f"undo act {own}" in shown
     assert f"undo act {theirs}" not in shown
     carl.post("/history/range", data=span | {"back": "who=carl"})
-    assert not desk.project.store.record("new-1").labels
+    assert not desk.store.record("new-1").labels
     ada = enter("ada")
     assert ada.post("/history/undo", data={"number": theirs}).status_code == 200
-    assert not desk.project.store.record("new-0").labels
+    assert not desk.store.record("new-0").labels
 
 
 def test_name_and_password_open(enter):
@@ -137,7 +137,7 @@ def test_an_admin_adds_changes_and_closes_accounts(enter, desk):
     ada = enter("ada")
     new = {"name": "nils", "password": PASSWORD, "role": "reader"}
     assert "nils is now reader" in ada.post("/settings/people", data=new).text
-    assert find_user(desk.project.store, "nils").password.startswith("$argon2id$")
+    assert find_user(desk.store, "nils").password.startswith("$argon2id$")
     assert ada.post("/settings/people", data=new).status_code == 400
     nils = enter("nils")
     assert nils.get("/settings/people").status_code == 403
@@ -160,7 +160,7 @@ def test_weak_passwords_are_not_taken(enter, desk):
     answer = ada.post("/settings/people", data=new)
     assert answer.status_code == 400
     assert "at least 12" in answer.text
-    assert find_user(desk.project.store, "nils") is None
+    assert find_user(desk.store, "nils") is None
 
 
 def test_the_last_admin_stays(enter, desk):
@@ -170,7 +170,7 @@ def test_the_last_admin_stays(enter, desk):
         answer = ada.post("/settings/people/change", data=change)
         assert answer.status_code == 400
         assert "make another one first" in answer.text
-    found = {user.name: user.role for user in users(desk.project.store)}
+    found = {user.name: user.role for user in users(desk.store)}
     assert found["ada"] == "admin"
 
 
@@ -182,14 +182,14 @@ def test_a_new_password_ends_the_sessions(enter, desk, team):
     assert enter("carl").answer.status_code == 401
     carl = enter("carl", new["password"])
     assert carl.get("/settings/me").status_code == 200
-    set_password(desk.project.store, "carl", HASHED)  # by another process
+    set_password(desk.store, "carl", HASHED)  # by another process
     team.state.identity.forget()  # two seconds later
     assert carl.get("/settings/me").url.path == "/enter"
 
 
 def test_a_role_taken_away_elsewhere_holds_soon(enter, desk, team):
     ada = enter("ada")
-    set_role(desk.project.store, "ada", "reader")
+    set_role(desk.store, "ada", "reader")
     team.state.identity.forget()
     assert ada.get("/settings/people").status_code == 403
 
@@ -214,7 +214,7 @@ def test_a_token_is_shown_once_and_can_be_revoked(enter, desk):
     sent = {"user": "carl", "role": "admin", "label": "nightly", "days": "30"}
     shown = ada.post("/settings/tokens", data=sent).text
     secret = re.search(r"cmk_[\w-]+", shown)[0]
-    (token,) = tokens(desk.project.store)
+    (token,) = tokens(desk.store)
     assert secret not in ada.get("/settings/tokens").text
     assert token.id in ada.get("/settings/tokens").text
     program = enter("nobody")
@@ -236,7 +236,7 @@ def test_tokens_that_are_not_made(enter, desk, sent):
     sent = {"user": "ada", "role": "reader"} | sent
     answer = enter("ada").post("/settings/tokens", data=sent)
     assert answer.status_code == 400
-    assert tokens(desk.project.store) == []
+    assert tokens(desk.store) == []
 
 
 def test_a_hostile_name_is_inert(enter):
@@ -250,7 +250,7 @@ def test_a_hostile_name_is_inert(enter):
 
 
 def test_behind_a_proxy_origins_are_checked_by_name(desk):
-    add_user(desk.project.store, "ada", HASHED, "admin")
+    add_user(desk.store, "ada", HASHED, "admin")
     names = frozenset({"library.example"})
     app = create_app(desk, Doors(names, code="", secure=True, proxy="192.0.2.1"))
     with TestClient(app, base_url=ADDRESS) as client:

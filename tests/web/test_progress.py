@@ -71,7 +71,7 @@ def test_agreement_and_settling(client, desk):
     done = client.post("/progress/settle", data=sent)
     assert done.status_code == 200
     assert "Nothing waits to be settled" in done.text
-    assert set(desk.project.store.record("more-0").labels) == {"bees"}
+    assert set(desk.store.record("more-0").labels) == {"bees"}
     assert {each.who for each in opinions(desk, "more-0")} == {"ada", "bo"}
 
 
@@ -86,7 +86,7 @@ def test_all_labels_may_stand_but_not_unseen(client, desk):
     assert "decided on it since" in refused.text
     sent["seen"] = disagreements(desk)[0].number
     client.post("/progress/settle", data=sent)
-    labels = set(desk.project.store.record("more-0").labels)
+    labels = set(desk.store.record("more-0").labels)
     assert labels == {"bees", "birds", "bread"}
     unknown = client.post("/progress/settle", data=sent | {"whose": "cy"})
     assert unknown.status_code == 400

@@ -88,7 +88,7 @@ def test_clicks_are_kept_and_the_page_says_so(client, desk):
     opened = client.get(second, follow_redirects=False)
     assert opened.status_code == 303
     assert opened.headers["location"].startswith("/decide/")
-    (seen,) = read_impressions(desk.project.store)
+    (seen,) = read_impressions(desk.store)
     assert seen.query == "honey"
     assert seen.clicked == {second.rpartition("/")[2]}
     assert seen.who

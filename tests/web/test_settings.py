@@ -31,7 +31,7 @@ def test_a_change_is_written_noted_and_seen(client, desk):
     )
     assert found.text.fields == ("title", "text")
     assert found.search.log == "named"
-    events = desk.project.store.run("SELECT what FROM events").fetchall()
+    events = desk.store.run("SELECT what FROM events").fetchall()
     assert ("settings",) in [tuple(row) for row in events]
 
 

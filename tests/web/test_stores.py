@@ -69,7 +69,7 @@ def folder(prepared, tmp_path, postgres_store):
 
 def test_a_day_of_pages_and_calls(folder):
     with Desk(folder) as desk:
-        _, secret = add_token(desk.project.store, "ada", "admin")
+        _, secret = add_token(desk.store, "ada", "admin")
         with TestClient(create_app(desk), base_url="http://127.0.0.1:8000") as client:
             client.headers["Authorization"] = f"Bearer {secret}"
             for method, path, body in WORK:
@@ -82,4 +82,4 @@ def test_a_day_of_pages_and_calls(folder):
             assert client.post("/api/v1/decide", json=stale).status_code == 409
             nul = client.get("/api/v1/inbox", params={"words": "\0"})
             assert nul.status_code == 400
-        require_replayed(desk.project.store)
+        require_replayed(desk.store)

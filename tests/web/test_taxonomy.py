@@ -80,7 +80,7 @@ def test_a_merge_is_previewed_then_done(client, desk):
     assert "bread" in desk.categories
     assert at(change(client, **asked)).startswith("/taxonomy?at=candles&saved=saved")
     assert "bread" not in desk.categories
-    labels = desk.project.store.labels()
+    labels = desk.store.labels()
     assert list(labels["bread-0"]) == ["candles"]
 
 
@@ -96,7 +96,7 @@ def test_every_other_change(client, desk):
         change(client, act="split", category="bees", new="wild", document=["bees-1"])
     )
     assert where.startswith("/taxonomy?at=wild")
-    assert list(desk.project.store.labels()["bees-1"]) == ["wild"]
+    assert list(desk.store.labels()["bees-1"]) == ["wild"]
     at(change(client, act="retire", category="timber"))
     assert "retired" in client.get("/taxonomy", params={"at": "timber"}).text
 

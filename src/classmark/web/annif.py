@@ -338,7 +338,7 @@ def language_of(analyzer: str) -> str:
 
 
 def _project(desk: Desk) -> AnnifProject:
-    settings, size = desk.project.settings, len(desk.categories)
+    settings, size = desk.settings, len(desk.categories)
     id_, language = slug(settings.name), language_of(settings.text.analyzer)
     vocabulary = AnnifVocabulary(
         vocab_id=id_, languages=[language], size=size, loaded=True
@@ -350,7 +350,7 @@ def _project(desk: Desk) -> AnnifProject:
         backend=AnnifBackend(backend_id="classmark"),
         vocab=vocabulary,
         vocab_language=language,
-        is_trained=desk.project.model() is not None,
+        is_trained=desk.model() is not None,
     )
 
 
@@ -370,7 +370,7 @@ def _suggested(
 ) -> list[AnnifResult]:
     if not (limit and text.strip() and desk.categories):
         return []
-    if desk.project.model() is None:
+    if desk.model() is None:
         raise Unavailable("Project not trained: decide on documents, or train it first")
     results = [_result(desk, each) for each in suggest_for(desk, text, limit, 0)]
     return [result for result in results if result.score >= threshold]

@@ -38,7 +38,7 @@ from classmark.web.guard.auth import Classifier, OpenDesk, Reader, Who
 from classmark.web.guard.errors import RefusedRequest
 from classmark.web.render import by_the_clock, evidence, fragment, page, redirect
 from classmark.workbench.deciding import decide as deciding
-from classmark.workbench.deciding.decide import Conflict, Decision, Saved, Seen
+from classmark.workbench.deciding.decide import Conflict, Decision, SavedDecision, Seen
 from classmark.workbench.deciding.history import first_not_own
 from classmark.workbench.deciding.opinions import differing, opinions
 from classmark.workbench.deciding.sheet import (
@@ -57,7 +57,7 @@ from classmark.workbench.team.desk import Desk
 from classmark.workbench.team.progress import pace
 
 if TYPE_CHECKING:
-    from classmark.workbench.deciding.history import Wanted
+    from classmark.workbench.deciding.history import HistoryFilter
 
 pages = APIRouter()
 api = calls("decide")
@@ -139,8 +139,8 @@ def decide_page(
         request, "Decide", "decide.html", title=sheet.title, sheet=sheet,
         reading=reading, verbs=VERBS, words=evidence(sheet.texts),
         listed=sheet.choices + tuple(sorted(sheet.others, key=lambda c: c.path)),
-        notes=() if sheet.blind else notes_on(desk.project.store, sheet.id),
-        opinions=others, names=_names(desk, named), pace=pace(desk.project.store),
+        notes=() if sheet.blind else notes_on(desk.store, sheet.id),
+        opinions=others, names=_names(desk, named), pace=pace(desk.store),
         differing=differing([each for each in others if not each.imported]),
     )  # fmt: skip
     if not reading:
@@ -203,14 +203,14 @@ def next_of(desk: Desk, who: str, reading: Reading, after: str = "") -> str | No
     return next((id_ for id_ in ids if id_ != after), None)
 
 
-def words_of(act: str, saved: Saved) -> str:
+def words_of(act: str, saved: SavedDecision) -> str:
     """What is shown once an act is on disk, by the clock of this machine."""
     verb = {"undo": "undone", "redo": "brought back"}.get(act, "saved")
     return f"{verb} #{saved.number} · {by_the_clock(saved.at)[11:]}"
 
 
 def require_own(
-    desk: Desk, who: Who, first: int, last: int, query: Wanted | None = None
+    desk: Desk, who: Who, first: int, last: int, query: HistoryFilter | None = None
 ) -> None:
     """Refuse to take back acts of others, or on the taxonomy, to all but admins.
 
@@ -229,17 +229,19 @@ def require_own(
         )
 
 
-def _accept(desk: Desk, document: str, form: DecisionForm, who: str) -> Saved:
+def _accept(desk: Desk, document: str, form: DecisionForm, who: str) -> SavedDecision:
     """Write what was chosen; of a reading that settles, which labels are to stand."""
     if form.reading != "settle":
         decision = form.decision()
         return deciding.decide_on(desk, document, decision, None, who, form.version)
     labels = dict.fromkeys(form.assign, False) | dict.fromkeys(form.primary, True)
     logged = settle(desk, document, labels, who, form.note, form.version)
-    return Saved(logged.numbers[0], now(), logged.said, None, document, logged.numbers)
+    return SavedDecision(
+        logged.numbers[0], now(), logged.said, None, document, logged.numbers
+    )
 
 
-ACTS: Mapping[str, Callable[[Desk, str, DecisionForm, str], Saved]] = {
+ACTS: Mapping[str, Callable[[Desk, str, DecisionForm, str], SavedDecision]] = {
     "accept": _accept,
     "unsure": lambda desk, document, form, who: deciding.decide_on(
         desk, document, Decision(aside=True), None, who, form.version
@@ -365,7 +367,7 @@ class ShortField(InOrder):
 
 
 SavedAnswer = answer(
-    Saved,
+    SavedDecision,
     number=Annotated[
         int, Field(description="of its first act, by which all of it is undone")
     ],
@@ -418,14 +420,14 @@ def decide(desk: OpenDesk, who: Classifier, body: DecisionBody) -> Response:
 
 
 @api.post("/skip", responses=MISSING, response_model=SavedAnswer)
-def skip(desk: OpenDesk, who: Classifier, body: DocumentBody) -> Saved:
+def skip(desk: OpenDesk, who: Classifier, body: DocumentBody) -> SavedDecision:
     """Put a document at the end of your queue."""
     require_document(desk, body.document)
     return deciding.skip_for(desk, body.document, who.name)
 
 
 @api.post("/note", responses=MISSING, response_model=SavedAnswer)
-def note(desk: OpenDesk, who: Classifier, body: NoteBody) -> Saved:
+def note(desk: OpenDesk, who: Classifier, body: NoteBody) -> SavedDecision:
     """Write a note on a document."""
     require_document(desk, body.document)
     return deciding.note_on(desk, body.document, body.text, who.name)
@@ -438,7 +440,7 @@ def next_document(desk: OpenDesk, who: Classifier, after: After = None) -> NextD
 
 
 @api.post("/undo", response_model=SavedAnswer)
-def undo(desk: OpenDesk, who: Classifier, body: UndoBody) -> Saved:
+def undo(desk: OpenDesk, who: Classifier, body: UndoBody) -> SavedDecision:
     """Take back an act, with all that was said with it; the log gets one more line.
 
     Acts of others, and acts on the taxonomy, are taken back by admins only.
@@ -449,7 +451,7 @@ def undo(desk: OpenDesk, who: Classifier, body: UndoBody) -> Saved:
 
 
 @api.post("/redo", response_model=SavedAnswer)
-def redo(desk: OpenDesk, who: Classifier) -> Saved:
+def redo(desk: OpenDesk, who: Classifier) -> SavedDecision:
     """Bring back what you undid last, unless you decided something since."""
     return deciding.redo_for(desk, who.name)
 
@@ -538,7 +540,7 @@ def _suggestions(
 ) -> dict[str, list[Explained]]:
     text = item.text or ""
     if item.document is not None:
-        text = desk.project.text_of(record_named(desk, item.document))
+        text = desk.text_of(record_named(desk, item.document))
     suggestions = suggest_for(
         desk, text, options.top, options.why, options.min_probability
     )

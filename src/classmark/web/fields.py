@@ -260,7 +260,7 @@ def sent_once(
 def record_named(desk: Desk, id_: str) -> JudgedRecord:
     """A document with all that was said of it, or 404."""
     with or_missing(f"there is no document {id_!r}: correct its id"):
-        return desk.project.store.record(id_)
+        return desk.store.record(id_)
 
 
 def require_document(desk: Desk, id_: str) -> None:
@@ -268,7 +268,7 @@ def require_document(desk: Desk, id_: str) -> None:
     if id_ in desk.state.ids:
         return
     with or_missing(f"there is no document {id_!r}: correct its id"):
-        desk.project.store.document(id_)
+        desk.store.document(id_)
 
 
 def category_named(desk: Desk, id_: str) -> Category:

@@ -233,7 +233,7 @@ def backup(
     zip : with people, tokens and models;  jsonl : all else, as lines of text.
     """
     path, remove = exporting.kept_until_sent(
-        desk, f"backup.{kind}", lambda path: back_up(desk.project, path)
+        desk, f"backup.{kind}", lambda path: back_up(desk, path)
     )
     return sent_once(path, remove, BYTES)
 

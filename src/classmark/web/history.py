@@ -14,8 +14,8 @@ from classmark.web.fields import LARGEST, NO_NUL, Body, Id, Note, Number, answer
 from classmark.web.guard.auth import Classifier, OpenDesk, Reader
 from classmark.web.render import page, redirect
 from classmark.workbench.deciding import history as log
-from classmark.workbench.deciding.decide import Saved, undo_for
-from classmark.workbench.deciding.history import TakenBack, Wanted
+from classmark.workbench.deciding.decide import SavedDecision, undo_for
+from classmark.workbench.deciding.history import HistoryFilter, TakenBack
 from classmark.workbench.store.store import titles
 from classmark.workbench.team.desk import Desk
 
@@ -57,9 +57,11 @@ class LogFields(BaseModel):
     state: Word = ""
 
     @property
-    def as_wanted(self) -> Wanted:
+    def as_wanted(self) -> HistoryFilter:
         """The same, as the log takes it."""
-        return Wanted(**{name: getattr(self, name) for name in LogFields.model_fields})
+        return HistoryFilter(
+            **{name: getattr(self, name) for name in LogFields.model_fields}
+        )
 
 
 class HistoryAddress(LogFields):
@@ -127,7 +129,7 @@ def range_page(
     documents = [change.document for change in undone.changes[:100]]
     return page(
         request, "History", "history_range.html", title="Take back a range",
-        undone=undone, titles=titles(desk.project.store, documents),
+        undone=undone, titles=titles(desk.store, documents),
         **_in_words(desk, lines),
     )  # fmt: skip
 
@@ -148,7 +150,7 @@ def range_form(
     return _back(back, f"{many:,} acts of {first} to {last} taken back")
 
 
-def _in_words(desk: Desk, query: Wanted) -> dict[str, Any]:
+def _in_words(desk: Desk, query: HistoryFilter) -> dict[str, Any]:
     """What the templates need to name people, acts and categories."""
     few = len(desk.categories) <= LISTED
     return {
@@ -200,20 +202,20 @@ class RangeBody(Body):
     asked: LogQuery = Field(default_factory=LogQuery)
 
 
-answer(log.Line, act=Annotated[str, Field(examples=["assign"])])
+answer(log.HistoryLine, act=Annotated[str, Field(examples=["assign"])])
 TakenBackAnswer = answer(TakenBack, "documents")
 
 
-@api.get("/history", response_model=answer(log.Page))
+@api.get("/history", response_model=answer(log.HistoryPage))
 def history(
     desk: OpenDesk, _: Reader, query: Annotated[LogPageQuery, Query()]
-) -> log.Page:
+) -> log.HistoryPage:
     """The newest lines of the log that are asked for."""
     return log.past(desk, query.as_wanted, query.before, query.top)
 
 
 @api.post("/correct", response_model=SavedAnswer)
-def correct(desk: OpenDesk, who: Classifier, body: CorrectBody) -> Saved:
+def correct(desk: OpenDesk, who: Classifier, body: CorrectBody) -> SavedDecision:
     """Put another category in the place of the one that an act names: two new acts."""
     return log.correct(desk, body.number, body.category, who.name, body.note)
 

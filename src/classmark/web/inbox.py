@@ -187,7 +187,7 @@ class AcceptBody(Body):
 
 
 answer(
-    inboxes.Row,
+    inboxes.InboxRow,
     likely=Annotated[str, Field(examples=["87 % likely"])],
     holder=Annotated[str, Field(description="who has it open")],
 )

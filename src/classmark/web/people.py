@@ -94,7 +94,7 @@ def _log_in(
     request: Request, desk: Desk, onward: str, wrong: str = "", name: str = ""
 ) -> HTMLResponse:
     code = bool(request.app.state.doors.code)
-    users = any(not user.disabled for user in people.users(desk.project.store))
+    users = any(not user.disabled for user in people.users(desk.store))
     shown = alone(
         request, "enter.html", title="Log in", onward=_within(onward), code=code,
         people=users or not code, wrong=wrong, name=name,
@@ -105,7 +105,7 @@ def _log_in(
 
 def _stamp(desk: Desk, name: str, password: str) -> str | None:
     """The stamp of a password that is right; None for another."""
-    user = people.find_user(desk.project.store, name)
+    user = people.find_user(desk.store, name)
     hashed = None if user is None or user.disabled else user.password
     return stamp_of(hashed) if fits(password, hashed) and hashed else None
 
@@ -140,7 +140,7 @@ def _address(request: Request) -> str:
 @settings_pages.get("/people")
 def people_page(request: Request, desk: OpenDesk, _: Admin) -> HTMLResponse:
     """Show who may log in."""
-    users = people.users(desk.project.store)
+    users = people.users(desk.store)
     return page(
         request, "Settings", "people.html", part="people", users=users, roles=ROLES
     )
@@ -225,7 +225,7 @@ def revoke_form(
 def _tokens(
     request: Request, desk: Desk, me: str, new: tuple[str, str] | None
 ) -> HTMLResponse:
-    store = desk.project.store
+    store = desk.store
     names = dict.fromkeys([me, *(user.name for user in people.users(store))])
     return page(
         request, "Settings", "tokens.html", part="tokens", made=new, roles=ROLES,
@@ -276,7 +276,7 @@ def _change_own_password(
     """Change the password of who knows the old one; their sessions end."""
     tries, address = request.app.state.tries, _address(request)
     tries.check(address, name)
-    user = people.find_user(desk.project.store, name)
+    user = people.find_user(desk.store, name)
     if not fits(old, None if user is None else user.password):
         tries.failed(address, name)
         raise RefusedRequest(
@@ -374,7 +374,7 @@ def own_password(
 @api.get("/users", response_model=Users)
 def list_users(desk: OpenDesk, _: Admin) -> Any:
     """Who may log in, and as what."""
-    return {"users": people.users(desk.project.store)}
+    return {"users": people.users(desk.store)}
 
 
 @api.post("/users", status_code=201, response_model=UserAnswer)
@@ -388,18 +388,18 @@ def change_user(
     request: Request, desk: OpenDesk, _: Admin, name: InPath, body: UserChange
 ) -> people.Account:
     """Give a person another role or password, or let them log in no more."""
-    if people.find_user(desk.project.store, name) is None:
+    if people.find_user(desk.store, name) is None:
         raise Missing(f"there is no user {name!r}: see the list of users")
     _change_user(
         request, desk, name, body.role, disabled=body.disabled, password=body.password
     )
-    return people.user_of(desk.project.store, name)
+    return people.user_of(desk.store, name)
 
 
 @tokens_api.get("/tokens", response_model=AllTokens)
 def list_tokens(desk: OpenDesk, _: Admin) -> Any:
     """All tokens, also those that open nothing any more."""
-    return {"tokens": people.tokens(desk.project.store)}
+    return {"tokens": people.tokens(desk.store)}
 
 
 @tokens_api.post("/tokens", status_code=201)

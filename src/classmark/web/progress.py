@@ -79,7 +79,7 @@ def agreement_page(
     return page(
         request, "Progress", "progress_agreement.html", title="Agreement",
         agreed=agreements.agreement(desk), shown=shown, more=len(open_ones) > SHOWN,
-        titles=titles(desk.project.store, [each.document for each in shown]),
+        titles=titles(desk.store, [each.document for each in shown]),
         again=len(agreements.to_read_again(desk, me.name, 1000)), everybody=ALL,
         names=desk.categories, **IN_WORDS,
     )  # fmt: skip

@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from classmark.workbench.deciding.sheet import Piece
+    from classmark.workbench.deciding.sheet import EvidencePiece
 
 
 PAGES = (
@@ -63,7 +63,7 @@ def page(request: Request, here: str, template: str, **values: Any) -> HTMLRespo
     return alone(
         request,
         template,
-        project=desk.project.settings.name,
+        project=desk.settings.name,
         here=here,
         title=values.pop("title", here),
         pages=PAGES,
@@ -134,7 +134,9 @@ class EvidenceText(NamedTuple):
     says: str = ""
 
 
-def evidence(texts: Iterable[tuple[int, Sequence[Piece]]]) -> list[EvidenceText]:
+def evidence(
+    texts: Iterable[tuple[int, Sequence[EvidencePiece]]],
+) -> list[EvidenceText]:
     """One text out of the same text cut once for each category.
 
     texts : the number of a category on the list, and the text in pieces.
@@ -145,7 +147,7 @@ def evidence(texts: Iterable[tuple[int, Sequence[Piece]]]) -> list[EvidenceText]
     >>> [word.marks for word in evidence([(1, first), (2, second)])]
     ['1:for:4:+0.20', '', '2:against:2:−0.10']
     """
-    by_place: dict[tuple[int, int], dict[int, Piece]] = {}
+    by_place: dict[tuple[int, int], dict[int, EvidencePiece]] = {}
     text = ""
     for number, pieces in texts:
         at, text = 0, "".join(piece.text for piece in pieces)

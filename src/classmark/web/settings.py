@@ -38,8 +38,8 @@ work_api = calls("work")
 @pages.get("")
 def settings_page(request: Request, desk: OpenDesk, _: Reader) -> HTMLResponse:
     """Show the project's settings, explained."""
-    groups = form_fields(desk.project.settings)
-    store = desk.project.settings.store
+    groups = form_fields(desk.settings)
+    store = desk.settings.store
     return page(
         request, "Settings", "settings.html", part="project", groups=groups,
         says=SECTIONS,
@@ -59,7 +59,7 @@ async def change_form(request: Request, desk: OpenDesk, who: Admin) -> Response:
 @pages.get("/model")
 def model_page(request: Request, desk: OpenDesk, _: Reader) -> HTMLResponse:
     """Show the model in service, and the jobs."""
-    rows = info(desk.project).rows
+    rows = info(desk).rows
     return page(
         request, "Settings", "settings_model.html", part="model", rows=rows,
         works=WORKS, jobs=list(desk.jobs)[::-1],
@@ -131,7 +131,7 @@ ChangedSettings = listing(
 @api.get("/settings", response_model=SettingsAnswer)
 def read_settings(desk: OpenDesk, _: Reader) -> Any:
     """The settings of the project, each with what it means."""
-    groups = form_fields(desk.project.settings).values()
+    groups = form_fields(desk.settings).values()
     return {"settings": [setting for group in groups for setting in group]}
 
 
@@ -167,7 +167,7 @@ class ProjectInfo(CallAnswer):
 @api.get("/project")
 def project(desk: OpenDesk, who: Reader) -> ProjectInfo:
     """What is in the project, and who you are in it."""
-    state, settings = desk.state, desk.project.settings
+    state, settings = desk.state, desk.settings
     documents, decided, aside = len(state.ids), len(state.labels), state.n_aside
     counts = {
         "documents": documents,
@@ -176,7 +176,7 @@ def project(desk: OpenDesk, who: Reader) -> ProjectInfo:
         "waiting": max(0, documents - decided - aside),
         "categories": len(desk.categories),
     }
-    model = desk.project.models.current()
+    model = desk.models.current()
     about = {
         "analyzer": settings.text.analyzer,
         "weighting": settings.learning.weighting,

@@ -32,7 +32,7 @@ def at(page, document):
 
 
 def acts(served, document):
-    rows = served.desk.project.store.run(
+    rows = served.desk.store.run(
         "SELECT act, c.id FROM judgments AS j LEFT JOIN categories AS c "
         "ON c.number = j.category WHERE document = ? ORDER BY seq",
         (document,),

@@ -12,7 +12,7 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 @pytest.fixture
 def told(page, served):
     """Something was decided and undone, and there is an index."""
-    index_project(served.desk.project)
+    index_project(served.desk)
     for key in ("1", "Enter", "2", "Enter", "u"):
         page.keyboard.press(key)
         page.wait_for_timeout(300)

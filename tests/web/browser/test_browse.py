@@ -32,7 +32,7 @@ def test_words_narrow_the_inbox_and_deciding_follows(page, served):
     press(page, "Enter")
     page.wait_for_url("**/decide/**")
     document = page.locator("[data-decide]").get_attribute("data-document")
-    assert "harbour" in served.desk.project.store.document(document).text.lower()
+    assert "harbour" in served.desk.store.document(document).text.lower()
 
 
 def test_sure_guesses_are_accepted_but_for_one(page, served):
@@ -48,7 +48,7 @@ def test_sure_guesses_are_accepted_but_for_one(page, served):
     said = page.locator(".saved").inner_text()
     assert f"accepted {count - 1} documents" in said
     waiting = {
-        served.desk.project.store.document(id_).fields["title"]
+        served.desk.store.document(id_).fields["title"]
         for id_ in served.desk.state.waiting
     }
     assert left in waiting

@@ -25,7 +25,7 @@ def test_digits_choose_and_the_decision_is_on_disk_when_saved_shows(page, served
     assert set(acts(served, decided)) == {("assign", two), ("assign", four)}
     saved = page.locator(".foot .saved").inner_text()
     number = int(re.fullmatch(r"saved #(\d+) · \d\d:\d\d:\d\d", saved)[1])
-    (found,) = served.desk.project.store.run(
+    (found,) = served.desk.store.run(
         "SELECT document FROM judgments WHERE seq = ?", (number,)
     ).fetchone()
     assert found == decided
@@ -57,7 +57,7 @@ def test_this_over_that_by_two_presses_and_by_a_digit(page, served):
     first, second, *_, fourth = (category(page, n) for n in (1, 2, 4))
     assert len(chips(page)) == 2
     decided = onward(page, "Enter")
-    rows = served.desk.project.store.preferences()[decided]
+    rows = served.desk.store.preferences()[decided]
     assert set(rows) == {(first, second), (second, fourth)}
 
 
@@ -94,7 +94,7 @@ def test_undo_and_redo_as_often_as_one_likes(page, served):
     assert document(page) == second
     press(page, "Control+z")
     at(page, first)
-    labels = served.desk.project.store.record
+    labels = served.desk.store.record
     assert not labels(first).labels
     assert not labels(second).labels
     for again in (first, second):
@@ -112,7 +112,7 @@ def test_skip_and_unsure_move_on(page, served):
     assert acts(served, skipped) == [("skip", None)]
     doubted = onward(page, "?")
     assert acts(served, doubted) == [("unsure", None)]
-    assert served.desk.project.store.record(doubted).aside
+    assert served.desk.store.record(doubted).aside
 
 
 def test_a_note_is_kept_and_what_was_chosen_stays(page, served):
@@ -123,7 +123,7 @@ def test_a_note_is_kept_and_what_was_chosen_stays(page, served):
     assert "the <b>second</b> volume" in page.locator("[data-notes]").inner_text()
     assert len(chips(page)) == 1
     noted = document(page)
-    (note,) = notes_on(served.desk.project.store, noted)
+    (note,) = notes_on(served.desk.store, noted)
     assert note.note == "the <b>second</b> volume is missing"
     assert onward(page, "Enter") == noted
 

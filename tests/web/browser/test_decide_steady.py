@@ -48,11 +48,11 @@ def test_a_conflict_shows_both_and_asks(page, served):
     press(page, "1", "Enter")
     page.locator("[data-conflict]").wait_for()
     assert "bo" in page.locator(".readings").inner_text()
-    assert set(served.desk.project.store.record(mine).labels) == {theirs}
+    assert set(served.desk.store.record(mine).labels) == {theirs}
     page.get_by_role("button", name="Keep both").focus()
     press(page, "Enter")
     page.locator("[data-decide]").wait_for()
-    assert len(served.desk.project.store.record(mine).labels) == 2
+    assert len(served.desk.store.record(mine).labels) == 2
 
 
 def test_what_was_chosen_is_kept_while_the_server_does_not_answer(page, served):
@@ -149,7 +149,7 @@ def test_an_added_category_can_be_refused_and_compared(page, served):
     assert len(chips(page)) == 2
     decided = onward(page, "Enter")
     assert ("reject", "science.exact.sky") in acts(served, decided)
-    ((_, loser),) = served.desk.project.store.preferences()[decided]
+    ((_, loser),) = served.desk.store.preferences()[decided]
     assert loser == "science.exact.sky"
 
 

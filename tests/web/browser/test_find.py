@@ -33,7 +33,7 @@ def settled(page, before):
 
 
 def said(served, number=1):
-    store = served.desk.project.store
+    store = served.desk.store
     marks = current_marks(store, search_by_number(store, number))
     return {each.mark.document: each.mark.act for each in marks}
 

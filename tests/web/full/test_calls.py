@@ -53,7 +53,7 @@ def test_a_document_is_put_and_read(ada, desk):
     again = ada.get("/documents/a/b%20c").json()
     assert again["labels"] == {"bees": 1.0}
     assert again["fields"] == {"text": "Other words."}
-    assert desk.project.store.document("a/b c").text == "Other words."
+    assert desk.store.document("a/b c").text == "Other words."
 
 
 def test_a_new_document_waits_for_everybody(ada):
@@ -75,7 +75,7 @@ def test_lines_are_taken_in_as_they_come(admin, desk):
     job = send(admin, "/import", lines(*rows)).json()
     assert job["state"] == "done"
     assert "2 documents" in job["said"]
-    assert desk.project.store.labels()["s1"] == {"bees": 1.0}
+    assert desk.store.labels()["s1"] == {"bees": 1.0}
     assert not list((desk.folder / "uploads").iterdir())
 
 
@@ -84,14 +84,14 @@ def test_a_line_that_is_wrong_is_named_and_nothing_is_taken_in(admin, desk):
     refused = send(admin, "/import", body)
     assert refused.status_code == 400
     assert "line 2" in refused.json()["error"]["message"]
-    assert "s1" not in desk.project.store.ids()
+    assert "s1" not in desk.store.ids()
     assert not list((desk.folder / "uploads").iterdir())
 
 
 def test_other_formats_and_taxonomies_are_taken_in(admin, desk):
     csv = b"id,text,labels\nc1,a wick,candles\n"
     assert send(admin, "/import", csv, name="more.csv").status_code == 202
-    assert desk.project.store.labels()["c1"] == {"candles": 1.0}
+    assert desk.store.labels()["c1"] == {"candles": 1.0}
     tree = b"id,parent,label\nnature,,Nature\nwasps,nature,Wasps\n"
     job = send(admin, "/import", tree, name="tree.csv", kind="taxonomy")
     assert job.status_code == 202, job.text
@@ -105,9 +105,9 @@ def test_what_goes_out_comes_in_again(admin, desk):
     rows = [json.loads(line) for line in out.text.splitlines()]
     assert len(rows) == 48
     assert rows[0]["labels"] == {"bread": 2.0}
-    before = desk.project.store.labels()
+    before = desk.store.labels()
     assert send(admin, "/import", out.content).json()["state"] == "done"
-    assert desk.project.store.labels() == before
+    assert desk.store.labels() == before
 
 
 @pytest.mark.parametrize("name", ["documents.csv", "taxonomy.csv", "documents.jsonl"])
@@ -132,7 +132,7 @@ def test_a_backup_restores_to_the_same(admin, desk, tmp_path, kind):
     path.write_bytes(admin.get("/backup", kind=kind).content)
     restore(path, tmp_path / "again")
     with Project(tmp_path / "again") as project:
-        assert project.store.labels() == desk.project.store.labels()
+        assert project.store.labels() == desk.store.labels()
 
 
 def test_categories_are_listed_found_and_read(reader):
@@ -264,7 +264,7 @@ def test_settings_are_read_and_changed(admin, desk):
     assert found["search.log"]["choices"] == ["no", "anonymous", "named"]
     changed = admin.patch("/settings", {"settings": {"name": "Parish"}})
     assert changed.json() == {"changed": ["name"]}
-    assert desk.project.settings.name == "Parish"
+    assert desk.settings.name == "Parish"
     assert admin.patch("/settings", {"settings": {"nam": "x"}}).status_code == 400
 
 

@@ -64,7 +64,7 @@ def test_a_day_with_the_client(caller, desk):
     document = caller.next()
     sheet = caller.sheet(document)
     saved = caller.decide(document, assign=["bees"], version=sheet["version"])
-    assert desk.project.store.labels()[document] == {"bees": 1.0}
+    assert desk.store.labels()[document] == {"bees": 1.0}
     assert caller.suggest(document=document)
     assert caller.history(document=document)["lines"][0]["number"] == saved["number"]
     caller.undo()

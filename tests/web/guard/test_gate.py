@@ -124,14 +124,14 @@ def test_going_out_ends_the_session(client, app):
 
 
 def test_a_token_opens_the_calls_without_a_form_token(app, desk, stranger):
-    id_, secret = add_token(desk.project.store, "robot", "classifier")
+    id_, secret = add_token(desk.store, "robot", "classifier")
     headers = {"Authorization": f"Bearer {secret}"}
     answer = stranger.post(PATH, data=FORM, headers=headers, follow_redirects=False)
     assert answer.status_code == 303
     basic = base64.b64encode(f"any:{secret}".encode()).decode()
     headers = {"Authorization": f"Basic {basic}"}
     assert stranger.get(PAGE, headers=headers).status_code == 200
-    revoke(desk.project.store, id_)
+    revoke(desk.store, id_)
     app.state.identity.forget()
     assert stranger.get("/api/v1/x", headers=headers).status_code == 401
 

@@ -27,4 +27,4 @@ def say_all(desk, ids=("b1", "b2", "d1", "d2", "c1", "c2")):
 
 
 def count(desk, sql, *values):
-    return desk.project.store.run(sql, values).fetchone()[0]
+    return desk.store.run(sql, values).fetchone()[0]

@@ -68,11 +68,11 @@ def test_a_day_at_the_desk(folder):
         (example,) = lay_out(desk, "c3", "ada").choices[0].examples
         assert example[0] == "c1"
         assert [row.id for row in inbox(desk, filters=BY_WORDS).rows] == ["c1"]
-        assert pace(desk.project.store) == ""
+        assert pace(desk.store) == ""
         seen = {"candles": Seen("live", 3, 0.1)}
         decide_on(desk, "c3", Decision(("candles",)), seen, "ada")
-        assert pace(desk.project.store) == "3.0 looked at per document"
-        require_replayed(desk.project.store)
+        assert pace(desk.store) == "3.0 looked at per document"
+        require_replayed(desk.store)
     with Project(folder) as project:
         assert rebuild(project).rows[0]["difference"] == 0.0
 

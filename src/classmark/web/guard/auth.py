@@ -282,16 +282,16 @@ class Identity:
         return account
 
     def _user(self, name: str) -> _Account | None:
-        user = find_user(self._desk.project.store, name)
+        user = find_user(self._desk.store, name)
         if user is None or user.disabled:
             return None
         return _Account(Who(name, user.role), stamp_of(user.password))
 
     def _token(self, digest: str) -> _Account | None:
-        token = find_token(self._desk.project.store, digest)
+        token = find_token(self._desk.store, digest)
         if token is None:
             return None
-        owner = find_user(self._desk.project.store, token.user)
+        owner = find_user(self._desk.store, token.user)
         roles = (token.role,) if owner is None else (token.role, owner.role)
         return _Account(Who(token.user, min(roles, key=ROLES.index)))
 

@@ -254,7 +254,7 @@ AND u.seq > coalesce((SELECT max(seq) FROM judgments
 """
 
 
-class Said(NamedTuple):
+class LoggedAct(NamedTuple):
     """An act on a document, as it is shown: who said what, and when."""
 
     number: int
@@ -273,7 +273,7 @@ class Conflict(Mistake):
     """
 
     def __init__(
-        self, document: str, theirs: tuple[Said, ...], yours: Decision
+        self, document: str, theirs: tuple[LoggedAct, ...], yours: Decision
     ) -> None:
         who = ", ".join(dict.fromkeys(act.who for act in theirs))
         super().__init__(
@@ -284,7 +284,7 @@ class Conflict(Mistake):
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedDecision:
     """What was written, and which document is next; None: no more.
 
     number : of its first act, by which all of it is undone;  at : when, as logged.
@@ -318,7 +318,7 @@ def decide_on(
     seen: Mapping[str, Seen] | None,
     who: str,
     version: int | None = None,
-) -> Saved:
+) -> SavedDecision:
     """Write a decision; it is on disk when this returns, and is learned soon.
 
     seen : category → what was shown of it; None: as the sheet laid out for ``who`` has
@@ -336,27 +336,27 @@ def decide_on(
     return _saved(desk, document, who, desk.write(write), named(decision))
 
 
-def skip_for(desk: Desk, document: str, who: str) -> Saved:
+def skip_for(desk: Desk, document: str, who: str) -> SavedDecision:
     """Leave a document for later: it goes to the end of this person's queue."""
     saved = _say(desk, Act(document, SKIP), who, "skipped")
     desk.queues.skip(document, who)
     return saved
 
 
-def note_on(desk: Desk, document: str, text: str, who: str) -> Saved:
+def note_on(desk: Desk, document: str, text: str, who: str) -> SavedDecision:
     """Write a note on a document; it teaches nothing and moves nothing."""
     if not text.strip():
         raise Mistake("the note is empty: write some words")
     return _say(desk, Act(document, NOTE, note=text.strip()), who, "noted")
 
 
-def undo_for(desk: Desk, who: str, number: int | None = None) -> Saved:
+def undo_for(desk: Desk, who: str, number: int | None = None) -> SavedDecision:
     """Take back an act with all that was said with it; without a number, the last."""
     logged = desk.write(lambda project: undo(project, number, who))
     return _taken_back(desk, who, logged)
 
 
-def redo_for(desk: Desk, who: str) -> Saved:
+def redo_for(desk: Desk, who: str) -> SavedDecision:
     """Bring back what this person undid last, until they decide something else."""
 
     def write(project: Project) -> Logged:
@@ -378,9 +378,9 @@ def version_of(store: Store, document: str) -> int:
     return int(last)
 
 
-def acts_since(store: Store, document: str, version: int) -> tuple[Said, ...]:
+def acts_since(store: Store, document: str, version: int) -> tuple[LoggedAct, ...]:
     """What was said of a document after an act, oldest first."""
-    return tuple(Said(*row) for row in store.run(SINCE, (document, version)))
+    return tuple(LoggedAct(*row) for row in store.run(SINCE, (document, version)))
 
 
 def _require_same(
@@ -404,7 +404,7 @@ def _as_seen(
     return {name: views[name] for name in ids if name in views}
 
 
-def _say(desk: Desk, act: Act, who: str, words: str) -> Saved:
+def _say(desk: Desk, act: Act, who: str, words: str) -> SavedDecision:
     from classmark.workbench.results import Logged
 
     def write(project: Project) -> Logged:
@@ -417,16 +417,16 @@ def _say(desk: Desk, act: Act, who: str, words: str) -> Saved:
 
 def _saved(
     desk: Desk, document: str, who: str, logged: Logged, categories: Iterable[str]
-) -> Saved:
+) -> SavedDecision:
     """Tell everybody, and find what is next."""
     store, number = desk.store, logged.numbers[0]
     desk.after_write([document], who, logged, categories)
     (at,) = store.run("SELECT at FROM judgments WHERE seq = ?", (number,)).fetchone()
     onward = desk.queues.next_for(who, document)
-    return Saved(number, at, logged.said, onward, document, logged.numbers)
+    return SavedDecision(number, at, logged.said, onward, document, logged.numbers)
 
 
-def _taken_back(desk: Desk, who: str, logged: Logged) -> Saved:
+def _taken_back(desk: Desk, who: str, logged: Logged) -> SavedDecision:
     """As ``_saved``; the document that was taken back is the next one."""
     store, number = desk.store, logged.numbers[0]
     rows = store.run(
@@ -436,7 +436,7 @@ def _taken_back(desk: Desk, who: str, logged: Logged) -> Saved:
     documents = list(dict.fromkeys(str(id_) for _, id_ in rows if id_ is not None))
     desk.after_write(documents, who, logged)
     document = documents[0] if documents else ""
-    return Saved(
+    return SavedDecision(
         number, rows[0][0], logged.said, document or None, document, logged.numbers
     )
 

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from classmark.problems import Mistake
-from classmark.workbench.deciding.decide import Decision, Saved, decide_on
+from classmark.workbench.deciding.decide import Decision, SavedDecision, decide_on
 from classmark.workbench.results import Column, Logged, Table
 from classmark.workbench.store.log import ASSIGN, LABELS, PRIMARY, REJECT, UNDO, UNSURE
 from classmark.workbench.store.store import titles
@@ -39,7 +39,7 @@ MENTIONS = "SELECT number FROM categories WHERE id = ? OR label = ?"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class HistoryFilter:
     """Which lines of the log; what is "" is not asked for.
 
     category : its id, or its label;  since, until : days, YYYY-MM-DD, both included;
@@ -62,7 +62,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class HistoryLine:
     """One line of the log as it is shown.
 
     title : of the document;  again : the number that brings it back, where it is
@@ -109,10 +109,10 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HistoryPage:
     """Some lines, newest first; older : ask for those before this number, if any."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[HistoryLine, ...]
     older: int | None
 
 
@@ -122,7 +122,7 @@ def history(project: Project, document: str | None = None, top: int = 20) -> Tab
         raise Mistake(f"n is {top}: ask for at least one line")
     if document is not None:
         project.store.document(document)
-    lines, _ = _lines(project.store, Wanted(document=document or ""), None, top)
+    lines, _ = _lines(project.store, HistoryFilter(document=document or ""), None, top)
     names = ("number", "at", *ACTS[:-1], *DETAILS[1:], "note")
     rows = [{name: getattr(line, name) for name in names} for line in lines]
     columns = [Column("number", format="d"), *map(Column, ACTS)]
@@ -133,23 +133,23 @@ def history(project: Project, document: str | None = None, top: int = 20) -> Tab
 
 def past(
     project: Project,
-    filters: Wanted | None = None,
+    filters: HistoryFilter | None = None,
     before: int | None = None,
     top: int = 50,
-) -> Page:
+) -> HistoryPage:
     """The newest lines of the log that are asked for, those before a number."""
     if not 1 <= top <= MOST:
         raise Mistake(f"top is {top}: ask for 1 to {MOST} lines")
     store = project.store
-    lines, more = _lines(store, filters or Wanted(), before, top)
+    lines, more = _lines(store, filters or HistoryFilter(), before, top)
     named = titles(store, {line.document for line in lines if line.document})
     titled = (replace(line, title=named.get(line.document or "", "")) for line in lines)
-    return Page(tuple(titled), lines[-1].number if more else None)
+    return HistoryPage(tuple(titled), lines[-1].number if more else None)
 
 
 def _lines(
-    store: Store, filters: Wanted, before: int | None, top: int
-) -> tuple[list[Line], bool]:
+    store: Store, filters: HistoryFilter, before: int | None, top: int
+) -> tuple[list[HistoryLine], bool]:
     """The newest lines that are asked for, and whether there are older ones."""
     where, values = conditions(filters)
     if before is not None:
@@ -171,7 +171,7 @@ def acts(project: Project) -> list[str]:
     return [act for (act,) in rows]
 
 
-def conditions(filters: Wanted) -> tuple[list[str], list[Any]]:
+def conditions(filters: HistoryFilter) -> tuple[list[str], list[Any]]:
     """What is asked for as conditions of SQL on a line ``j``, and their values."""
     if filters.state not in ("", *STATES):
         raise Mistake(f"state is {filters.state!r}: use {' or '.join(STATES)}")
@@ -191,7 +191,9 @@ def conditions(filters: Wanted) -> tuple[list[str], list[Any]]:
     return where, [value for values in used.values() for value in values]
 
 
-def correct(desk: Desk, number: int, category: str, who: str, note: str = "") -> Saved:
+def correct(
+    desk: Desk, number: int, category: str, who: str, note: str = ""
+) -> SavedDecision:
     """Put another category in the place of the one that an act names.
 
     Two new acts: the old category is taken back, the new one gets what the old had.
@@ -209,7 +211,7 @@ def correct(desk: Desk, number: int, category: str, who: str, note: str = "") ->
     return decide_on(desk, line.document, Decision(**parts, note=note), {}, who)
 
 
-def line_of(project: Project, number: int) -> Line:
+def line_of(project: Project, number: int) -> HistoryLine:
     """One line of the log."""
     store = project.store
     row = store.run(LINES.format("j.seq = ?"), (number, 1)).fetchone()
@@ -234,11 +236,11 @@ def named(project: Project, words: str) -> str:
     raise Mistake(f"category {words!r}: {many}: give its id (see the taxonomy)")
 
 
-def _line(store: Store, row: Any) -> Line:
+def _line(store: Store, row: Any) -> HistoryLine:
     seq, at, who, document, act, category, other, undone, *rest = row
     again = None if undone is None or act == UNDO else max(chain_of(store, seq))
     parts: list[Any] = [act, category, other, undone is not None, *rest, again]
-    return Line(seq, at, who, document, document or "", *parts)
+    return HistoryLine(seq, at, who, document, document or "", *parts)
 
 
 def _day(name: str, text: str, after: int = 0) -> str:
@@ -255,7 +257,7 @@ Labels = Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LabelChange:
     """What would be different of a document: labels that go, and that come back."""
 
     document: str
@@ -276,7 +278,7 @@ class TakenBack:
     last: int
     acts: tuple[int, ...] = ()
     again: tuple[int, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[LabelChange, ...] = ()
     on_categories: int = 0
     written: int = 0
     problem: str = ""
@@ -288,7 +290,7 @@ class _OnlyLooking(Exception):
 
 
 def look_at_range(
-    desk: Desk, first: int, last: int, filters: Wanted | None = None
+    desk: Desk, first: int, last: int, filters: HistoryFilter | None = None
 ) -> TakenBack:
     """What taking back the acts of a range would do; nothing is written."""
     outcome = TakenBack(first, last)
@@ -302,13 +304,13 @@ def look_at_range(
 
 
 def first_not_own(
-    desk: Desk, first: int, last: int, who: str, filters: Wanted | None = None
+    desk: Desk, first: int, last: int, who: str, filters: HistoryFilter | None = None
 ) -> int | None:
     """The first act of a range that is another's, or is on categories; None: none.
 
     What somebody may take back without being asked is what they said themselves.
     """
-    where, values = conditions(filters or Wanted())
+    where, values = conditions(filters or HistoryFilter())
     where = ["j.seq BETWEEN ? AND ?", "(j.who <> ? OR j.document IS NULL)", *where]
     (first_act,) = desk.store.run(
         f"SELECT min(j.seq) FROM judgments AS j WHERE {' AND '.join(where)}",  # noqa: S608 (our own words; the values are bound)
@@ -318,7 +320,7 @@ def first_not_own(
 
 
 def undo_range(
-    desk: Desk, first: int, last: int, who: str, filters: Wanted | None = None
+    desk: Desk, first: int, last: int, who: str, filters: HistoryFilter | None = None
 ) -> TakenBack:
     """Take back the acts of a range that are asked for: all of them, or nothing."""
     done = desk.write(lambda open_: _take_back(open_, first, last, filters, who))
@@ -328,10 +330,10 @@ def undo_range(
 
 
 def _take_back(
-    project: Project, first: int, last: int, filters: Wanted | None, who: str
+    project: Project, first: int, last: int, filters: HistoryFilter | None, who: str
 ) -> TakenBack:
     store = project.store
-    flips = _to_flip(store, first, last, filters or Wanted())
+    flips = _to_flip(store, first, last, filters or HistoryFilter())
     documents = _documents(store, flips)
     before = _labels(store, documents)
     written, categories = 0, 0
@@ -354,7 +356,9 @@ def _take_back(
     )
 
 
-def _to_flip(store: Store, first: int, last: int, filters: Wanted) -> dict[int, int]:
+def _to_flip(
+    store: Store, first: int, last: int, filters: HistoryFilter
+) -> dict[int, int]:
     """Act → the last word on it, where taking back the range turns it round."""
     rows = _rows(store, first, last, filters)
     chosen = {seq for seq, _ in rows}
@@ -374,7 +378,7 @@ def _to_flip(store: Store, first: int, last: int, filters: Wanted) -> dict[int, 
     return flips
 
 
-def _rows(store: Store, first: int, last: int, filters: Wanted) -> list[Any]:
+def _rows(store: Store, first: int, last: int, filters: HistoryFilter) -> list[Any]:
     if first > last:
         raise Mistake(f"from act {first} to act {last}: the first is to be the lower")
     where, values = conditions(filters)
@@ -419,8 +423,10 @@ def _labels(store: Store, documents: Iterable[str]) -> dict[str, frozenset[str]]
     }
 
 
-def _changes(before: Labels, after: Labels) -> Iterable[Change]:
+def _changes(before: Labels, after: Labels) -> Iterable[LabelChange]:
     for document in sorted(after):
         old, new = before.get(document, frozenset()), after[document]
         if old != new:
-            yield Change(document, tuple(sorted(old - new)), tuple(sorted(new - old)))
+            yield LabelChange(
+                document, tuple(sorted(old - new)), tuple(sorted(new - old))
+            )

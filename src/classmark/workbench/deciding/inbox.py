@@ -160,7 +160,7 @@ FIRST = 200  # letters of the first line
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class InboxRow:
     """A document in the inbox.
 
     guess : the best category, as a path, and how likely, in words;  labels : the names
@@ -187,7 +187,7 @@ class Inbox:
     those that wait are in order yet; the others follow at random.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[InboxRow, ...]
     order: str
     filters: Filters
     page: int
@@ -221,7 +221,7 @@ def start_in(desk: Desk, who: str, order: str, filters: Filters) -> None:
     desk.set_queue(who, order, filters.chosen, among)
 
 
-def rows_of(desk: Desk, ids: Sequence[str]) -> list[Row]:
+def rows_of(desk: Desk, ids: Sequence[str]) -> list[InboxRow]:
     """Documents as the inbox shows them."""
     documents = [desk.store.document(id_) for id_ in ids]
     guesses = _guessed(desk, documents)
@@ -251,7 +251,7 @@ def _guessed(desk: Desk, documents: Sequence[Document]) -> dict[str, Guess]:
 
 def _row(
     desk: Desk, document: Document, guess: Guess | None, labels: tuple[str, ...]
-) -> Row:
+) -> InboxRow:
     fields = dict(document.fields)
     title = fields.pop("title", "").strip() or document.id
     longest = max(fields.values(), key=len, default="")
@@ -266,7 +266,7 @@ def _row(
         categories[name].name if name in categories else name for name in labels
     )
     holder = desk.claims.holder(document.id)
-    row = Row(document.id, title, line[:FIRST], state, labels=named, holder=holder)
+    row = InboxRow(document.id, title, line[:FIRST], state, labels=named, holder=holder)
     if guess is None:
         return row
     path = path_names(categories, desk.tree, guess.category)
@@ -308,7 +308,7 @@ class Offer:
     looked_at : how many documents were looked at;  calibrated_on : so many decisions.
     """
 
-    rows: tuple[tuple[Row, Guessed], ...]
+    rows: tuple[tuple[InboxRow, Guessed], ...]
     least: float
     total: int
     wrong: float

@@ -14,7 +14,7 @@ from classmark.taxonomy.category import path_names
 from classmark.text.tokens import words
 from classmark.workbench.deciding.decide import (
     UNTRAINED,
-    Said,
+    LoggedAct,
     Seen,
     acts_since,
     version_of,
@@ -45,7 +45,7 @@ LEAST = 0.005  # a part of the score that rounds to more than 0.00
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class EvidencePiece:
     """Some text; side : "for" or "against" a category, or ""; strength : 1 to 4."""
 
     text: str
@@ -98,7 +98,7 @@ class Sheet:
     id: str
     title: str
     about: tuple[tuple[str, str], ...]
-    texts: tuple[tuple[int, tuple[Piece, ...]], ...]
+    texts: tuple[tuple[int, tuple[EvidencePiece, ...]], ...]
     choices: tuple[Choice, ...]
     more: str
     version: int
@@ -108,8 +108,8 @@ class Sheet:
     model: str = ""
     aside: bool = False
     preferred: tuple[tuple[str, str], ...] = ()
-    notes: tuple[Said, ...] = ()
-    past: tuple[Said, ...] = ()
+    notes: tuple[LoggedAct, ...] = ()
+    past: tuple[LoggedAct, ...] = ()
     blind: bool = False
     learned: int = -1
 
@@ -201,10 +201,12 @@ def choice_of(desk: Desk, document: str, category: str) -> Choice:
     return _spoken(desk, record, category)
 
 
-def notes_on(store: Store, document: str) -> tuple[Said, ...]:
+def notes_on(store: Store, document: str) -> tuple[LoggedAct, ...]:
     """The notes on a document that are not undone, oldest first."""
     rows = store.run(NOTES, (document,))
-    return tuple(Said(seq, who, at, "note", note=note) for seq, who, at, note in rows)
+    return tuple(
+        LoggedAct(seq, who, at, "note", note=note) for seq, who, at, note in rows
+    )
 
 
 def _choice(desk: Desk, record: JudgedRecord, suggestion: Suggestion) -> Choice:
@@ -258,7 +260,7 @@ def _rests_on(model: TextRanker | None) -> str:
     return f"calibrated on {model.calibrator.decisions_:,} decisions"
 
 
-def marked(text: str, parts: Mapping[str, float]) -> Iterator[Piece]:
+def marked(text: str, parts: Mapping[str, float]) -> Iterator[EvidencePiece]:
     """Cut a text where its words speak for or against a category.
 
     parts : a word as it stands in the text, in small letters → its part in the score.
@@ -273,24 +275,24 @@ def marked(text: str, parts: Mapping[str, float]) -> Iterator[Piece]:
         if part is None:
             continue
         if run.start() > at:
-            yield Piece(text[at : run.start()])
+            yield EvidencePiece(text[at : run.start()])
         strength = max(1, round(STRENGTHS * abs(part) / largest))
         side = "for" if part > 0 else "against"
-        yield Piece(run[0], side, strength, f"{part:+.2f}".replace("-", "−"))
+        yield EvidencePiece(run[0], side, strength, f"{part:+.2f}".replace("-", "−"))
         at = run.end()
     if at < len(text):
-        yield Piece(text[at:])
+        yield EvidencePiece(text[at:])
 
 
 def in_pieces(
     text: str, choices: Sequence[Choice]
-) -> tuple[tuple[int, tuple[Piece, ...]], ...]:
+) -> tuple[tuple[int, tuple[EvidencePiece, ...]], ...]:
     """The text once for each choice, its own words marked."""
     pieces = [
         (number, tuple(marked(text, dict(choice.favour) | dict(choice.against))))
         for number, choice in enumerate(choices, start=1)
     ]
-    return tuple(pieces) or ((1, (Piece(text),)),)
+    return tuple(pieces) or ((1, (EvidencePiece(text),)),)
 
 
 Key = tuple[str, str, bool]  # who, document, blind
@@ -395,7 +397,7 @@ class _Example(NamedTuple):
     words: frozenset[str]
 
 
-class Examples:
+class CategoryExamples:
     """A few documents of each category that was looked at, newest first."""
 
     def __init__(self) -> None:

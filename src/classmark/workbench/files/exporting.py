@@ -119,7 +119,7 @@ BACKUPS: dict[str, Callable[[Project, Path], object]] = {
 def has_preferences(desk: Desk) -> bool:
     """Whether anybody preferred a category to another."""
     sql = "SELECT 1 FROM preferences LIMIT 1"
-    return desk.project.store.run(sql).fetchone() is not None
+    return desk.store.run(sql).fetchone() is not None
 
 
 def download(
@@ -132,7 +132,7 @@ def download(
     writers = {**DOWNLOADS, **(BACKUPS if whole else {})}
     if name not in writers:
         raise Mistake(f"there is no download {name!r}: choose one that is listed")
-    return kept_until_sent(desk, name, partial(writers[name], desk.project))
+    return kept_until_sent(desk, name, partial(writers[name], desk))
 
 
 def kept_until_sent(

@@ -373,16 +373,15 @@ def _import(
     desk: Desk, path: Path, kind: str, format_: str, name: str, who: str
 ) -> Table:
     """Read a file to its end, then write what it holds; others write in between."""
-    project = desk.project
     if kind == PREFERENCES:
-        return import_preferences(project, path, who)
+        return import_preferences(desk, path, who)
     if kind == TAXONOMY:
         categories = read_categories(path, format_ or None)
-        return put_taxonomy(project, categories, name, who)
+        return put_taxonomy(desk, categories, name, who)
     read = _reader(format_)
     total = sum(1 for _ in track(read(path), f"reading {name}"))
     records = track(read(path), f"importing {name}", total)
-    return import_records(project, records, name, who, desk.writing)
+    return import_records(desk, records, name, who, desk.writing)
 
 
 def _require_kind(kind: str) -> str:

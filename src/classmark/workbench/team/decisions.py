@@ -57,7 +57,7 @@ class DecisionLog:
 
     def __init__(self, categories: int) -> None:
         self.categories, self.upto = categories, -1
-        self.made: list[Given] = []
+        self.made: list[LabelsGiven] = []
         self.quality: list[tuple[float, ...]] = []
         self.documents: Counter[int] = Counter()
         self.readers: dict[str, set[str]] = {}
@@ -117,7 +117,7 @@ class DecisionLog:
             is_first = first.document not in self._labelled
             places = map(self._used.place, names if is_first else ())
             ranks = tuple([line.rank for line in group])
-            decision = Given(
+            decision = LabelsGiven(
                 first.seq, first.at, first.who, first.document, first.model,
                 ranks, is_first, max(places, default=0.0),
             )  # fmt: skip
@@ -168,7 +168,7 @@ def _continues(group: list[Stated], line: Stated) -> bool:
 FIVE = 5
 
 
-class Given(NamedTuple):
+class LabelsGiven(NamedTuple):
     """The labels that somebody gave a document at once.
 
     ranks : where the ranker had put them, None where it did not rank them;  first :

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from classmark.taxonomy.category import Category, taxonomy_of
 from classmark.workbench.deciding.queue import LOOKED_AT, Guesses, QueueChoice, Queues
-from classmark.workbench.deciding.sheet import Examples, Sheets
+from classmark.workbench.deciding.sheet import CategoryExamples, Sheets
 from classmark.workbench.examples.open_searches import SearchCache
 from classmark.workbench.learning.live import Service
 from classmark.workbench.project import Project
@@ -242,7 +242,7 @@ class Desk(Project):
         self._commits = Commits(self._writing)
         self.events, self.claims = Events(), Claims()
         self.jobs, self.queues, self.guesses = Jobs(self), Queues(self), Guesses(self)
-        self.sheets, self.examples = Sheets(), Examples()
+        self.sheets, self.examples = Sheets(), CategoryExamples()
         self.search_cache = SearchCache()
         self._read_categories()
         self._settings_file = self._state_of_settings()
@@ -282,11 +282,6 @@ class Desk(Project):
         """The tables of the project, by a connection of the thread's own."""
         store: Store | None = getattr(self._thread, "store", None)
         return self._open_store(shared=True) if store is None else store
-
-    @property
-    def project(self) -> Self:
-        """The desk itself, which is a project."""
-        return self
 
     @property
     def categories(self) -> Mapping[str, Category]:

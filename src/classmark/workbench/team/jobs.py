@@ -186,7 +186,7 @@ SHOWN = ("average_precision", "one_error")
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class LongWork:
     """Something that takes its time.
 
     does : the work; it returns what came of it, in words.
@@ -232,21 +232,21 @@ def _index(project: Project) -> str:
 
 
 WORKS = (
-    Work(
+    LongWork(
         "train",
         "Train anew",
         "Learn from every decision from the beginning, with the settings as they are "
         "now, and put the new model in service.",
         _train,
     ),
-    Work(
+    LongWork(
         "evaluate",
         "Evaluate",
         "Measure the learners on documents they have not seen. Takes minutes; changes "
         "nothing.",
         _evaluate,
     ),
-    Work(
+    LongWork(
         "index",
         "Index",
         "Bring the index of the search page up to date.",

@@ -88,7 +88,7 @@ class Plot:
         return WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM
 
 
-class Axis(Scale):
+class PlotAxis(Scale):
     """A scale whose ticks say what they stand for."""
 
     def ticks(self, say: Callable[[float], str], many: int = 4) -> tuple[Tick, ...]:
@@ -113,7 +113,7 @@ def percent(value: float) -> str:
 
 
 def curves(
-    across: Axis, up: Axis, named: Sequence[tuple[str, Points, str]]
+    across: PlotAxis, up: PlotAxis, named: Sequence[tuple[str, Points, str]]
 ) -> tuple[Curve, ...]:
     """Lines with their names at their ends, none upon another."""
     drawn = []
@@ -130,7 +130,7 @@ def curves(
 
 
 def bars(
-    values: Iterable[tuple[str, float]], up: Axis, widest: float = 28
+    values: Iterable[tuple[str, float]], up: PlotAxis, widest: float = 28
 ) -> tuple[Bar, ...]:
     """Bars side by side over the whole width, the last ones where there are many."""
     pairs = list(values)
@@ -183,7 +183,7 @@ def number(value: float) -> str:
 def _effort(progress: Progress) -> Plot:
     measured = [s for s in progress.steps if not math.isnan(s.effort)]
     across = _across(progress.steps)
-    up = Axis(0, max((s.effort for s in measured), default=1.0) * 1.1, BOTTOM, TOP)
+    up = PlotAxis(0, max((s.effort for s in measured), default=1.0) * 1.1, BOTTOM, TOP)
     points = [(s.upto, s.effort) for s in measured]
     last = number(measured[-1].effort) if measured else ""
     return Plot(
@@ -253,7 +253,7 @@ def _shares(  # noqa: PLR0913, PLR0917 - one panel, said once
     steps: Sequence[Step],
     named: Sequence[tuple[str, str, list[float]]],
 ) -> Plot:
-    across, up = _across(steps), Axis(0, 1, BOTTOM, TOP)
+    across, up = _across(steps), PlotAxis(0, 1, BOTTOM, TOP)
     lines = [
         (
             kind,
@@ -268,13 +268,13 @@ def _shares(  # noqa: PLR0913, PLR0917 - one panel, said once
     )  # fmt: skip
 
 
-def _across(steps: Sequence[Step]) -> Axis:
-    return Axis(0, max(s.upto for s in steps), LEFT, RIGHT)
+def _across(steps: Sequence[Step]) -> PlotAxis:
+    return PlotAxis(0, max(s.upto for s in steps), LEFT, RIGHT)
 
 
 def calibration(promises: Promises) -> Plot:
     """What was promised against what came true."""
-    across, up = Axis(0, 1, LEFT, RIGHT), Axis(0, 1, BOTTOM, TOP)
+    across, up = PlotAxis(0, 1, LEFT, RIGHT), PlotAxis(0, 1, BOTTOM, TOP)
     most = max(each.count for each in promises.bins)
     return Plot(
         "calibration",
@@ -309,8 +309,8 @@ def tail(
     counts: Sequence[tuple[str, int]], unused: int, names: Mapping[str, str]
 ) -> Plot:
     """How many documents categories have, the most used first; both axes by powers."""
-    across = Axis(1, max(2, len(counts)), LEFT, RIGHT, log=True)
-    up = Axis(1, max(2, counts[0][1]), BOTTOM, TOP, log=True)
+    across = PlotAxis(1, max(2, len(counts)), LEFT, RIGHT, log=True)
+    up = PlotAxis(1, max(2, counts[0][1]), BOTTOM, TOP, log=True)
     half = sum(count for _, count in counts) / 2
     heads, seen = 0, 0
     for _, count in counts:
@@ -339,7 +339,7 @@ def tail(
 def days(counts: Sequence[tuple[str, int]]) -> Plot:
     """Decisions of each day."""
     shown = counts[-DAYS:]
-    up = Axis(0, max(count for _, count in shown) * 1.1, BOTTOM, TOP)
+    up = PlotAxis(0, max(count for _, count in shown) * 1.1, BOTTOM, TOP)
     return Plot(
         "days",
         "Decisions a day",

@@ -22,7 +22,13 @@ from classmark.ranking import top
 from classmark.taxonomy.category import ACTIVE
 from classmark.workbench.deciding.queue import shuffled
 from classmark.workbench.learning.lessons import TEST
-from classmark.workbench.team.decisions import Given, Step, decision_log, step, steps
+from classmark.workbench.team.decisions import (
+    LabelsGiven,
+    Step,
+    decision_log,
+    step,
+    steps,
+)
 
 if TYPE_CHECKING:
     from classmark.rankers.text_ranker import TextRanker
@@ -279,7 +285,9 @@ def _tail(project: Project, counts: Mapping[int, int]) -> tuple[tuple[str, int],
 
 
 def _people(
-    given_decisions: Sequence[Given], measured: Sequence[Given], values: Floats
+    given_decisions: Sequence[LabelsGiven],
+    measured: Sequence[LabelsGiven],
+    values: Floats,
 ) -> tuple[Share, ...]:
     decisions = Counter(each.who for each in given_decisions)
     who = np.array([each.who for each in measured], dtype=object)

@@ -63,7 +63,7 @@ def change_by_eve(desk, *change, **more):
 def slowly(desk):
     """Category → documents here, and with all below: counted one by one."""
     here, below = {}, {}
-    for document, labels in desk.project.store.labels().items():
+    for document, labels in desk.store.labels().items():
         for name in labels:
             here.setdefault(name, set()).add(document)
             for node in desk.tree.path(name):
@@ -147,7 +147,7 @@ def test_the_whole_in_figures(desk):
 
 
 def test_ranks_come_from_the_log(desk):
-    store = desk.project.store
+    store = desk.store
     assert ranked_by_log(store, ["bees"]) == {}
     with desk.writing() as project:
         say(project, "d3", "bees", rank=1)

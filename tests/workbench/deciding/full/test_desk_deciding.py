@@ -34,7 +34,7 @@ def desk(tmp_path):
 
 
 def labels(desk, document):
-    return desk.project.store.labels().get(document, {})
+    return desk.store.labels().get(document, {})
 
 
 def test_a_decision_is_on_disk_when_it_is_told(desk):
@@ -54,14 +54,14 @@ def test_what_was_shown_is_logged(desk):
     decide_on(
         desk, "b3", Decision((first.category,)), None, "ada", sheet.version
     )  # fmt: skip
-    row = history(desk.project, "b3").rows[0]
+    row = history(desk, "b3").rows[0]
     assert (row["model"], row["rank"], row["score"]) == ("live", 1, first.score)
 
 
 def test_what_was_not_shown_is_asked_of_the_model(desk):
     say_all(desk)
     decide_on(desk, "b3", Decision(("candles",)), None, "ada")
-    row = history(desk.project, "b3").rows[0]
+    row = history(desk, "b3").rows[0]
     assert row["rank"] in (2, 3)
     assert row["score"] is not None
 
@@ -77,7 +77,7 @@ def test_somebody_else_was_faster(desk):
     ]
     assert found.value.yours.assign == ("bees",)
     assert count(desk, "SELECT count(*) FROM judgments") == before
-    seen = version_of(desk.project.store, "b1")
+    seen = version_of(desk.store, "b1")
     say(desk, "b1", "bees", version=seen)
     assert set(labels(desk, "b1")) == {"bees", "bread"}
 
@@ -95,7 +95,7 @@ def test_a_note_or_a_skip_is_no_conflict(desk):
 
 
 def test_of_many_at_once_one_wins_and_none_is_lost(desk):
-    versions = {id_: version_of(desk.project.store, id_) for id_ in ("b1", "b2", "b3")}
+    versions = {id_: version_of(desk.store, id_) for id_ in ("b1", "b2", "b3")}
 
     def one(number):
         id_ = ("b1", "b2", "b3")[number % 3]
@@ -123,7 +123,7 @@ def test_acts_at_once_are_all_written_and_a_bad_one_harms_no_other(desk):
     numbers = [n for n in found if n is not None]
     assert len(set(numbers)) == len(numbers) == 48
     assert count(desk, "SELECT count(*) FROM judgments WHERE act = 'assign'") == 48
-    rows = desk.project.store.run("SELECT seq, who FROM judgments WHERE who LIKE 'w%'")
+    rows = desk.store.run("SELECT seq, who FROM judgments WHERE who LIKE 'w%'")
     assert {f"w{found.index(seq)}" == who for seq, who in rows} == {True}
 
 
@@ -135,10 +135,10 @@ def test_an_enter_is_undone_and_brought_back_as_one(desk):
     assert labels(desk, "b1") == {}
     assert desk.tally() == "0 of 10 decided"
     redo_for(desk, "ada")
-    record = desk.project.store.record("b1")
+    record = desk.store.record("b1")
     assert (set(record.labels), record.rejected) == ({"bees", "bread"}, {"candles"})
     assert desk.tally() == "1 of 10 decided"
-    require_replayed(desk.project.store)
+    require_replayed(desk.store)
 
 
 def test_undo_and_redo_go_on_without_end(desk):
@@ -147,19 +147,19 @@ def test_undo_and_redo_go_on_without_end(desk):
     say(desk, "d1", "bread", who="bo")
     for left in (2, 1, 0):
         undo_for(desk, "ada")
-        assert len(desk.project.store.labels()) == left + 1
+        assert len(desk.store.labels()) == left + 1
     with pytest.raises(Mistake, match="ada has nothing to undo"):
         undo_for(desk, "ada")
     for there in (1, 2, 3):
         redo_for(desk, "ada")
-        assert len(desk.project.store.labels()) == there + 1
+        assert len(desk.store.labels()) == there + 1
     with pytest.raises(Mistake, match="nothing to redo"):
         redo_for(desk, "ada")
     undo_for(desk, "ada")
     say(desk, "c1", "candles")
     with pytest.raises(Mistake, match="nothing to redo"):
         redo_for(desk, "ada")
-    assert set(desk.project.store.labels()) == {"b1", "b2", "d1", "c1"}
+    assert set(desk.store.labels()) == {"b1", "b2", "d1", "c1"}
 
 
 STEPS = st.lists(
@@ -193,11 +193,11 @@ def test_undo_and_redo_are_as_two_piles(tmp_path_factory, steps, number):
             act_of(desk, step, id_)
             done.append((id_, step))
             undone = []
-        kept = desk.project.store.labels()
+        kept = desk.store.labels()
         assert set(kept) == {id_ for id_, step in done if step == "decide"}
         assert desk.state.labels.keys() == set(kept)
-        assert desk.state.aside == desk.project.store.aside()
-        require_replayed(desk.project.store)
+        assert desk.state.aside == desk.store.aside()
+        require_replayed(desk.store)
 
 
 def act_of(desk, step, document):
@@ -232,10 +232,10 @@ def test_a_note_leaves_a_document_aside(desk):
     say(desk, "b1", aside=True)
     note_on(desk, "b1", "ask the archive", "bo")
     skip_for(desk, "b1", "bo")
-    assert desk.project.store.aside() == {"b1"}
+    assert desk.store.aside() == {"b1"}
     assert desk.state.aside == {"b1"}
     assert lay_out(desk, "b1", "bo").aside
-    require_replayed(desk.project.store)
+    require_replayed(desk.store)
 
 
 def test_an_unknown_document_is_refused(desk):

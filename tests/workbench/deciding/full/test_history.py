@@ -20,7 +20,7 @@ from classmark.workbench.deciding.decide import (
     undo_for,
 )
 from classmark.workbench.deciding.history import (
-    Wanted,
+    HistoryFilter,
     acts,
     correct,
     line_of,
@@ -58,7 +58,7 @@ def say(desk, who, document, seen=None, **said):
 
 
 def standing(desk):
-    return {id_: desk.project.store.standing(id_).get(id_, {}) for id_ in IDS}
+    return {id_: desk.store.standing(id_).get(id_, {}) for id_ in IDS}
 
 
 def numbers(page):
@@ -68,7 +68,7 @@ def numbers(page):
 def test_a_line_tells_who_when_and_what_was_seen(desk):
     seen = {"bees": Seen("000007", 3, 0.25)}
     (first,) = say(desk, "ada", "d1", seen, primary=("bees",), note="a hive")
-    (line,) = past(desk, Wanted(document="d1")).lines
+    (line,) = past(desk, HistoryFilter(document="d1")).lines
     assert (line.number, line.who, line.act, line.category) == (
         first, "ada", "primary", "bees",
     )  # fmt: skip
@@ -109,17 +109,19 @@ def test_filters_are_those_of_a_plain_look(desk):
     assert acts(desk) == sorted({line.act for line in everything})
     day = everything[0].at[:10]
     for wanted, test in {
-        Wanted(who="ada"): lambda line: line.who == "ada",
-        Wanted(act="skip", who="bo"): lambda line: (
+        HistoryFilter(who="ada"): lambda line: line.who == "ada",
+        HistoryFilter(act="skip", who="bo"): lambda line: (
             (line.act, line.who) == ("skip", "bo")
         ),
-        Wanted(document="d2"): lambda line: line.document == "d2",
-        Wanted(category="wax"): lambda line: "wax" in (line.category, line.other),
-        Wanted(state="undone"): lambda line: line.undone,
-        Wanted(state="holds"): lambda line: not line.undone,
-        Wanted(since=day, until=day): lambda _: True,
-        Wanted(until="2000-01-01"): lambda _: False,
-        Wanted(since="2999-01-01"): lambda _: False,
+        HistoryFilter(document="d2"): lambda line: line.document == "d2",
+        HistoryFilter(category="wax"): lambda line: (
+            "wax" in (line.category, line.other)
+        ),
+        HistoryFilter(state="undone"): lambda line: line.undone,
+        HistoryFilter(state="holds"): lambda line: not line.undone,
+        HistoryFilter(since=day, until=day): lambda _: True,
+        HistoryFilter(until="2000-01-01"): lambda _: False,
+        HistoryFilter(since="2999-01-01"): lambda _: False,
     }.items():
         found = past(desk, wanted, top=200).lines
         assert list(found) == [line for line in everything if test(line)], wanted
@@ -144,11 +146,11 @@ def test_pages_follow_each_other(desk):
 
 def test_what_cannot_be_asked_for(desk):
     with pytest.raises(Mistake, match="give a day as YYYY-MM-DD"):
-        past(desk, Wanted(since="yesterday"))
+        past(desk, HistoryFilter(since="yesterday"))
     with pytest.raises(Mistake, match="until is '9999-12-31'"):
-        past(desk, Wanted(until="9999-12-31"))
+        past(desk, HistoryFilter(until="9999-12-31"))
     with pytest.raises(Mistake, match="use holds or undone"):
-        past(desk, Wanted(state="gone"))
+        past(desk, HistoryFilter(state="gone"))
     with pytest.raises(Mistake, match="ask for 1 to 200"):
         past(desk, top=0)
     with pytest.raises(Mistake, match="no act 99"):
@@ -158,11 +160,11 @@ def test_what_cannot_be_asked_for(desk):
 def test_a_correction_is_a_new_act(desk):
     first, second = say(desk, "ada", "d1", assign=("bees",), primary=("wax",))
     saved = correct(desk, second, "bread", "bo", "not wax")
-    record = desk.project.store.record("d1")
+    record = desk.store.record("d1")
     assert (record.labels, record.primary) == ({"bees": 1.0, "bread": 2.0}, {"bread"})
     assert len(saved.numbers) == 2
     correct(desk, first, "candles", "bo")
-    assert set(desk.project.store.record("d1").labels) == {"candles", "bread"}
+    assert set(desk.store.record("d1").labels) == {"candles", "bread"}
     for number, category, problem in (
         (saved.numbers[0], "wax", "cannot be corrected in place"),
         (first, "bees", "says bees already"),
@@ -172,7 +174,7 @@ def test_a_correction_is_a_new_act(desk):
         with pytest.raises(Mistake, match=problem):
             correct(desk, number, category, "bo")
     correct(desk, saved.numbers[1], " Wax ", "bo")
-    assert "wax" in desk.project.store.record("d1").labels
+    assert "wax" in desk.store.record("d1").labels
 
 
 def test_a_look_at_a_range_changes_nothing_and_tells_what_would(desk):
@@ -192,16 +194,16 @@ def test_a_look_at_a_range_changes_nothing_and_tells_what_would(desk):
     done = undo_range(desk, first, last, "cy")
     assert (done.acts, done.changes, done.problem) == (found.acts, found.changes, "")
     assert len(past(desk).lines) == len(lines) + done.written
-    assert desk.project.store.labels() == {"d1": {"bees": 1.0}}
-    require_replayed(desk.project.store)
+    assert desk.store.labels() == {"d1": {"bees": 1.0}}
+    require_replayed(desk.store)
 
 
 def test_a_range_of_one_person_leaves_the_others(desk):
     (first,) = say(desk, "ada", "d1", assign=("bees",))
     say(desk, "bo", "d2", assign=("bread",))
     (last,) = say(desk, "ada", "d3", assign=("wax",))
-    undo_range(desk, first, last, "cy", Wanted(who="ada"))
-    assert desk.project.store.labels() == {"d2": {"bread": 1.0}}
+    undo_range(desk, first, last, "cy", HistoryFilter(who="ada"))
+    assert desk.store.labels() == {"d2": {"bread": 1.0}}
 
 
 def test_a_range_with_acts_on_categories(desk):
@@ -212,9 +214,9 @@ def test_a_range_with_acts_on_categories(desk):
     (last,) = say(desk, "ada", "d2", assign=("lights",))
     found = undo_range(desk, first, last, "bo")
     assert found.on_categories == 2
-    assert desk.project.store.labels() == {"d1": {"wax": 1.0}}
+    assert desk.store.labels() == {"d1": {"wax": 1.0}}
     assert set(desk.categories) == set(NAMES)
-    require_replayed(desk.project.store)
+    require_replayed(desk.store)
 
 
 def test_a_range_that_cannot_be_is_refused_whole(desk):
@@ -236,7 +238,7 @@ def test_a_range_that_cannot_be_is_refused_whole(desk):
 def without(desk, first, last):
     """What would stand, had the acts of a range never been said."""
     kept, dropped = [], set()
-    for entry in desk.project.store.log():
+    for entry in desk.store.log():
         inside = first <= entry.seq <= last and entry.within is None
         if (inside and entry.act != "import") or entry.within in dropped:
             dropped.add(entry.seq)
@@ -274,8 +276,8 @@ def test_taking_back_a_range_is_as_if_it_had_never_been_said(desk, seed):
     if "nothing to take back" not in look_at_range(desk, first, last).problem:
         assert undo_range(desk, first, last, "cy").written
     for id_, said in expected.items():
-        now = desk.project.store.record(id_)
+        now = desk.store.record(id_)
         assert now.labels == said.labels
         assert (now.primary, now.rejected) == (said.primary, said.rejected)
         assert now.preferences == said.preferences
-    require_replayed(desk.project.store)
+    require_replayed(desk.store)

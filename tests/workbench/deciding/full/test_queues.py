@@ -46,7 +46,7 @@ def turns(desk, who, **choice):
 
 @pytest.mark.parametrize("order", ["uncertain", "likely", "similar", "random"])
 def test_the_orders_are_those_of_the_queue(desk, order):
-    expected = [row["document"] for row in queue(desk.project, order).rows]
+    expected = [row["document"] for row in queue(desk, order).rows]
     found = desk.queues.ordered(order)
     if order == "similar":  # several are not similar at all
         assert (found[0], set(found)) == (expected[0], set(expected))
@@ -59,7 +59,7 @@ def test_similar_to_the_last_is_as_the_queue_has_it(desk):
     say(desk, "c3", "candles")
     assert desk.learned(30)
     assert desk.background.ordered(30)
-    rows = queue(desk.project, "similar").rows
+    rows = queue(desk, "similar").rows
     desk.set_queue("ada", "similar")
     assert next_for(desk, "ada", "c3") == rows[0]["document"]
 
@@ -78,7 +78,7 @@ def test_similar_means_the_last_decision_that_holds(desk):
 
 def test_guesses_say_what_the_ranker_says(desk):
     guess = desk.guesses.get("b3")
-    best, second = desk.model().suggest(desk.project.store.document("b3").text, 2)
+    best, second = desk.model().suggest(desk.store.document("b3").text, 2)
     assert (guess.category, guess.score) == (best.category, pytest.approx(best.score))
     assert guess.probability is None
     assert guess.lead == pytest.approx(best.score - second.score)

@@ -148,15 +148,15 @@ def test_parts_too_small_to_be_told_are_not(desk):
 
 
 def test_how_many_were_looked_at(desk):
-    assert pace(desk.project.store) == ""
+    assert pace(desk.store) == ""
     for id_, ranks in (("b3", (1, 4)), ("d3", (1,)), ("c3", (2,))):
         names = ("bees", "bread")[: len(ranks)]
         shown = zip(names, ranks, strict=True)
         seen = {name: Seen("live", rank, 0.5) for name, rank in shown}
         decide_on(desk, id_, Decision(tuple(seen)), seen, "ada")
-    assert pace(desk.project.store) == "2.3 looked at per document"
+    assert pace(desk.store) == "2.3 looked at per document"
     undo_for(desk, "ada")
-    assert pace(desk.project.store) == "2.5 looked at per document"
+    assert pace(desk.store) == "2.5 looked at per document"
 
 
 def test_a_category_that_was_searched_for(desk):
@@ -183,7 +183,7 @@ def test_probabilities_say_what_they_rest_on(tmp_path):
         assert len(sheet.choices[0].path) > 1
         name = sheet.choices[0].category
         decide_on(desk, id_, Decision((name,)), None, "ada", sheet.version)
-        row = desk.project.store.run(
+        row = desk.store.run(
             "SELECT model, rank, score FROM judgments ORDER BY seq DESC LIMIT 1"
         ).fetchone()
         assert row == ("000001", 1, pytest.approx(sheet.choices[0].score))

@@ -38,8 +38,8 @@ def found(desk, number, k=5):
 
 
 def marks(desk, number):
-    search = search_by_number(desk.project.store, number)
-    standing = current_marks(desk.project.store, search)
+    search = search_by_number(desk.store, number)
+    standing = current_marks(desk.store, search)
     return {each.mark.document: (each.mark.act, each.who) for each in standing}
 
 
@@ -47,7 +47,7 @@ def test_examples_find_their_like_with_words_and_reasons(desk):
     number = open_searches.begin_for(
         desk, "ada", SearchStart(examples=("bees-0", "bees-4"))
     )
-    name = titles(desk.project.store, ["bees-0"])["bees-0"][:60].strip()
+    name = titles(desk.store, ["bees-0"])["bees-0"][:60].strip()
     basket = open_searches.show(desk, number, 6)
     assert {subject(each.id) for each in basket.hits} == {"bees"}
     assert [each.rank for each in basket.hits] == [1, 2, 3, 4, 5, 6]
@@ -73,11 +73,11 @@ def test_the_order_is_that_of_the_command_line(desk):
     with Desk(desk.folder) as other:
         afresh = found(other, number, 10)
         name = open_searches.show(other, number).name
-    again = open_example_search(desk.project, SearchStart(name=name)).rank()
+    again = open_example_search(desk, SearchStart(name=name)).rank()
     assert afresh == [each.id for each in again.hits]
     start = SearchStart(("bees-0", "boats-3"), name="again")
     answers = Answers(("bees-1",), ("bread-2",))
-    again = open_example_search(desk.project, start, answers).rank()
+    again = open_example_search(desk, start, answers).rank()
     assert afresh == [each.id for each in again.hits]
 
 

@@ -90,14 +90,14 @@ def test_a_file_is_shown_then_imported_whole(desk):
         ("n1", "=1+1", "Keels and tar", "boats"),
         ("n2", "", "Rye", "bread, milling"),
     )
-    assert "n1" not in desk.project.store.ids()
+    assert "n1" not in desk.store.ids()
     assert shown.known == 0
     job = take_in(desk, upload)
     assert (job.state, job.mistake) == ("done", "")
     assert job.said.startswith("new.jsonl: 2 documents, 3 judgments, 1 new categories")
-    assert desk.project.store.labels()["n2"] == {"bread": 1.0, "milling": 1.0}
+    assert desk.store.labels()["n2"] == {"bread": 1.0, "milling": 1.0}
     assert "milling" in desk.categories
-    (who,) = desk.project.store.run(
+    (who,) = desk.store.run(
         "SELECT DISTINCT who FROM judgments WHERE document = 'n1'"
     ).fetchone()
     assert who == "ada (import)"
@@ -116,11 +116,11 @@ def test_a_broken_file_changes_nothing_and_names_its_line(desk):
     assert uploads.preview(desk, upload.token).mistake.startswith(
         "broken.jsonl, line 7"
     )
-    before = desk.project.store.counts()
+    before = desk.store.counts()
     job = take_in(desk, upload)
     assert job.state == "failed"
     assert job.mistake.startswith("broken.jsonl, line 7")
-    assert desk.project.store.counts() == before
+    assert desk.store.counts() == before
     assert [each.token for each in waiting(desk)] == [upload.token]
 
 
@@ -134,10 +134,10 @@ def test_a_broken_file_changes_nothing_and_names_its_line(desk):
     ],
 )
 def test_tables_and_annif_corpora(desk, name, content, how, ids):
-    before = desk.project.store.ids()
+    before = desk.store.ids()
     job = take_in(desk, send(desk, name, content), *how)
     assert (job.state, job.mistake) == ("done", "")
-    fresh = desk.project.store.ids() - before
+    fresh = desk.store.ids() - before
     assert fresh == ids if ids is not None else len(fresh) == 1
 
 
@@ -149,7 +149,7 @@ def test_a_folder_of_texts_as_zip(desk, tmp_path):
     upload = send(desk, "texts.zip", path.read_bytes())
     assert uploads.preview(desk, upload.token).format == "folder"
     assert take_in(desk, upload).state == "done"
-    assert desk.project.store.labels()["boats/keel"] == {"boats": 1.0}
+    assert desk.store.labels()["boats/keel"] == {"boats": 1.0}
 
 
 SKOS = b"""@prefix skos: <http://www.w3.org/2004/02/skos/core#> .

@@ -65,9 +65,9 @@ def test_every_thread_asks_the_same_ranker(tmp_path):
     with new_desk(tmp_path / "shelf") as desk:
         say_all(desk)
         with ThreadPoolExecutor(4) as pool:
-            models = set(pool.map(lambda _: id(desk.project.model()), range(16)))
+            models = set(pool.map(lambda _: id(desk.model()), range(16)))
         assert models == {id(desk.model())}
-        known, tree = desk.project.categories, desk.project.tree
+        known, tree = desk.categories, desk.tree
         assert known is desk.categories
         assert tree is desk.tree
 
@@ -117,7 +117,7 @@ def _change_all(desk):
 def test_random_acts_at_the_desk_are_as_the_log_says(tmp_path, seed):
     rng = np.random.default_rng(seed)
     with new_desk(tmp_path / "shelf") as desk:
-        acts = Acts(desk.project, rng, learn=lambda _: desk.learned(30))
+        acts = Acts(desk, rng, learn=lambda _: desk.learned(30))
         for _ in range(40):
             acts.act()
         say(desk, "b1", acts.fresh_active())
@@ -215,7 +215,7 @@ def test_another_process_decides_meanwhile(tmp_path):
             if desk.service.upto == desk.state.upto:
                 break
             time.sleep(0.05)
-        assert desk.state.labels.keys() == set(desk.project.store.labels())
+        assert desk.state.labels.keys() == set(desk.store.labels())
     assert_as_the_log_says(desk.folder)
 
 
@@ -237,7 +237,7 @@ def test_what_others_do_is_noticed(tmp_path):
         file = desk.folder / FILE
         file.write_text(file.read_text().replace('"shelf"', '"other shelf"'))
         desk.learn_soon()
-        _until(lambda: desk.project.settings.name == "other shelf")
+        _until(lambda: desk.settings.name == "other shelf")
 
 
 def _until(holds):
@@ -315,5 +315,5 @@ def test_it_is_saved_from_time_to_time(tmp_path, monkeypatch):
             saved = open_learner(project)
             assert saved.moment.upto >= desk.service.upto - 4
         assert list((desk.folder / "live").glob(".*.new")) == []
-        assert len(desk.project.lives.numbers()) <= 3
+        assert len(desk.lives.numbers()) <= 3
     assert sorted(NAMES) == sorted(desk.categories)

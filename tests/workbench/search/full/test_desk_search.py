@@ -37,7 +37,7 @@ def ids(found):
 
 def test_hits_are_those_of_the_command_line_with_marked_words(desk):
     found = search_desk(desk, "honey swarm", QueryOptions(k=5))
-    plain = search_in(desk.project, "honey swarm", QueryOptions(k=5))
+    plain = search_in(desk, "honey swarm", QueryOptions(k=5))
     assert ids(found) == [each.id for each in plain.hits]
     for hit, each in zip(found.hits, plain.hits, strict=True):
         assert (hit.text, hit.title) == (each.text, each.title)
@@ -82,7 +82,7 @@ def test_what_cannot_be_searched_is_told(desk, query, wish, kind):
 
 def test_nothing_is_kept_unless_the_settings_say_so(desk, tmp_path):
     search_desk(desk, "honey", QueryOptions(), "ada")
-    assert read_impressions(desk.project.store) == []
+    assert read_impressions(desk.store) == []
     for log, who in (("named", "ada"), ("anonymous", "")):
         with shelf(tmp_path / log, log=log) as kept:
             found = search_desk(kept, "honey", QueryOptions(k=3), "ada")

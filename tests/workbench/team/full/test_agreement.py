@@ -57,7 +57,7 @@ def say(desk, who, document, *labels, **more):
 
 
 def labels_of(desk, document):
-    return set(desk.project.store.record(document).labels)
+    return set(desk.store.record(document).labels)
 
 
 def test_each_ones_last_word_is_their_opinion(desk):
@@ -116,15 +116,15 @@ def test_a_settlement_decides_what_stands_and_can_be_undone(desk):
     say(desk, "bo", "d1", "wax")
     seen = disagreements(desk)[0].number
     logged = settle(desk, "d1", {"bread": False, "candles": True}, "cy", "agreed", seen)
-    record = desk.project.store.record("d1")
+    record = desk.store.record("d1")
     assert record.labels == {"bread": 1.0, "candles": 2.0}
     assert disagreements(desk) == []
     assert [each.who for each in opinions(desk, "d1")] == ["ada", "bo"]
-    require_replayed(desk.project.store)
+    require_replayed(desk.store)
     undo_for(desk, "cy")
     assert labels_of(desk, "d1") == {"bees", "bread", "wax"}
     assert len(disagreements(desk)) == 1
-    require_replayed(desk.project.store)
+    require_replayed(desk.store)
     settle(desk, "d1", {"wax": False}, "cy")
     assert labels_of(desk, "d1") == {"wax"}
     say(desk, "ada", "d1", "bees")
@@ -133,7 +133,7 @@ def test_a_settlement_decides_what_stands_and_can_be_undone(desk):
 
 
 def test_what_is_settled_is_not_aside_any_more(desk):
-    store = desk.project.store
+    store = desk.store
     say(desk, "ada", "d1", "bread")
     say(desk, "bo", "d1", "wax")
     decide_on(desk, "d1", Decision(aside=True), None, "bo")
@@ -253,7 +253,7 @@ def test_opinions_are_those_of_a_slow_replay(desk):
                 decide_on(desk, document, said, {}, str(who))
         except Mistake:
             continue
-    store = desk.project.store
+    store = desk.store
     number = {name: store.number_of(name) for name in NAMES}
     checked = 0
     for document in ("d0", "d1", "d2", "d3"):

@@ -18,7 +18,7 @@ from classmark.workbench.store.log import Act
 from classmark.workbench.team.agreement import settle
 from classmark.workbench.team.decisions import decision_log, quality, steps
 from classmark.workbench.team.desk import Desk
-from classmark.workbench.team.plots import Axis, calibration, panels
+from classmark.workbench.team.plots import PlotAxis, calibration, panels
 from classmark.workbench.team.progress import (
     FEWEST_DOCUMENTS,
     Hint,
@@ -52,7 +52,7 @@ def act_at_random(desk, rng):
     ranks = [None if rng.random() < 0.1 else r + 1 for r in rng.permutation(9).tolist()]
     seen = {n: Seen("000001", r) for n, r in zip(chosen, ranks, strict=False)}
     kind = rng.random()
-    if kind < 0.1 and desk.project.store.labels():
+    if kind < 0.1 and desk.store.labels():
         undo_for(desk, "ada")
     elif kind < 0.2:
         settle(desk, document, {chosen[0]: False}, "cy")
@@ -77,12 +77,12 @@ def test_progress_is_that_of_a_slow_replay(desk, seed):
             progress(desk)
     assert desk.learned()
     found = progress(desk)
-    expected = slow.decisions(desk.project.store)
+    expected = slow.decisions(desk.store)
     assert found.measured == len(expected) > 20
     ranks = [each for _, each in expected]
     assert astuple(found.whole)[2:] == pytest.approx(slow.means(ranks), nan_ok=True)
     assert found.unknown == sum(None in each for each in ranks) > 0
-    labelled = desk.project.store.labels()
+    labelled = desk.store.labels()
     assert (found.documents, found.decided) == (MANY, len(labelled))
     counts = dict(found.tail)
     for name in NAMES:
@@ -178,7 +178,7 @@ def test_plots_stay_in_their_frame(desk):
 
 
 def test_ticks_say_what_they_stand_for():
-    up = Axis(1, 1000, 200, 0, log=True)
+    up = PlotAxis(1, 1000, 200, 0, log=True)
     assert [tick.says for tick in up.ticks(str)] == ["1.0", "10.0", "100.0", "1000.0"]
 
 

@@ -26,7 +26,7 @@ from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.loglinear import LogLinearRanker
-from classmark.solvers.smooth import Documents, Objective, minimise
+from classmark.solvers.smooth import DocumentLoss, Objective, minimise
 from classmark.sparse import rows_from
 from reproductions.report import Reproduction, error_panels
 
@@ -166,7 +166,7 @@ def choose(loaded: Collection, train: Ints, name: str, seed: int = 0) -> float:
     """
     inside, outside = (train[part] for part in train_test(len(train), HELD_OUT, seed))
     loss = loss_from([loaded.graphs[i] for i in inside], name)
-    documents = Documents(rows_from(loaded.X[inside]), loss)
+    documents = DocumentLoss(rows_from(loaded.X[inside]), loss)
     weights, found = None, []
     for C in GRID:
         weights = minimise(

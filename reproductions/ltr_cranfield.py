@@ -31,8 +31,8 @@ from classmark.ltr.training import (
     MEASURES,
     SURE,
     Candidates,
-    Compared,
-    Learner,
+    RankerComparison,
+    RankerRecipe,
     Tuned,
     learn,
     learner_of,
@@ -91,7 +91,7 @@ def ranker_service(data: Path | None = None, seeds: Sequence[int] = SEEDS) -> Ta
 
 
 def compare_on(
-    datasets: Sequence[Dataset], learner: Learner, seeds: Sequence[int] = SEEDS
+    datasets: Sequence[Dataset], learner: RankerRecipe, seeds: Sequence[int] = SEEDS
 ) -> Table:
     """Do it for some collections of queries, with some learner."""
     rows: list[Row] = []
@@ -109,8 +109,8 @@ def compare_on(
 
 
 def compared_once(
-    asked: JudgedQueries, whole: JudgedQueries, learner: Learner, seed: int
-) -> tuple[Compared, dict[str, str]]:
+    asked: JudgedQueries, whole: JudgedQueries, learner: RankerRecipe, seed: int
+) -> tuple[RankerComparison, dict[str, str]]:
     """Part the queries, learn on one half and compare all orders on the other."""
     parting = part_queries(list(asked.queries), 0.5, seed)
     prepared = prepare(asked, parting)
@@ -165,7 +165,7 @@ def _without(prepared: tuple[Tuned, Candidates]) -> tuple[Tuned, Candidates]:
 
 
 def _rows(
-    name: str, seed: int, compared: Compared, settings: Mapping[str, str]
+    name: str, seed: int, compared: RankerComparison, settings: Mapping[str, str]
 ) -> list[Row]:
     return [
         Row(

@@ -30,7 +30,7 @@ from reproductions.report import Reproduction
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-    from classmark.datasets.dataset import Part
+    from classmark.datasets.dataset import DatasetPart
 
 
 BASELINE = "svm"
@@ -99,7 +99,7 @@ def collection(data: Path | None = None) -> Split:
     return Split(X, labels, vectorizer.transform(test_texts), test_labels, categories)
 
 
-def _labelled(part: Part, number: dict[str, int]) -> tuple[list[str], Labels]:
+def _labelled(part: DatasetPart, number: dict[str, int]) -> tuple[list[str], Labels]:
     texts, labels = [], []
     for text, names in zip(part.texts, part.labels, strict=True):
         known = [number[name] for name in names if name in number]

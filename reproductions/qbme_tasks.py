@@ -24,7 +24,7 @@ from classmark.validation import generator
 from classmark.weighting.vectorizer import Vectorizer, weigh
 
 if TYPE_CHECKING:
-    from classmark.datasets.dataset import Dataset, Part
+    from classmark.datasets.dataset import Dataset, DatasetPart
 
 
 WEIGHTING = "log-tfidf"
@@ -147,11 +147,11 @@ def task_of(dataset: Dataset) -> Task:
     return Task(dataset.name, train, collection, topics)
 
 
-def _labelled(part: Part, names: set[str]) -> Ints:
+def _labelled(part: DatasetPart, names: set[str]) -> Ints:
     return np.flatnonzero([not names.isdisjoint(own) for own in part.labels])
 
 
-def _by_label(part: Part, which: Ints, names: Sequence[str]) -> dict[str, Ints]:
+def _by_label(part: DatasetPart, which: Ints, names: Sequence[str]) -> dict[str, Ints]:
     found: dict[str, list[int]] = {name: [] for name in names}
     for row, at in enumerate(which.tolist()):
         for name in dict.fromkeys(part.labels[at]):

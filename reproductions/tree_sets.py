@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from classmark.corpus.documents import train_test
-from classmark.datasets import Dataset, Part, load
+from classmark.datasets import Dataset, DatasetPart, load
 from classmark.measures.classification import (
     classification,
     hierarchical_f,
@@ -98,7 +98,7 @@ def _weighted(counts: csr_matrix, known: csr_matrix | None = None) -> Rows:
     return Rows(rows.starts, rows.columns, values, rows.width)
 
 
-def _labelled(part: Part, tree: Taxonomy) -> tuple[list[int], list[list[Any]]]:
+def _labelled(part: DatasetPart, tree: Taxonomy) -> tuple[list[int], list[list[Any]]]:
     own = [[name for name in names if name in tree] for names in part.labels]
     kept = [at for at, names in enumerate(own) if names]
     return kept, [own[at] for at in kept]

@@ -115,9 +115,9 @@ class Kernel:
     @functools.cached_property
     def part(self) -> Any:
         """The machine code as another kernel calls it."""
-        from classmark.machine_code import Part
+        from classmark.machine_code import KernelPart
 
-        return Part(self.linked())
+        return KernelPart(self.linked())
 
     def linked(self) -> FunctionType:
         """The function, with the kernels it calls as parts of its machine code."""

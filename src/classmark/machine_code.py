@@ -46,7 +46,7 @@ class PartCompiler(Compiler):  # type: ignore[misc]
         super().__init__(typing, target, PartLibrary(target.codegen(), "part"), *rest)
 
 
-class Part(CPUDispatcher):  # type: ignore[misc]
+class KernelPart(CPUDispatcher):  # type: ignore[misc]
     """A kernel within another: literals are numbers, whole numbers come as int64.
 
     So calls with 0, with a column of type uint32 and with a count use the same code.

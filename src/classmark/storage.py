@@ -36,7 +36,7 @@ Arrays = Mapping[str, Array]
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedFolder:
     """An opened folder: its arrays (memory-mapped) and its settings."""
 
     format: str
@@ -117,7 +117,7 @@ class FolderWriter:
         shutil.rmtree(self.beside, ignore_errors=True)
 
 
-def open_folder(folder: Path, format_: str, version: int) -> Saved:
+def open_folder(folder: Path, format_: str, version: int) -> SavedFolder:
     """Open a saved folder, refusing damage and formats newer than ``version``."""
     manifest = _read_manifest(folder)
     if manifest.get("format") != format_:
@@ -142,7 +142,7 @@ def open_folder(folder: Path, format_: str, version: int) -> Saved:
                 arrays[name] = np.lib.format.open_memmap(path, mode="r")
             except ValueError as problem:
                 raise DamagedFolder(f"{path} is no plain array: {_REMEDY}") from problem
-    return Saved(format_, manifest["version"], arrays, manifest["settings"])
+    return SavedFolder(format_, manifest["version"], arrays, manifest["settings"])
 
 
 def saved_settings(folder: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from classmark.datasets import fetch
-from classmark.datasets.dataset import Known, Source
+from classmark.datasets.dataset import PublicCollection, Source
 from classmark.problems import Mistake, UnreadableFile
 
 ADDRESS = "https://data.example/adi.tar.gz"
@@ -39,7 +39,9 @@ def web(monkeypatch):
         yield answer
 
     source = Source(ADDRESS, "adi.tar.gz")
-    entry = SimpleNamespace(known=Known("adi", "w", "adi", "l", sources=(source,)))
+    entry = SimpleNamespace(
+        known=PublicCollection("adi", "w", "adi", "l", sources=(source,))
+    )
     monkeypatch.setattr(fetch, "_opened", opened)
     monkeypatch.setattr(fetch, "known", lambda _: entry.known)
     return SimpleNamespace(served=served, entry=entry)
@@ -71,7 +73,7 @@ def test_a_changed_file_is_refused_and_the_old_one_stays(tmp_path, web):
 
 def test_the_catalogue_checksum_wins(tmp_path, web):
     source = Source(ADDRESS, "adi.tar.gz", "0" * 64)
-    web.entry.known = Known("adi", "w", "adi", "l", sources=(source,))
+    web.entry.known = PublicCollection("adi", "w", "adi", "l", sources=(source,))
     with pytest.raises(Mistake, match="not 0000"):
         fetch.get("adi", to=tmp_path)
     assert not (tmp_path / "adi").exists()
@@ -87,13 +89,15 @@ def test_without_network(tmp_path, web):
 def test_plain_files_and_no_address(tmp_path, web):
     web.served["https://data.example/a/b.csv"] = b"x"
     source = Source("https://data.example/a/b.csv", "a/b.csv")
-    web.entry.known = Known("obp", "w", "obp", "l", sources=(source,))
+    web.entry.known = PublicCollection("obp", "w", "obp", "l", sources=(source,))
     got = fetch.get("obp", to=tmp_path)
     assert (got.path / "a" / "b.csv").read_bytes() == b"x"
-    web.entry.known = Known("letor", "w", "letor", "l", page="https://p.example")
+    web.entry.known = PublicCollection(
+        "letor", "w", "letor", "l", page="https://p.example"
+    )
     with pytest.raises(Mistake, match=r"fetch it from https://p\.example"):
         fetch.get("letor", to=tmp_path)
-    web.entry.known = Known("library", "w", "library", "l")
+    web.entry.known = PublicCollection("library", "w", "library", "l")
     with pytest.raises(Mistake, match="comes with Classmark"):
         fetch.get("library", to=tmp_path)
 

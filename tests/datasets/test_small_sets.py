@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 from classmark.datasets import CATALOG, load, where
-from classmark.datasets.dataset import LOADERS, Link, Part, Session, find, in_test
+from classmark.datasets.dataset import (
+    LOADERS,
+    ClickSession,
+    DatasetPart,
+    Link,
+    find,
+    in_test,
+)
 from classmark.datasets.texts import tree_of_paths
 from classmark.problems import Mistake, UnreadableFile
 
@@ -407,7 +414,7 @@ def test_clicks(tmp_path):
         },
     )
     found = load("clicks-sogou-sample", path=folder)
-    assert found.train.sessions == [Session("0", ("5", "6"), (False, True))]
+    assert found.train.sessions == [ClickSession("0", ("5", "6"), (False, True))]
     assert found.queries == {"0": "bees"}
     assert next(iter(found.documents)).fields == {"url": "http://x.example"}
     (folder / "test_data").write_text("0\t5 6\t0\n")
@@ -466,7 +473,7 @@ def test_library_layout(tmp_path):
     assert found.queries == {"q1": "swarms"}
     assert found.qrels == {"q1": {"r1": 2.0}}
     assert found.links == [Link("r1", "r2", "the other one")]
-    assert found.train.sessions == [Session("q1", ("r1", "r2"), (True, False))]
+    assert found.train.sessions == [ClickSession("q1", ("r1", "r2"), (True, False))]
     assert [document.title for document in found.documents] == ["Hives", "Hills"]
 
 
@@ -531,7 +538,7 @@ def test_tree_of_paths_keeps_single_names():
 
 
 def test_an_empty_part_has_no_length():
-    assert len(Part()) == 0
+    assert len(DatasetPart()) == 0
 
 
 def test_looking_up_is_light():

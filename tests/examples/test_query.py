@@ -232,9 +232,9 @@ def test_kernels_are_like_the_linear_query_in_their_own_space(kernel):
     rng = np.random.default_rng(9)
     P, U = unit(rng, 5), unit(rng, 20)
     query = ExampleQuery("balanced", kernel=kernel, tol=1e-6).fit(P, U)
-    from classmark.solvers.hinge import Kernel, features_of
+    from classmark.solvers.hinge import KernelFunction, features_of
 
-    Z = features_of(Kernel(kernel)(np.vstack([P, U]), None))
+    Z = features_of(KernelFunction(kernel)(np.vstack([P, U]), None))
     linear = ExampleQuery("balanced", tol=1e-6).fit(Z[:5], Z[5:])
     assert query.objective_ == pytest.approx(linear.objective_, rel=1e-4)
     ours, theirs = query.decision_function(U), linear.decision_function(Z[5:])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.formats.archive import entries, is_archive
-from classmark.formats.text_files import Limits, whole_text
+from classmark.formats.text_files import FileLimits, whole_text
 from classmark.problems import UnreadableFile
 
 BODY = b"Plums want a dry wall."
@@ -96,7 +96,7 @@ def test_bombs_are_refused(tmp_path):
     with pytest.raises(UnreadableFile, match=r"limits\.ratio"):
         read_all(make_tar(tmp_path / "a.tgz", body=bytes(20 << 20)))
     with pytest.raises(UnreadableFile, match=r"limits\.size"):
-        read_all(make_zip(tmp_path / "b.zip"), limits=Limits(size=10))
+        read_all(make_zip(tmp_path / "b.zip"), limits=FileLimits(size=10))
 
 
 def test_a_tar_header_cannot_fill_the_memory(tmp_path):

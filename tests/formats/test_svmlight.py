@@ -7,7 +7,7 @@ from sklearn.datasets import load_svmlight_file
 
 from classmark.formats.records import Examples
 from classmark.formats.svmlight import read_svmlight, svmlight_blocks, write_svmlight
-from classmark.formats.text_files import Limits
+from classmark.formats.text_files import FileLimits
 from classmark.problems import Mistake, UnreadableFile
 from classmark.sparse import rows_from
 
@@ -110,7 +110,7 @@ def test_blocks_join_to_the_whole(tmp_path):
 def test_long_lines_are_refused(tmp_path):
     path = written(tmp_path, "1 " + "1:1 " * 200)
     with pytest.raises(UnreadableFile, match="more than 100 bytes"):
-        list(svmlight_blocks(path, limits=Limits(line=100), block=50))
+        list(svmlight_blocks(path, limits=FileLimits(line=100), block=50))
 
 
 def test_reading_streams(tmp_path):

@@ -7,8 +7,8 @@ import lzma
 import pytest
 
 from classmark.formats.text_files import (
-    Limits,
-    Place,
+    FileLimits,
+    FilePlace,
     lines,
     open_bytes,
     raw_lines,
@@ -47,9 +47,9 @@ def test_the_line_that_was_read_last_is_named(tmp_path):
 
 def test_an_id_is_there_once_in_all_files_that_share_their_ids():
     ids = set()
-    Place("a", 1, ids).new_id("x")
+    FilePlace("a", 1, ids).new_id("x")
     with pytest.raises(UnreadableFile, match="b: id 'x' is there a second time"):
-        Place("b", None, ids).new_id("x")
+        FilePlace("b", None, ids).new_id("x")
 
 
 def test_lines_that_are_written_are_counted(tmp_path):
@@ -140,21 +140,21 @@ def test_bombs_are_stopped_by_the_ratio(tmp_path, suffix):
 def test_a_trusted_bomb_may_be_read(tmp_path):
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(b"x\n" * (2 << 20)))
-    assert sum(1 for _ in lines(path, limits=Limits(ratio=10_000))) == 2 << 20
+    assert sum(1 for _ in lines(path, limits=FileLimits(ratio=10_000))) == 2 << 20
 
 
 def test_size_and_line_are_limited(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("x" * 300_000)
     with pytest.raises(UnreadableFile, match=r"limits\.size"):
-        list(lines(path, limits=Limits(size=200_000)))
+        list(lines(path, limits=FileLimits(size=200_000)))
     with pytest.raises(UnreadableFile, match=r"limits\.line"):
-        list(lines(path, limits=Limits(line=200_000)))
+        list(lines(path, limits=FileLimits(line=200_000)))
     with (
         open_bytes(path) as stream,
         pytest.raises(UnreadableFile, match=r"limits\.line"),
     ):
-        whole_text(stream, "a.txt", limits=Limits(line=200_000))
+        whole_text(stream, "a.txt", limits=FileLimits(line=200_000))
 
 
 @pytest.mark.parametrize("suffix", PACKERS)

@@ -6,7 +6,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.metrics import log_loss
 
 from classmark.hierarchies.flat import FlatClassifier
-from classmark.hierarchies.held_out import Fitted, fitted, numbered, parted
+from classmark.hierarchies.held_out import FittedClassifier, fitted, numbered, parted
 from classmark.hierarchies.nodes import fitted_scale, posterior
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.problems import Mistake
@@ -96,7 +96,7 @@ def test_a_ranker_of_numbers_is_told_what_they_stand_for():
 
 def test_the_base_stays_as_it_is():
     base = Rocchio()
-    assert isinstance(fitted(base, np.eye(2), [0, 1]), Fitted)
+    assert isinstance(fitted(base, np.eye(2), [0, 1]), FittedClassifier)
     assert not base.__sklearn_is_fitted__()
 
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from classmark.hierarchies import training
-from classmark.hierarchies.descent import Piece
+from classmark.hierarchies.descent import NodeWeights
 from classmark.hierarchies.model_files import PIECES, Finished, write_pieces
 from classmark.hierarchies.places import ARRAYS, Lessons, Nodes, places_of, shape_of
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.hierarchies.training import (
-    Lesson,
+    NodeSettings,
+    NodeTask,
     NodeWorker,
-    Settings,
     batches,
     largest_first,
     learn_node,
@@ -26,7 +26,7 @@ from classmark.taxonomy.tree import Taxonomy
 
 EDGES = [(i, 2 * i + j) for i in range(1, 32) for j in (0, 1)]
 TREE = Taxonomy(EDGES)
-SETTINGS = Settings("svm", 1.0, 0.01, 0.0, 1, "4GB")
+SETTINGS = NodeSettings("svm", 1.0, 0.01, 0.0, 1, "4GB")
 
 
 def documents(n=200, seed=0):
@@ -78,7 +78,7 @@ def test_what_is_saved_teaches_the_same(tmp_path):
 
 
 def lessons(nodes):
-    return [Lesson(at, 1.0, sparse=False) for at in largest_first(nodes)]
+    return [NodeTask(at, 1.0, sparse=False) for at in largest_first(nodes)]
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -188,7 +188,7 @@ def piece(seed, d=3, m=5):
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, d + 1, m)
     entries = int(counts.sum())
-    return Piece(
+    return NodeWeights(
         np.arange(m, dtype=np.uint32), np.cumsum([0, *counts]).astype(np.uint32),
         rng.integers(0, d, entries).astype(np.uint16),
         rng.random(entries).astype(np.float32), rng.random(d), rng.random(d), 0.5, 2.0,

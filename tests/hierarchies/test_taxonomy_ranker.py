@@ -11,7 +11,7 @@ from classmark.hierarchies.taxonomy_ranker import (
     BETWEEN,
     FREE,
     NEAR,
-    Setting,
+    PriceSetting,
     TaxonomyRanker,
     first_is_right,
     smoothed_prototypes,
@@ -165,11 +165,13 @@ def test_documents_held_out_are_judged_by_what_has_not_seen_them():
 def test_a_value_given_stays():
     X, label = made_up(20)
     Y = indicator(label)
-    assert TaxonomyRanker(TREE, NAMES, C=0.7).fit(X, Y).setting_ == Setting(0.7, 5.0)
+    assert TaxonomyRanker(TREE, NAMES, C=0.7).fit(X, Y).setting_ == PriceSetting(
+        0.7, 5.0
+    )
     given = TaxonomyRanker(TREE, NAMES, center=1.5).fit(X, Y)
-    assert given.setting_ == Setting(0.03, 1.5)
+    assert given.setting_ == PriceSetting(0.03, 1.5)
     many = TaxonomyRanker(TREE, NAMES, C=0.1, center=2.0).fit(*made_up(200))
-    assert many.setting_ == Setting(0.1, 2.0)
+    assert many.setting_ == PriceSetting(0.1, 2.0)
 
 
 def test_the_path_of_costs():
@@ -179,7 +181,7 @@ def test_the_path_of_costs():
     for found in ranker.path(X, Y, [1.0, 0.1]):
         alone = TaxonomyRanker(TREE, NAMES, C=found.C, center=5.0, tol=1e-6).fit(X, Y)
         assert found.objective_ == pytest.approx(alone.objective_, rel=1e-4)
-        assert found.setting_ == Setting(found.C, 5.0)
+        assert found.setting_ == PriceSetting(found.C, 5.0)
 
 
 def test_it_learns_on_document_by_document_with_the_parameters_of_now():

@@ -6,7 +6,12 @@ from hypothesis import strategies as st
 
 from classmark.corpus.counting import words_of
 from classmark.index import kernels_postings as fast
-from classmark.index.postings import Column, ColumnReader, pack_lists, unpack_lists
+from classmark.index.postings import (
+    ColumnReader,
+    PackedColumn,
+    pack_lists,
+    unpack_lists,
+)
 from oracles import packing as slow
 
 small = st.integers(0, 3)
@@ -122,7 +127,7 @@ def test_one_large_gap_does_not_make_a_block_wide():
 @given(st.lists(st.lists(st.integers(0, 2**40), max_size=200), max_size=5))
 def test_a_column_does_not_show_how_it_came(pieces):
     values = [value for piece in pieces for value in piece]
-    column, whole = Column(), Column()
+    column, whole = PackedColumn(), PackedColumn()
     taken = [column.take(np.array(piece, np.uint64)) for piece in pieces]
     content = np.concatenate([*taken, column.rest()])
     once = np.concatenate([whole.take(np.array(values, np.uint64)), whole.rest()])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from classmark.measures.ranking_errors import ranking_error
 from classmark.preferences.graph import NAMES, PreferenceGraph
 from classmark.preferences.losses import loss_from
-from classmark.solvers.smooth import Documents, survey, widest
+from classmark.solvers.smooth import DocumentLoss, survey, widest
 from classmark.sparse import rows_from
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -34,7 +34,7 @@ def test_theorem_1_at_every_iteration(seed, name, signed, C):
     rng = np.random.default_rng(seed)
     X = np.log1p(rng.poisson(0.8, (6, 5))) * (rng.choice([-1, 1], 5) if signed else 1)
     graphs = [graph_of(rng, 4) for _ in range(6)]
-    documents = Documents(rows_from(X), loss_from(graphs, name))
+    documents = DocumentLoss(rows_from(X), loss_from(graphs, name))
     W, rho = np.zeros(documents.shape), widest(documents, C)
     state = survey(documents, W, C)
     for _ in range(12):

@@ -12,8 +12,8 @@ from classmark.ltr.features import PairFeatures, Recipe
 from classmark.ltr.training import (
     NAMES,
     Candidates,
-    Learner,
-    Preferred,
+    DocumentPreference,
+    RankerRecipe,
     candidates_of,
     choose_price,
     compare,
@@ -140,8 +140,10 @@ def test_an_order_is_compared_with_itself(asked):
 
 def test_preferences_teach_between_candidates(found):
     first, second = found.blocks["1"].ids
-    said = {"1": [Preferred(second, first, 2.0), Preferred("d", first)]}
-    learner = Learner("ranking-svm", lambda C: RankingSVM(C=C))
+    said = {
+        "1": [DocumentPreference(second, first, 2.0), DocumentPreference("d", first)]
+    }
+    learner = RankerRecipe("ranking-svm", lambda C: RankingSVM(C=C))
     ranker = fit_preferred(found, learner, said, ["1", "2"], 10.0)
     scores = ranker.decision_function(found.blocks["1"].rows)
     assert scores[1] > scores[0]

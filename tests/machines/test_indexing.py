@@ -455,7 +455,7 @@ def test_shards_are_cut_by_documents_alone(tmp_path):
 
 
 def test_how_many_blocks_there_were_does_not_show(tmp_path):
-    from classmark.index.build import Entry, Setup
+    from classmark.index.build import IndexEntry, Setup
     from classmark.text.analyzer import Analyzer
 
     for shards in (1, 3):
@@ -463,7 +463,7 @@ def test_how_many_blocks_there_were_does_not_show(tmp_path):
         for block in (2, 7, None):
             setup = Setup(Analyzer(), block=block)
             folder = tmp_path / f"{block}-{shards}"
-            stream = (Entry(f"d{n}", {"t": words(n)}) for n in range(20))
+            stream = (IndexEntry(f"d{n}", {"t": words(n)}) for n in range(20))
             build_segments(stream, setup, folder, shards)
             made.append(contents(folder))
         assert made[0] == made[1] == made[2]

@@ -24,7 +24,7 @@ from classmark.spreading import spread_by
 from classmark.taxonomy.category import Category
 from classmark.taxonomy.tree import Taxonomy
 from classmark.weighting.vectorizer import Vectorizer
-from classmark.workbench.learning.fit import Fitted, Size, choose, task_of
+from classmark.workbench.learning.fit import FittedModel, Size, choose, task_of
 from classmark.workbench.learning.train import learn_beside
 from classmark.workbench.settings import LearningSettings
 
@@ -276,7 +276,7 @@ def test_a_large_model_is_calibrated_by_blocks(two, tmp_path):
         strategy = choose(learning, task.tree, Size(*X.shape, 5))
         assert (ranker.store_ == "sparse") == (memory == "200B")
         with spread_by(machines) if machines else nullcontext():
-            learn_beside(Fitted(model, strategy, X), task, learning, working)
+            learn_beside(FittedModel(model, strategy, X), task, learning, working)
         assert len(list(working.glob("fold-*"))) == (5 if memory == "200B" else 0)
         curves.append(model.calibrator.curve_)
     assert np.array_equal(curves[1], curves[2])

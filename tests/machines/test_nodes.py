@@ -295,7 +295,7 @@ def test_without_a_folder_nothing_is_spread(two):
 
 
 def test_a_worker_travels_as_its_description(tmp_path):
-    settings = training.Settings("svm", 1.0, 0.01, 0.0, 2, "4GB")
+    settings = training.NodeSettings("svm", 1.0, 0.01, 0.0, 2, "4GB")
     made, given = NodeWorker(tmp_path, settings, 5.0).__reduce__()
     assert (made, given) == (NodeWorker, (tmp_path, settings, 5.0))
 

@@ -5,8 +5,8 @@ import pytest
 
 from classmark.machines.portion import (
     Aim,
-    Alike,
     Few,
+    UniformHinges,
     packed,
     step,
     unpacked,
@@ -30,7 +30,7 @@ def case():
     random = np.random.default_rng(3)
     rows = rows_from(random.normal(size=(40, 12)) * (random.random((40, 12)) < 0.5))
     near = rows_from(random.normal(size=(5, 12)))
-    alike = Alike(-1.0, 0.7, 0.9, np.array([3, 8]))
+    alike = UniformHinges(-1.0, 0.7, 0.9, np.array([3, 8]))
     hinges = Hinges(np.arange(5, dtype=np.uint32), *np.array([[1.0], [2.0], [1.0]])
                     .repeat(5, axis=1))  # fmt: skip
     few = Few(near, hinges, random.random(5))

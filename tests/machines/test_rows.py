@@ -7,7 +7,7 @@ from benchmarks.synthetic_rows import SyntheticRows, synthetic_rows
 from classmark.examples.problem import mean_of
 from classmark.machines.portion import (
     Indexed,
-    Stored,
+    SavedRows,
     of_index,
     packed,
     shares,
@@ -113,7 +113,7 @@ def test_a_saved_folder_is_read_in_ranges(two, here, tmp_path):
     names = ("starts", "columns", "values")
     arrays = {name: getattr(here, name) for name in names}
     save(tmp_path / "x", "rows", 1, arrays, {"width": WIDTH})
-    sources = [Stored(str(tmp_path / "x"), "rows", 1, *s) for s in shares(511, 7)]
+    sources = [SavedRows(str(tmp_path / "x"), "rows", 1, *s) for s in shares(511, 7)]
     spread = SpreadRows(two, sources)
     weights = np.random.default_rng(0).normal(size=WIDTH)
     assert spread.sizes == [73] * 7
@@ -122,7 +122,7 @@ def test_a_saved_folder_is_read_in_ranges(two, here, tmp_path):
 
 def test_a_folder_that_is_not_there_is_told(two, tmp_path):
     with pytest.raises(Mistake, match="nowhere"):
-        SpreadRows(two, [Stored(str(tmp_path / "nowhere"), "rows", 1, 0, 3)])
+        SpreadRows(two, [SavedRows(str(tmp_path / "nowhere"), "rows", 1, 0, 3)])
 
 
 def test_duals_come_back_exactly_and_are_small():

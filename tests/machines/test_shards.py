@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from classmark.index.feedback import RM3, Information, Rocchio
+from classmark.index.feedback import RM3, Information, RocchioFeedback
 from classmark.index.index import Index
 from classmark.index.models import MODELS
 from classmark.index.search import log_prior
@@ -128,7 +128,13 @@ def test_the_language(cases, seed, fields):
 @pytest.mark.parametrize("fields", [("text",), ("title", "text")])
 @pytest.mark.parametrize(
     "feedback",
-    ["rm3", "rocchio", Information(model="spl"), RM3(terms=3), Rocchio(documents=2)],
+    [
+        "rm3",
+        "rocchio",
+        Information(model="spl"),
+        RM3(terms=3),
+        RocchioFeedback(documents=2),
+    ],
 )
 def test_feedback_learns_from_all_shards(cases, seed, fields, feedback):
     spread, index, whole = cases(seed, fields)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from classmark.datasets.dataset import Dataset, Part
+from classmark.datasets.dataset import Dataset, DatasetPart
 from classmark.examples.query import ExampleQuery
 from classmark.problems import Mistake
 from classmark.sparse import take
@@ -39,7 +39,7 @@ def part(n, seed, stray=True):
     if stray:
         labels[-1], labels[-2] = [], [f"only{seed}"]
     names = [f"{seed}-{i}" for i in range(n)]
-    return Part(names, texts, labels)
+    return DatasetPart(names, texts, labels)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_topics_are_in_both_parts_and_others_are_left_out(task):
     squares = [float((task.train.row(i)[1] ** 2).sum()) for i in range(30)]
     assert squares == pytest.approx([1.0] * 30, rel=1e-5)
     with pytest.raises(Mistake, match="no label is in both parts"):
-        task_of(Dataset("none", part(9, 1), Part(), label_names=list(KINDS)))
+        task_of(Dataset("none", part(9, 1), DatasetPart(), label_names=list(KINDS)))
 
 
 def test_counts_are_weighed_as_texts_are(dataset):
@@ -71,7 +71,7 @@ def test_counts_are_weighed_as_texts_are(dataset):
     counted = count([*dataset.train.texts, *dataset.test.texts], Analyzer())
     X = counted.rows.to_scipy()
     parts = [
-        Part(own.ids, [], own.labels, matrix)
+        DatasetPart(own.ids, [], own.labels, matrix)
         for own, matrix in ((dataset.train, X[:32]), (dataset.test, X[32:]))
     ]
     same = task_of(Dataset("counts", *parts, label_names=list(KINDS)))

@@ -12,7 +12,7 @@ from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
 from classmark.solvers.smooth import (
     LARGEST_STEP,
-    Documents,
+    DocumentLoss,
     Objective,
     boost,
     minimise,
@@ -50,7 +50,7 @@ def slowly(X, graphs, name, W):
 def test_weights_of_edges_are_those_of_the_paper(seed, name):
     X, graphs = problem(seed)
     W = np.random.default_rng(seed).normal(size=(4, 4))
-    documents = Documents(rows_from(X), loss_from(graphs, name))
+    documents = DocumentLoss(rows_from(X), loss_from(graphs, name))
     down, up, rho = slowly(X, graphs, name, W)
     found = survey(documents, W)
     assert np.allclose(found.down, down)
@@ -60,7 +60,7 @@ def test_weights_of_edges_are_those_of_the_paper(seed, name):
 
 def test_one_step_by_hand():
     """One word, x = 2, label 0 over 1: q = ½, W± = 1, Λ = ∓c, ρ = 4."""
-    documents = Documents(rows_from([[2.0]]), loss_from([[0]], n_labels=2))
+    documents = DocumentLoss(rows_from([[2.0]]), loss_from([[0]], n_labels=2))
     state = survey(documents, np.zeros((1, 2)))
     assert state.down.tolist() == [[0.0, 1.0]]
     assert state.up.tolist() == [[1.0, 0.0]]
@@ -71,14 +71,16 @@ def test_one_step_by_hand():
 
 
 def test_step_is_half_the_log_of_the_ratio():
-    documents = Documents(rows_from([[1.0], [1.0], [1.0]]), loss_from([[0], [0], [1]]))
+    documents = DocumentLoss(
+        rows_from([[1.0], [1.0], [1.0]]), loss_from([[0], [0], [1]])
+    )
     step = survey(documents, np.zeros((1, 2))).step
     assert step == pytest.approx(np.array([[-0.5, 0.5]]) * math.log(2))
 
 
 def test_with_the_penalty_boosting_and_lbfgs_meet():
     X, graphs = problem(1)
-    documents = Documents(rows_from(X), loss_from(graphs, "domination"))
+    documents = DocumentLoss(rows_from(X), loss_from(graphs, "domination"))
     slow = boost(documents, C=3.0, max_iter=4000, tol=1e-7)
     fast = minimise(Objective(documents, 3.0, "natural"), tol=1e-9)
     assert slow.objective == pytest.approx(fast.objective, rel=1e-9)
@@ -86,7 +88,7 @@ def test_with_the_penalty_boosting_and_lbfgs_meet():
 
 
 def test_without_edges_nothing_moves():
-    documents = Documents(
+    documents = DocumentLoss(
         rows_from([[1.0], [2.0]]), loss_from([[0, 1], []], n_labels=2)
     )
     found = boost(documents)
@@ -96,4 +98,4 @@ def test_without_edges_nothing_moves():
 
 def test_mistake_is_named():
     with pytest.raises(Mistake, match=r"C is -1\.0: give more than 0"):
-        boost(Documents(rows_from([[1.0]]), loss_from([[0]])), C=-1.0)
+        boost(DocumentLoss(rows_from([[1.0]]), loss_from([[0]])), C=-1.0)

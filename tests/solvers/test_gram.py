@@ -9,15 +9,21 @@ from sklearn.svm import SVC, LinearSVC
 
 from classmark.problems import Mistake
 from classmark.solvers import kernels_hinge
-from classmark.solvers.hinge import Hinges, Kernel, ascend, ascend_gram, features_of
+from classmark.solvers.hinge import (
+    Hinges,
+    KernelFunction,
+    ascend,
+    ascend_gram,
+    features_of,
+)
 from classmark.sparse import rows_from
 from oracles import hinge as slow
 
 KERNELS = [
-    Kernel("linear"),
-    Kernel("polynomial", gamma=0.5, degree=2),
-    Kernel("rbf", gamma=0.3),
-    Kernel(lambda A, B: np.asarray(A @ B.T) ** 2 + 0.5),
+    KernelFunction("linear"),
+    KernelFunction("polynomial", gamma=0.5, degree=2),
+    KernelFunction("rbf", gamma=0.3),
+    KernelFunction(lambda A, B: np.asarray(A @ B.T) ** 2 + 0.5),
 ]
 
 
@@ -49,7 +55,7 @@ def test_steps_are_the_slow_ones(seed, kernel):
 def test_the_linear_kernel_gives_what_weights_give():
     X, hinges = problem(1)
     parts = [rows_from(X[:20]), rows_from(X[20:])]
-    found = ascend_gram(parts, hinges, Kernel("linear"), tol=1e-6)
+    found = ascend_gram(parts, hinges, KernelFunction("linear"), tol=1e-6)
     expected = ascend(parts, hinges, tol=1e-6, max_iter=10_000)
     assert found.objective == pytest.approx(expected.objective, rel=1e-5)
     assert np.allclose(found.coefficients @ X, expected.weights, atol=1e-2)
@@ -77,7 +83,7 @@ def test_liblinear_finds_the_same_in_the_kernels_own_space(kernel):
 def test_libsvm_finds_the_same_where_its_bias_is_of_no_use():
     """Every row again with the other sign: by symmetry the best bias is 0."""
     X, hinges = problem(3, more=0)
-    K = Kernel("rbf", gamma=0.3)(X, X)
+    K = KernelFunction("rbf", gamma=0.3)(X, X)
     mirrored = np.block([[K, -K], [-K, K]])
     boxes = np.maximum(hinges.boxes, 0.05)
     svc = SVC(kernel="precomputed", tol=1e-8)
@@ -86,7 +92,7 @@ def test_libsvm_finds_the_same_where_its_bias_is_of_no_use():
         sample_weight=np.concatenate([boxes, boxes]) / 2,
     )  # fmt: skip
     hinges = hinges._replace(boxes=boxes, margins=np.ones(len(boxes)))
-    found = ascend_gram([X], hinges, Kernel("rbf", gamma=0.3), tol=1e-6)
+    found = ascend_gram([X], hinges, KernelFunction("rbf", gamma=0.3), tol=1e-6)
     theirs = svc.decision_function(mirrored)[: len(X)]
     assert svc.intercept_ == pytest.approx(0.0, abs=1e-5)
     assert np.allclose(found.scores, theirs, atol=1e-2)
@@ -111,10 +117,12 @@ def test_objective_and_gap_are_true_and_scores_are_the_sums(kernel):
 
 def test_little_memory_takes_longer_to_the_same_end(monkeypatch):
     X, hinges = problem(5, n=120)
-    kernel, asked = Kernel("rbf", gamma=0.3), []
-    rows = Kernel.__call__
+    kernel, asked = KernelFunction("rbf", gamma=0.3), []
+    rows = KernelFunction.__call__
     monkeypatch.setattr(
-        Kernel, "__call__", lambda k, A, B: asked.append(len(A)) or rows(k, A, B)
+        KernelFunction,
+        "__call__",
+        lambda k, A, B: asked.append(len(A)) or rows(k, A, B),
     )
     counts, objectives = [], []
     for memory in ("512MB", 3 * 4 * 120, 4 * 120):
@@ -130,7 +138,7 @@ def test_little_memory_takes_longer_to_the_same_end(monkeypatch):
 
 def test_parts_may_be_sparse_dense_or_both():
     X, hinges = problem(6)
-    kernel = Kernel("rbf", gamma=0.3)
+    kernel = KernelFunction("rbf", gamma=0.3)
     expected = ascend_gram([X], hinges, kernel).scores
     for parts in (
         [sparse.csr_array(X)],
@@ -144,10 +152,10 @@ def test_parts_may_be_sparse_dense_or_both():
 def test_what_cannot_be_used_is_named():
     X, hinges = problem(7)
     with pytest.raises(Mistake, match="200 bytes"):
-        ascend_gram([X], hinges, Kernel("linear"), memory="100B")
+        ascend_gram([X], hinges, KernelFunction("linear"), memory="100B")
     with pytest.raises(Mistake, match="not positive semi-definite"):
-        ascend_gram([X], hinges, Kernel(lambda A, B: -np.asarray(A @ B.T)))
+        ascend_gram([X], hinges, KernelFunction(lambda A, B: -np.asarray(A @ B.T)))
     with pytest.raises(Mistake, match="parts: none"):
-        ascend_gram([], hinges, Kernel("linear"))
+        ascend_gram([], hinges, KernelFunction("linear"))
     with pytest.raises(Mistake, match=r"rows\[\d+\] is \d+, but there are 5 rows"):
-        ascend_gram([X[:5]], hinges, Kernel("linear"))
+        ascend_gram([X[:5]], hinges, KernelFunction("linear"))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from classmark.kernels import add_to_rows, scores_of
 from classmark.preferences.labels import labels_from
 from classmark.solvers import kernels_online
-from classmark.solvers.hinge import Kernel
+from classmark.solvers.hinge import KernelFunction
 from classmark.solvers.online import Prototypes, Supports
 from classmark.sparse import rows_from
 from oracles import online as slow
@@ -121,7 +121,7 @@ def test_words_may_come_one_by_one(seed, rule, average, with_kernel):
     """A stream whose words come when they are first used, or all at once."""
     rows, labels = problem(seed, n=30, whole=True)
     X, Y = rows.to_scipy().toarray(), labels.to_scipy().toarray()
-    kind = Kernel("linear")
+    kind = KernelFunction("linear")
 
     def fresh():
         if with_kernel:

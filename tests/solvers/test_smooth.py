@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from classmark.preferences.graph import NAMES, PreferenceGraph
 from classmark.preferences.losses import loss_from
 from classmark.solvers import smooth
-from classmark.solvers.smooth import Documents, Objective, minimise, penalty
+from classmark.solvers.smooth import DocumentLoss, Objective, minimise, penalty
 from classmark.sparse import rows_from
 
 
@@ -19,7 +19,7 @@ def documents_of(seed, name, n=12, d=5, k=4):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
     graphs = [PreferenceGraph(k, levels=rng.integers(-1, 3, k)) for _ in range(n)]
-    return Documents(rows_from(X), loss_from(graphs, name))
+    return DocumentLoss(rows_from(X), loss_from(graphs, name))
 
 
 @given(
@@ -65,7 +65,7 @@ def test_with_one_label_each_it_is_multinomial_logistic_regression(name):
     theirs = LogisticRegression(C=0.5, fit_intercept=False, tol=1e-10, max_iter=5000)
     W = theirs.fit(X, y).coef_.T
     ours = minimise(
-        Objective(Documents(rows_from(X), loss_from(y, name)), 0.5, "l2"), tol=1e-10
+        Objective(DocumentLoss(rows_from(X), loss_from(y, name)), 0.5, "l2"), tol=1e-10
     )
     assert np.allclose(ours.weights, W, atol=1e-6)
     scores = X @ W
@@ -94,7 +94,7 @@ def test_a_start_near_the_optimum_saves_iterations():
 
 def test_separable_documents_go_to_no_loss_and_stop():
     X = sparse.identity(6).tocsr()
-    documents = Documents(rows_from(X), loss_from([[i % 3] for i in range(6)]))
+    documents = DocumentLoss(rows_from(X), loss_from([[i % 3] for i in range(6)]))
     found = minimise(Objective(documents, None, "l2"), tol=1e-8)
     assert found.losses[-1] < 1e-5
     assert len(found.losses) < 100

@@ -351,7 +351,7 @@ SMALL = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedRows:
     """Rows of counts (float32), the terms of their columns, and their statistics."""
 
     rows: Rows
@@ -361,7 +361,7 @@ class Counted:
 
 def count(
     texts: Iterable[str], analyzer: Analyzer, vocabulary: Vocabulary | None = None
-) -> Counted:
+) -> CountedRows:
     """Count the terms of each text; without a vocabulary, make one of all terms.
 
     Terms that a given vocabulary does not have are left out.
@@ -376,7 +376,7 @@ def count(
         if vocabulary is None:
             vocabulary = Vocabulary.of(set().union(*counted))
         rows = _rows_of(counted, vocabulary)
-        return Counted(rows, vocabulary, statistics(rows))
+        return CountedRows(rows, vocabulary, statistics(rows))
     table = TokenTable(analyzer.dropped)
     chunks = list(table.chunks(stream))
     terms = map(analyzer.terms, table.slices())
@@ -387,7 +387,7 @@ def count(
     else:
         number = np.concatenate([vocabulary.numbers(part) for part in terms])
     rows, collection = _renumbered(chunks, number, len(vocabulary))
-    return Counted(rows, vocabulary, collection)
+    return CountedRows(rows, vocabulary, collection)
 
 
 def count_blocks(

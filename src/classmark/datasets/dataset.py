@@ -42,7 +42,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PublicCollection:
     """A public collection.
 
     sources : what ``classmark data get`` downloads; none where the publisher asks you
@@ -59,10 +59,10 @@ class Known:
     sources: tuple[Source, ...] = ()
 
 
-def _known(name: str, row: dict[str, Any]) -> Known:
+def _known(name: str, row: dict[str, Any]) -> PublicCollection:
     sources = tuple(Source(**source) for source in row.pop("sources", ()))
     splits = tuple(row.pop("splits", ()))
-    return Known(name, sources=sources, splits=splits, **row)
+    return PublicCollection(name, sources=sources, splits=splits, **row)
 
 
 FOLDER = Path(str(files("classmark.datasets")))
@@ -72,7 +72,7 @@ CATALOG = {
 }
 
 
-def known(name: str) -> Known:
+def known(name: str) -> PublicCollection:
     """Return what is known of a collection, or say which there are.
 
     >>> known("cranfield").what
@@ -173,7 +173,7 @@ class Link(NamedTuple):
     anchor: str = ""
 
 
-class Session(NamedTuple):
+class ClickSession(NamedTuple):
     """One result list: the query, what was shown, best first, and what was clicked."""
 
     query: str
@@ -199,7 +199,7 @@ class Impressions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class DatasetPart:
     """The examples of one part of a collection.
 
     ids : a name for each;  texts : empty where the set comes as vectors;
@@ -213,7 +213,7 @@ class Part:
     X: csr_matrix | None = None
     qids: list[str] | None = None
     grades: Floats | None = None
-    sessions: list[Session] | None = None
+    sessions: list[ClickSession] | None = None
     impressions: Impressions | None = None
 
     def __len__(self) -> int:
@@ -226,11 +226,11 @@ class Part:
         self.labels.append(list(labels))
 
 
-class Documents:
+class CollectionDocuments:
     """The documents of a collection, read anew each time they are asked for.
 
     >>> from classmark.corpus.documents import Document
-    >>> [document.id for document in Documents(lambda: [Document("a")])]
+    >>> [document.id for document in CollectionDocuments(lambda: [Document("a")])]
     ['a']
     """
 
@@ -251,9 +251,9 @@ class Dataset:
     """
 
     name: str
-    train: Part = field(default_factory=Part)
-    test: Part = field(default_factory=Part)
-    validation: Part | None = None
+    train: DatasetPart = field(default_factory=DatasetPart)
+    test: DatasetPart = field(default_factory=DatasetPart)
+    validation: DatasetPart | None = None
     label_names: list[str] = field(default_factory=list)
     feature_names: list[str] = field(default_factory=list)
     tree: Callable[[], Taxonomy] | None = None
@@ -261,7 +261,7 @@ class Dataset:
     qrels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     documents: Iterable[Document] = ()
     links: Sequence[Link] = ()
-    about: Callable[[], Part] | None = None
+    about: Callable[[], DatasetPart] | None = None
 
     @cached_property
     def taxonomy(self) -> Taxonomy | None:
@@ -269,25 +269,25 @@ class Dataset:
         return None if self.tree is None else self.tree()
 
     @cached_property
-    def descriptions(self) -> Part:
+    def descriptions(self) -> DatasetPart:
         """What is said about categories: ``ids`` name them, ``texts`` or ``X`` say it.
 
         Empty where the set says nothing; inner categories may be described too.
         """
-        return Part() if self.about is None else self.about()
+        return DatasetPart() if self.about is None else self.about()
 
-    def label_numbers(self, part: Part) -> list[list[int]]:
+    def label_numbers(self, part: DatasetPart) -> list[list[int]]:
         """The labels of a part as numbers, positions in ``label_names``."""
         number = {name: at for at, name in enumerate(self.label_names)}
         return [[number[name] for name in labels] for labels in part.labels]
 
 
-def names_in(*parts: Part) -> list[str]:
+def names_in(*parts: DatasetPart) -> list[str]:
     """Every label of the parts, sorted."""
     return sorted({name for part in parts for row in part.labels for name in row})
 
 
-def descriptions_of(categories: Iterable[Category]) -> Part:
+def descriptions_of(categories: Iterable[Category]) -> DatasetPart:
     """Names, scope notes and synonyms of categories, as their descriptions.
 
     >>> from classmark.taxonomy.category import Category
@@ -300,7 +300,7 @@ def descriptions_of(categories: Iterable[Category]) -> Part:
         )
         for category in categories
     }
-    return Part(ids=list(described), texts=list(described.values()))
+    return DatasetPart(ids=list(described), texts=list(described.values()))
 
 
 def in_test(key: str) -> bool:

@@ -17,16 +17,16 @@ from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, build_opener
 
-from classmark.datasets.dataset import Known, Source, known, user_cache
+from classmark.datasets.dataset import PublicCollection, Source, known, user_cache
 from classmark.formats.archive import entries, is_archive
-from classmark.formats.text_files import Limits, write_lines
+from classmark.formats.text_files import FileLimits, write_lines
 from classmark.problems import Mistake
 from classmark.progress import track
 
 CHUNK = 1 << 20
 PATIENCE = 60
 PINS = "checksums.json"
-LIMITS = Limits(size=1 << 34)
+LIMITS = FileLimits(size=1 << 34)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,9 @@ def _pins(home: Path) -> dict[str, str]:
     return {str(key): str(value) for key, value in dict(pins).items()}
 
 
-def _download_all(entry: Known, folder: Path, pins: dict[str, str]) -> dict[str, str]:
+def _download_all(
+    entry: PublicCollection, folder: Path, pins: dict[str, str]
+) -> dict[str, str]:
     if not entry.sources:
         raise Mistake(
             f"{entry.name!r} has no direct address: fetch it from {entry.page} and "

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from classmark.datasets.dataset import (
     FOLDER,
+    ClickSession,
+    CollectionDocuments,
     Dataset,
-    Documents,
+    DatasetPart,
     Link,
-    Part,
-    Session,
     descriptions_of,
     json_rows,
 )
@@ -19,7 +19,7 @@ from classmark.formats.jsonl import read_jsonl
 from classmark.formats.records import Record, gather
 from classmark.formats.taxonomies import read_category_csv
 from classmark.formats.test_collections import read_qrels
-from classmark.formats.text_files import Place
+from classmark.formats.text_files import FilePlace
 from classmark.taxonomy.category import Category, taxonomy_of
 
 
@@ -52,16 +52,16 @@ def load_library(folder: Path, _split: str | None) -> Dataset:
     """Load the embedded corpus; links are "see also", clicks are simulated."""
     rows = json_rows(folder / "clicks.jsonl", query=str, shown=list, clicked=list)
     sessions = [
-        Session(query, tuple(shown), tuple(item in clicked for item in shown))
+        ClickSession(query, tuple(shown), tuple(item in clicked for item in shown))
         for query, shown, clicked in rows
     ]
-    parts = {"train": Part(sessions=sessions), "test": Part(sessions=[])}
+    parts = {"train": DatasetPart(sessions=sessions), "test": DatasetPart(sessions=[])}
     links: list[Link] = []
     used: set[str] = set()
     for record in library_records(folder):
         part = parts.get(record.meta.get("part", ""))
         if part is None:
-            Place(folder / "records.jsonl").refuse(
+            FilePlace(folder / "records.jsonl").refuse(
                 f"record {record.id!r}: a part, train or test, is needed in its meta"
             )
         part.add(record.id, record.document.text, record.labels)
@@ -79,7 +79,7 @@ def load_library(folder: Path, _split: str | None) -> Dataset:
         about=lambda: descriptions_of(categories),
         queries={query.id: query.document.text for query in queries},
         qrels=gather(read_qrels(folder / "qrels.tsv", columns=3)),
-        documents=Documents(
+        documents=CollectionDocuments(
             lambda: (record.document for record in library_records(folder))
         ),
         links=links,

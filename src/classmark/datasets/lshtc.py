@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from classmark.datasets.dataset import Dataset, Part, any_of, names_in, one_of
+from classmark.datasets.dataset import Dataset, DatasetPart, any_of, names_in, one_of
 from classmark.datasets.multilabel import part_of
 from classmark.formats.records import Examples
 from classmark.formats.svmlight import read_lshtc
@@ -152,15 +152,15 @@ def load_lshtc(folder: Path, split: str | None) -> Dataset:
         if name != DESCRIPTIONS
     }
     hierarchy = one_of(folder, "cat_hier.txt", "*hier*.txt")
-    descriptions = Part()
+    descriptions = DatasetPart()
     if DESCRIPTIONS in read:
         examples = read[DESCRIPTIONS]
         names = [labels[0] for labels in examples.labels]
-        descriptions = Part(ids=names, X=part_of(examples, width=width).X)
+        descriptions = DatasetPart(ids=names, X=part_of(examples, width=width).X)
     return Dataset(
         "lshtc",
-        parts.get("train", Part()),
-        parts.get("test", parts.get("validation", Part())),
+        parts.get("train", DatasetPart()),
+        parts.get("test", parts.get("validation", DatasetPart())),
         parts.get("validation"),
         label_names=names_in(*parts.values()),
         tree=lambda: read_hierarchy(hierarchy),

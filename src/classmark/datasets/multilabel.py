@@ -9,7 +9,7 @@ import numpy as np
 
 from classmark.datasets.dataset import (
     Dataset,
-    Part,
+    DatasetPart,
     any_of,
     chosen_split,
     in_test,
@@ -24,22 +24,24 @@ from classmark.problems import Mistake
 from classmark.sparse import take
 
 
-def part_of(examples: Examples, *, width: int | None = None, prefix: str = "") -> Part:
+def part_of(
+    examples: Examples, *, width: int | None = None, prefix: str = ""
+) -> DatasetPart:
     """Turn examples into a part; rows without a name are numbered from 1."""
     rows = examples.rows
-    return Part(
+    return DatasetPart(
         ids=[f"{prefix}{number}" for number in range(1, len(examples) + 1)],
         labels=[list(labels) for labels in examples.labels],
         X=rows.with_width(width or rows.width).to_scipy(),
     )
 
 
-def divided(examples: Examples) -> tuple[Part, Part]:
+def divided(examples: Examples) -> tuple[DatasetPart, DatasetPart]:
     """Share examples among train and test where there is no split: see ``in_test``."""
     ids = [str(number) for number in range(1, len(examples) + 1)]
     is_test = np.array([in_test(name) for name in ids], bool)
     train, test = (
-        Part(
+        DatasetPart(
             ids=list(compress(ids, mask)),
             labels=[list(labels) for labels in compress(examples.labels, mask)],
             X=take(examples.rows, mask).to_scipy(),
@@ -60,7 +62,7 @@ def load_mulan(folder: Path, split: str | None) -> Dataset:
     xml = one_of(folder, f"{stem}.xml", "*.xml")
     if whole_set or not first.stem.endswith("-train"):
         whole = read_arff(one_of(folder, f"{stem}.arff"), xml)
-        train, test = part_of(whole), Part()
+        train, test = part_of(whole), DatasetPart()
     else:
         whole = read_arff(first, xml)
         train = part_of(whole, prefix="train-")

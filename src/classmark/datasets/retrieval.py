@@ -10,12 +10,12 @@ import numpy as np
 
 from classmark.corpus.documents import Document
 from classmark.datasets.dataset import (
+    ClickSession,
+    CollectionDocuments,
     Dataset,
-    Documents,
+    DatasetPart,
     Impressions,
     Link,
-    Part,
-    Session,
     any_of,
     chosen_split,
     one_of,
@@ -52,7 +52,9 @@ def _collection(
         name,
         queries={query.id: query.document.text for query in queries},
         qrels=gather(judgments),
-        documents=Documents(lambda: (record.document for record in documents())),
+        documents=CollectionDocuments(
+            lambda: (record.document for record in documents())
+        ),
         links=list(links),
     )
 
@@ -188,11 +190,11 @@ def _five(folder: Path, split: str | None) -> list[list[Path]]:
     return [paths[:3], paths[3:4], paths[4:]]
 
 
-def _part(group: list[JudgedRows], width: int) -> Part:
+def _part(group: list[JudgedRows], width: int) -> DatasetPart:
     """Put files one below the other; queries keep their names."""
     rows = stack([judged.rows for judged in group])
     docids = [name for judged in group for name in judged.docids]
-    return Part(
+    return DatasetPart(
         ids=[name or str(at) for at, name in enumerate(docids, 1)],
         labels=[[] for _ in docids],
         X=rows.with_width(width).to_scipy(),
@@ -217,7 +219,7 @@ def load_sogou(folder: Path, _split: str | None) -> Dataset:
         train,
         test,
         queries=queries,
-        documents=Documents(
+        documents=CollectionDocuments(
             lambda: (Document(number, {"url": url}) for url, number in _named(path))
         ),
     )
@@ -232,7 +234,7 @@ def _named(path: Path) -> Iterator[tuple[str, str]]:
         yield cells[0], cells[1]
 
 
-def _sessions(path: Path) -> Part:
+def _sessions(path: Path) -> DatasetPart:
     sessions = []
     file = lines(path, CHINESE)
     for _, line in file:
@@ -241,9 +243,9 @@ def _sessions(path: Path) -> Part:
         clicks = cells[2].split() if shown else []
         if len(clicks) != len(shown) or not shown or not set(clicks) <= {"0", "1"}:
             file.refuse("query, results and as many clicks (0 or 1) are needed")
-        sessions.append(Session(cells[0], shown, tuple(c == "1" for c in clicks)))
+        sessions.append(ClickSession(cells[0], shown, tuple(c == "1" for c in clicks)))
     ids = [str(number) for number in range(1, len(sessions) + 1)]
-    return Part(ids=ids, labels=[[] for _ in ids], sessions=sessions)
+    return DatasetPart(ids=ids, labels=[[] for _ in ids], sessions=sessions)
 
 
 def load_obp(folder: Path, split: str | None) -> Dataset:
@@ -259,7 +261,9 @@ def load_obp(folder: Path, split: str | None) -> Dataset:
     items, positions, clicks = (table[:, at].astype(np.int64) for at in range(3))
     ids = [str(number) for number in range(1, len(table) + 1)]
     impressions = Impressions(items, positions, clicks, table[:, 3].copy())
-    return Dataset("obp", Part(ids, [], [[] for _ in ids], impressions=impressions))
+    return Dataset(
+        "obp", DatasetPart(ids, [], [[] for _ in ids], impressions=impressions)
+    )
 
 
 def _impressions(path: Path) -> Iterator[tuple[float, ...]]:

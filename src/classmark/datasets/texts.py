@@ -10,10 +10,10 @@ from typing import Any
 
 from classmark.corpus.documents import Document
 from classmark.datasets.dataset import (
+    CollectionDocuments,
     Dataset,
-    Documents,
+    DatasetPart,
     Link,
-    Part,
     chosen_split,
     descriptions_of,
     in_test,
@@ -41,7 +41,7 @@ def load_newsgroups(folder: Path, _split: str | None) -> Dataset:
     """
     parts = []
     for name in ("train", "test"):
-        part = Part()
+        part = DatasetPart()
         path = one_of(folder, f"{STEM}{name}.jsonl*", f"{STEM}{name}")
         for group, message, text in track(
             _messages(path), f"reading 20 Newsgroups, {name}"
@@ -76,7 +76,7 @@ def load_reuters(folder: Path, split: str | None) -> Dataset:
     can't be learned and are left out of ``test.labels``.
     """
     split = chosen_split(split, "modapte", "all")
-    parts = {"train": Part(), "test": Part()}
+    parts = {"train": DatasetPart(), "test": DatasetPart()}
     for record in track(read_reuters(folder), "reading Reuters-21578", 21_578):
         name = "train" if split == "all" else modapte_part(record)
         if name is not None:
@@ -119,8 +119,8 @@ def load_rcv1(folder: Path, split: str | None) -> Dataset:
     )
 
 
-def _judged(path: Path, topics: list[str]) -> tuple[Part, Part]:
-    train, test = Part(), Part()
+def _judged(path: Path, topics: list[str]) -> tuple[DatasetPart, DatasetPart]:
+    train, test = DatasetPart(), DatasetPart()
     interned = {topic: topic for topic in topics}
     file = lines(path, blank=False)
     name = ""
@@ -150,7 +150,7 @@ def tree_of_paths(names: Iterable[str], separator: str) -> Taxonomy:
     )
 
 
-def last_steps(names: Iterable[str], separator: str) -> Part:
+def last_steps(names: Iterable[str], separator: str) -> DatasetPart:
     """Describe each category of a tree of paths by the last step of its name.
 
     >>> last_steps(["a.black_bees"], ".").texts
@@ -158,12 +158,12 @@ def last_steps(names: Iterable[str], separator: str) -> Part:
     """
     nodes = tree_of_paths(names, separator).nodes
     texts = [name.split(separator)[-1].replace("_", " ") for name in nodes]
-    return Part(ids=nodes, texts=texts)
+    return DatasetPart(ids=nodes, texts=texts)
 
 
-def _divided(rows: Iterable[Labelled]) -> tuple[Part, Part]:
+def _divided(rows: Iterable[Labelled]) -> tuple[DatasetPart, DatasetPart]:
     """Share (id, key, text, labels) rows among train and test by their keys."""
-    train, test = Part(), Part()
+    train, test = DatasetPart(), DatasetPart()
     for name, key, text, labels in rows:
         (test if in_test(key) else train).add(name, text, labels)
     return train, test
@@ -207,7 +207,11 @@ def load_pypi(folder: Path, _split: str | None) -> Dataset:
 
 
 def _with_paths(
-    name: str, parts: tuple[Part, Part], names: list[str], separator: str, **more: Any
+    name: str,
+    parts: tuple[DatasetPart, DatasetPart],
+    names: list[str],
+    separator: str,
+    **more: Any,
 ) -> Dataset:
     """Return a set whose labels are paths in a tree, described by their last steps."""
     return Dataset(
@@ -224,7 +228,7 @@ def load_makupalat(folder: Path, _split: str | None) -> Dataset:
     """Load Finnish link descriptions with decimal classes (URIs) and their tree."""
     parts = []
     for name in ("train", "validate", "test"):
-        part = Part()
+        part = DatasetPart()
         for record in read_annif(one_of(folder, f"*-{name}.tsv")):
             part.add(f"{name}-{record.id}", record.document.text, record.labels)
         parts.append(part)
@@ -262,7 +266,7 @@ def load_wikispeedia(folder: Path, _split: str | None) -> Dataset:
         parts,
         sorted({category for categories in labels.values() for category in categories}),
         ".",
-        documents=Documents(
+        documents=CollectionDocuments(
             lambda: (Document(name, {"body": text}) for name, text in _articles(path))
         ),
         links=[
@@ -302,13 +306,15 @@ def load_edges(folder: Path, _split: str | None) -> Dataset:
     path = one_of(folder, "edges.tsv*", "*.tsv*", "[!R]*.txt*")
     links = [Link(*ends) for ends in _pairs(path, None)]
     nodes = list(dict.fromkeys(end for link in links for end in link[:2]))
-    return Dataset(folder.name, Part(nodes, labels=[[] for _ in nodes]), links=links)
+    return Dataset(
+        folder.name, DatasetPart(nodes, labels=[[] for _ in nodes]), links=links
+    )
 
 
 def load_polblogs(folder: Path, _split: str | None) -> Dataset:
     """Load the political blogs of 2004 (GML): labels liberal (0), conservative (1)."""
     path = one_of(folder, "*.gml*")
-    part, links = Part(), []
+    part, links = DatasetPart(), []
     names: dict[str, str] = {}
     blocks = Numbered(path, _blocks(path))
     for _, (kind, fields) in blocks:

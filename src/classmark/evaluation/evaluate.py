@@ -44,7 +44,7 @@ RARE = f"rare_recall@{WITHIN}"
 
 
 @dataclass(slots=True, eq=False)
-class Answered:
+class ScoreParts:
     """The parts of one model's scores that the measures need.
 
     taught : shape (categories,), how many documents each category was learned from;
@@ -164,7 +164,7 @@ def evaluate_each(
 def _fold_answers(
     task: tuple[str, int],
     shared: tuple[LabelledTexts, list[Split], dict[str, Learn]],
-) -> Answered:
+) -> ScoreParts:
     """Learn from one fold and score the rest, at most ``BLOCK`` scores at once."""
     (name, at), (collection, parts, learners) = task, shared
     train, test = parts[at]
@@ -175,7 +175,7 @@ def _fold_answers(
     every = sampling(categories, sum(sizes))
     taught = [label for i in train for label in labels[i]]
     counts, none = np.bincount(taught, minlength=categories), np.zeros(categories, int)
-    answered = Answered(counts, none, none.copy())
+    answered = ScoreParts(counts, none, none.copy())
     step = max(1, BLOCK // categories)
     for low in range(0, len(test), step):
         block = test[low : low + step]
@@ -188,7 +188,7 @@ def _fold_answers(
 
 
 def _evaluation(
-    collection: LabelledTexts, parts: list[Split], folds: list[Answered]
+    collection: LabelledTexts, parts: list[Split], folds: list[ScoreParts]
 ) -> Evaluation:
     """Measure all documents tested together.
 

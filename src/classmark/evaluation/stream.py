@@ -113,7 +113,7 @@ MEASURES = {
 INSPECTED = "inspected"
 
 
-class OnlineRanker(Protocol):
+class StreamedRanker(Protocol):
     """A ranker that learns one document at a time and scores all labels it knows."""
 
     def partial_fit(self, X: Any, Y: Any, n_labels: int | None = None) -> Any:
@@ -181,7 +181,7 @@ class Replay:
 class Follower:
     """One ranker on its way through a stream, and its measures so far."""
 
-    ranker: OnlineRanker
+    ranker: StreamedRanker
     width: int = 0
     n_labels: int = 0
     _measures: list[dict[str, Floats]] = field(default_factory=list)
@@ -204,7 +204,7 @@ class Follower:
             self._seconds.append(time.perf_counter() - started)
         self.width, self.n_labels = rows.width, labels.width
 
-    def go_on_with(self, ranker: OnlineRanker, rows: Rows, labels: Rows) -> None:
+    def go_on_with(self, ranker: StreamedRanker, rows: Rows, labels: Rows) -> None:
         """Put another ranker in the place, which has learned these documents."""
         self.ranker, self.width, self.n_labels = ranker, rows.width, labels.width
 
@@ -228,7 +228,7 @@ class Follower:
 
 
 def replay(
-    ranker: OnlineRanker,
+    ranker: StreamedRanker,
     X: Any,
     Y: Any,
     n_labels: int | None = None,

@@ -67,7 +67,7 @@ PRICE = 0.1  # of a document of U, at most
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class AutoNumbers:
     """The numbers that "auto" estimates from P and U.
 
     hidden : the estimated number of relevant documents in U, None for one example;
@@ -81,7 +81,7 @@ class Choice:
     cost: float = 1.0
 
 
-class State(NamedTuple):
+class AutoState(NamedTuple):
     """The duals of P, N and U as shares of their boxes, 0 to 1, and the sum over U.
 
     pull : Σ_U share · x, (features,), without the labelled documents;  labelled : the
@@ -96,15 +96,15 @@ class State(NamedTuple):
     scores: Floats
 
 
-class Answer(NamedTuple):
+class AutoQuery(NamedTuple):
     """The query, the numbers chosen for it, and the final state of its duals."""
 
     solution: Solution
-    choice: Choice | None
-    state: State | None
+    choice: AutoNumbers | None
+    state: AutoState | None
 
 
-def choose(training: TrainingSet, scores: Floats) -> Choice:
+def choose(training: TrainingSet, scores: Floats) -> AutoNumbers:
     """Estimate the hidden documents, the hopeful ones and the weight of U.
 
     scores : of U under Rocchio's query, −∞ where labelled.
@@ -112,13 +112,13 @@ def choose(training: TrainingSet, scores: Floats) -> Choice:
     others, examples = training.n_unlabelled, len(training.P)
     most = min(HOPED, 1 + others // SHARE)
     if examples == 1:
-        return Choice(None, min(ALONE, most), 1.0)
+        return AutoNumbers(None, min(ALONE, most), 1.0)
     above = int((scores > np.median(left_out(training.P, training.mean))).sum())
     hoped = int(above * examples / (examples + HALF)) if examples <= ENOUGH else 0
     clean = np.clip(CLEAN * others / max(2 * above, 1), 1.0, MOST)
     gamma = float(clean ** (examples / (examples + SURE)))
     cost = min(1.0, PRICE * others / (gamma * examples))
-    return Choice(2 * above, min(hoped, most), gamma, cost)
+    return AutoNumbers(2 * above, min(hoped, most), gamma, cost)
 
 
 def left_out(P: Rows, mean: Floats) -> Floats:
@@ -131,8 +131,8 @@ def left_out(P: Rows, mean: Floats) -> Floats:
 
 
 def learn(
-    training: TrainingSet, C: float, tol: float, before: Answer | None = None
-) -> Answer:
+    training: TrainingSet, C: float, tol: float, before: AutoQuery | None = None
+) -> AutoQuery:
     """The query, over P, N and U; ``before`` is that of fewer examples.
 
     Without U, which then stands by its mean, the center is −C l · mean. While all duals
@@ -143,7 +143,7 @@ def learn(
         center = -C * len(training.P) * training.mean
         parts, duals = [training.judged()], hinges.boxes
         solution = ascend(parts, hinges, center=center, duals=duals, tol=tol)
-        return Answer(solution, None, None)
+        return AutoQuery(solution, None, None)
     query = mean_of(training.P) - training.mean  # Rocchio's
     scores = _scores(training.U, query)
     if abs(scores.mean() - training.mean @ query) > 1e-4 * np.abs(scores).mean() + 1e-9:
@@ -161,17 +161,17 @@ def learn(
     solution, state = _fit(
         training, C, choice, _best(training, scores, choice, C), state, tol
     )
-    return Answer(solution, choice, state)
+    return AutoQuery(solution, choice, state)
 
 
 def _fit(
     training: TrainingSet,
     C: float,
-    choice: Choice,
+    choice: AutoNumbers,
     hopeful: Hopeful,
-    state: State,
+    state: AutoState,
     tol: float,
-) -> tuple[Solution, State]:
+) -> tuple[Solution, AutoState]:
     mass = len(training.P) + len(hopeful.rows) * hopeful.box / C
     prices = Prices(C, choice.gamma * C * mass / training.n_unlabelled, (1.0, MARGIN))
     hinges = hinges_of(training, prices, hopeful)
@@ -195,10 +195,10 @@ def _fit(
         scores = _scores(training.U, solution.weights)
     else:  # of the last visits
         scores = np.asarray(-MARGIN - solution.slopes[others])
-    return solution, State(P, N, full[others], pull, training.labelled, scores)
+    return solution, AutoState(P, N, full[others], pull, training.labelled, scores)
 
 
-def _begun(training: TrainingSet, C: float, before: State | None) -> State:
+def _begun(training: TrainingSet, C: float, before: AutoState | None) -> AutoState:
     """The initial duals: those before; else full, or such that examples score 1."""
     kinds = (training.P, training.N, training.U)
     if before is None:
@@ -218,10 +218,12 @@ def _begun(training: TrainingSet, C: float, before: State | None) -> State:
         left, pull = np.setdiff1d(training.labelled, before.labelled), before.pull
         scores = before.scores.copy()
     pull = pull - products([some(training.U, left)]).back(U[left])
-    return State(P, N, U, pull, training.labelled, scores)
+    return AutoState(P, N, U, pull, training.labelled, scores)
 
 
-def _best(training: TrainingSet, scores: Floats, choice: Choice, C: float) -> Hopeful:
+def _best(
+    training: TrainingSet, scores: Floats, choice: AutoNumbers, C: float
+) -> Hopeful:
     """The best documents of U, and the price of each."""
     if not choice.hopeful:
         return NOBODY

@@ -26,7 +26,7 @@ from classmark.examples.problem import (
 )
 from classmark.problems import Mistake
 from classmark.solvers.cutting_planes import cutting_planes
-from classmark.solvers.hinge import Kernel, ascend_gram
+from classmark.solvers.hinge import KernelFunction, ascend_gram
 from classmark.solvers.precision_recall import (
     ascend_precision,
     balanced_scale,
@@ -45,7 +45,7 @@ WEIGHTED = (
 )  # C is what an example costs
 
 
-class Learned(NamedTuple):
+class LearnedQuery(NamedTuple):
     """A query: weights, or coefficients of support documents under a kernel."""
 
     weights: Floats | None
@@ -53,10 +53,10 @@ class Learned(NamedTuple):
     gap: float
     method: str
     C: float
-    answer: auto.Answer | None = None
+    answer: auto.AutoQuery | None = None
     coefficients: Floats = np.empty(0)
     support: Rows | None = None
-    kernel: Kernel | None = None
+    kernel: KernelFunction | None = None
 
     def scores(self, X: Rows | Collection) -> Floats:
         """Score documents, shape (n,)."""
@@ -76,8 +76,8 @@ class Learned(NamedTuple):
 
 
 def learned(
-    settings: ExampleQuery, training: TrainingSet, before: Learned | None
-) -> Learned:
+    settings: ExampleQuery, training: TrainingSet, before: LearnedQuery | None
+) -> LearnedQuery:
     """Learn by the method of the settings; ``before`` is the query to start from."""
     method, C, tol = settings.method, _cost(settings), _tol(settings)
     _require(method, training)
@@ -85,7 +85,7 @@ def learned(
         return _by_kernel(settings, training)
     if method in {"centroid", "rocchio"}:
         return _by_means(method, training)
-    answer: auto.Answer | None = None
+    answer: auto.AutoQuery | None = None
     solution: Any
     if method == "auto":
         start = None if before is None else before.answer
@@ -98,7 +98,7 @@ def learned(
         solution, C = biased(training, settings.C, tol, settings.random_state)
     else:
         solution = _by_tables(settings, training)
-    return Learned(
+    return LearnedQuery(
         solution.weights, solution.objective, solution.gap, method, C, answer
     )
 
@@ -112,7 +112,7 @@ def _require(method: str, training: TrainingSet) -> None:
         raise Mistake(f"{method} learns from the collection: give U, or its mean")
 
 
-def _by_means(method: str, training: TrainingSet) -> Learned:
+def _by_means(method: str, training: TrainingSet) -> LearnedQuery:
     """The mean of P, less that of U: the minimum of ½‖w‖² − w · (mean P − mean U)."""
     weights = mean_of(training.P)
     if method == "rocchio":
@@ -120,7 +120,7 @@ def _by_means(method: str, training: TrainingSet) -> Learned:
     if len(training.N):
         weights = weights - mean_of(training.N)
     value = -0.5 * float(weights @ weights)
-    return Learned(weights, value, 0.0, method, float("nan"))
+    return LearnedQuery(weights, value, 0.0, method, float("nan"))
 
 
 def _by_tables(settings: ExampleQuery, training: TrainingSet) -> Any:
@@ -142,7 +142,7 @@ def _by_tables(settings: ExampleQuery, training: TrainingSet) -> Any:
     return cutting_planes(products(parts), oracle, C, tol=tol)
 
 
-def _by_kernel(settings: ExampleQuery, training: TrainingSet) -> Learned:
+def _by_kernel(settings: ExampleQuery, training: TrainingSet) -> LearnedQuery:
     """Learn coefficients of documents, by hinges or, for means, 1/l and −1/u."""
     method, U, nan = settings.method, training.U, float("nan")
     if isinstance(U, Collection):
@@ -150,14 +150,16 @@ def _by_kernel(settings: ExampleQuery, training: TrainingSet) -> Learned:
             f"the kernel {settings.kernel!r} needs the rows of U at hand: use the "
             "linear one, or give how many documents to learn from as sample"
         )
-    kernel = Kernel(settings.kernel, settings.gamma, settings.degree, settings.coef0)
+    kernel = KernelFunction(
+        settings.kernel, settings.gamma, settings.degree, settings.coef0
+    )
     parts = [training.judged(), U] if len(U) else [training.judged()]
     if method in PRICES:
         C = _cost(settings)
         hinges = hinges_of(training, PRICES[method](training, C))
         matrices = [part.to_scipy() for part in parts]
         solution = ascend_gram(matrices, hinges, kernel, tol=_tol(settings))
-        return Learned(
+        return LearnedQuery(
             None, solution.objective, solution.gap, method, C, None,
             solution.coefficients, stack(parts), kernel,
         )  # fmt: skip
@@ -171,7 +173,9 @@ def _by_kernel(settings: ExampleQuery, training: TrainingSet) -> Learned:
     shares = [sign / max(n, 1) for sign, n in zip(signs, sizes, strict=True)]
     coefficients = np.repeat(shares, sizes)
     support = stack(parts)
-    return Learned(None, nan, 0.0, method, nan, None, coefficients, support, kernel)
+    return LearnedQuery(
+        None, nan, 0.0, method, nan, None, coefficients, support, kernel
+    )
 
 
 def _cost(settings: ExampleQuery) -> float:
@@ -249,7 +253,7 @@ class ExampleQuery(Estimator):
         of U, where it is at hand: with it and without U, "rocchio" and "auto" answer
         online;  known : the rows of U that are among P or N.
         """
-        self._history: list[tuple[TrainingSet, Learned]] = []
+        self._history: list[tuple[TrainingSet, LearnedQuery]] = []
         self._take(training_set(P, U, N, mean=mean, labelled=known), None)
         return self
 
@@ -322,7 +326,7 @@ class ExampleQuery(Estimator):
             )
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
-    def _take(self, training: TrainingSet, before: Learned | None) -> None:
+    def _take(self, training: TrainingSet, before: LearnedQuery | None) -> None:
         if self.method not in METHODS:
             methods = ", ".join(METHODS)
             raise Mistake(f"method is {self.method!r}: choose one of {methods}")
@@ -332,7 +336,7 @@ class ExampleQuery(Estimator):
         self._training = training
         self._show(query)
 
-    def _show(self, query: Learned) -> None:
+    def _show(self, query: LearnedQuery) -> None:
         """Have the attributes of a query that has been learned."""
         vars(self).pop("coef_", None)
         self._learned = query

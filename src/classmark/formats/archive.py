@@ -23,9 +23,9 @@ from classmark.formats.records import SECONDARY, Record
 from classmark.formats.text_files import (
     BROKEN,
     LIMITS,
-    Limits,
+    FileLimits,
+    FilePlace,
     Measured,
-    Place,
     decompressed,
     existing,
     open_bytes,
@@ -44,7 +44,7 @@ HEADER = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ArchiveFile:
     """One file inside: its relative name, where it lies, and how to read it.
 
     ``name`` uses ``/``; ``where`` is what an error message shows. Entries of an archive
@@ -55,7 +55,7 @@ class Entry:
     where: str
     open: Callable[[], AbstractContextManager[Measured]]
 
-    def text(self, encoding: str = "utf-8", limits: Limits = LIMITS) -> str:
+    def text(self, encoding: str = "utf-8", limits: FileLimits = LIMITS) -> str:
         """Return all its text."""
         with self.open() as stream:
             return whole_text(stream, self.where, encoding, limits)
@@ -70,7 +70,7 @@ def is_archive(path: Path | str) -> bool:
     return str(path).lower().endswith(ZIPS + TARS)
 
 
-def entries(path: Path | str, limits: Limits = LIMITS) -> Iterator[Entry]:
+def entries(path: Path | str, limits: FileLimits = LIMITS) -> Iterator[ArchiveFile]:
     """Yield the files inside a folder (sorted), a zip or a tar (as they come).
 
     Nothing is written. Refused, with the member's name: absolute names, ``..``, links,
@@ -78,41 +78,47 @@ def entries(path: Path | str, limits: Limits = LIMITS) -> Iterator[Entry]:
     """
     path = Path(path)
     if not path.exists():
-        Place(path).refuse("no such folder or file: give the path of one")
+        FilePlace(path).refuse("no such folder or file: give the path of one")
     if path.is_dir():
         yield from _folder(path, limits)
     elif is_archive(path):
         members = _zip if path.name.lower().endswith(ZIPS) else _tar
         yield from members(existing(path), limits)
     else:
-        yield Entry(path.name, str(existing(path)), partial(open_bytes, path, limits))
+        yield ArchiveFile(
+            path.name, str(existing(path)), partial(open_bytes, path, limits)
+        )
 
 
-def _folder(root: Path, limits: Limits) -> Iterator[Entry]:
+def _folder(root: Path, limits: FileLimits) -> Iterator[ArchiveFile]:
     real = root.resolve()
     for folder, folders, names in os.walk(root):
         folders.sort()
         for name in folders:
             if (Path(folder) / name).is_symlink():
-                Place(Path(folder) / name).refuse("a link to a folder: copy the folder")
+                FilePlace(Path(folder) / name).refuse(
+                    "a link to a folder: copy the folder"
+                )
         for name in sorted(names):
             path = Path(folder) / name
             if not path.resolve().is_relative_to(real):
-                Place(path).refuse(f"a link that leaves {root}: copy the file into it")
+                FilePlace(path).refuse(
+                    f"a link that leaves {root}: copy the file into it"
+                )
             inside = path.relative_to(root).as_posix()
-            yield Entry(inside, str(path), partial(open_bytes, path, limits))
+            yield ArchiveFile(inside, str(path), partial(open_bytes, path, limits))
 
 
-class _Members(Place):
+class _Members(FilePlace):
     """The checks of an archive's members: names, kinds, and bytes together."""
 
-    def __init__(self, path: Path, limits: Limits) -> None:
+    def __init__(self, path: Path, limits: FileLimits) -> None:
         super().__init__(path)
         self.used = 0
         packed = path.stat().st_size
         self.allowed = min(limits.size, max(1 << 20, packed * limits.ratio))
 
-    def entry(self, name: str, size: int, opener: Callable[[str], Any]) -> Entry:
+    def entry(self, name: str, size: int, opener: Callable[[str], Any]) -> ArchiveFile:
         """Return a plain file as an entry, and count its bytes."""
         self.used += size
         if self.used > self.allowed:
@@ -121,7 +127,7 @@ class _Members(Place):
                 "and limits.ratio if you trust it"
             )
         where = f"{self.path}:{name}"
-        return Entry(name, where, partial(opener, where))
+        return ArchiveFile(name, where, partial(opener, where))
 
     def name(self, name: str, *, plain: bool) -> str:
         """Return a member's name; refuse one outside, a link and a device."""
@@ -138,18 +144,18 @@ class _Members(Place):
 DAMAGED = (zipfile.BadZipFile, tarfile.TarError, *BROKEN)
 
 
-def _zip(path: Path, limits: Limits) -> Iterator[Entry]:
+def _zip(path: Path, limits: FileLimits) -> Iterator[ArchiveFile]:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, *BROKEN) as error:
-        Place(path).refuse(f"no zip archive ({error}): fetch it again")
+        FilePlace(path).refuse(f"no zip archive ({error}): fetch it again")
 
     @contextmanager
     def opened(info: zipfile.ZipInfo, where: str) -> Iterator[Measured]:
         try:
             stream = archive.open(info)
         except (zipfile.BadZipFile, RuntimeError, ValueError, *BROKEN) as error:
-            Place(where).refuse(
+            FilePlace(where).refuse(
                 f"cannot be read ({error}): pack it again without password"
             )
         with stream:
@@ -174,13 +180,13 @@ class _Unpacked(io.BufferedIOBase):
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is None or not 0 <= size <= HEADER:
-            Place(self.path).refuse(
+            FilePlace(self.path).refuse(
                 f"a header of more than {HEADER} bytes: do not trust it"
             )
         return self.stream.read(size)
 
 
-def _tar(path: Path, limits: Limits) -> Iterator[Entry]:
+def _tar(path: Path, limits: FileLimits) -> Iterator[ArchiveFile]:
     name = path.name.lower()
     suffix = next((to for end, to in PACKED.items() if name.endswith(end)), "")
     members = _Members(path, limits)
@@ -204,7 +210,7 @@ def _tar(path: Path, limits: Limits) -> Iterator[Entry]:
     except UnreadableFile:
         raise
     except (tarfile.TarError, ValueError, OverflowError, *BROKEN) as error:
-        Place(path).refuse(f"no tar archive ({error}): fetch it again")
+        FilePlace(path).refuse(f"no tar archive ({error}): fetch it again")
 
 
 BLANK_LINE = re.compile(r"\r?\n[ \t]*\r?\n")
@@ -216,7 +222,7 @@ def read_text_folder(
     labels: bool = True,
     suffix: str = ".txt",
     encoding: str = "utf-8",
-    limits: Limits = LIMITS,
+    limits: FileLimits = LIMITS,
 ) -> Iterator[Record]:
     """Yield one record per file with the suffix; others are passed over.
 
@@ -227,7 +233,7 @@ def read_text_folder(
     ids: set[str] = set()
     for entry in entries(path, limits):
         if entry.name.endswith(suffix) and PurePosixPath(entry.name).name != suffix:
-            place = Place(entry.where, None, ids)
+            place = FilePlace(entry.where, None, ids)
             name = place.new_id(entry.name.removesuffix(suffix))
             folder = str(PurePosixPath(name).parent)
             grades = {folder: SECONDARY} if labels and folder != "." else {}
@@ -236,7 +242,7 @@ def read_text_folder(
 
 
 def read_newsgroups(
-    path: Path | str, *, headers: bool = True, limits: Limits = LIMITS
+    path: Path | str, *, headers: bool = True, limits: FileLimits = LIMITS
 ) -> Iterator[Record]:
     """Yield the messages of 20 Newsgroups folders, ``group/number`` in latin-1.
 
@@ -247,7 +253,7 @@ def read_newsgroups(
     """
     ids: set[str] = set()
     for entry in entries(path, limits):
-        place = Place(entry.where, None, ids)
+        place = FilePlace(entry.where, None, ids)
         parts = PurePosixPath(entry.name).parts
         if len(parts) not in {2, 3} or any(part.startswith(".") for part in parts):
             place.refuse("not at group/number: give the folder of the groups")

@@ -15,9 +15,9 @@ import numpy as np
 
 from classmark.arrays import Bools
 from classmark.formats.records import Examples, together
-from classmark.formats.svmlight import NUMBER, BadToken, Block, Pairs, value_texts
+from classmark.formats.svmlight import NUMBER, BadToken, Pairs, TokenBlock, value_texts
 from classmark.formats.taxonomies import read_mulan_labels
-from classmark.formats.text_files import Place, lines, writing
+from classmark.formats.text_files import FilePlace, lines, writing
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
 from classmark.sparse import keep_columns
@@ -32,7 +32,9 @@ PLAIN = re.compile(NUMBER.decode())
 Attributes = dict[str, tuple[str, ...]]  # name → numbers listed, or () for any number
 
 
-def _header(file: Place, numbered: Iterator[tuple[int, str]]) -> tuple[str, Attributes]:
+def _header(
+    file: FilePlace, numbered: Iterator[tuple[int, str]]
+) -> tuple[str, Attributes]:
     """Read the relation's name and the attributes, up to and with ``@data``."""
     relation = ""
     attributes: Attributes = {}
@@ -52,7 +54,7 @@ def _header(file: Place, numbered: Iterator[tuple[int, str]]) -> tuple[str, Attr
     raise UnreadableFile(file.path, None, "no @data line: is this an ARFF file?")
 
 
-def _attribute(file: Place, text: str) -> tuple[str, tuple[str, ...]]:
+def _attribute(file: FilePlace, text: str) -> tuple[str, tuple[str, ...]]:
     match = NAME.fullmatch(text)
     if match is None:
         file.refuse("@attribute needs a name and a type")
@@ -106,22 +108,22 @@ def read_arff(
     elif labels is None:
         match = MEKA.search(relation)
         if match is None:
-            Place(path).refuse(
+            FilePlace(path).refuse(
                 "which attributes are labels is not said (no -C n in the relation): "
                 "give labels=, a Mulan XML file or their names"
             )
         count, names = int(match[1]), list(attributes)
         if abs(count) > len(names):
-            Place(path).refuse(f"-C {count}, but {len(names)} attributes")
+            FilePlace(path).refuse(f"-C {count}, but {len(names)} attributes")
         labels = names[:count] if count >= 0 else names[count:]
     for name in labels:
         if name not in attributes:
-            Place(path).refuse(f"the label {name!r} is not an attribute")
+            FilePlace(path).refuse(f"the label {name!r} is not an attribute")
     return together(_examples(file, numbered, attributes, set(labels)))
 
 
 def _examples(
-    file: Place,
+    file: FilePlace,
     numbered: Iterator[tuple[int, str]],
     attributes: Attributes,
     labels: set[str],
@@ -134,7 +136,7 @@ def _examples(
     rows = iter(track(numbered, f"reading {file.path}"))
     block = None
     while block is None or len(block.lines) == BLOCK:
-        block = Block(file.path)
+        block = TokenBlock(file.path)
         for number, line in islice(rows, BLOCK):
             block.add(number, _tokens(file, line.strip(), len(names), not_zero))
         vectors = block.rows(
@@ -150,7 +152,7 @@ def _examples(
         )
 
 
-def _tokens(file: Place, text: str, width: int, not_zero: list[str]) -> list[bytes]:
+def _tokens(file: FilePlace, text: str, width: int, not_zero: list[str]) -> list[bytes]:
     """Return a row as ``attribute value`` tokens.
 
     not_zero : attributes whose first value is not 0, which sparse rows leave out.

@@ -19,7 +19,7 @@ from typing import Any
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import PRIMARY, SECONDARY, Record
-from classmark.formats.text_files import Numbered, Place, lines, write_lines
+from classmark.formats.text_files import FilePlace, Numbered, lines, write_lines
 from classmark.problems import Mistake
 
 RESERVED = frozenset(
@@ -46,7 +46,7 @@ class Keys:
     fields: tuple[str, ...] | None = None
 
 
-def record_from(row: Mapping[str, Any], keys: Keys, place: Place) -> Record:
+def record_from(row: Mapping[str, Any], keys: Keys, place: FilePlace) -> Record:
     """Build a record from parsed JSON or a table's row; its id is new to the place."""
     return Record(
         Document(place.new_id(_id(row, keys, place)), _fields(row, keys, place)),
@@ -57,7 +57,7 @@ def record_from(row: Mapping[str, Any], keys: Keys, place: Place) -> Record:
     )
 
 
-def _id(row: Mapping[str, Any], keys: Keys, place: Place) -> str:
+def _id(row: Mapping[str, Any], keys: Keys, place: FilePlace) -> str:
     name = row.get(keys.id)
     if isinstance(name, int) and not isinstance(name, bool):
         return str(name)
@@ -68,7 +68,7 @@ def _id(row: Mapping[str, Any], keys: Keys, place: Place) -> str:
     return name
 
 
-def _fields(row: Mapping[str, Any], keys: Keys, place: Place) -> dict[str, str]:
+def _fields(row: Mapping[str, Any], keys: Keys, place: FilePlace) -> dict[str, str]:
     reserved = RESERVED | {keys.id, keys.labels}
     names = keys.fields or [name for name in row if name not in reserved]
     nested = row.get("fields") or {}
@@ -87,7 +87,7 @@ def _fields(row: Mapping[str, Any], keys: Keys, place: Place) -> dict[str, str]:
     return fields
 
 
-def _labels(row: Mapping[str, Any], keys: Keys, place: Place) -> dict[str, float]:
+def _labels(row: Mapping[str, Any], keys: Keys, place: FilePlace) -> dict[str, float]:
     labels: dict[str, float] = {}
     for key, grade in (("primary", PRIMARY), ("secondary", SECONDARY)):
         for name in _names(row.get(key), key, place):
@@ -102,7 +102,7 @@ def _labels(row: Mapping[str, Any], keys: Keys, place: Place) -> dict[str, float
     return labels
 
 
-def _names(value: object, key: str, place: Place) -> list[str]:
+def _names(value: object, key: str, place: FilePlace) -> list[str]:
     names = [value] if isinstance(value, str) else value
     if names is None:
         return []
@@ -113,7 +113,7 @@ def _names(value: object, key: str, place: Place) -> list[str]:
     return names
 
 
-def _grade(name: object, value: object, place: Place) -> float:
+def _grade(name: object, value: object, place: FilePlace) -> float:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     grade = float(str(value)) if number else math.nan
     if not math.isfinite(grade) or not str(name).strip():
@@ -121,7 +121,7 @@ def _grade(name: object, value: object, place: Place) -> float:
     return grade
 
 
-def _meta(value: object, place: Place) -> dict[str, str]:
+def _meta(value: object, place: FilePlace) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -134,7 +134,7 @@ def _meta(value: object, place: Place) -> dict[str, str]:
     return meta
 
 
-def _links(value: object, place: Place) -> tuple[tuple[str, str], ...]:
+def _links(value: object, place: FilePlace) -> tuple[tuple[str, str], ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
@@ -151,7 +151,7 @@ def _links(value: object, place: Place) -> tuple[tuple[str, str], ...]:
     return tuple(links)
 
 
-def _preferences(value: object, place: Place) -> dict[tuple[str, str], float]:
+def _preferences(value: object, place: FilePlace) -> dict[tuple[str, str], float]:
     if value is None:
         return {}
     if not isinstance(value, list):
@@ -250,7 +250,7 @@ def objects_in(file: Numbered[str]) -> Numbered[dict[str, Any]]:
     return Numbered(file.path, numbered)
 
 
-def parse_object(text: str, place: Place) -> dict[str, Any]:
+def parse_object(text: str, place: FilePlace) -> dict[str, Any]:
     """Parse one JSON object, strictly: no NaN, no half of a surrogate pair."""
     try:
         value = json.loads(text, parse_constant=_refuse_constant)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from classmark.formats.jsonl import json_lines
 from classmark.formats.tables import dictionaries, write_rows
-from classmark.formats.text_files import Place, plain_name, write_lines
+from classmark.formats.text_files import FilePlace, plain_name, write_lines
 from classmark.problems import Mistake
 
 COLUMNS = ("document", "winner", "loser", "weight")
@@ -101,7 +101,7 @@ def _kind(path: Path | str) -> str:
     )
 
 
-def _preference(row: Mapping[str, Any], place: Place) -> Preference:
+def _preference(row: Mapping[str, Any], place: FilePlace) -> Preference:
     unknown = [name for name in row if name not in COLUMNS]
     missing = [name for name in COLUMNS[:3] if name not in row]
     if unknown or missing:
@@ -117,7 +117,7 @@ def _preference(row: Mapping[str, Any], place: Place) -> Preference:
     return Preference(document, winner, loser, _weight(row.get("weight"), place))
 
 
-def _name(value: object, column: str, place: Place) -> str:
+def _name(value: object, column: str, place: FilePlace) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str) or not value.strip():
@@ -125,7 +125,7 @@ def _name(value: object, column: str, place: Place) -> str:
     return value
 
 
-def _weight(value: object, place: Place) -> float:
+def _weight(value: object, place: FilePlace) -> float:
     if value is None or value == "":
         return 1.0
     weight = place.finite("" if isinstance(value, bool) else value, "the weight")

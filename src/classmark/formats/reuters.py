@@ -17,7 +17,13 @@ from pathlib import Path, PurePosixPath
 from classmark.corpus.documents import Document
 from classmark.formats.archive import entries, is_archive
 from classmark.formats.records import SECONDARY, Record
-from classmark.formats.text_files import LIMITS, Limits, Numbered, Place, lines_of
+from classmark.formats.text_files import (
+    LIMITS,
+    FileLimits,
+    FilePlace,
+    Numbered,
+    lines_of,
+)
 from classmark.problems import UnreadableFile
 
 ENTITY = re.compile(r"&(lt|gt|amp|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
@@ -51,7 +57,7 @@ def elements(
     lines: Iterable[tuple[int, str]],
     name: str,
     path: Path | str,
-    limits: Limits = LIMITS,
+    limits: FileLimits = LIMITS,
     ids: set[str] | None = None,
 ) -> Numbered[tuple[str, str]]:
     """Return (line, (opening tag, content)) of each outermost ``<name …>``.
@@ -64,7 +70,7 @@ def elements(
 
 
 def _elements(
-    file: Numbered[str], name: str, limits: Limits
+    file: Numbered[str], name: str, limits: FileLimits
 ) -> Iterator[tuple[int, tuple[str, str]]]:
     opening = re.compile(rf"\s*<{name}(\s[^<>]*)?>", re.IGNORECASE)
     closing = f"</{name}>".lower()
@@ -85,7 +91,7 @@ def _elements(
         parts.append(rest if end < 0 else rest[:end])
         size += len(rest)
         if size > limits.line:
-            Place(file.path, start).refuse(
+            FilePlace(file.path, start).refuse(
                 f"<{name}> is not closed: add </{name}>, or raise limits"
             )
         if end >= 0:
@@ -96,7 +102,7 @@ def _elements(
         raise UnreadableFile(file.path, start, f"<{name}> is not closed: add </{name}>")
 
 
-def _refuse_stray(text: str, name: str, place: Place) -> None:
+def _refuse_stray(text: str, name: str, place: FilePlace) -> None:
     text = text.strip()
     if text and not (text.startswith("<!") and text.endswith(">")):
         place.refuse(f"{text:.40} stands outside <{name}>: remove it")
@@ -123,7 +129,7 @@ NEEDED = ("NEWID", "LEWISSPLIT", "TOPICS")
 LISTS = ("PLACES", "PEOPLE", "ORGS", "EXCHANGES", "COMPANIES")
 
 
-def read_reuters(path: Path | str, *, limits: Limits = LIMITS) -> Iterator[Record]:
+def read_reuters(path: Path | str, *, limits: FileLimits = LIMITS) -> Iterator[Record]:
     """Yield the stories of one ``.sgm`` file, or of a folder or archive of them."""
     ids: set[str] = set()
     many = Path(path).is_dir() or is_archive(path)
@@ -143,7 +149,7 @@ def read_reuters(path: Path | str, *, limits: Limits = LIMITS) -> Iterator[Recor
         raise UnreadableFile(path, None, "holds no .sgm file: give reut2-*.sgm")
 
 
-def _record(tag: str, story: str, place: Place) -> Record:
+def _record(tag: str, story: str, place: FilePlace) -> Record:
     attributes = dict(ATTRIBUTE.findall(tag))
     missing = [name for name in NEEDED if name not in attributes]
     if missing:

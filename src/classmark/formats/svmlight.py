@@ -32,8 +32,8 @@ from classmark.arrays import Floats, Ints
 from classmark.formats.records import Examples, together
 from classmark.formats.text_files import (
     LIMITS,
-    Limits,
-    Place,
+    FileLimits,
+    FilePlace,
     lines,
     open_bytes,
     writing,
@@ -147,7 +147,7 @@ def rows_of(pairs: Pairs, lengths: Sequence[int], width: int) -> Rows:
 
 
 @dataclass
-class Block:
+class TokenBlock:
     """Tokens such as ``7:0.5`` of consecutive rows, not parsed yet, and their lines."""
 
     path: str
@@ -183,7 +183,7 @@ def read_svmlight(
     *,
     first_index: int | None = None,
     width: int | None = None,
-    limits: Limits = LIMITS,
+    limits: FileLimits = LIMITS,
 ) -> Examples:
     """Read a whole file; see :func:`svmlight_blocks`."""
     return together(
@@ -196,7 +196,7 @@ def svmlight_blocks(
     *,
     first_index: int | None = None,
     width: int | None = None,
-    limits: Limits = LIMITS,
+    limits: FileLimits = LIMITS,
     absent: bytes = b"",
     block: int = BLOCK,
 ) -> Iterator[Examples]:
@@ -214,14 +214,14 @@ def svmlight_blocks(
     if not reading.count:
         yield reading.examples(2, b"")
     if reading.promised not in (None, reading.count):
-        Place(path, 1).refuse(
+        FilePlace(path, 1).refuse(
             f"the header promises {reading.promised} examples and {reading.count} "
             "follow: fetch the file again"
         )
 
 
 def _blocks(
-    path: Path | str, limits: Limits, block: int
+    path: Path | str, limits: FileLimits, block: int
 ) -> Iterator[tuple[int, bytes]]:
     """Yield (number of the first line, whole lines) of about ``block`` bytes."""
     number, pending = 1, b""
@@ -233,7 +233,7 @@ def _blocks(
                 number += head.count(b"\n") + 1
             pending = tail
             if len(pending) > limits.line:
-                Place(path, number).refuse(
+                FilePlace(path, number).refuse(
                     f"a line of more than {limits.line} bytes: raise limits.line if "
                     "that is right"
                 )
@@ -241,7 +241,7 @@ def _blocks(
         yield number, pending
 
 
-class _Reading(Place):
+class _Reading(FilePlace):
     """What the lines so far say of the file: its header, columns and examples."""
 
     def __init__(
@@ -261,7 +261,7 @@ class _Reading(Place):
                 raw[0], self.promised = b"", int(header[1])
                 self.width = int(header[2]) if self.width is None else self.width
                 self.first = 0 if self.first is None else self.first
-        block = Block(self.path)
+        block = TokenBlock(self.path)
         labels: list[tuple[str, ...]] = []
         qids: list[str] = []
         comments: list[str] = []
@@ -420,7 +420,7 @@ def read_letor(
     """
     examples = together(svmlight_blocks(path, width=width, absent=b":NULL"))
     qids = examples.qids
-    place = Place(path)
+    place = FilePlace(path)
     if groups is not None:
         qids = tuple(_from_groups(groups, len(examples)))
     elif len(examples) and (not qids or "" in qids):

@@ -28,8 +28,8 @@ from classmark.formats.jsonl import KEYS, RESERVED, Keys, parse_object, record_f
 from classmark.formats.records import PRIMARY, SECONDARY, Record
 from classmark.formats.text_files import (
     LIMITS,
+    FilePlace,
     Numbered,
-    Place,
     existing,
     plain_name,
     raw_lines,
@@ -112,7 +112,7 @@ def _rows(
             try:
                 row = next(reader, None)
             except csv.Error as error:
-                Place(path, start).refuse(
+                FilePlace(path, start).refuse(
                     f"not a row ({error}): close quotes, double those inside"
                 )
             finally:
@@ -145,7 +145,7 @@ def _dictionaries(table: Numbered[list[str]]) -> Iterator[tuple[int, dict[str, s
                 "the delimiter"
             )
     if not header:
-        Place(table.path, 1).refuse("empty: the first row is to name the columns")
+        FilePlace(table.path, 1).refuse("empty: the first row is to name the columns")
 
 
 def read_delimited(
@@ -287,7 +287,7 @@ def parquet_file(source: Path | BinaryIO, name: str) -> Iterator[Any]:
         with parquet.ParquetFile(source) as file:
             yield file
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        Place(name).refuse(f"no Parquet file ({error}): write it again")
+        FilePlace(name).refuse(f"no Parquet file ({error}): write it again")
 
 
 def rows_in(

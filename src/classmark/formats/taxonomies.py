@@ -19,7 +19,7 @@ from xml.sax.saxutils import quoteattr
 from classmark.formats.tables import dictionaries, write_rows
 from classmark.formats.text_files import (
     LIMITS,
-    Place,
+    FilePlace,
     lines,
     open_bytes,
     write_lines,
@@ -337,7 +337,7 @@ def _safe_xml(path: Path | str, text: bytes) -> Element:
     try:
         return cast("Element", fromstring(text, forbid_dtd=True))
     except DefusedXmlException as error:
-        Place(path).refuse(f"XML with a DTD or entities is refused ({error})")
+        FilePlace(path).refuse(f"XML with a DTD or entities is refused ({error})")
     except (ParseError, ValueError, LookupError) as error:
         line = getattr(error, "position", (None,))[0]
         raise UnreadableFile(path, line, f"not XML: {error}") from error
@@ -359,7 +359,7 @@ def read_mulan_labels(path: Path | str) -> list[Category]:
         element, parent = waiting.pop()
         name = element.get("name")
         if element.tag.rpartition("}")[2] != "label" or not name or name in categories:
-            Place(path).refuse(
+            FilePlace(path).refuse(
                 f"<label> with a name of its own is needed, not {name!r}"
             )
         categories[name] = Category(name, parents=(parent,) if parent else ())

@@ -26,8 +26,8 @@ from classmark.formats.reuters import TAG, elements, plain
 from classmark.formats.tables import dictionaries
 from classmark.formats.text_files import (
     COMPRESSIONS,
+    FilePlace,
     Numbered,
-    Place,
     lines,
     raw_lines,
     write_lines,
@@ -128,7 +128,7 @@ def _npl_blocks(path: Path | str) -> Iterator[tuple[str, list[tuple[int, str]]]]
         else:
             block.append((line, text))
     if name:
-        Place(path, start).refuse(
+        FilePlace(path, start).refuse(
             f"block {name} is not ended: put a line with / after it"
         )
 
@@ -146,7 +146,7 @@ def read_npl_judgments(path: Path | str) -> Iterator[Judgment]:
         for line, text in block:
             for word in text.split():
                 if not word.isdecimal():
-                    Place(path, line).refuse(
+                    FilePlace(path, line).refuse(
                         f"{word:.40} is no document number: mend it"
                     )
                 yield Judgment(query, word, 1.0)

@@ -28,7 +28,7 @@ BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FileLimits:
     """What a file may cost: bytes once decompressed, how many times more, one line.
 
     ``ratio`` is not asked of the first MiB: small files may repeat themselves.
@@ -39,13 +39,13 @@ class Limits:
     line: int = 1 << 26
 
 
-LIMITS = Limits()
+LIMITS = FileLimits()
 
 
-class Place:
+class FilePlace:
     """A file and a line of it, for messages, and the ids that were read there.
 
-    >>> Place("notes.tsv", 3).refuse("no tab: put one after the id")
+    >>> FilePlace("notes.tsv", 3).refuse("no tab: put one after the id")
     Traceback (most recent call last):
     classmark.problems.UnreadableFile: notes.tsv, line 3: no tab: put one after the id
     """
@@ -80,7 +80,7 @@ class Place:
         return number
 
 
-class Measured(Place):
+class Measured(FilePlace):
     """A stream that stops, with a reason, when it grows beyond its limits.
 
     packed : its bytes before they are decompressed;  broken : the errors of damage.
@@ -90,7 +90,7 @@ class Measured(Place):
         self,
         stream: SupportsRead[bytes],
         path: str,
-        limits: Limits,
+        limits: FileLimits,
         packed: int | None = None,
         broken: tuple[type[Exception], ...] = BROKEN,
     ) -> None:
@@ -150,7 +150,7 @@ def open_plain(path: Path | str) -> BinaryIO:
 
 
 @contextmanager
-def open_bytes(path: Path | str, limits: Limits = LIMITS) -> Iterator[Measured]:
+def open_bytes(path: Path | str, limits: FileLimits = LIMITS) -> Iterator[Measured]:
     """Open a file for reading; ``.gz``, ``.bz2`` and ``.xz`` are decompressed."""
     path = Path(path)
     with open_plain(path) as raw:
@@ -188,7 +188,7 @@ def texts(
     except UnicodeError as error:
         if isinstance(error, UnicodeDecodeError):
             line += error.object[: error.start].count(b"\n")
-        Place(name, line).refuse(
+        FilePlace(name, line).refuse(
             f"not {encoding} ({error}): name the encoding of the file "
             "(encoding='latin-1' reads any byte) or convert it"
         )
@@ -198,7 +198,7 @@ def lines_of(
     stream: SupportsRead[bytes],
     name: str,
     encoding: str = "utf-8",
-    limits: Limits = LIMITS,
+    limits: FileLimits = LIMITS,
     end: str = "\n",
 ) -> Iterator[tuple[int, str]]:
     r"""Yield (line number, line) of a stream, where ``\n`` ends a line.
@@ -218,7 +218,7 @@ def lines_of(
                 yield number, line + end
             number, pending, length = number + 1, [last], len(last)
         if length > limits.line:
-            Place(name, number).refuse(
+            FilePlace(name, number).refuse(
                 f"a line of more than {limits.line} characters: "
                 "raise limits.line if that is right"
             )
@@ -229,7 +229,7 @@ def lines_of(
 def raw_lines(
     path: Path | str,
     encoding: str = "utf-8",
-    limits: Limits = LIMITS,
+    limits: FileLimits = LIMITS,
     end: str = "\n",
 ) -> Iterator[tuple[int, str]]:
     """Yield (line number, line) of a file; see :func:`lines_of`."""
@@ -237,7 +237,7 @@ def raw_lines(
         yield from lines_of(stream, stream.path, encoding, limits, end)
 
 
-class Numbered(Place, Generic[T]):
+class Numbered(FilePlace, Generic[T]):
     """Lines, rows or other parts of a file with the number of their first line.
 
     ``line`` is the number of the part that was read last, so that ``refuse``, called
@@ -262,7 +262,7 @@ class Numbered(Place, Generic[T]):
 def lines(
     path: Path | str,
     encoding: str = "utf-8",
-    limits: Limits = LIMITS,
+    limits: FileLimits = LIMITS,
     *,
     blank: bool = True,
 ) -> Numbered[str]:
@@ -282,7 +282,7 @@ def whole_text(
     stream: SupportsRead[bytes],
     name: str,
     encoding: str = "utf-8",
-    limits: Limits = LIMITS,
+    limits: FileLimits = LIMITS,
 ) -> str:
     """Return all the text of one document's stream; ``limits.line`` bounds it."""
     pieces, length = [], 0
@@ -290,7 +290,7 @@ def whole_text(
         pieces.append(text)
         length += len(text)
         if length > limits.line:
-            Place(name).refuse(
+            FilePlace(name).refuse(
                 f"a document of more than {limits.line} characters: "
                 "raise limits.line if that is right"
             )

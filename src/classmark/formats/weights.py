@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from classmark.formats.text_files import (
-    Place,
+    FilePlace,
     lines,
     open_bytes,
     whole_text,
@@ -66,7 +66,7 @@ def read_weights(path: Path | str) -> QueryWeights:
     """Read what ``write_weights`` wrote, or somebody by hand."""
     facts, weights = (_json if Path(path).suffix == ".json" else _tsv)(path)
     if facts.get("format") != FORMAT:
-        Place(path, 1).refuse(
+        FilePlace(path, 1).refuse(
             f"not {FORMAT!r}: write it with classmark like --weights FILE"
         )
     for name in ("analyzer", "weighting"):
@@ -80,7 +80,7 @@ def read_weights(path: Path | str) -> QueryWeights:
         str(facts["weighting"]),
         str(facts.get("norm", "l2")),
         str(facts.get("method", "")),
-        None if cost is None else Place(path, 1).finite(cost, "C"),
+        None if cost is None else FilePlace(path, 1).finite(cost, "C"),
         weights,
     )
 
@@ -109,7 +109,7 @@ def _json(path: Path | str) -> tuple[dict[str, Any], dict[str, float]]:
     except json.JSONDecodeError as error:
         raise UnreadableFile(path, error.lineno, f"no JSON: {error.msg}") from error
     weights = facts.pop("weights", None) if isinstance(facts, dict) else None
-    place = Place(path, 1)
+    place = FilePlace(path, 1)
     if not isinstance(weights, dict):
         place.refuse("no object with 'weights': term to weight")
     return facts, {term: place.finite(part, "weight") for term, part in weights.items()}

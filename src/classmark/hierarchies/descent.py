@@ -23,7 +23,7 @@ MOST = 1 << 16  # daughters that 16 bits can tell apart
 DOCUMENTS_AT_ONCE = 256  # documents that go down together
 
 
-class Piece(NamedTuple):
+class NodeWeights(NamedTuple):
     """A node's weights by feature.
 
     features : uint32 (m,), increasing;  offsets : uint32 (m + 1,): feature ``p`` has
@@ -48,7 +48,7 @@ def piece_of(
     bias: Array,
     base: str,
     drop: float,
-) -> Piece:
+) -> NodeWeights:
     """Keep the weights that are more than ``drop`` times the node's largest.
 
     weights : shape (m, d), dense or csr. In naive Bayes a daughter has the same weight
@@ -85,7 +85,7 @@ def piece_of(
     used = np.arange(m) if base == "naive-bayes" else np.flatnonzero(counts)
     offsets = np.zeros(len(used) + 1, np.uint32)
     np.cumsum(counts[used], out=offsets[1:])
-    return Piece(
+    return NodeWeights(
         features[used], offsets, daughter, weight,
         np.asarray(bias, np.float64), slope, lost, whole,
     )  # fmt: skip
@@ -112,7 +112,7 @@ NAMES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class TrainedNodes:
     """What all nodes have learned.
 
     arrays : as ``NAMES`` says; ``kernels`` explains them. None is ever written to.
@@ -147,14 +147,14 @@ class Trained:
         parents: list[int] = owner[low:high].tolist()
         return parents
 
-    def piece(self, at: int) -> Piece:
+    def piece(self, at: int) -> NodeWeights:
         """What inner node ``at`` has learned."""
         starts, _, bias, slope, first, features, entry, offsets, daughter, weight = (
             self.plain
         )
         mine = slice(starts[at], starts[at + 1])
         entries = slice(entry[at], entry[at + 1])
-        return Piece(
+        return NodeWeights(
             features[first[at] : first[at + 1]],
             offsets[first[at] + at : first[at + 1] + at + 1],
             daughter[entries], weight[entries], bias[mine], slope[mine], 0.0, 0.0,
@@ -183,7 +183,7 @@ class Trained:
                 pass
 
 
-def gather(shape: Shape, pieces: Sequence[Piece]) -> Trained:
+def gather(shape: Shape, pieces: Sequence[NodeWeights]) -> TrainedNodes:
     """Put the pieces of all inner nodes, in the order of ``shape``, together."""
     whole = sum(piece.whole for piece in pieces)
     lost = sum(piece.lost for piece in pieces)
@@ -194,14 +194,14 @@ def gather(shape: Shape, pieces: Sequence[Piece]) -> Trained:
         lengths = [len(getattr(piece, part)) for piece in pieces]
         joined[name] = np.cumsum([0, *lengths]).astype(np.int64)
     arrays = tuple(joined[name] for name in NAMES)
-    return Trained(read_only(arrays), lost / whole if whole else 0.0)
+    return TrainedNodes(read_only(arrays), lost / whole if whole else 0.0)
 
 
 Step = tuple[int, int]  # an inner node, and the place of a daughter among its own
 
 
 def path_parts(
-    trained: Trained, columns: Any, values: Any, leaf: int, scale: float
+    trained: TrainedNodes, columns: Any, values: Any, leaf: int, scale: float
 ) -> Floats:
     """Σ over the best path of x_f (w_{v,f} − mean over sisters w_{s,f}).
 
@@ -230,7 +230,7 @@ def path_parts(
 
 
 def best_path(
-    trained: Trained, columns: Any, values: Any, leaf: int, scale: float
+    trained: TrainedNodes, columns: Any, values: Any, leaf: int, scale: float
 ) -> list[Step]:
     """The most probable way from the root to a leaf, node by node."""
     starts, codes = trained.plain[:2]

@@ -35,7 +35,7 @@ from classmark.validation import generator
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedClassifier:
     """A classifier that has learned, and what each column of its scores stands for."""
 
     model: Any
@@ -53,7 +53,7 @@ class Fitted:
         ]
 
 
-def fitted(base: Any, X: Any, y: Iterable[Any]) -> Fitted:
+def fitted(base: Any, X: Any, y: Iterable[Any]) -> FittedClassifier:
     """A copy of ``base``, fitted; ``base`` itself stays as it is.
 
     base : anything with ``fit(X, y)``, ``decision_function`` and ``classes_``; or a
@@ -69,12 +69,12 @@ def fitted(base: Any, X: Any, y: Iterable[Any]) -> Fitted:
     copy = type(base)(**base.get_params(deep=False))
     if not isinstance(base, LinearRanker):
         copy.fit(rows.to_scipy(), categories)
-        return Fitted(copy, list(copy.classes_))
+        return FittedClassifier(copy, list(copy.classes_))
     classes, tree = (getattr(base, name, None) for name in ("categories", "taxonomy"))
     if classes is None:
         classes = owners_of(categories, len(rows))[0] if tree is None else tree.nodes
     copy.fit(rows, numbered(categories, classes))
-    return Fitted(copy, list(classes))
+    return FittedClassifier(copy, list(classes))
 
 
 def parted(
@@ -343,7 +343,7 @@ class Tried:
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class StrategyComparison:
     """Both strategies on the same documents.
 
     base : what learned at the nodes;  trained, tested : documents.
@@ -379,7 +379,7 @@ def _ratio(above: float, below: float) -> float:
 
 def compare(
     places: Places, X: Any, learner: NodeLearner | None = None, seed: int = 0
-) -> Compared:
+) -> StrategyComparison:
     """Train both on three quarters of the documents and try them on the others.
 
     A document with several leaves is right at any of them; at most 20,000 documents,
@@ -407,4 +407,4 @@ def compare(
         return Tried(float((g <= 0).mean()), right, tree.bound(g))
 
     flat, top_down = tried(flat_shape(places)), tried(shape_of(places))
-    return Compared(flat, top_down, learner.base, len(learn), len(ask))
+    return StrategyComparison(flat, top_down, learner.base, len(learn), len(ask))

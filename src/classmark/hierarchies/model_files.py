@@ -19,7 +19,7 @@ from uuid import uuid4
 import numpy as np
 
 from classmark.arrays import Array, read_only
-from classmark.hierarchies.descent import MOST, NAMES, Piece, Trained
+from classmark.hierarchies.descent import MOST, NAMES, NodeWeights, TrainedNodes
 from classmark.hierarchies.places import Places, Shape
 from classmark.problems import DamagedFolder, Mistake
 from classmark.sparse import Rows
@@ -46,7 +46,7 @@ class SavedModel(NamedTuple):
 
     taxonomy: Taxonomy
     places: Places
-    trained: Trained
+    trained: TrainedNodes
     settings: dict[str, Any]
 
 
@@ -59,7 +59,7 @@ def keep(folder: Path, model: SavedModel) -> None:
 
 
 def keep_pieces(
-    folder: Path, model: SavedModel, shape: Shape, pieces: Iterable[Piece]
+    folder: Path, model: SavedModel, shape: Shape, pieces: Iterable[NodeWeights]
 ) -> None:
     """Write the same from the pieces of all inner nodes, one after the other.
 
@@ -122,7 +122,7 @@ def open_model(folder: Path) -> SavedModel:
     columns = np.array(arrays["labels_columns"])
     starts = np.array(arrays["labels_starts"])
     documents = Rows(starts, columns, np.ones(len(columns)), len(tree.leaf_numbers))
-    trained = Trained(
+    trained = TrainedNodes(
         read_only([arrays[name] for name in NAMES]), settings.pop("dropped")
     )
     own = nodes[: settings.pop("given")]
@@ -221,7 +221,7 @@ class Finished:
         for path in sorted((self.folder / PIECES).glob("*.bin")):
             self._scan(path)
 
-    def piece(self, node: int) -> Piece:
+    def piece(self, node: int) -> NodeWeights:
         """What a finished node has learned."""
         path, start = self._where[node]
         with path.open("rb") as file:
@@ -232,7 +232,7 @@ class Finished:
             f"{path} does not match its checksums: delete {self.folder}"
         )
 
-    def add(self, node: int, piece: Piece) -> None:
+    def add(self, node: int, piece: NodeWeights) -> None:
         """Write one more piece; it is there after a kill."""
         self._where[node] = self.folder / "nodes.bin", self._file.tell()
         for part in _node_bytes(node, piece):
@@ -280,7 +280,7 @@ class Finished:
 
 
 def write_pieces(
-    folder: Path, nodes: Sequence[int], pieces: Iterable[tuple[int, Piece]]
+    folder: Path, nodes: Sequence[int], pieces: Iterable[tuple[int, NodeWeights]]
 ) -> None:
     """Write pieces where ``Finished`` looks for them, as they come: all or none.
 
@@ -302,7 +302,7 @@ def write_pieces(
     sync_folder(path.parent)
 
 
-def _node_bytes(node: int, piece: Piece) -> tuple[bytes, bytes, bytes]:
+def _node_bytes(node: int, piece: NodeWeights) -> tuple[bytes, bytes, bytes]:
     """One record: its head, the head's checksum, its body."""
     body = b"".join(np.ascontiguousarray(a).tobytes() for a in piece[:6])
     head = HEAD.pack(
@@ -312,7 +312,7 @@ def _node_bytes(node: int, piece: Piece) -> tuple[bytes, bytes, bytes]:
     return head, SEAL.pack(zlib.crc32(head)), body
 
 
-def _records(file: BinaryIO, size: int) -> Iterator[tuple[int, Piece]]:
+def _records(file: BinaryIO, size: int) -> Iterator[tuple[int, NodeWeights]]:
     """Nodes and pieces from where a file stands; after each it stands at its end."""
     room = HEAD.size + SEAL.size
     while file.tell() + room <= size:
@@ -330,4 +330,4 @@ def _records(file: BinaryIO, size: int) -> Iterator[tuple[int, Piece]]:
         starts = accumulate(sizes[:-1], initial=0)
         parts = zip(kinds, lengths, starts, strict=True)
         arrays = [np.frombuffer(body, kind, n, start) for kind, n, start in parts]
-        yield node, Piece._make([*arrays, lost, whole])
+        yield node, NodeWeights._make([*arrays, lost, whole])

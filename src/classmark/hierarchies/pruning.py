@@ -388,7 +388,7 @@ FEWEST = 8
 SURE = 0.05
 
 
-class Standing(NamedTuple):
+class PruningState(NamedTuple):
     """How a top-down classifier over one tree stands.
 
     error : share of the documents held out whose leaf is none of theirs;  complexity :
@@ -410,8 +410,8 @@ class PruningReport(Pruned):
     chose the nodes.
     """
 
-    before: Standing
-    after: Standing
+    before: PruningState
+    after: PruningState
     chance: Outcome
     trained: int
     tested: int
@@ -516,10 +516,10 @@ def pruning_report(
 
 def _standing(
     trial: TrialTree, predicted: list[list[int]], truth: list[list[int]]
-) -> Standing:
+) -> PruningState:
     pairs, places = zip(predicted, truth, strict=True), trial.nodes.places
     error = float(np.mean([answers[0] not in labels for answers, labels in pairs]))
     branching = places.branching
     ratio = complexity_ratio(branching, len(places.leaves))
     limit = trial.bound(trial.margins())
-    return Standing(error, complexity(branching), ratio, limit)
+    return PruningState(error, complexity(branching), ratio, limit)

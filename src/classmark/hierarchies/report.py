@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from classmark.arrays import Floats, Ints
 from classmark.hierarchies.held_out import (
     Bound,
-    Compared,
+    StrategyComparison,
     compare,
     complexity_ratio,
 )
@@ -436,7 +436,9 @@ def _of_documents(places: Places, rows: Rows) -> dict[str, Any]:
     }
 
 
-def favoured(compared: Compared, ratio: float, flat_size: int) -> tuple[str, str]:
+def favoured(
+    compared: StrategyComparison, ratio: float, flat_size: int
+) -> tuple[str, str]:
     """Flat, pruned or top-down, and why, in one sentence.
 
     Top-down unless flat is surely better: the complexity term of the bound always

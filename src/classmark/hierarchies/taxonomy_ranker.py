@@ -138,7 +138,7 @@ def _means(
     return csr_matrix(vstack(parts)), lost / used
 
 
-class Setting(NamedTuple):
+class PriceSetting(NamedTuple):
     """C, the price of a margin missed, and how long the prototypes are."""
 
     C: float
@@ -146,9 +146,9 @@ class Setting(NamedTuple):
 
 
 FEW = 8.0  # documents per label: below, margins are not to be trusted
-NEAR = Setting(0.03, 5.0)
-FREE = Setting(1.0, 2.0)
-BETWEEN = Setting(0.3, 5.0)
+NEAR = PriceSetting(0.03, 5.0)
+FREE = PriceSetting(1.0, 2.0)
+BETWEEN = PriceSetting(0.3, 5.0)
 JUDGED = 2000  # documents held out, about
 FOLDS = 3
 #: The parameters that the ranker inside has as well, by the same names.
@@ -158,7 +158,7 @@ SHARED = (
 )  # fmt: skip
 
 
-def chosen(ranker: TaxonomyRanker, rows: Rows, labels: Rows) -> Setting:
+def chosen(ranker: TaxonomyRanker, rows: Rows, labels: Rows) -> PriceSetting:
     """Choose C and center from documents (n, features) and their labels (n, k).
 
     With fewer than 8 documents per label that has any, stay near the prototypes: C .03,
@@ -170,7 +170,7 @@ def chosen(ranker: TaxonomyRanker, rows: Rows, labels: Rows) -> Setting:
     """
     used = np.unique(labels.columns)
     tried = [
-        Setting(
+        PriceSetting(
             setting.C if ranker.C is None else ranker.C,
             setting.center if ranker.center is None else ranker.center,
         )
@@ -197,7 +197,10 @@ def chosen(ranker: TaxonomyRanker, rows: Rows, labels: Rows) -> Setting:
 
 
 def first_is_right(
-    task: tuple[Ints, Ints, Setting], ranker: TaxonomyRanker, rows: Rows, labels: Rows
+    task: tuple[Ints, Ints, PriceSetting],
+    ranker: TaxonomyRanker,
+    rows: Rows,
+    labels: Rows,
 ) -> Bools:
     """Whether the first label of each document held out is one of its own."""
     learn, out, setting = task
@@ -278,7 +281,9 @@ class TaxonomyRanker(LinearRanker):
     def partial_fit(self, X: Any, Y: Any, n_labels: int | None = None) -> Self:
         """Learn from more documents, one by one, after ``fit``."""
         self._check()
-        setting = getattr(self, "setting_", Setting(self.C or 1.0, self.center or 0.0))
+        setting = getattr(
+            self, "setting_", PriceSetting(self.C or 1.0, self.center or 0.0)
+        )
         ranker = vars(self).get("ranker_", self._ranker(setting))
         ranker.set_params(**{name: getattr(self, name) for name in SHARED})
         self.ranker_ = ranker.partial_fit(X, Y, n_labels)
@@ -334,16 +339,16 @@ class TaxonomyRanker(LinearRanker):
         """It is saved and opened as the ranker inside."""
         return "plm", self.simple.get_params()
 
-    def _ranker(self, setting: Setting) -> PreferenceRanker:
+    def _ranker(self, setting: PriceSetting) -> PreferenceRanker:
         """A ranker for the same problem, around the smoothed prototypes."""
         shared = {name: getattr(self, name) for name in SHARED}
         ranker = PreferenceRanker(**shared, **setting._asdict())
         ranker.prototypes = self.prototypes  # type: ignore[method-assign]
         return ranker
 
-    def _chosen(self, rows: Rows, Y: Any) -> Setting:
+    def _chosen(self, rows: Rows, Y: Any) -> PriceSetting:
         if self.C is not None and self.center is not None:
-            return Setting(self.C, self.center)
+            return PriceSetting(self.C, self.center)
         if is_graphs(Y):
             labels = favoured(graphs_from(Y, len(rows), thresholds=True))
         else:
@@ -404,5 +409,5 @@ class TaxonomyRanker(LinearRanker):
         require_numbers(self, "C", "center", or_none=True, least=0)
         if self.categories is not None and not hasattr(self.categories, "__len__"):
             raise Mistake(f"categories is {self.categories!r}: give a list of nodes")
-        setting = Setting(self.C or 1.0, self.center or 0.0)
+        setting = PriceSetting(self.C or 1.0, self.center or 0.0)
         self._ranker(setting)._check()  # noqa: SLF001 (before anything is chosen)

@@ -14,7 +14,7 @@ import numpy as np
 
 from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator, parameters
-from classmark.hierarchies.descent import Trained, path_parts
+from classmark.hierarchies.descent import TrainedNodes, path_parts
 from classmark.hierarchies.flat import share_right
 from classmark.hierarchies.kernels import all_leaves, best_first, descend
 from classmark.hierarchies.model_files import SavedModel, keep, open_model
@@ -28,7 +28,7 @@ from classmark.hierarchies.places import (
 )
 from classmark.hierarchies.pruning import Policy, prune_taxonomy
 from classmark.hierarchies.taxonomy_ranker import require_taxonomy
-from classmark.hierarchies.training import Settings, train, trained_in
+from classmark.hierarchies.training import NodeSettings, train, trained_in
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence, LinearRanker, documents_like
@@ -106,7 +106,7 @@ class TopDownClassifier(Estimator):
         if not places.documents.nnz:
             raise Mistake("y: no document is in a category: give some that are")
         nodes = Nodes(rows, places, shape_of(places))
-        settings = Settings(
+        settings = NodeSettings(
             self.base, self.C, self.tol, self.drop, self.n_jobs, self.memory
         )
         if self.folder is None:
@@ -216,13 +216,15 @@ class TopDownClassifier(Estimator):
         classifier = cls(saved.taxonomy, **settings)
         return classifier._with(saved.places, saved.trained, saved.settings["features"])
 
-    def _saved(self, places: Places, trained: Trained, features: int) -> SavedModel:
+    def _saved(
+        self, places: Places, trained: TrainedNodes, features: int
+    ) -> SavedModel:
         settings = {name: getattr(self, name) for name in KEPT}
         return SavedModel(
             self.taxonomy, places, trained, {**settings, "features": features}
         )
 
-    def _with(self, places: Places, trained: Trained, features: int) -> Self:
+    def _with(self, places: Places, trained: TrainedNodes, features: int) -> Self:
         self.places_, self.trained_, self.n_features_in_ = places, trained, features
         self.classes_ = places.named
         self._place = {leaf: at for at, leaf in enumerate(self.classes_)}

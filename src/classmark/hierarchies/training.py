@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from classmark.hierarchies.descent import Piece, Trained, gather, piece_of
+from classmark.hierarchies.descent import NodeWeights, TrainedNodes, gather, piece_of
 from classmark.hierarchies.model_files import (
     PIECES,
     Finished,
@@ -40,7 +40,7 @@ from classmark.validation import byte_size
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class NodeSettings:
     """How nodes learn: ``TopDownClassifier`` explains each."""
 
     base: str
@@ -55,14 +55,14 @@ class Settings:
         return self.base, float(self.C), float(self.tol), float(self.drop)
 
 
-def train(nodes: Nodes, settings: Settings) -> Trained:
+def train(nodes: Nodes, settings: NodeSettings) -> TrainedNodes:
     """Learn all nodes."""
     order = largest_first(nodes)
     pieces = dict(track(learned(nodes, settings, order), "nodes", len(order)))
     return gather(nodes.shape, [pieces[at] for at in range(len(nodes.shape))])
 
 
-def fingerprint(nodes: Nodes, settings: Settings) -> str:
+def fingerprint(nodes: Nodes, settings: NodeSettings) -> str:
     """A digest of the documents, where they stand, the tree and the settings."""
     digest = hashlib.blake2b(digest_size=16)
     rows, documents, shape = nodes.rows, nodes.places.documents, nodes.shape
@@ -83,7 +83,7 @@ def largest_first(nodes: Nodes) -> list[int]:
     return [int(at) for at in np.argsort(-work, kind="stable")]
 
 
-class Lesson(NamedTuple):
+class NodeTask(NamedTuple):
     """An inner node that is to learn, the bytes it needs, and whether sparse weights.
 
     Weights that are kept sparse while a node learns need less.
@@ -95,8 +95,8 @@ class Lesson(NamedTuple):
 
 
 def learned(
-    nodes: Nodes, settings: Settings, order: Sequence[int]
-) -> Iterator[tuple[int, Piece]]:
+    nodes: Nodes, settings: NodeSettings, order: Sequence[int]
+) -> Iterator[tuple[int, NodeWeights]]:
     """Learn nodes in ``n_jobs`` threads; a node waits until its memory is free.
 
     Yields each number and piece as it is done.
@@ -104,7 +104,7 @@ def learned(
     room: float = byte_size(settings.memory)
     limit = f"memory={settings.memory!r}"
     waiting = [plan(nodes, at, settings.base, room, limit) for at in order][::-1]
-    running: dict[Future[Piece], Lesson] = {}
+    running: dict[Future[NodeWeights], NodeTask] = {}
     with ThreadPoolExecutor(settings.n_jobs) as threads:
         while waiting or running:
             while waiting and len(running) < settings.n_jobs:
@@ -122,16 +122,16 @@ def learned(
                 yield lesson.at, work.result()
 
 
-def plan(nodes: Nodes, at: int, base: str, room: float, limit: str) -> Lesson:
+def plan(nodes: Nodes, at: int, base: str, room: float, limit: str) -> NodeTask:
     """How a node learns within ``room``; ``limit`` names that limit in a message."""
     need = nodes.need(at, base)
     if need > room:
         need = nodes.need(at, base, m=nodes.features(at))
     if need <= room:
-        return Lesson(at, need, sparse=False)
+        return NodeTask(at, need, sparse=False)
     lean = nodes.need(at, base, sparse=True)
     if base == "svm" and lean <= room:
-        return Lesson(at, lean, sparse=True)
+        return NodeTask(at, lean, sparse=True)
     least, remedy = need, "use base='svm', whose weights can be kept sparse, "
     if base == "svm":
         least, remedy = min(need, lean), "use fewer features, "
@@ -141,7 +141,9 @@ def plan(nodes: Nodes, at: int, base: str, room: float, limit: str) -> Lesson:
     )
 
 
-def learn_node(nodes: Lessons, at: int, settings: Settings, *, sparse: bool) -> Piece:
+def learn_node(
+    nodes: Lessons, at: int, settings: NodeSettings, *, sparse: bool
+) -> NodeWeights:
     """What one inner node learns."""
     rows, owners = nodes.documents(at), nodes.owners(at)
     base, C, tol, drop = settings.learned_by()
@@ -180,7 +182,7 @@ class NodeWorker:
     travels as its description, and opens the documents where they are first needed.
     """
 
-    def __init__(self, folder: Path, settings: Settings, room: float) -> None:
+    def __init__(self, folder: Path, settings: NodeSettings, room: float) -> None:
         self.folder, self.settings, self.room = folder, settings, room
         self._taken: list[float] = []
         self._lock = Condition()
@@ -215,7 +217,7 @@ class NodeWorker:
 def learn_spread(
     machines: Spreader,
     nodes: Nodes,
-    settings: Settings,
+    settings: NodeSettings,
     left: Sequence[int],
     done: Finished,
 ) -> None:
@@ -241,12 +243,12 @@ def learn_spread(
     done.look()
 
 
-def learn_batch(batch: Sequence[Lesson], worker: NodeWorker) -> list[int]:
+def learn_batch(batch: Sequence[NodeTask], worker: NodeWorker) -> list[int]:
     """Learn some nodes on a worker, and write what they have learned; return which."""
     lessons = worker.lessons()
     nodes = [lesson.at for lesson in batch]
 
-    def pieces() -> Iterator[tuple[int, Piece]]:
+    def pieces() -> Iterator[tuple[int, NodeWeights]]:
         for at, need, sparse in batch:
             with worker.memory(need):
                 yield at, learn_node(lessons, at, worker.settings, sparse=sparse)
@@ -264,8 +266,8 @@ def learn_batch(batch: Sequence[Lesson], worker: NodeWorker) -> list[int]:
 
 
 def batches(
-    nodes: Lessons, order: Sequence[Lesson], base: str, workers: int
-) -> list[list[Lesson]]:
+    nodes: Lessons, order: Sequence[NodeTask], base: str, workers: int
+) -> list[list[NodeTask]]:
     """Tasks of consecutive nodes, each long enough to be worth its way.
 
     A task takes ``LEAST`` seconds by estimate, less where a worker would have fewer
@@ -277,7 +279,7 @@ def batches(
     target = min(
         max(LEAST, min(total / (MANY * workers), MOST)), total / (FEW * workers)
     )
-    tasks: list[list[Lesson]] = [[]]
+    tasks: list[list[NodeTask]] = [[]]
     filled = 0.0
     for lesson, each in zip(order, seconds, strict=True):
         if filled >= target:
@@ -288,7 +290,9 @@ def batches(
     return tasks
 
 
-def _room(machines: Spreader, nodes: Lessons, settings: Settings) -> tuple[float, str]:
+def _room(
+    machines: Spreader, nodes: Lessons, settings: NodeSettings
+) -> tuple[float, str]:
     """Bytes for learning on a worker beside the documents, and what limits them."""
     requested, limit = byte_size(settings.memory), machines.memory
     free = USABLE * limit - FOOTPRINT - nodes.size_bytes
@@ -300,15 +304,15 @@ def _room(machines: Spreader, nodes: Lessons, settings: Settings) -> tuple[float
     )
 
 
-UNTRAINED = Trained((), 0.0)
+UNTRAINED = TrainedNodes((), 0.0)
 
 
 def trained_in(
     folder: Path,
     nodes: Nodes,
-    settings: Settings,
-    to_model: Callable[[Places, Trained, int], SavedModel],
-) -> Trained:
+    settings: NodeSettings,
+    to_model: Callable[[Places, TrainedNodes, int], SavedModel],
+) -> TrainedNodes:
     """Go on with the training in a folder; in the end its model is there, mapped.
 
     What was finished here is not done again by machines, nor the other way round. A

@@ -27,8 +27,8 @@ from classmark.corpus.vocabulary import join_terms, order_terms
 from classmark.index.merge import id_of, merge_segments, merged_keys
 from classmark.index.segment import (
     Inverted,
-    Part,
     Segment,
+    SegmentPart,
     SegmentWriter,
     id_keys,
     ordered,
@@ -43,7 +43,7 @@ TEXT = "text"
 Given = tuple[str, str] | Mapping[str, Any] | Document
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """A document to be indexed: its id and its fields, which are strings."""
 
     id: str
@@ -57,7 +57,7 @@ class Entry(NamedTuple):
 
 def entries(
     documents: Iterable[Given], fields: Sequence[str] | None
-) -> Iterator[Entry]:
+) -> Iterator[IndexEntry]:
     """Yield the documents as entries; refuse what is not one, by its place.
 
     fields : which fields are indexed; without, all of them.
@@ -84,7 +84,7 @@ def entries(
                     f"{type(text).__name__}: give a string, or name the fields to "
                     "index (fields=[...])"
                 )
-        yield Entry(name, texts)
+        yield IndexEntry(name, texts)
 
 
 def _parts(document: Given, row: int) -> tuple[Any, Mapping[str, Any]]:
@@ -166,7 +166,7 @@ class Counting:
         return inverted, lengths
 
 
-class Block:
+class CountedBlock:
     """Documents being counted, field by field."""
 
     def __init__(self, setup: Setup) -> None:
@@ -177,7 +177,7 @@ class Block:
     def __len__(self) -> int:
         return len(self._ids)
 
-    def take(self, batch: list[Entry]) -> None:
+    def take(self, batch: list[IndexEntry]) -> None:
         """Count some more documents."""
         first = len(self._ids)
         self._ids += [entry.id.encode(errors="surrogatepass") for entry in batch]
@@ -246,7 +246,7 @@ class Setup:
         """Bytes of lists that are held while blocks are merged."""
         return max(self.memory - _BESIDE, _LEAST) // 2
 
-    def is_full(self, block: Block) -> bool:
+    def is_full(self, block: CountedBlock) -> bool:
         """Say whether the block must be written before more documents come."""
         if self.block is not None:
             return len(block) >= self.block
@@ -254,7 +254,7 @@ class Setup:
 
 
 def build_segment(
-    stream: Iterable[Entry], setup: Setup, place: Callable[[], Path]
+    stream: Iterable[IndexEntry], setup: Setup, place: Callable[[], Path]
 ) -> Segment:
     """Index a stream of documents as one segment: blocks, merged in the end.
 
@@ -262,7 +262,7 @@ def build_segment(
     the result by a byte, nor its name.
     """
     blocks: list[Path] = []
-    block = Block(setup)
+    block = CountedBlock(setup)
     size = 1 if setup.block else setup.batch
     for batch in batches(stream, size, lambda entry: entry.size() + 64):
         block.take(batch)
@@ -270,14 +270,14 @@ def build_segment(
         if setup.is_full(block):
             blocks.append(place())
             block.write(blocks[-1])
-            block = Block(setup)
+            block = CountedBlock(setup)
     if len(block) or not blocks:
         blocks.append(place())
         block.write(blocks[-1])
     del block
     if len(blocks) == 1:
         return Segment(blocks[0])
-    parts = [Part(Segment(folder), None) for folder in blocks]
+    parts = [SegmentPart(Segment(folder), None) for folder in blocks]
     folder = place()
     merge_segments(parts, folder, positions=setup.positions, memory=setup.merging)
     del parts
@@ -288,7 +288,7 @@ def build_segment(
     return segment
 
 
-class Piece(NamedTuple):
+class SegmentRange(NamedTuple):
     """Documents ``first`` to before ``last`` of the segment in a folder."""
 
     folder: Path
@@ -307,7 +307,7 @@ def require_shards(shards: int | None) -> int:
 
 def shard_pieces(
     segments: Sequence[tuple[Path, int]], shards: int
-) -> list[list[Piece]]:
+) -> list[list[SegmentRange]]:
     """Say what each shard is made of; where documents are too few, shards are, too.
 
     segments : the folder of each, and how many documents it has.
@@ -320,7 +320,7 @@ def shard_pieces(
     edges = sorted({total * at // shards for at in range(shards + 1)})
     return [
         [
-            Piece(folder, max(low - start, 0), min(high, end) - start)
+            SegmentRange(folder, max(low - start, 0), min(high, end) - start)
             for (folder, _), (start, end) in zip(
                 segments, pairwise(bounds), strict=True
             )
@@ -331,7 +331,7 @@ def shard_pieces(
 
 
 def merge_pieces(
-    pieces: Iterable[Piece], folder: Path, setup: Setup, fields: Sequence[str]
+    pieces: Iterable[SegmentRange], folder: Path, setup: Setup, fields: Sequence[str]
 ) -> None:
     """Write pieces, in order, as one segment that has these fields."""
     parts = []
@@ -340,7 +340,7 @@ def merge_pieces(
         if last - first < segment.n_items:
             alive = np.zeros(segment.n_items, np.bool_)
             alive[first:last] = True
-        parts.append(Part(segment, alive))
+        parts.append(SegmentPart(segment, alive))
     merge_segments(
         parts, folder, positions=setup.positions, memory=setup.merging, fields=fields
     )
@@ -351,13 +351,13 @@ def refuse_twins(segments: Iterable[Path]) -> None:
 
     Memory: some 2¹⁷ keys at a time.
     """
-    parts = [Part(Segment(folder), None) for folder in segments]
+    parts = [SegmentPart(Segment(folder), None) for folder in segments]
     for keys, numbers in merged_keys(parts):
         ordered(keys, numbers, lambda number: id_of(parts, number))
 
 
 def build_segments(
-    stream: Iterable[Entry], setup: Setup, folder: Path, shards: int | None = None
+    stream: Iterable[IndexEntry], setup: Setup, folder: Path, shards: int | None = None
 ) -> list[Segment]:
     """Index a stream of documents as the segments of a folder: one, or ``shards``."""
     n_shards = require_shards(shards)

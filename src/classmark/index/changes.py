@@ -26,9 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from classmark.index.build import Entry, Setup, build_segment
+from classmark.index.build import IndexEntry, Setup, build_segment
 from classmark.index.merge import merge_segments
-from classmark.index.segment import Part, Segment
+from classmark.index.segment import Segment, SegmentPart
 from classmark.index.snapshot import (
     ASIDE,
     Lock,
@@ -57,7 +57,7 @@ class Changes:
 
     def __init__(self, path: Path, memory: int, base: Snapshot) -> None:
         self.path, self.base = path, base
-        self.waiting: dict[str, Entry] = {}
+        self.waiting: dict[str, IndexEntry] = {}
         self.size = 0
         self._lock = Lock(path)
         try:
@@ -72,7 +72,7 @@ class Changes:
             raise
         self.parts = list(self.base.parts)
 
-    def add(self, stream: Iterable[Entry]) -> None:
+    def add(self, stream: Iterable[IndexEntry]) -> None:
         """Take new documents in; refuse an id that is there."""
         for entry in stream:
             if entry.id in self.waiting or self._find(entry.id) is not None:
@@ -82,7 +82,7 @@ class Changes:
                 )
             self._wait(entry)
 
-    def replace(self, stream: Iterable[Entry]) -> None:
+    def replace(self, stream: Iterable[IndexEntry]) -> None:
         """Take documents in, instead of those with the same ids, if there are any."""
         for entry in stream:
             self._remove(entry.id)
@@ -104,7 +104,7 @@ class Changes:
             self._merge(slice(0, len(self.parts)))
 
     def commit(
-        self, tidy: Callable[[list[Part]], list[Part]] | None = None
+        self, tidy: Callable[[list[SegmentPart]], list[SegmentPart]] | None = None
     ) -> Snapshot:
         """Write everything, put it in service, and let others change the index.
 
@@ -125,7 +125,7 @@ class Changes:
         self.parts, self.waiting, self.size = [], {}, 0
         self._lock.free()
 
-    def _wait(self, entry: Entry) -> None:
+    def _wait(self, entry: IndexEntry) -> None:
         self.waiting[entry.id] = entry
         self.size += entry.size() + 256
         if self.size > self.setup.memory // SHARE:
@@ -150,7 +150,7 @@ class Changes:
         if any(alive is part.alive for part in self.base.parts):
             alive = alive.copy()  # readers keep theirs
         alive[number] = False
-        self.parts[at] = Part(self.parts[at].segment, alive)
+        self.parts[at] = SegmentPart(self.parts[at].segment, alive)
 
     def _flush(self) -> None:
         if not self.waiting:
@@ -158,7 +158,7 @@ class Changes:
         entries = iter(list(self.waiting.values()))
         self.waiting, self.size = {}, 0
         segment = build_segment(entries, self.setup, lambda: new_segment(self.path))
-        self.parts.append(Part(segment, None))
+        self.parts.append(SegmentPart(segment, None))
 
     def _merge(self, which: slice) -> None:
         """Replace some neighbouring segments by one."""
@@ -169,10 +169,10 @@ class Changes:
             positions=self.setup.positions,
             memory=self.setup.memory // 4,
         )
-        self.parts[which] = [Part(Segment(folder), None)]
+        self.parts[which] = [SegmentPart(Segment(folder), None)]
 
 
-def to_merge(parts: Sequence[Part]) -> slice | None:
+def to_merge(parts: Sequence[SegmentPart]) -> slice | None:
     """Say which neighbours are to become one next; None: all is in order."""
     for at, part in enumerate(parts):
         if 2 * part.kept() <= part.segment.n_items:
@@ -216,11 +216,11 @@ class _Stopped(Exception):
 class Merged(NamedTuple):
     """A merged segment, its sources as they were, and the lock of its folder."""
 
-    sources: tuple[Part, ...]
+    sources: tuple[SegmentPart, ...]
     segment: Segment
     lock: Lock
 
-    def marked(self, now: Sequence[Part]) -> Part:
+    def marked(self, now: Sequence[SegmentPart]) -> SegmentPart:
         """Return it with the documents marked that its sources have lost since."""
         left = {id(part.segment): part for part in now}
         masks = []
@@ -231,7 +231,7 @@ class Merged(NamedTuple):
             else:
                 masks.append(before.living(part.alive))
         alive = np.concatenate(masks)
-        return Part(self.segment, None if alive.all() else alive)
+        return SegmentPart(self.segment, None if alive.all() else alive)
 
 
 class Merger:
@@ -301,7 +301,7 @@ class Merger:
                     after = [part for part in after if part.kept()]
                     self.newest = commit(self.path, after, self.newest.settings)
 
-    def taken_up(self, parts: list[Part]) -> list[Part]:
+    def taken_up(self, parts: list[SegmentPart]) -> list[SegmentPart]:
         """Return the segments with the merged one in the place of its sources."""
         merged = self._merged
         sources = {id(part.segment) for part in merged.sources} if merged else set()
@@ -325,7 +325,7 @@ class Merger:
         except BaseException as problem:  # noqa: BLE001 - raised by complain
             self._problem, self._is_busy = problem, False
 
-    def _next(self) -> tuple[Part, ...]:
+    def _next(self) -> tuple[SegmentPart, ...]:
         """Return the segments to merge; if there are none, the thread has ended."""
         with self.mutex:
             span = to_merge(self.newest.parts)
@@ -334,7 +334,7 @@ class Merger:
                 return ()
             return self.newest.parts[span]
 
-    def _merge(self, sources: tuple[Part, ...]) -> None:
+    def _merge(self, sources: tuple[SegmentPart, ...]) -> None:
         with self.mutex:
             lock = try_lock(self.path / ASIDE)
         if lock is None:

@@ -21,7 +21,7 @@ from classmark.index.postings import Field
 from classmark.problems import Mistake
 
 
-class Postings(NamedTuple):
+class DocumentTerms(NamedTuple):
     """Some documents' terms, by document, then by term.
 
     ``items[j]`` has the term of number ``terms[j]`` ``counts[j]`` times.
@@ -32,7 +32,7 @@ class Postings(NamedTuple):
     counts: Ints
 
 
-def terms_of(field: Field, items: Sequence[int] | NDArray[np.integer]) -> Postings:
+def terms_of(field: Field, items: Sequence[int] | NDArray[np.integer]) -> DocumentTerms:
     """Read the terms of some documents, all lists being gone through once.
 
     >>> from classmark.index.field import field_of
@@ -56,7 +56,7 @@ def terms_of(field: Field, items: Sequence[int] | NDArray[np.integer]) -> Postin
     rows = out[:n]
     order = np.lexsort((rows[:, 1], rows[:, 0]))
     slot, terms, counts = rows[order].T
-    return Postings(distinct[slot], terms, counts)
+    return DocumentTerms(distinct[slot], terms, counts)
 
 
 Weights = dict[int, float]
@@ -73,7 +73,7 @@ class TopDocuments:
 
 
 @dataclass(frozen=True, slots=True)
-class Rocchio:
+class RocchioFeedback:
     """Move the query towards the documents' mean: α q + β (1/n) Σ d [Rocchio71].
 
     q and d are unit vectors of tf · idf; ``terms`` new ones are kept, those of largest
@@ -182,9 +182,9 @@ class Information:
         return longer
 
 
-Feedback = Rocchio | RM3 | Information
+Feedback = RocchioFeedback | RM3 | Information
 FEEDBACK: dict[str, Callable[..., Feedback]] = {
-    "rocchio": Rocchio,
+    "rocchio": RocchioFeedback,
     "rm3": RM3,
     "information": Information,
 }

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from classmark.arrays import Bools, Ints, bounds_of
 from classmark.corpus.counting import zeros
 from classmark.corpus.vocabulary import join_terms, order_terms
-from classmark.index.merge import Source, join
-from classmark.index.postings import Field, Lists, Places
+from classmark.index.merge import MergeSource, join
+from classmark.index.postings import Field, Lists, TermPlaces
 from classmark.index.segment import SegmentField
 from classmark.index.snapshot import Lost, Snapshot
 from classmark.problems import Mistake
@@ -37,12 +37,12 @@ class StoredField(Field):
         self, snapshot: Snapshot, name: str, memory: int, within: slice | None = None
     ) -> None:
         parts = snapshot.parts[within or slice(None)]
-        self.sources, shift = list[Source](), 0
+        self.sources, shift = list[MergeSource](), 0
         for part in parts:
             if name in part.segment.fields:
                 whole = part.segment.fields[name].whole
                 numbers = part.renumbered(close_gaps=False)
-                self.sources.append(Source(whole, shift, numbers))
+                self.sources.append(MergeSource(whole, shift, numbers))
             shift += part.segment.n_items
         self.alive: Bools | None = None
         if any(part.alive is not None for part in parts):
@@ -92,7 +92,7 @@ class StoredField(Field):
             append_lists(lists, which, source.shift, source.renumbered, ends, postings)
         return _split(postings, bounds[:-1], ends)
 
-    def places(self, number: int) -> Places:
+    def places(self, number: int) -> TermPlaces:
         """Return the token positions of a term, for phrases."""
         from classmark.index.kernels_postings import places_of
 
@@ -113,7 +113,7 @@ class StoredField(Field):
             items.append(lists.items[alive] + np.uint32(source.shift))
             counts.append(lists.counts[alive])
             places.append(spread[np.repeat(alive, lists.counts)])
-        return Places(
+        return TermPlaces(
             np.concatenate([_NONE, *items]),
             np.concatenate([_NONE, *places]),
             bounds_of(np.concatenate([_NONE, *counts])),

@@ -24,7 +24,7 @@ from classmark.index.changes import Changes, Merger
 from classmark.index.field import StoredField
 from classmark.index.postings import SLACK, Lists
 from classmark.index.search import BaseSearcher, Explanation, Hit, Question, Searcher
-from classmark.index.segment import Part, Segment, SegmentField
+from classmark.index.segment import Segment, SegmentField, SegmentPart
 from classmark.index.snapshot import (
     Lock,
     Snapshot,
@@ -145,7 +145,7 @@ def fill_index(
     with Lock(folder):
         sweep(folder, aside)
         clear_aside(folder)
-        parts = [Part(segment, None) for segment in fill() if segment.n_items]
+        parts = [SegmentPart(segment, None) for segment in fill() if segment.n_items]
         settings = {
             "analyzer": str(setup.analyzer),
             "fields": None if setup.fields is None else list(setup.fields),

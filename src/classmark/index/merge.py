@@ -14,21 +14,27 @@ from classmark.arrays import Ints, bounds_of
 from classmark.corpus.counting import zeros
 from classmark.corpus.vocabulary import order_terms
 from classmark.index.postings import ColumnReader
-from classmark.index.segment import Cursor, Inverted, Part, SegmentWriter, Stretch
+from classmark.index.segment import (
+    Cursor,
+    Inverted,
+    SegmentPart,
+    SegmentWriter,
+    TermRange,
+)
 
 _IDS, _KEYS, _PER_HELD = 1 << 14, 1 << 17, 48
 
 
-class Source(NamedTuple):
+class MergeSource(NamedTuple):
     """Some terms of a part, and what becomes of its documents' numbers."""
 
-    stretch: Stretch
+    stretch: TermRange
     shift: int
     renumbered: NDArray[np.uint32]
 
 
 def merge_segments(
-    parts: Sequence[Part],
+    parts: Sequence[SegmentPart],
     folder: Path,
     *,
     positions: bool,
@@ -68,7 +74,7 @@ def merge_segments(
             watch()
 
 
-def id_of(parts: Sequence[Part], number: int) -> str:
+def id_of(parts: Sequence[SegmentPart], number: int) -> str:
     """Return the id of a document by its number after merging."""
     for part in parts:
         if number < part.kept():
@@ -79,7 +85,7 @@ def id_of(parts: Sequence[Part], number: int) -> str:
     raise IndexError(number)
 
 
-def _copy_ids(part: Part, writer: SegmentWriter) -> None:
+def _copy_ids(part: SegmentPart, writer: SegmentWriter) -> None:
     arrays, at, done = part.segment.arrays, 0, 0
     column = ColumnReader(arrays["id-sizes"], part.segment.n_items)
     while len(sizes := column.read(_IDS)):
@@ -93,7 +99,7 @@ def _copy_ids(part: Part, writer: SegmentWriter) -> None:
 
 
 def merged_keys(
-    parts: Sequence[Part],
+    parts: Sequence[SegmentPart],
 ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
     """Merge the orders in which ids are found, one range of keys after another."""
     from classmark.index.kernels_postings import GONE
@@ -119,7 +125,7 @@ def merged_keys(
 
 
 def _merged(
-    parts: Sequence[Part], name: str, memory: int, *, places: bool
+    parts: Sequence[SegmentPart], name: str, memory: int, *, places: bool
 ) -> Iterator[Inverted]:
     """Merge the lists of a field, some terms at a time."""
     having, shift = [], 0
@@ -131,7 +137,7 @@ def _merged(
     cursors = [Cursor(field, size) for field, _, _ in having]
     while any(len(cursor.stretch) for cursor in cursors):
         sources = [
-            Source(cursor.stretch, shift, renumbered)
+            MergeSource(cursor.stretch, shift, renumbered)
             for cursor, (_, shift, renumbered) in zip(cursors, having, strict=True)
         ]
         stops = _stops([cursor.stretch for cursor in cursors], memory)
@@ -140,7 +146,7 @@ def _merged(
             cursor.advance(stop)
 
 
-def _stops(stretches: list[Stretch], memory: int) -> list[int]:
+def _stops(stretches: list[TermRange], memory: int) -> list[int]:
     """Say how far to go in each so that the lists fit, all up to one term."""
     ends = []
     for stretch in stretches:
@@ -154,7 +160,9 @@ def _stops(stretches: list[Stretch], memory: int) -> list[int]:
     return [stretch.place(min(ends)) for stretch in stretches]
 
 
-def join(sources: Sequence[Source], runs: Sequence[slice], *, places: bool) -> Inverted:
+def join(
+    sources: Sequence[MergeSource], runs: Sequence[slice], *, places: bool
+) -> Inverted:
     """Join runs of terms, one of each source, with their lists; drop empty lists."""
     from classmark.index.kernels_postings import append_lists, append_places
 

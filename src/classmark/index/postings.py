@@ -101,7 +101,7 @@ class Lists(NamedTuple):
     ends: Ints
 
 
-class Places(NamedTuple):
+class TermPlaces(NamedTuple):
     """Where a term stands: document ``items[i]`` has it at some places.
 
     items : uint32;  places : uint32;  those of ``items[i]`` are ``bounds[i]`` to
@@ -180,7 +180,7 @@ class Field(ABC):
             f"{len(numbers)} lists are not packed in this field: give it whole"
         )
 
-    def places(self, number: int) -> Places:
+    def places(self, number: int) -> TermPlaces:
         """Return the token positions of a term, for phrases."""
         raise Mistake(f"term {number} has no positions here: index with positions")
 
@@ -236,10 +236,10 @@ def unpack_lists(
     return Lists(items, counts, begins, ends)
 
 
-class Column:
+class PackedColumn:
     """One long list of numbers, packed as it comes.
 
-    >>> column = Column()
+    >>> column = PackedColumn()
     >>> content = column.take(np.arange(300)).tolist() + column.rest().tolist()
     >>> reader = ColumnReader(np.array(content, np.uint8), 300)
     >>> reader.read(300)[[0, 17, 299]].tolist()
@@ -271,7 +271,7 @@ class Column:
 class ColumnReader:
     """Reads a column from its beginning, some blocks at a time.
 
-    >>> column = Column()
+    >>> column = PackedColumn()
     >>> content = np.concatenate([column.take(np.arange(300)), column.rest()])
     >>> reader = ColumnReader(content, 300)
     >>> [len(reader.read(200)) for _ in range(3)]

@@ -74,7 +74,7 @@ def with_prior(plan: Plan, prior: Prior, query: Query) -> Ready:
 Weights = Mapping[str, float] | None
 
 
-class Part(NamedTuple):
+class TermScore(NamedTuple):
     """What one term of the query adds to an item's score, in one field."""
 
     field: str
@@ -92,7 +92,7 @@ class Explanation(NamedTuple):
     """
 
     score: float
-    parts: tuple[Part, ...]
+    parts: tuple[TermScore, ...]
     own: float
     found: bool
 
@@ -417,7 +417,7 @@ class Searcher(BaseSearcher):
     def explain_answer(self, question: Question, item: int) -> Explanation:
         """Take apart the score that ``answer`` gives an item, field by field."""
         self.require_item(item)
-        prior, parts = question.prior, list[Part]()
+        prior, parts = question.prior, list[TermScore]()
         document_part = 0.0 if prior is None else float(prior.parts[item])
         score, matched = 0.0, False
         for name, field, weight in self._weighted(question.weights):
@@ -433,7 +433,9 @@ class Searcher(BaseSearcher):
                     out[at] = here.sum()
                     matched |= len(here) > 0
             rows = zip(*(a.tolist() for a in (*field_query.query, out)), strict=True)
-            parts += [Part(name, field.field.term(t), w, value) for t, w, value in rows]
+            parts += [
+                TermScore(name, field.field.term(t), w, value) for t, w, value in rows
+            ]
             score += float(sum(out.tolist()))
             document_part += field_query.offset
             if field_query.plan.model.has_document_part:

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from classmark.arrays import Array, Bools, Ints, bounds_of
 from classmark.index.postings import (
     SLACK,
-    Column,
     ColumnReader,
     Lists,
+    PackedColumn,
     pack_lists,
     unpack_lists,
 )
@@ -39,7 +39,7 @@ _PER_TERM, _PER_POSTING, _PER_PLACE = 160, 20, 10
 
 
 @dataclass(eq=False)
-class Stretch:
+class TermRange:
     """Some terms of a field, one after the other, and where their lists are.
 
     bounds : where each term begins in ``field.terms``;  df : postings of each;
@@ -104,14 +104,14 @@ class Cursor:
             name: ColumnReader(field.stored(name), field.n_terms) for name in names
         }
         none, zero = np.empty(0, np.int64), np.zeros(1, np.int64)
-        self.stretch = Stretch(field, zero, none, zero, none, zero)
+        self.stretch = TermRange(field, zero, none, zero, none, zero)
         self.advance(0)
 
     def advance(self, n: int) -> None:
         """Leave ``n`` terms behind, and read on where too few are left."""
         old = self.stretch
         arrays = (old.bounds, old.df, old.starts, old.cf, old.place_starts)
-        self.stretch = Stretch(old.field, *(array[n:] for array in arrays))
+        self.stretch = TermRange(old.field, *(array[n:] for array in arrays))
         if 2 * len(self.stretch) < self._size:
             self._read()
 
@@ -123,7 +123,7 @@ class Cursor:
             cf = np.concatenate([cf, new["cf"] + new["df"]])
             places = _further(places, new["spans"])
         bounds = field.term_ends(int(old.bounds[-1]), len(new["df"]))
-        self.stretch = Stretch(
+        self.stretch = TermRange(
             field,
             np.concatenate([old.bounds, bounds]),
             np.concatenate([old.df, new["df"]]),
@@ -154,7 +154,7 @@ class SegmentField:
         return self._arrays[f"{self._number}-{name}"]
 
     @cached_property
-    def whole(self) -> Stretch:
+    def whole(self) -> TermRange:
         """All terms."""
         return Cursor(self, self.n_terms).stretch
 
@@ -298,7 +298,7 @@ class Segment:
             let_go(array)
 
 
-class Part(NamedTuple):
+class SegmentPart(NamedTuple):
     """A segment, and which of its documents are alive (None: all)."""
 
     segment: Segment
@@ -373,8 +373,8 @@ class SegmentWriter:
         self._folder = FolderWriter(folder)
         self._fields: list[tuple[str, int]] = []
         self._documents = 0
-        self._id_sizes = Column()
-        self._columns: dict[str, Column] = {}
+        self._id_sizes = PackedColumn()
+        self._columns: dict[str, PackedColumn] = {}
         for name, kind in (("ids", np.uint8), ("id-sizes", np.uint8)):
             self._folder.append(name, np.empty(0, kind))
 
@@ -383,7 +383,7 @@ class SegmentWriter:
         self._end_field()
         self._fields.append((name, 0))
         names = ["df", "cf", "sizes", *(["spans"] if positions else [])]
-        self._columns = {column: Column() for column in names}
+        self._columns = {column: PackedColumn() for column in names}
         for each in ["terms", "postings", *(["places"] if positions else [])]:
             self._append(each, np.empty(0, np.uint8))
         self._append("lengths", np.empty(0, np.uint32))

@@ -17,7 +17,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from classmark.arrays import Array, Ints
-from classmark.index.segment import Cursor, Part, Segment, SegmentField, Stretch
+from classmark.index.segment import (
+    Cursor,
+    Segment,
+    SegmentField,
+    SegmentPart,
+    TermRange,
+)
 from classmark.problems import DamagedFolder, Mistake
 from classmark.storage import Generations, make_folder, open_folder, save
 
@@ -47,7 +53,7 @@ class Snapshot:
     """An opened generation; ``lost`` has, for each segment, its fields by name."""
 
     settings: dict[str, Any]
-    parts: tuple[Part, ...]
+    parts: tuple[SegmentPart, ...]
     lost: tuple[dict[str, Lost], ...]
     number: int
 
@@ -63,7 +69,7 @@ class Snapshot:
         return list(dict.fromkeys([*declared, *stored]))
 
 
-def lost_by(part: Part) -> dict[str, Lost]:
+def lost_by(part: SegmentPart) -> dict[str, Lost]:
     """Count what a segment's deleted documents take from each field's statistics."""
     from classmark.index.kernels_postings import tally_gone
 
@@ -82,7 +88,7 @@ def lost_by(part: Part) -> dict[str, Lost]:
     return lost_fields
 
 
-def runs_of(field: SegmentField) -> Iterator[tuple[Stretch, slice]]:
+def runs_of(field: SegmentField) -> Iterator[tuple[TermRange, slice]]:
     """Go over a field in runs of terms whose lists, decoded, are some million bytes."""
     cursor = Cursor(field, _TERMS)
     while len(stretch := cursor.stretch):
@@ -139,13 +145,13 @@ def _opened(path: Path, current: Path) -> Snapshot:
             for at, name in enumerate(segment.fields):
                 keys = (f"{number}-{at}-lost-{key}" for key in Lost._fields)
                 lost_fields[name] = Lost(*(saved.arrays[key] for key in keys))
-        parts.append(Part(segment, alive))
+        parts.append(SegmentPart(segment, alive))
         lost.append(lost_fields)
     settings = {key: saved.settings[key] for key in ("analyzer", "fields", "positions")}
     return Snapshot(settings, tuple(parts), tuple(lost), int(current.name))
 
 
-def commit(path: Path, parts: list[Part], settings: dict[str, Any]) -> Snapshot:
+def commit(path: Path, parts: list[SegmentPart], settings: dict[str, Any]) -> Snapshot:
     """Write the next generation, put it in service and remove what it replaces."""
     lost = [lost_by(part) for part in parts]
     arrays: dict[str, Array] = {}

@@ -21,7 +21,7 @@ _LARGEST = (1 << 16) - 1
 _PER_POSTING, _PER_TERM = 6, 40  # bytes: at most, about
 
 
-class Runs(NamedTuple):
+class ListRuns(NamedTuple):
     """Lists as ``lay_runs`` writes them."""
 
     slots: NDArray[np.uint16]
@@ -29,7 +29,7 @@ class Runs(NamedTuple):
     edges: Ints
 
 
-def runs_of(lists: Lists, order: Ints, room: int) -> Runs | None:
+def runs_of(lists: Lists, order: Ints, room: int) -> ListRuns | None:
     """Lay lists out, in some order of terms, for ``find_in_runs``.
 
     None where they might not fit ``room`` bytes, or where a count has over 16 bits.
@@ -52,7 +52,7 @@ def runs_of(lists: Lists, order: Ints, room: int) -> Runs | None:
     used, n_runs = lay_runs(order, *lists, slots, runs, edges)
     slots.resize(used, refcheck=False)
     runs.resize((n_runs, 3), refcheck=False)
-    return Runs(slots, runs, edges)
+    return ListRuns(slots, runs, edges)
 
 
 def vectors_of(field: Prepared, items: Sequence[int] | NDArray[np.integer]) -> Rows:
@@ -171,7 +171,7 @@ class Products:
         self.field = field
 
     @cached_property
-    def runs(self) -> Runs | None:
+    def runs(self) -> ListRuns | None:
         """The lists laid out for products; None: they are read as they are."""
         whole, room = self.field.whole, self.field.field.room
         return None if whole is None else runs_of(whole, self.order, room)

@@ -46,7 +46,7 @@ Scorer = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class QueryCandidates:
     """The answers to one query: ids, best first, and of the candidates the features.
 
     raw : shape (candidates, features);  rows : the same, scaled to 0 … 1 within the
@@ -79,7 +79,7 @@ class Candidates:
 
     names: tuple[str, ...]
     recipe: Recipe
-    blocks: Mapping[str, Block]
+    blocks: Mapping[str, QueryCandidates]
 
     def stacked(self, queries: Sequence[str]) -> tuple[Floats, Floats, list[str]]:
         """Return X, grades and query ids of the queries that teach something."""
@@ -141,7 +141,7 @@ def candidates_of(
         raw = features.of(tally(terms), items)
         judgments = judged.qrels.get(query, {})
         grades = np.array([judgments.get(id_, 0.0) for id_ in ids[:depth]], np.float64)
-        blocks[query] = Block(ids, raw, minmax(raw), grades)
+        blocks[query] = QueryCandidates(ids, raw, minmax(raw), grades)
     return Candidates(features.names, features.recipe, blocks)
 
 
@@ -159,7 +159,7 @@ NAMES = tuple(LEARNERS)
 
 
 @dataclass(frozen=True, slots=True)
-class Learner:
+class RankerRecipe:
     """How to make a learner at a price C, and which prices to try."""
 
     name: str
@@ -167,7 +167,7 @@ class Learner:
     prices: tuple[float, ...] = PRICES
 
 
-def learner_of(name: str) -> Learner:
+def learner_of(name: str) -> RankerRecipe:
     """Return the learner of a name.
 
     Prices are small where a query costs the sum over its pairs, of which there are
@@ -179,7 +179,9 @@ def learner_of(name: str) -> Learner:
         raise Mistake(f"learner {name!r} is not known: use {', '.join(NAMES)}")
     kind, params, prices = LEARNERS[name]
     make = partial(getattr(ltr, kind), **params)
-    return Learner(name, (lambda _: make()) if name == "lambdamart" else make, prices)
+    return RankerRecipe(
+        name, (lambda _: make()) if name == "lambdamart" else make, prices
+    )
 
 
 MEASURES = ("ndcg@10", "map", "mrr")
@@ -227,7 +229,7 @@ class Tuned:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class RankerComparison:
     """Measures of several orders on the held-out queries, and tests against each.
 
     values : order → measure → value of each query, the learned order first;  chances :
@@ -332,10 +334,10 @@ def choose_price(
 
 def compare(
     judged: JudgedQueries, runs: Mapping[str, Run], names: Sequence[str] = MEASURES
-) -> Compared:
+) -> RankerComparison:
     """Measure orders on held-out queries; test the first against each other one."""
     values = {order: measure(judged, run, names) for order, run in runs.items()}
-    return Compared(tuple(judged.queries), values, tested(values))
+    return RankerComparison(tuple(judged.queries), values, tested(values))
 
 
 def tested(values: Mapping[str, Mapping[str, Floats]]) -> dict[str, dict[str, float]]:
@@ -356,7 +358,7 @@ LEARNED, BEST = "learned", "best single model"
 Rivals = Callable[[JudgedQueries], Mapping[str, Run]]
 
 
-class Preferred(NamedTuple):
+class DocumentPreference(NamedTuple):
     """One document over another, by their ids, and how much that counts."""
 
     winner: str
@@ -365,7 +367,7 @@ class Preferred(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class LearnedRanker:
     """A fitted ranker, its training data, and how it did on the held-out queries.
 
     means : the measure at each price tried, by cross-validation over queries.
@@ -376,7 +378,7 @@ class Learned:
     tuned: Tuned
     price: float
     means: Mapping[float, float]
-    compared: Compared
+    compared: RankerComparison
 
     def importance(self, queries: Sequence[str]) -> dict[str, float]:
         """|weight| times the spread of each feature within queries, largest first.
@@ -396,7 +398,7 @@ class Learned:
         return {self.candidates.names[at]: float(shares[at]) for at in order}
 
 
-def is_linear(learned: Learned) -> bool:
+def is_linear(learned: LearnedRanker) -> bool:
     """Whether the ranker is a weighted sum of features."""
     return hasattr(learned.ranker, "coef_")
 
@@ -416,12 +418,12 @@ def learn(
     judged: JudgedQueries,
     parting: Parting,
     prepared: tuple[Tuned, Candidates],
-    learner: Learner,
+    learner: RankerRecipe,
     rivals: Rivals,
     *,
     name: str = MEASURES[0],
-    preferences: Mapping[str, Sequence[Preferred]] | None = None,
-) -> Learned:
+    preferences: Mapping[str, Sequence[DocumentPreference]] | None = None,
+) -> LearnedRanker:
     """Choose C and learn on the taught queries; compare on the held-out ones.
 
     prepared : what ``prepare`` returns;  rivals : other orders of the held-out queries,
@@ -444,15 +446,15 @@ def learn(
         **rivals(held_out),
     }
     names = tuple(dict.fromkeys((*MEASURES, name)))
-    return Learned(
+    return LearnedRanker(
         ranker, candidates, tuned, price, means, compare(held_out, runs, names)
     )
 
 
 def fit_preferred(
     candidates: Candidates,
-    learner: Learner,
-    preferences: Mapping[str, Sequence[Preferred]],
+    learner: RankerRecipe,
+    preferences: Mapping[str, Sequence[DocumentPreference]],
     queries: Sequence[str],
     price: float,
 ) -> Any:

@@ -27,7 +27,7 @@ from classmark import __version__
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
 from classmark.index.build import (
-    Piece,
+    SegmentRange,
     Setup,
     build_segment,
     entries,
@@ -57,7 +57,7 @@ Read = Callable[[Any, Mapping[str, str]], Iterator[Record]]
 Digest = Callable[[Document], int]
 
 
-class Job(NamedTuple):
+class IndexingJob(NamedTuple):
     """What all parts share: the working folder, how to index, how to read a source.
 
     read : yields the records of a source, with the anchor texts of links to them;
@@ -70,7 +70,7 @@ class Job(NamedTuple):
     digest: Digest | None = None
 
 
-class Task(NamedTuple):
+class PartTask(NamedTuple):
     """A part to be built: its number, its name, and the sources of its documents."""
 
     number: int
@@ -96,7 +96,9 @@ def notes_of(folder: Path) -> dict[str, dict[str, Any]]:
     return notes
 
 
-def build_part(task: Task, job: Job, anchor_texts: Mapping[str, str]) -> Built:
+def build_part(
+    task: PartTask, job: IndexingJob, anchor_texts: Mapping[str, str]
+) -> Built:
     """Index the documents of some sources, unless that is done."""
     folder = job.folder / task.name
     is_whole = is_intact(folder, lambda: Segment(folder / SEGMENT))
@@ -111,13 +113,13 @@ def build_part(task: Task, job: Job, anchor_texts: Mapping[str, str]) -> Built:
     return Built(segment.n_items, tuple(segment.fields), mark)
 
 
-def count_part(task: Task, job: Job) -> int:
+def count_part(task: PartTask, job: IndexingJob) -> int:
     """Count the documents of some sources."""
     return sum(1 for _ in _records(task, job, {}))
 
 
 def merge_part(
-    task: tuple[str, Sequence[Piece]], job: Job, fields: Sequence[str]
+    task: tuple[str, Sequence[SegmentRange]], job: IndexingJob, fields: Sequence[str]
 ) -> None:
     """Merge pieces of parts to one, unless that is done; task : its name and they."""
     name, pieces = task
@@ -127,7 +129,9 @@ def merge_part(
             merge_pieces(pieces, beside, job.setup, fields)
 
 
-def _build(task: Task, job: Job, anchor_texts: Mapping[str, str], beside: Path) -> None:
+def _build(
+    task: PartTask, job: IndexingJob, anchor_texts: Mapping[str, str], beside: Path
+) -> None:
     """Build a part beside its place."""
     beside.mkdir()
     digests, links = dict[str, int](), list[tuple[str, str]]()
@@ -156,7 +160,9 @@ def _build(task: Task, job: Job, anchor_texts: Mapping[str, str], beside: Path) 
     write_whole(beside / NOTES, json.dumps(notes))
 
 
-def _is_as_noted(task: Task, job: Job, anchor_texts: Mapping[str, str]) -> bool:
+def _is_as_noted(
+    task: PartTask, job: IndexingJob, anchor_texts: Mapping[str, str]
+) -> bool:
     """Whether the documents still have the digests in the notes; True without any."""
     if job.digest is None:
         return True
@@ -166,7 +172,9 @@ def _is_as_noted(task: Task, job: Job, anchor_texts: Mapping[str, str]) -> bool:
     return digests == notes_of(job.folder / task.name)["digests"]
 
 
-def _records(task: Task, job: Job, anchor_texts: Mapping[str, str]) -> Iterator[Record]:
+def _records(
+    task: PartTask, job: IndexingJob, anchor_texts: Mapping[str, str]
+) -> Iterator[Record]:
     return (
         record for source in task.sources for record in job.read(source, anchor_texts)
     )
@@ -225,7 +233,8 @@ def part_size(total: int, workers: int, memory: int) -> int:
 class Building:
     """An index in the making on machines.
 
-    read, digest : as in ``Job``;  digests : of each document, in order, once built.
+    read, digest : as in ``IndexingJob``;  digests : of each document, in order, once
+    built.
     """
 
     machines: Machines
@@ -266,7 +275,7 @@ class Building:
         return fill_index(to, self.setup, fill, self.job.folder.name)
 
     @cached_property
-    def job(self) -> Job:
+    def job(self) -> IndexingJob:
         """What the tasks share."""
         setup, to = self.setup, self.to.absolute()
         facts = [str(setup.analyzer), setup.fields, setup.positions]
@@ -274,7 +283,7 @@ class Building:
         name = blake2b(text.encode(), digest_size=12).hexdigest()
         memory = memory_for(setup.memory, self.machines.memory)
         here = replace(setup, memory=memory)
-        return Job(to / f"{PARTS}{name}", here, self.read, self.digest)
+        return IndexingJob(to / f"{PARTS}{name}", here, self.read, self.digest)
 
     @cached_property
     def _sources(self) -> Sequence[Sequence[Any]]:
@@ -308,7 +317,7 @@ class Building:
         self, name: str, anchor_texts: Mapping[str, str]
     ) -> list[tuple[Path, Built]]:
         tasks = [
-            Task(number, f"{name}-{number:06d}", sources)
+            PartTask(number, f"{name}-{number:06d}", sources)
             for number, sources in enumerate(self._sources)
         ]
         try:

@@ -70,7 +70,7 @@ def unpacked(sent: Packed, box: float) -> Floats:
     return duals
 
 
-class Stored(NamedTuple):
+class SavedRows(NamedTuple):
     """Rows ``first`` to before ``last`` of a saved folder.
 
     format, version : what the folder says it is; it has the arrays starts, columns and
@@ -171,7 +171,7 @@ class RowSource(Protocol):
         ...
 
 
-class Alike(NamedTuple):
+class UniformHinges(NamedTuple):
     """Hinges that differ in their rows alone, one for each row; ``out`` have no box."""
 
     sign: float
@@ -263,7 +263,7 @@ def best(mine: Rows, hidden: Ints, weights: Floats, k: int) -> tuple[Ints, Float
 
 
 def step(
-    mine: Rows, state: tuple[Packed, Alike], few: Few, weights: Floats, aim: Aim
+    mine: Rows, state: tuple[Packed, UniformHinges], few: Few, weights: Floats, aim: Aim
 ) -> PortionStep:
     """Survey the portion by ``weights``, then climb with it, all others staying.
 

@@ -29,7 +29,14 @@ from classmark.arrays import Floats, Ints
 from classmark.examples.problem import Collection
 from classmark.machines import portion as work
 from classmark.machines.cluster import Machines
-from classmark.machines.portion import Aim, Alike, Few, PortionStep, packed, unpacked
+from classmark.machines.portion import (
+    Aim,
+    Few,
+    PortionStep,
+    UniformHinges,
+    packed,
+    unpacked,
+)
 from classmark.problems import Mistake
 from classmark.ranking import rank
 from classmark.solvers.ascent import Ascent, Solution
@@ -63,7 +70,7 @@ class Split(NamedTuple):
     hinges: Hinges
     at: Ints
     block: slice
-    alike: Alike
+    alike: UniformHinges
 
 
 class _Ascent(Ascent):
@@ -159,7 +166,7 @@ class _Ascent(Ascent):
             duals[first:last] = new if step == 1.0 else old + step * (new - old)
         self.duals = duals
 
-    def _alike(self, first: int, last: int) -> Alike:
+    def _alike(self, first: int, last: int) -> UniformHinges:
         out = self.split.alike.out
         within = out[np.searchsorted(out, first) : np.searchsorted(out, last)]
         return self.split.alike._replace(out=within - first)
@@ -204,7 +211,7 @@ def _split(rows: Collection, few: Rows, hinges: Hinges) -> Split | None:
     )
 
 
-def _alike(hinges: Hinges, block: slice) -> Alike:
+def _alike(hinges: Hinges, block: slice) -> UniformHinges:
     _, signs, boxes, margins = picked(hinges, block)
     out = np.flatnonzero(boxes == 0.0)
     box = float(boxes.max(initial=0.0))
@@ -214,7 +221,7 @@ def _alike(hinges: Hinges, block: slice) -> Alike:
             "hinges: those of spread rows must share a sign, a box and a margin, but "
             "for boxes of 0"
         )
-    return Alike(float(signs[0]), box, float(margins[0]), out)
+    return UniformHinges(float(signs[0]), box, float(margins[0]), out)
 
 
 T = TypeVar("T")

@@ -235,7 +235,7 @@ def balanced_credit(
 
 
 @dataclass(frozen=True, slots=True)
-class Preferred:
+class InterleavingResult:
     """How often each ranker won; could it be chance?
 
     preference : (wins + ties/2)/n − 1/2, above 0 where a is preferred;  p_value : of
@@ -249,7 +249,7 @@ class Preferred:
     p_value: float
 
 
-def interleaving_test(credits_: Iterable[int]) -> Preferred:
+def interleaving_test(credits_: Iterable[int]) -> InterleavingResult:
     """Judge the credits of many lists: +1 for a, −1 for b, 0 for a tie [Radlinski08].
 
     >>> interleaving_test([1, 1, 1, 1, 1, 0])
@@ -260,7 +260,9 @@ def interleaving_test(credits_: Iterable[int]) -> Preferred:
         raise Mistake("there is no credit: give one for each list that was shown")
     wins, losses, ties = (signs.count(value) for value in (1, -1, 0))
     p_value = sign_test(signs, [0] * len(signs)).p_value
-    return Preferred(wins, losses, ties, (wins - losses) / (2 * len(signs)), p_value)
+    return InterleavingResult(
+        wins, losses, ties, (wins - losses) / (2 * len(signs)), p_value
+    )
 
 
 def _require_lists(a: Sequence[Item], b: Sequence[Item], k: int) -> None:

@@ -45,7 +45,7 @@ LOWEST = np.finfo(np.float64).min
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class EdgePrices:
     """What some documents cost, and where their violated edges end and start.
 
     losses : shape (n,), (1/s_i) Σ_k price of group k;  into, out_of : shape (n, k), the
@@ -57,13 +57,13 @@ class Prices:
     into: Floats
     out_of: Floats
 
-    def part(self, rows: slice) -> Prices:
+    def part(self, rows: slice) -> EdgePrices:
         """The same numbers of some of the documents, to be written."""
-        return Prices(self.losses[rows], self.into[rows], self.out_of[rows])
+        return EdgePrices(self.losses[rows], self.into[rows], self.out_of[rows])
 
 
 @dataclass(frozen=True, slots=True)
-class Layers:
+class DocumentLayers:
     """Scores of n documents, by level.
 
     base : shape (n, k), the scores at level 0, −∞ elsewhere;  n_base : shape (n,), how
@@ -101,7 +101,7 @@ class Layers:
         return np.asarray(np.bincount(self.rows, x, len(self.base)), np.float64)
 
 
-def price_layers(kind: int, levels: Rows, scores: Floats, first: int = 0) -> Prices:
+def price_layers(kind: int, levels: Rows, scores: Floats, first: int = 0) -> EdgePrices:
     """Price the documents from number ``first`` on, one for each row of scores.
 
     kind : the loss, by its place in ``preferences.graph.NAMES``;  levels :
@@ -113,7 +113,7 @@ def price_layers(kind: int, levels: Rows, scores: Floats, first: int = 0) -> Pri
     ([1.0986], [[0.3333, 0.0, 0.3333]])
     """
     n, k = scores.shape
-    prices = Prices(np.zeros(n), np.zeros((n, k)), np.zeros((n, k)))
+    prices = EdgePrices(np.zeros(n), np.zeros((n, k)), np.zeros((n, k)))
     step = max(1, BLOCK // max(1, k))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for start in range(0, n if levels.nnz else 0, step):
@@ -124,7 +124,7 @@ def price_layers(kind: int, levels: Rows, scores: Floats, first: int = 0) -> Pri
     return prices
 
 
-def _layers(levels: Rows, scores: Floats, first: int) -> Layers:
+def _layers(levels: Rows, scores: Floats, first: int) -> DocumentLayers:
     """Take the documents from number ``first`` on apart, one for each row of scores."""
     n, k = scores.shape
     starts = levels.starts[first : first + n + 1]
@@ -137,7 +137,7 @@ def _layers(levels: Rows, scores: Floats, first: int) -> Layers:
     n_base = k - np.bincount(row[level != 0], minlength=n)
     high = level > 0
     m = int(level.max(initial=0)) + 1
-    return Layers(
+    return DocumentLayers(
         base, n_base, row[high], label[high], level[high], label_scores[high], m
     )
 
@@ -173,7 +173,7 @@ def _price(z: Floats) -> tuple[Floats, Floats]:
     return cost, slope
 
 
-def _zero_one(layers: Layers, prices: Prices) -> None:
+def _zero_one(layers: DocumentLayers, prices: EdgePrices) -> None:
     """All edges are one group: z = ln Σ_u exp(below_u − f_u), P = ln(1 + eᶻ).
 
     The edges out of u weigh exp(below_u − f_u − P), those into v exp(f_v + above_v − P)
@@ -192,7 +192,7 @@ def _zero_one(layers: Layers, prices: Prices) -> None:
     prices.out_of[cells] = np.exp(layers.at(below) - f - cost[layers.rows])
 
 
-def _domination(layers: Layers, prices: Prices) -> None:
+def _domination(layers: DocumentLayers, prices: EdgePrices) -> None:
     """A group for each label u above others: z_u = ln Σ_{v below u} exp(f_v) − f_u.
 
     Its edges weigh exp(z_u − P_u) together and exp(f_v − f_u − P_u) each; those into v
@@ -213,7 +213,7 @@ def _domination(layers: Layers, prices: Prices) -> None:
     prices.out_of[cells] = weight / groups[layers.rows]
 
 
-def _dominated(layers: Layers, prices: Prices) -> None:
+def _dominated(layers: DocumentLayers, prices: EdgePrices) -> None:
     """A group for each label v below others: z_v = f_v + ln Σ_{u above v} exp(−f_u).
 
     Its edges weigh exp(z_v − P_v) together and exp(f_v − f_u − P_v) each; those out of
@@ -236,7 +236,7 @@ def _dominated(layers: Layers, prices: Prices) -> None:
     prices.out_of[cells] = np.exp(layers.at(_below(sums)) - f) / groups[layers.rows]
 
 
-def _disagreement(layers: Layers, prices: Prices) -> None:
+def _disagreement(layers: DocumentLayers, prices: EdgePrices) -> None:
     """Each edge alone: P = ln(1 + exp(f_v − f_u)).
 
     Level by level, each label u is compared with the table of all scores below it.
@@ -308,7 +308,7 @@ class LogLinearLoss:
         """How many labels are ranked."""
         return self.layers.width
 
-    def prices(self, scores: Floats, first: int = 0) -> Prices:
+    def prices(self, scores: Floats, first: int = 0) -> EdgePrices:
         """Price the documents from number ``first`` on, one for each row of scores."""
         prices = price_layers(self.kind, self.layers, scores, first)
         if len(self.listed.inits):

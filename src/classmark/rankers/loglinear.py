@@ -11,7 +11,7 @@ from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
 from classmark.solvers.smooth import (
-    Documents,
+    DocumentLoss,
     Objective,
     boost,
     minimise,
@@ -74,7 +74,7 @@ class LogLinearRanker(LinearRanker):
             )
         rows = rows_from(X)
         loss = loss_from(Y, self.loss, len(rows))
-        documents, max_iter, tol = Documents(rows, loss), self.max_iter, self.tol
+        documents, max_iter, tol = DocumentLoss(rows, loss), self.max_iter, self.tol
         if self.solver == "boosting":
             solution = boost(documents, C=self.C, max_iter=max_iter, tol=tol)
         else:

@@ -13,7 +13,7 @@ from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.linear import DENSE_LIMIT, LinearRanker
-from classmark.solvers.hinge import Kernel, Similarity
+from classmark.solvers.hinge import KernelFunction, Similarity
 from classmark.solvers.kernels_online import ERRORS, ONE, PAIRS, PERCEPTRON
 from classmark.solvers.online import Prototypes, Supports
 from classmark.sparse import Rows, keep_columns, rows_from, take
@@ -107,7 +107,9 @@ class OnlineRanker(LinearRanker):
     def _fresh(self) -> Prototypes | Supports:
         if self.kernel is None and not self.vote:
             return Prototypes(average=self.average)
-        kernel = Kernel(self.kernel or "linear", self.gamma, self.degree, self.coef0)
+        kernel = KernelFunction(
+            self.kernel or "linear", self.gamma, self.degree, self.coef0
+        )
         return Supports(
             kernel,
             average=self.average,

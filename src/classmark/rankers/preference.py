@@ -33,7 +33,7 @@ from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.rankers.rocchio import Rocchio
 from classmark.solvers.ascent import Solution, ascend
-from classmark.solvers.hinge import Kernel, Similarity, features_of
+from classmark.solvers.hinge import KernelFunction, Similarity, features_of
 from classmark.solvers.live_documents import Lesson
 from classmark.solvers.preference import (
     CODES,
@@ -396,8 +396,10 @@ class PreferenceRanker(LinearRanker):
         if self.kernel is not None and not isinstance(problem, SparseDual):
             self.dual_coef_ = problem.coefficients()
 
-    def _similarity(self) -> Kernel:
-        return Kernel(self.kernel or "linear", self.gamma, self.degree, self.coef0)
+    def _similarity(self) -> KernelFunction:
+        return KernelFunction(
+            self.kernel or "linear", self.gamma, self.degree, self.coef0
+        )
 
     def _scores(self, X: Any) -> Floats:
         if (live := self.live_) is not None:

@@ -21,7 +21,7 @@ from classmark.rankers.preference import PreferenceRanker
 from classmark.rankers.rocchio import Rocchio
 from classmark.ranking import top as best_of
 from classmark.storage import (
-    Saved,
+    SavedFolder,
     open_folder,
     pack_strings,
     prefixed,
@@ -191,7 +191,7 @@ class TextRanker:
 
     @classmethod
     def from_arrays(
-        cls, saved: Saved, vectorizer: Any, ranker: LinearRanker
+        cls, saved: SavedFolder, vectorizer: Any, ranker: LinearRanker
     ) -> TextRanker:
         """What :meth:`to_arrays` described; vectorizer : the class of it."""
         arrays, settings = saved.arrays, saved.settings

@@ -1,7 +1,7 @@
 """Hinges, each with its own weight and margin, by dual ascent.
 
 The solution is one vector of weights or, over a Gram matrix of similarities that stand
-for dot products (``Kernel``), one coefficient for each row.
+for dot products (``KernelFunction``), one coefficient for each row.
 """
 
 from __future__ import annotations
@@ -274,10 +274,11 @@ BLOCK = 64  # rows of the Gram matrix that are computed together
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class KernelFunction:
     """⟨x, y⟩, (γ⟨x, y⟩ + c)^p, exp(−γ‖x − y‖²), or any function of two matrices.
 
-    >>> Kernel("polynomial", gamma=1.0, degree=2, coef0=1.0)([[1.0]], [[2.0]]).tolist()
+    >>> square = KernelFunction("polynomial", gamma=1.0, degree=2, coef0=1.0)
+    >>> square([[1.0]], [[2.0]]).tolist()
     [[9.0]]
     """
 
@@ -339,7 +340,7 @@ def _squares(A: Any) -> Floats:
 def ascend_gram(
     parts: Sequence[Any],
     hinges: Hinges,
-    kernel: Kernel,
+    kernel: KernelFunction,
     *,
     tol: float = 1e-3,
     max_iter: int = 1000,
@@ -358,7 +359,8 @@ def ascend_gram(
     >>> ones = np.ones(2)
     >>> rows, signs = np.arange(2, dtype=np.uint32), np.array([1.0, -1.0])
     >>> hinges = Hinges(rows, signs, ones, ones)
-    >>> solution = ascend_gram([[[2.0, 0.0], [0.0, 0.5]]], hinges, Kernel("linear"))
+    >>> blocks, kernel = [[[2.0, 0.0], [0.0, 0.5]]], KernelFunction("linear")
+    >>> solution = ascend_gram(blocks, hinges, kernel)
     >>> solution.scores.tolist(), solution.coefficients.tolist()
     ([1.0, -0.25], [0.25, -1.0])
     """
@@ -427,7 +429,9 @@ class _GramAscent(Ascent):
 class _Gram:
     """Rows of the Gram matrix, those kept in a table of limited size."""
 
-    def __init__(self, matrix: Any, kernel: Kernel, memory: str | float) -> None:
+    def __init__(
+        self, matrix: Any, kernel: KernelFunction, memory: str | float
+    ) -> None:
         n = matrix.shape[0]
         places = min(n, int(byte_size(memory) // (4 * max(1, n))))
         if n and not places:

@@ -93,7 +93,7 @@ class DualTable(NamedTuple):
 DIS, DME = CODES["dis"][0], CODES["dme"][0]
 
 
-class Shelf:
+class LiveImplicitDual:
     """An ``ImplicitDual`` whose documents come and go; ``place`` numbers them.
 
     The problem's arrays are views of growing ones: a step on a document is that of a
@@ -335,7 +335,7 @@ class ListedDocument:
         return out
 
 
-class Listed(dict[int, ListedDocument]):
+class ListedDuals(dict[int, ListedDocument]):
     """A small ``ExplicitDual`` per document, by handle, all over the same weights.
 
     tau : (1,), the threshold, which lessons name as the item −1.

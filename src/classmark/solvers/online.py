@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from classmark.arrays import LINE, Array, Floats, Growing, Ints, with_room
-from classmark.solvers.hinge import Kernel
+from classmark.solvers.hinge import KernelFunction
 from classmark.solvers.kernels_online import online_pass, support_pass, vote_pass
 from classmark.sparse import Rows, stack, take
 
@@ -118,7 +118,7 @@ class Supports:
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: KernelFunction,
         *,
         average: bool = False,
         vote: bool = False,

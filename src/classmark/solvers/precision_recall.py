@@ -49,7 +49,7 @@ from classmark.sparse import Rows
 from classmark.validation import Seed, generator
 
 
-class Scale(NamedTuple):
+class LossScale(NamedTuple):
     """The weights of Δ, of a missed example's score and of a retrieved other's."""
 
     loss: float
@@ -57,19 +57,19 @@ class Scale(NamedTuple):
     other: float
 
 
-def literal_scale(examples: int, others: int) -> Scale:
+def literal_scale(examples: int, others: int) -> LossScale:
     """1/2n, 1/n, 1/n: as OP 4 is printed.
 
     >>> literal_scale(1, 3)
     Scale(loss=0.125, example=0.25, other=0.25)
     """
     n = examples + others
-    return Scale(0.5 / n, 1.0 / n, 1.0 / n)
+    return LossScale(0.5 / n, 1.0 / n, 1.0 / n)
 
 
-def balanced_scale(examples: int, others: int) -> Scale:
+def balanced_scale(examples: int, others: int) -> LossScale:
     """Examples count 1, others l/u; Δ counts l, so that margins are about 1."""
-    return Scale(float(examples), 1.0, examples / max(others, 1))
+    return LossScale(float(examples), 1.0, examples / max(others, 1))
 
 
 def oracle_of(
@@ -78,7 +78,7 @@ def oracle_of(
     others: int,
     *,
     k: int | None = None,
-    scale: Scale | None = None,
+    scale: LossScale | None = None,
 ) -> Oracle:
     """The oracle that maximises loss − c · scores over all labellings.
 
@@ -129,7 +129,7 @@ def _separate(losses: Floats, counts: Floats) -> Oracle:
     return worst
 
 
-def _at(k: int, precision: bool, examples: int, scale: Scale) -> Oracle:
+def _at(k: int, precision: bool, examples: int, scale: LossScale) -> Oracle:
     """The k highest are retrieved, with a start for others: Δ is linear in a."""
 
     def worst(scores: Floats) -> Plane:
@@ -151,13 +151,13 @@ def _at(k: int, precision: bool, examples: int, scale: Scale) -> Oracle:
     return worst
 
 
-def _coefficients(missed: Any, retrieved: Any, scale: Scale) -> Floats:
+def _coefficients(missed: Any, retrieved: Any, scale: LossScale) -> Floats:
     return np.concatenate(
         [np.where(missed, scale.example, 0.0), np.where(retrieved, -scale.other, 0.0)]
     )
 
 
-def _precision_recall(examples: int, scale: Scale) -> Oracle:
+def _precision_recall(examples: int, scale: LossScale) -> Oracle:
     """Linear, and a sort of the few whose label depends on the table.
 
     An example under 0 is always missed, one over 1/l never; an other over 0 is always
@@ -193,7 +193,7 @@ def ascend_precision(
     parts: Sequence[Rows],
     C: float,
     *,
-    scale: Scale | None = None,
+    scale: LossScale | None = None,
     tol: float = 1e-3,
     random_state: Seed = 0,
 ) -> Solution:
@@ -226,7 +226,7 @@ class _TableAscent(HingeAscent):
     longest = max_iter = PASSES
 
     def __init__(
-        self, parts: Sequence[Rows], C: float, scale: Scale, random: Any
+        self, parts: Sequence[Rows], C: float, scale: LossScale, random: Any
     ) -> None:
         self.sizes = sizes = len(parts[0]), len(parts[1])
         self.X, self.C, self.scale = linear(parts), C, scale

@@ -20,9 +20,9 @@ from classmark.problems import Mistake
 from classmark.solvers.live_documents import (
     ONE,
     Lesson,
-    Listed,
+    ListedDuals,
     ListedGroups,
-    Shelf,
+    LiveImplicitDual,
     groups_of,
 )
 from classmark.solvers.preference import (
@@ -82,7 +82,7 @@ class LiveDual:
         self.n_features, self.n_labels = layered.W.shape
         self.retired: set[int] = set()
         self.visits = 0
-        self.shelf, self.listed = Shelf(layered), Listed(C)
+        self.shelf, self.listed = LiveImplicitDual(layered), ListedDuals(C)
         if is_listed is None:
             is_listed = np.full((listed or layered).n_documents, listed is not None)
         self.owner = Growing(np.flatnonzero(~is_listed))

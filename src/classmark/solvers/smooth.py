@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from classmark.arrays import Floats
-from classmark.preferences.losses import LogLinearLoss, Prices
+from classmark.preferences.losses import EdgePrices, LogLinearLoss
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.solvers.ascent import Ascent, Solution
@@ -41,7 +41,7 @@ class Sloped(Protocol):
         """Bound the diagonal of the loss's curvature at W = 0."""
 
 
-class Documents:
+class DocumentLoss:
     """Documents and the loss of their scores X·W, gone through block by block."""
 
     def __init__(self, rows: Rows, loss: LogLinearLoss) -> None:
@@ -52,7 +52,7 @@ class Documents:
         self.loss = loss
         self.shape = (rows.width, loss.n_labels)
 
-    def priced(self, W: Floats) -> Iterator[tuple[Any, Prices]]:
+    def priced(self, W: Floats) -> Iterator[tuple[Any, EdgePrices]]:
         """Yield each block of documents with what it costs under the weights."""
         for start, block in zip(self._starts, self.blocks, strict=True):
             yield block, self.loss.prices(np.ascontiguousarray(block @ W), start)
@@ -98,7 +98,7 @@ def require_penalty(kind: str, C: float | None) -> None:
         raise Mistake(f"C is {C}: give more than 0, or None for no penalty")
 
 
-class Point(NamedTuple):
+class SmoothPoint(NamedTuple):
     """Weights, the objective there, its gradient, and the loss without penalty."""
 
     W: Floats
@@ -115,13 +115,13 @@ class Objective:
     C: float | None
     kind: str
 
-    def at(self, W: Floats) -> Point:
+    def at(self, W: Floats) -> SmoothPoint:
         """Evaluate the objective."""
         loss, gradient = self.documents.slope(W)
         if self.C is None:
-            return Point(W, loss, gradient, loss)
+            return SmoothPoint(W, loss, gradient, loss)
         size, pull = penalty(W, self.kind)
-        return Point(W, size + self.C * loss, pull + self.C * gradient, loss)
+        return SmoothPoint(W, size + self.C * loss, pull + self.C * gradient, loss)
 
     def curvature(self) -> Floats:
         """Return the diagonal that L-BFGS starts from, all of it positive."""
@@ -161,7 +161,9 @@ class _Memory:
         return q
 
 
-def _searched(objective: Objective, here: Point, direction: Floats) -> Point | None:
+def _searched(
+    objective: Objective, here: SmoothPoint, direction: Floats
+) -> SmoothPoint | None:
     """Find a point in the direction with enough fall and a flatter slope, by bisection.
 
     These are Wolfe's conditions; None when rounding leaves no such point.
@@ -218,7 +220,7 @@ LARGEST_STEP = -float(np.log(np.finfo(np.float64).eps))  # 36.04
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class LossState:
     """The loss at some weights, and how strongly the edges pull each of them.
 
     down, up : W+ and W−, shape (features, labels): what wants the weight smaller, and
@@ -250,7 +252,7 @@ class State:
         return cut
 
 
-def widest(documents: Documents, C: float | None = None) -> float:
+def widest(documents: DocumentLoss, C: float | None = None) -> float:
     """ρ = max over edges of Σ_j |π_j|: twice the largest Σ_w |h_w(x)|.
 
     An edge touches the weights of its two labels. The penalty's edges have Σ|π| = 1.
@@ -259,7 +261,7 @@ def widest(documents: Documents, C: float | None = None) -> float:
     return max(2.0 * max(sums, default=0.0), 0.0 if C is None else 1.0)
 
 
-def survey(documents: Documents, W: Floats, C: float | None = None) -> State:
+def survey(documents: DocumentLoss, W: Floats, C: float | None = None) -> LossState:
     """Weigh the edges under W: W+_j = Σ q π_j / s over π_j > 0, W−_j over π_j < 0.
 
     Where features are not negative, W+ = Xᵀ·into and W− = Xᵀ·out_of. With C, the
@@ -282,11 +284,11 @@ def survey(documents: Documents, W: Floats, C: float | None = None) -> State:
         objective += size / C
         down += (0.5 + 0.5 * slope) / C
         up += (0.5 - 0.5 * slope) / C
-    return State(loss, objective, down, up)
+    return LossState(loss, objective, down, up)
 
 
 def boost(
-    documents: Documents,
+    documents: DocumentLoss,
     *,
     C: float | None = None,
     max_iter: int = 1000,

@@ -3,7 +3,7 @@
 import json
 
 from classmark.datasets import load
-from classmark.ltr.training import Learner, learner_of
+from classmark.ltr.training import RankerRecipe, learner_of
 from reproductions import clicks
 from reproductions.clicks import PolicyTable as Policies
 from reproductions.clicks import clicks_report
@@ -19,7 +19,7 @@ from reproductions.ltr_cranfield import (
 
 
 def test_a_learned_ranker_beats_the_best_single_model_on_the_library(tmp_path):
-    learner = Learner("ranking-svm", learner_of("ranking-svm").make, (0.001,))
+    learner = RankerRecipe("ranking-svm", learner_of("ranking-svm").make, (0.001,))
     table = compare_on([load("library")], learner, seeds=(0,))
     rows = {row.method: row for row in table.rows}
     assert set(rows) == {LEARNED, BEST, ONE_TEXT, LONGER, ALONE}

@@ -234,10 +234,10 @@ def test_sure_guesses_are_offered_and_accepted_at_once(sure):
     done = accept(sure, "ada", [guess for _, guess in found.rows], 0.88)
     assert done.left == ("new-2",)
     assert len(done.numbers) == 1
-    labels = sure.project.store.labels()
+    labels = sure.store.labels()
     assert labels["new-0"] == {"bees": 1.0}
     assert labels["new-2"] == {"birds": 1.0}, "what bo said meanwhile stands"
-    ((rank, score, note),) = sure.project.store.run(
+    ((rank, score, note),) = sure.store.run(
         "SELECT rank, score, note FROM judgments WHERE seq = ?", done.numbers
     )
     assert (rank, score) == (1, 1.5)

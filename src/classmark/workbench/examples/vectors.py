@@ -17,7 +17,7 @@ from classmark.progress import track
 from classmark.sparse import Rows
 from classmark.storage import (
     Generations,
-    Saved,
+    SavedFolder,
     open_folder,
     pack_strings,
     save,
@@ -68,7 +68,7 @@ class SpreadVectors(NamedTuple):
 
 def spread_vectors(project: Project, machines: Machines) -> SpreadVectors:
     """All documents of a project as vectors, each machine having some of them."""
-    from classmark.machines.portion import Stored, shares
+    from classmark.machines.portion import SavedRows, shares
     from classmark.machines.rows import SpreadRows
 
     machines.require_folder(project.folder)
@@ -83,7 +83,7 @@ def spread_vectors(project: Project, machines: Machines) -> SpreadVectors:
     ids = unpack_strings(saved.arrays["ids"], saved.arrays["ids_ends"])
     where = str(current.absolute())
     sources = [
-        Stored(where, FORMAT, VERSION, *share)
+        SavedRows(where, FORMAT, VERSION, *share)
         for share in shares(len(ids), machines.workers)
     ]
     vectorizer = Vectorizer.from_arrays(saved.arrays, saved.settings["vectorizer"])
@@ -203,7 +203,7 @@ def _save(vectors: DocumentVectors, folder: Path, state: dict[str, Any]) -> None
     save(folder, FORMAT, VERSION, arrays, described)
 
 
-def _saved(folder: Path, state: dict[str, Any]) -> Saved | None:
+def _saved(folder: Path, state: dict[str, Any]) -> SavedFolder | None:
     """Open the saved arrays; None where they are of another state."""
     try:
         saved = open_folder(folder, FORMAT, VERSION)

@@ -13,7 +13,7 @@ from classmark.formats import read_records
 from classmark.formats.preferences import is_preferences, numbered_preferences
 from classmark.formats.records import Record
 from classmark.formats.taxonomies import read_categories
-from classmark.formats.text_files import Place
+from classmark.formats.text_files import FilePlace
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.taxonomy.category import Category, taxonomy_of
@@ -52,7 +52,7 @@ def import_preferences(project: Project, path: Path, who: str = "") -> Table:
         ids, before = store.ids(), store.preferences()
         for line, preference in track(numbered_preferences(path), f"reading {path}"):
             document, winner, loser, weight = preference
-            place = Place(str(path), line)
+            place = FilePlace(str(path), line)
             if document not in ids:
                 place.refuse(
                     f"there is no document {document!r} in the project: import it first"

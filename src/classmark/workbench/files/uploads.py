@@ -23,7 +23,7 @@ from classmark.formats import READERS, guess_format
 from classmark.formats.archive import entries
 from classmark.formats.preferences import numbered_preferences
 from classmark.formats.taxonomies import TAXONOMY_READERS, read_categories
-from classmark.formats.text_files import CHUNK, Limits, open_bytes
+from classmark.formats.text_files import CHUNK, FileLimits, open_bytes
 from classmark.problems import Mistake, UnreadableFile
 from classmark.progress import track
 from classmark.workbench.files.importing import (
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 ROW = 2 << 20  # bytes of one document, or one row of a table
-LIMITS = Limits(size=4 << 30, ratio=100, line=ROW)
+LIMITS = FileLimits(size=4 << 30, ratio=100, line=ROW)
 LARGEST_TAXONOMY = 32 << 20
 MEMBERS = 100_000
 CONTENTS = 5 << 20  # bytes of a zip's table of contents

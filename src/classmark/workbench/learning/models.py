@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from classmark.hierarchies.back_off import BackOff
     from classmark.hierarchies.rerank import Votes
     from classmark.hierarchies.top_down import TopDownRanker
-    from classmark.storage import Generations, Saved
+    from classmark.storage import Generations, SavedFolder
     from classmark.workbench.project import Project
     from classmark.workbench.results import Revoted
     from classmark.workbench.store.store import Store
@@ -245,7 +245,7 @@ def _present_id(project: Project) -> Callable[[str], str]:
     return present_id(project.store, dict(project.store.run(sql)))
 
 
-def _open_part(folder: Path | None, name: str) -> Saved | None:
+def _open_part(folder: Path | None, name: str) -> SavedFolder | None:
     if folder is None or not (folder / name).is_dir():
         return None
     return open_folder(folder / name, PARTS[name], VERSION)

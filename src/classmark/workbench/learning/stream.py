@@ -23,7 +23,7 @@ from classmark.weighting.live import LiveVectorizer
 from classmark.workbench.results import Cell, Evaluated, Table
 
 if TYPE_CHECKING:
-    from classmark.evaluation.stream import OnlineRanker
+    from classmark.evaluation.stream import StreamedRanker
 
 
 LEARNERS = ("plm", "mmp", "perceptron", "rocchio")
@@ -65,7 +65,7 @@ class StreamSettings:
     time_budget: float | None = None
     max_documents: int | None = None
 
-    def make(self, learner: str) -> OnlineRanker:
+    def make(self, learner: str) -> StreamedRanker:
         """A ranker that knows nothing yet."""
         if learner == "plm":
             return PreferenceRanker(
@@ -82,7 +82,7 @@ class StreamSettings:
             return RunningRocchio()
         raise Mistake(f"learner {learner!r} is not known: use {', '.join(LEARNERS)}")
 
-    def taught(self, learner: str, rows: Rows, labels: Rows) -> OnlineRanker:
+    def taught(self, learner: str, rows: Rows, labels: Rows) -> StreamedRanker:
         """A ranker that has learned these documents, by re-visits, not by the clock."""
         ranker = replace(self, time_budget=None).make(learner)
         ranker.partial_fit(rows, labels, labels.width)
@@ -227,7 +227,7 @@ def replay_texts(
     return {name: follower.result() for name, follower in followers.items()}
 
 
-def _warm_up(ranker: OnlineRanker) -> None:
+def _warm_up(ranker: StreamedRanker) -> None:
     """Load the compiled parts before anything is timed."""
     ranker.partial_fit(rows_from([[1.0, 0.0], [0.0, 1.0]]), [[0], [1]], 2)
     ranker.decision_function(rows_from([[1.0, 1.0]]))

@@ -55,7 +55,7 @@ class JudgedTraining:
 
     judged: JudgedQueries
     texts: Mapping[str, str]
-    preferences: Mapping[str, list[training.Preferred]] | None = None
+    preferences: Mapping[str, list[training.DocumentPreference]] | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -108,12 +108,12 @@ def judged_by_clicks(
             "what is opened with classmark click"
         )
     grades, missing = _within(index, clicked)
-    preferences: dict[str, list[training.Preferred]] = {}
+    preferences: dict[str, list[training.DocumentPreference]] = {}
     looks = estimated_propensities(project.store) if weighed else None
     for each in logged_preferences(project.store, strategy, looks):
         query, winner, loser, weight = each
         preferences.setdefault(query, []).append(
-            training.Preferred(winner, loser, weight)
+            training.DocumentPreference(winner, loser, weight)
         )
     notes = ["held-out queries are judged by clicks, which favour what was shown"]
     if missing:
@@ -181,7 +181,7 @@ def train_ranker(
     parse(options.measure)
     learner = training.learner_of(options.learner)
     if options.prices:
-        learner = training.Learner(learner.name, learner.make, options.prices)
+        learner = training.RankerRecipe(learner.name, learner.make, options.prices)
     index = open_project_index(project)
     if options.clicks is None:
         judged = judged_by_people(index, judgments)
@@ -280,7 +280,10 @@ def _run(index: Index, judged: JudgedQueries, ranker: Reranker, links: Any) -> R
 
 
 def _reranker(
-    index: Index, learned: training.Learned, learner: str, facts: Mapping[str, Any]
+    index: Index,
+    learned: training.LearnedRanker,
+    learner: str,
+    facts: Mapping[str, Any],
 ) -> Reranker:
     ranker, candidates = learned.ranker, learned.candidates
     linear = training.is_linear(learned)
@@ -300,7 +303,7 @@ def _reranker(
 
 def _facts(
     judged: JudgedTraining,
-    learned: training.Learned,
+    learned: training.LearnedRanker,
     parting: training.Parting,
     options: RankerTraining,
 ) -> dict[str, Any]:
@@ -338,7 +341,7 @@ def _facts(
 
 
 def compared_table(
-    title: str, compared: training.Compared, notes: Sequence[str]
+    title: str, compared: training.RankerComparison, notes: Sequence[str]
 ) -> Table:
     """Show the means of each order, and the tests of the first against the others."""
     rows: list[dict[str, Cell]] = []
@@ -408,7 +411,9 @@ def learn_file(path: Path, options: RankerTraining) -> Table:
             sign * held_out[0][:, column], *held_out[1:], names
         ),
     }
-    compared = training.Compared(parting.held_out, values, training.tested(values))
+    compared = training.RankerComparison(
+        parting.held_out, values, training.tested(values)
+    )
     notes = [
         f"{BEST_FEATURE}: {column + 1}, {'rising' if sign > 0 else 'falling'}",
         f"{options.learner}, C {price:g}, learned from {len(parting.taught)} queries",

@@ -86,12 +86,12 @@ def test_nothing_is_kept_unless_the_settings_say_so(desk, tmp_path):
     for log, who in (("named", "ada"), ("anonymous", "")):
         with shelf(tmp_path / log, log=log) as kept:
             found = search_desk(kept, "honey", QueryOptions(k=3), "ada")
-            log_click(kept.project.store, found.impression, ids(found)[1])
-            (seen,) = read_impressions(kept.project.store)
+            log_click(kept.store, found.impression, ids(found)[1])
+            (seen,) = read_impressions(kept.store)
             assert (seen.who, seen.query, seen.ids) == (who, "honey", ids(found))
             assert seen.clicked == {ids(found)[1]}
             with pytest.raises(Mistake, match="did not show"):
-                log_click(kept.project.store, found.impression, "boats-1")
+                log_click(kept.store, found.impression, "boats-1")
             assert search_desk(kept, "zebra", QueryOptions(), "ada").impression is None
 
 

@@ -13,7 +13,7 @@ from classmark.index.feedback import (
     FEEDBACK,
     RM3,
     Information,
-    RocchioFeedback,
+    Rocchio,
     TopDocuments,
     expand,
     feedback_from,
@@ -92,12 +92,10 @@ def test_rocchio_by_hand(field):
     q = np.array([idf[0], 0, 0, 0]) / idf[0]
     expected = (q + 0.5 * mean * [1, 1, 0, 0]) / idf
     longer = expand(
-        field, {"ant": 3.0}, first([1, 0], [2.0, 1.0]), RocchioFeedback(1, 0.5, 2, 1)
+        field, {"ant": 3.0}, first([1, 0], [2.0, 1.0]), Rocchio(1, 0.5, 2, 1)
     )
     assert longer == pytest.approx({"ant": expected[0], "bee": expected[1]})
-    every = expand(
-        field, {"ant": 3.0}, first([1, 0], [2.0, 1.0]), RocchioFeedback(0, 1, 2, 9)
-    )
+    every = expand(field, {"ant": 3.0}, first([1, 0], [2.0, 1.0]), Rocchio(0, 1, 2, 9))
     known = {"ant": 0, "bee": 1, "cat": 2}
     assert every == pytest.approx({name: mean[t] / idf[t] for name, t in known.items()})
 

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from classmark.index.feedback import RM3, Information, RocchioFeedback
+from classmark.index.feedback import RM3, Information, Rocchio
 from classmark.index.index import Index
 from classmark.index.models import MODELS
 from classmark.index.search import log_prior
@@ -133,7 +133,7 @@ def test_the_language(cases, seed, fields):
         "rocchio",
         Information(model="spl"),
         RM3(terms=3),
-        RocchioFeedback(documents=2),
+        Rocchio(documents=2),
     ],
 )
 def test_feedback_learns_from_all_shards(cases, seed, fields, feedback):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from classmark.datasets import Dataset, Part
+from classmark.datasets import Dataset, DatasetPart
 from classmark.evaluation import figures
 from classmark.problems import Mistake
 from classmark.sparse import rows_from
@@ -111,8 +111,10 @@ def test_the_report_is_drawn_and_kept(table, tmp_path):
 
 
 def test_a_set_has_only_columns_and_documents_that_say_something(monkeypatch):
-    train = Part(list("123"), ["tea leaf", "wine", "ale"], [["b"], ["a", "zz"], ["zz"]])
-    test = Part(list("45"), ["tea rum", "wine"], [["a"], []])
+    train = DatasetPart(
+        list("123"), ["tea leaf", "wine", "ale"], [["b"], ["a", "zz"], ["zz"]]
+    )
+    test = DatasetPart(list("45"), ["tea rum", "wine"], [["a"], []])
     given = Dataset("toy", train, test, tree=lambda: TREE)
     monkeypatch.setattr(sets, "load", lambda *_: given)
     found = hierarchical_set("toy")
@@ -123,7 +125,7 @@ def test_a_set_has_only_columns_and_documents_that_say_something(monkeypatch):
     monkeypatch.setattr(sets, "load", lambda *_: replace(given, tree=None))
     with pytest.raises(Mistake, match="has no tree"):
         hierarchical_set("toy")
-    bare = replace(given, train=Part(), test=Part())
+    bare = replace(given, train=DatasetPart(), test=DatasetPart())
     monkeypatch.setattr(sets, "load", lambda *_: bare)
     with pytest.raises(Mistake, match="neither texts nor vectors"):
         hierarchical_set("toy")

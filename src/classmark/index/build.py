@@ -62,8 +62,9 @@ def entries(
 
     fields : which fields are indexed; without, all of them.
 
-    >>> list(entries([("a", "A bee"), {"id": "b", "title": "Hives"}], None))
-    [Entry(id='a', fields={'text': 'A bee'}), Entry(id='b', fields={'title': 'Hives'})]
+    >>> listed = entries([("a", "A bee"), {"id": "b", "title": "Hives"}], None)
+    >>> [(entry.id, dict(entry.fields)) for entry in listed]
+    [('a', {'text': 'A bee'}), ('b', {'title': 'Hives'})]
     """
     if isinstance(documents, str | bytes | Mapping):
         kind = type(documents).__name__

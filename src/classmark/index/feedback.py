@@ -73,7 +73,7 @@ class TopDocuments:
 
 
 @dataclass(frozen=True, slots=True)
-class RocchioFeedback:
+class Rocchio:
     """Move the query towards the documents' mean: α q + β (1/n) Σ d [Rocchio71].
 
     q and d are unit vectors of tf · idf; ``terms`` new ones are kept, those of largest
@@ -182,9 +182,9 @@ class Information:
         return longer
 
 
-Feedback = RocchioFeedback | RM3 | Information
+Feedback = Rocchio | RM3 | Information
 FEEDBACK: dict[str, Callable[..., Feedback]] = {
-    "rocchio": RocchioFeedback,
+    "rocchio": Rocchio,
     "rm3": RM3,
     "information": Information,
 }

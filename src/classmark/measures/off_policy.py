@@ -252,8 +252,9 @@ class InterleavingResult:
 def interleaving_test(credits_: Iterable[int]) -> InterleavingResult:
     """Judge the credits of many lists: +1 for a, −1 for b, 0 for a tie [Radlinski08].
 
-    >>> interleaving_test([1, 1, 1, 1, 1, 0])
-    Preferred(wins=5, losses=0, ties=1, preference=0.4166666666666667, p_value=0.0625)
+    >>> result = interleaving_test([1, 1, 1, 1, 1, 0])
+    >>> result.wins, result.losses, result.ties, result.p_value
+    (5, 0, 1, 0.0625)
     """
     signs = [int(np.sign(credit)) for credit in credits_]
     if not signs:

@@ -61,7 +61,7 @@ def literal_scale(examples: int, others: int) -> LossScale:
     """1/2n, 1/n, 1/n: as OP 4 is printed.
 
     >>> literal_scale(1, 3)
-    Scale(loss=0.125, example=0.25, other=0.25)
+    LossScale(loss=0.125, example=0.25, other=0.25)
     """
     n = examples + others
     return LossScale(0.5 / n, 1.0 / n, 1.0 / n)

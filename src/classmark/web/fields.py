@@ -176,8 +176,8 @@ def answer(
     class speaks of hidden fields;  types : other types of some fields, and the types
     of properties that are answered too.
 
-    >>> from classmark.workbench.deciding.sheet import Piece
-    >>> list(answer(Piece, "strength", says=float).model_fields)
+    >>> from classmark.workbench.deciding.sheet import EvidencePiece
+    >>> list(answer(EvidencePiece, "strength", says=float).model_fields)
     ['text', 'side', 'says']
     """
     names = [n for n in source.__annotations__ if n not in (*hidden, *types)]

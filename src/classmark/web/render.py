@@ -141,9 +141,9 @@ def evidence(
 
     texts : the number of a category on the list, and the text in pieces.
 
-    >>> from classmark.workbench.deciding.sheet import Piece
-    >>> first = [Piece("Bees", "for", 4, "+0.20"), Piece(" hum")]
-    >>> second = [Piece("Bees "), Piece("hum", "against", 2, "−0.10")]
+    >>> from classmark.workbench.deciding.sheet import EvidencePiece
+    >>> first = [EvidencePiece("Bees", "for", 4, "+0.20"), EvidencePiece(" hum")]
+    >>> second = [EvidencePiece("Bees "), EvidencePiece("hum", "against", 2, "−0.10")]
     >>> [word.marks for word in evidence([(1, first), (2, second)])]
     ['1:for:4:+0.20', '', '2:against:2:−0.10']
     """

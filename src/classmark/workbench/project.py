@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
@@ -48,7 +49,6 @@ class Project:
         self.lives = Generations(folder / "live")
         self.index = Generations(folder / "index")
         self.rankers = Generations(folder / "rankers")
-        self._state = State()
         self._cache: dict[Any, tuple[object, tuple[Any, ...], Any]] = {}
         self._store = self._open_store(shared=shared)
 
@@ -59,6 +59,10 @@ class Project:
     def store(self) -> Store:
         """The tables of the project."""
         return self._store
+
+    @cached_property
+    def _state(self) -> State:
+        return State()
 
     @property
     def state(self) -> State:

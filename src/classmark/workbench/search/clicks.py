@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from classmark.arrays import Floats
-from classmark.ltr.propensity import CLIP, fit_click_model, propensity_weights
 from classmark.preferences.clicks import click_preferences
 from classmark.problems import Mistake
 from classmark.workbench.store.log import as_json, now, whoami
@@ -154,6 +153,8 @@ def estimated_propensities(store: Store) -> Floats:
     Estimated by the position-based click model, for which documents must have stood at
     several positions; a ``Mistake`` says where they have not.
     """
+    from classmark.ltr.propensity import fit_click_model
+
     pairs: list[str] = []
     positions: list[int] = []
     clicks: list[bool] = []
@@ -169,20 +170,23 @@ def logged_preferences(
     store: Store,
     strategy: str = "clicked-over-skipped",
     propensities: ArrayLike | None = None,
-    clip: float = CLIP,
+    clip: float | None = None,
 ) -> list[ClickPreference]:
     """What the clicks prefer to what, one line for each time they say so.
 
     propensities : the chance of a look at positions 1, 2, …; with it a preference
-    counts 1/θ of its winner's position, ``clip`` at most.
+    counts 1/θ of its winner's position, ``clip`` at most (None: 10).
     """
+    from classmark.ltr.propensity import CLIP, propensity_weights
+
+    limit = CLIP if clip is None else clip
     preferences = []
     for seen in read_impressions(store):
         ids = seen.ids
         weight = dict.fromkeys(ids, 1.0)
         if propensities is not None:
             places = [at for at, id_ in enumerate(ids, 1) if id_ in seen.clicked]
-            weights = propensity_weights(propensities, places, clip).tolist()
+            weights = propensity_weights(propensities, places, limit).tolist()
             weight |= {ids[at - 1]: w for at, w in zip(places, weights, strict=True)}
         preferences += [
             ClickPreference(seen.query, winner, loser, weight[winner])

@@ -84,7 +84,7 @@ PROMISES = (
         8,
         "no answer is an accident",
         "10,000 generated requests: no 5xx, no undocumented status",
-        ("tests/web/api/full/test_fuzz.py",),
+        ("tests/web/full/test_fuzz.py",),
     ),
     Promise(
         9,

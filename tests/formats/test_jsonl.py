@@ -95,12 +95,13 @@ def test_newsgroups_as_jsonl(data, part, count):
 
 
 def read_jsonl_with_groups(path):
-    """The ids of that set repeat between groups: read it group by group."""
+    """The ids of that set repeat between groups: they are read with their group."""
     from classmark.formats.jsonl import Keys, json_lines, record_from
 
     rows = json_lines(path)
     for _, row in rows:
-        yield record_from(row, Keys(labels="group"), rows)
+        named = row | {"id": f"{row['group']}/{row['id']}"}
+        yield record_from(named, Keys(labels="group"), rows)
 
 
 def test_packages_as_jsonl(data):

@@ -83,7 +83,7 @@ class Watched:
         self.tasks += len(tasks)
         self.shared = shared
         for done, found in enumerate(self._machines.spread(work, tasks, shared), 1):
-            self.nodes += found[1].nodes
+            self.nodes += found[1]
             yield found
             if done == self.after:
                 raise KeyboardInterrupt

@@ -1,6 +1,7 @@
 """Promise 9: no file makes the program run what is in it."""
 
 import io
+import json
 import os
 import pickle  # noqa: TID251 - what an attacker would send
 import zipfile
@@ -71,8 +72,8 @@ def test_no_saved_folder_runs_it(trace, tmp_path):
         (folder / "w.npy").write_bytes(payload)
         facts = {"bytes": len(payload), "crc32": storage._crc32(folder / "w.npy")}  # noqa: SLF001
         manifest = {"format": "model", "version": 1, "files": {"w": facts}}
-        sealed = storage._sealed(manifest | {"settings": {}})  # noqa: SLF001
-        (folder / MANIFEST).write_bytes(sealed)
+        text = json.dumps(manifest | {"settings": {}}).encode()
+        (folder / MANIFEST).write_bytes(text + storage._seal(text))  # noqa: SLF001
         with pytest.raises(DamagedFolder):
             open_folder(folder, "model", 1)
 
@@ -92,7 +93,7 @@ def test_the_program_cannot_unpickle():
     import classmark
 
     sources = list(Path(classmark.__file__).parent.rglob("*.py"))
-    assert len(sources) > 300
+    assert len(sources) > 200
     for path in sources:
         text = path.read_text(encoding="utf-8")
         for word in ("import pickle", "joblib.load", "allow_pickle=True", "marshal"):

@@ -24,6 +24,7 @@ from classmark.problems import MissingExtra, Mistake
 
 if TYPE_CHECKING:
     from distributed import Client, Future, LocalCluster
+    from distributed.security import Security
 
 
 ADDRESS = re.compile(r"(dask|tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.\-]+):(\d{1,5})")
@@ -58,20 +59,9 @@ def connected(on: str) -> Client:
     """Connect to a scheduler; certificates are those of Dask's configuration."""
     require_dask()
     from distributed import Client
-    from distributed.security import Security
 
-    address, security = scheduler_address(on), None
-    if address.startswith("tls"):  # without certificates Dask would deadlock
-        security, context, why = Security(), None, "none are"
-        try:
-            context = security.get_connection_args("client").get("ssl_context")
-        except OSError as problem:
-            why = str(problem)
-        if context is None:
-            raise Mistake(
-                f"{on} needs certificates that Dask's configuration names (docs, "
-                f"Machines, TLS): {why}"
-            )
+    address = scheduler_address(on)
+    security = _certified(on) if address.startswith("tls") else None
     try:
         return Client(address, security=security, timeout=SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as problem:
@@ -79,6 +69,23 @@ def connected(on: str) -> Client:
             f"no scheduler answers at {on}: start one there (dask scheduler); one with "
             f"certificates answers at tls:// alone, to its own: {problem}"
         ) from problem
+
+
+def _certified(on: str) -> Security:
+    """Refuse TLS without certificates before Dask does: it would deadlock."""
+    from distributed.security import Security
+
+    security, context, why = Security(), None, "none are"
+    try:
+        context = security.get_connection_args("client").get("ssl_context")
+    except OSError as problem:
+        why = str(problem)
+    if context is None:
+        raise Mistake(
+            f"{on} needs certificates that Dask's configuration names (docs, Machines, "
+            f"TLS): {why}"
+        )
+    return security
 
 
 def started(
@@ -145,8 +152,12 @@ def ended(cluster: LocalCluster) -> None:
 
 def require_dask() -> None:
     """Refuse to go on without the packages of the extra."""
-    if not all(map(find_spec, ("cryptography", "distributed"))):
-        raise MissingExtra("several machines", "machines")
+    try:
+        import cryptography
+        import distributed
+    except ImportError as problem:
+        raise MissingExtra("several machines", "machines") from problem
+    del cryptography, distributed
 
 
 T = TypeVar("T")
@@ -298,28 +309,14 @@ class Machines:
 
         Tasks begin in their order: give the longest first.
         """
-        from distributed import as_completed
-
         left = list(range(len(tasks)))
         for attempt in range(TRIES):
             if not left:
                 return
             with self._telling(final=attempt == TRIES - 1):
-                common, token = self._sent(shared), uuid4().hex
-                futures = [
-                    self._client.submit(
-                        _numbered, (number, tasks[number]), work, common,
-                        key=(f"spread-{token}", number), priority=-place,
-                    )
-                    for place, number in enumerate(left)
-                ]  # fmt: skip
-                try:
-                    for future in as_completed(futures, loop=self._client.loop):
-                        number, result = future.result()
-                        left.remove(number)
-                        yield number, result
-                finally:
-                    self._client.cancel(futures, force=True)
+                for number, result in self._once(work, tasks, left, shared):
+                    left.remove(number)
+                    yield number, result
 
     def hold(self, make: Callable[..., Any], tasks: Sequence[Any]) -> RemoteObjects:
         """Make ``make(task)`` for each task on a worker, which keeps it in memory.
@@ -377,6 +374,30 @@ class Machines:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _once(
+        self,
+        work: Callable[..., T],
+        tasks: Sequence[Any],
+        left: Sequence[int],
+        shared: Sequence[Any],
+    ) -> Iterator[tuple[int, T]]:
+        from distributed import as_completed
+
+        common = self._sent(shared)
+        token = uuid4().hex
+        futures = [
+            self._client.submit(
+                _numbered, (number, tasks[number]), work, common,
+                key=(f"spread-{token}", number), priority=-place,
+            )
+            for place, number in enumerate(left)
+        ]  # fmt: skip
+        try:
+            for future in as_completed(futures, loop=self._client.loop):
+                yield future.result()
+        finally:
+            self._client.cancel(futures, force=True)
+
     def _sent(self, shared: Sequence[Any]) -> list[Any]:
         """Submit the shared arguments as tasks, which the scheduler can repeat.
 
@@ -411,11 +432,10 @@ class Machines:
             with config.set(MANNERS):
                 yield
         except KilledWorker as problem:
-            limit = f"{self.memory / 1e9:.2g} GB" if self.memory else "not set"
             raise Mistake(
                 "workers died again and again over one task, most likely for want of "
-                f"memory (limit {limit}): give workers more, or smaller parts; what is "
-                "done is kept"
+                f"memory ({self._limit()}): give workers more, or smaller parts; what "
+                "is done is kept"
             ) from problem
         except (FutureCancelledError, CommClosedError, TimeoutError) as problem:
             if self._client.status != "running" or final:
@@ -424,6 +444,11 @@ class Machines:
                     "what is done is kept"
                 ) from problem
             self._wait()
+
+    def _limit(self) -> str:
+        if not self.memory:
+            return "no limit set"
+        return f"limit {self.memory / 1e9:.2g} GB"
 
 
 def _numbered(

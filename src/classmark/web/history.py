@@ -57,7 +57,7 @@ class LogFields(BaseModel):
     state: Word = ""
 
     @property
-    def as_wanted(self) -> HistoryFilter:
+    def as_filter(self) -> HistoryFilter:
         """The same, as the log takes it."""
         return HistoryFilter(
             **{name: getattr(self, name) for name in LogFields.model_fields}
@@ -85,10 +85,10 @@ def history_page(
     query: Annotated[HistoryAddress, Query()],
 ) -> HTMLResponse:
     """A page of the log."""
-    lines = log.past(desk, query.as_wanted, query.before)
+    lines = log.past(desk, query.as_filter, query.before)
     return page(
         request, "History", "history.html", log=lines, before=query.before,
-        **_in_words(desk, query.as_wanted),
+        **_in_words(desk, query.as_filter),
     )  # fmt: skip
 
 
@@ -123,7 +123,7 @@ def range_page(
     query: Annotated[RangeAddress, Query()],
 ) -> HTMLResponse:
     """What taking back a range would change."""
-    first, last, lines = query.first, query.last, query.as_wanted
+    first, last, lines = query.first, query.last, query.as_filter
     require_own(desk, me, first, last, lines)
     undone = log.look_at_range(desk, first, last, lines)
     documents = [change.document for change in undone.changes[:100]]
@@ -143,7 +143,7 @@ def range_form(
     back: FormText = "",
 ) -> RedirectResponse:
     """Take back a range: all of it, or nothing."""
-    lines = LogFields(**dict(parse_qsl(back))).as_wanted
+    lines = LogFields(**dict(parse_qsl(back))).as_filter
     require_own(desk, me, first, last, lines)
     undone = log.undo_range(desk, first, last, me.name, lines)
     many = len(undone.acts) + len(undone.again)
@@ -211,7 +211,7 @@ def history(
     desk: OpenDesk, _: Reader, query: Annotated[LogPageQuery, Query()]
 ) -> log.HistoryPage:
     """The newest lines of the log that are asked for."""
-    return log.past(desk, query.as_wanted, query.before, query.top)
+    return log.past(desk, query.as_filter, query.before, query.top)
 
 
 @api.post("/correct", response_model=SavedAnswer)
@@ -223,7 +223,7 @@ def correct(desk: OpenDesk, who: Classifier, body: CorrectBody) -> SavedDecision
 @api.post("/undo/preview", response_model=TakenBackAnswer)
 def preview(desk: OpenDesk, _: Classifier, body: RangeBody) -> TakenBack:
     """What taking back a range would do; nothing is written."""
-    return log.look_at_range(desk, body.first, body.last, body.asked.as_wanted)
+    return log.look_at_range(desk, body.first, body.last, body.asked.as_filter)
 
 
 @api.post("/undo/range", response_model=TakenBackAnswer)
@@ -232,6 +232,6 @@ def undo_range(desk: OpenDesk, who: Classifier, body: RangeBody) -> TakenBack:
 
     Acts of others, and acts on the taxonomy, are taken back by admins only.
     """
-    lines = body.asked.as_wanted
+    lines = body.asked.as_filter
     require_own(desk, who, body.first, body.last, lines)
     return log.undo_range(desk, body.first, body.last, who.name, lines)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,14 +100,3 @@ def suggest_for(
     if k > MOST:
         raise Mistake(f"k is {k}: ask for at most {MOST} categories")
     return suggest(desk, text, k, terms, min_probability)
-
-
-def suggest_many(
-    desk: Desk,
-    texts: Iterable[str],
-    k: int = 5,
-    terms: int = 0,
-    min_probability: float | None = None,
-) -> list[list[Explained]]:
-    """The best categories for each of some texts, in their order."""
-    return [suggest_for(desk, text, k, terms, min_probability) for text in texts]

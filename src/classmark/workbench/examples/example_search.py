@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -280,7 +281,7 @@ def precision_on(scores: Array, judged: Mapping[int, int]) -> float | None:
     return retrieval({"q": run}, {"q": grades}, ["map"])["map"]
 
 
-class OpenSearch:
+class OpenSearch(ABC):
     """What a search by example and a screening in memory have in common.
 
     Threads take turns with it. Writing and learning are apart, so that nobody's write
@@ -311,9 +312,9 @@ class OpenSearch:
         """Every term's part of a document's score."""
         return self.explainer.reasons(self.project, document, self.query_weights())
 
+    @abstractmethod
     def query_weights(self) -> Floats:
         """The weights of the learned query, shape (terms,)."""
-        raise NotImplementedError
 
     def _view(
         self, learned: str, documents: int, hits: Sequence[DocumentHit]

@@ -16,7 +16,7 @@ from classmark.taxonomy.category import Category
 from classmark.workbench.categories import edit
 from classmark.workbench.deciding.decide import Decision, decide, next_for, undo_for
 from classmark.workbench.deciding.sheet import lay_out
-from classmark.workbench.deciding.suggest import suggest, suggest_for, suggest_many
+from classmark.workbench.deciding.suggest import suggest, suggest_for
 from classmark.workbench.learning.live import Overtaken, learn_at_once, open_learner
 from classmark.workbench.learning.rebuild import rebuild
 from classmark.workbench.learning.train import train
@@ -53,7 +53,7 @@ def test_a_decision_is_learned_soon_and_kept_at_the_end(tmp_path):
         say(desk, "c1", "candles")
         assert desk.learned(30)
         assert suggest_for(desk, "honey", 1)[0].category == "bees"
-        many = suggest_many(desk, ["honey", "a wick"], 1)
+        many = [suggest_for(desk, text, 1) for text in ("honey", "a wick")]
         assert [found[0].category for found in many] == ["bees", "candles"]
         upto = desk.service.upto
     with Project(desk.folder) as project:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from classmark.corpus.documents import Document
+    from classmark.formats.records import Examples
     from classmark.taxonomy.category import Category
     from classmark.taxonomy.tree import Taxonomy
 
@@ -224,6 +225,18 @@ class DatasetPart:
         self.ids.append(name)
         self.texts.append(text)
         self.labels.append(list(labels))
+
+
+def part_of(
+    examples: Examples, *, width: int | None = None, prefix: str = ""
+) -> DatasetPart:
+    """Turn examples into a part; rows without a name are numbered from 1."""
+    rows = examples.rows
+    return DatasetPart(
+        ids=[f"{prefix}{number}" for number in range(1, len(examples) + 1)],
+        labels=[list(labels) for labels in examples.labels],
+        X=rows.with_width(width or rows.width).to_scipy(),
+    )
 
 
 class CollectionDocuments:

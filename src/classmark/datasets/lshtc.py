@@ -12,8 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from classmark.datasets.dataset import Dataset, DatasetPart, any_of, names_in, one_of
-from classmark.datasets.multilabel import part_of
+from classmark.datasets.dataset import (
+    Dataset,
+    DatasetPart,
+    any_of,
+    names_in,
+    one_of,
+    part_of,
+)
 from classmark.formats.records import Examples
 from classmark.formats.svmlight import read_lshtc
 from classmark.formats.taxonomies import read_hierarchy

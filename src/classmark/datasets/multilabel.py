@@ -15,6 +15,7 @@ from classmark.datasets.dataset import (
     in_test,
     names_in,
     one_of,
+    part_of,
 )
 from classmark.formats.arff import read_arff
 from classmark.formats.records import Examples
@@ -22,18 +23,6 @@ from classmark.formats.svmlight import read_svmlight
 from classmark.formats.taxonomies import read_names
 from classmark.problems import Mistake
 from classmark.sparse import take
-
-
-def part_of(
-    examples: Examples, *, width: int | None = None, prefix: str = ""
-) -> DatasetPart:
-    """Turn examples into a part; rows without a name are numbered from 1."""
-    rows = examples.rows
-    return DatasetPart(
-        ids=[f"{prefix}{number}" for number in range(1, len(examples) + 1)],
-        labels=[list(labels) for labels in examples.labels],
-        X=rows.with_width(width or rows.width).to_scipy(),
-    )
 
 
 def divided(examples: Examples) -> tuple[DatasetPart, DatasetPart]:

@@ -36,6 +36,8 @@ from classmark.formats.svmlight import JudgedRows
 from classmark.index.feedback import feedback_from
 from classmark.index.models import MODELS, Choice
 from classmark.ltr.features import FEEDBACK, Longer, PairFeatures, Recipe, minmax
+from classmark.ltr.listwise import LambdaMART, ListNet, PairwiseLogistic
+from classmark.ltr.svm import PointwiseSVM, RankingSVM
 from classmark.measures import parse, randomisation_test
 from classmark.problems import Mistake
 from classmark.progress import track
@@ -147,19 +149,9 @@ def candidates_of(
 
 PRICES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 LARGER = (1e-2, 1e-1, 1.0, 10.0, 100.0)
-LEARNERS: dict[str, tuple[str, dict[str, Any], tuple[float, ...]]] = {
-    "ranking-svm": ("RankingSVM", {}, PRICES),
-    "rsvm-ir": ("RankingSVM", {"weighting": "ir"}, LARGER),
-    "pointwise": ("PointwiseSVM", {}, PRICES),
-    "listnet": ("ListNet", {}, LARGER),
-    "logistic": ("PairwiseLogistic", {}, PRICES),
-    "lambdamart": ("LambdaMART", {}, (1.0,)),
-}
-NAMES = tuple(LEARNERS)
 
 
-@dataclass(frozen=True, slots=True)
-class RankerRecipe:
+class RankerRecipe(NamedTuple):
     """How to make a learner at a price C, and which prices to try."""
 
     name: str
@@ -167,21 +159,25 @@ class RankerRecipe:
     prices: tuple[float, ...] = PRICES
 
 
+#: Prices are small where a query costs the sum over its pairs, of which there are
+#: hundreds; trees have no price.
+LEARNERS = (
+    RankerRecipe("ranking-svm", RankingSVM),
+    RankerRecipe("rsvm-ir", partial(RankingSVM, weighting="ir"), LARGER),
+    RankerRecipe("pointwise", PointwiseSVM),
+    RankerRecipe("listnet", ListNet, LARGER),
+    RankerRecipe("logistic", PairwiseLogistic),
+    RankerRecipe("lambdamart", lambda _: LambdaMART(), (1.0,)),
+)
+NAMES = tuple(recipe.name for recipe in LEARNERS)
+
+
 def learner_of(name: str) -> RankerRecipe:
-    """Return the learner of a name.
-
-    Prices are small where a query costs the sum over its pairs, of which there are
-    hundreds; trees have no price.
-    """
-    from classmark import ltr
-
-    if name not in LEARNERS:
-        raise Mistake(f"learner {name!r} is not known: use {', '.join(NAMES)}")
-    kind, params, prices = LEARNERS[name]
-    make = partial(getattr(ltr, kind), **params)
-    return RankerRecipe(
-        name, (lambda _: make()) if name == "lambdamart" else make, prices
-    )
+    """Return the learner of a name."""
+    for recipe in LEARNERS:
+        if recipe.name == name:
+            return recipe
+    raise Mistake(f"learner {name!r} is not known: use {', '.join(NAMES)}")
 
 
 MEASURES = ("ndcg@10", "map", "mrr")

@@ -17,9 +17,10 @@ from classmark.evaluation.retrieval import (
     run_queries,
 )
 from classmark.formats.svmlight import read_letor, write_letor
-from classmark.ltr import normalise_per_query, select_over_queries, training
+from classmark.ltr import normalise_per_query, training
 from classmark.ltr.judged import order_measured
 from classmark.ltr.reranker import Reranker
+from classmark.ltr.selection import select_over_queries
 from classmark.measures import parse
 from classmark.problems import Mistake
 from classmark.workbench.results import Cell, Table

@@ -28,6 +28,7 @@ from classmark.problems import Mistake
 from oracles import sets as slow
 from oracles.described import described
 from oracles.indexed import fielded
+from oracles.queries import printed
 
 TEXTS = ["bee", "bees", "hive", "the", "wasp", "東京", "free-flight", "queen", "of"]
 numbers = st.lists(st.integers(0, 300), unique=True).map(sorted)
@@ -102,18 +103,18 @@ def test_a_query_describes_what_its_definition_says(room, documents, tree, data)
         if d["id"] not in gone
     }
     expected = described(index.analyzer, texts, tree)
-    hits = index.ask(str(tree), len(texts), model="boolean")
+    hits = index.ask(printed(tree), len(texts), model="boolean")
     assert [hit.id for hit in hits] == expected
     assert {hit.score for hit in hits} <= {1.0}
-    assert index.ask(str(tree), 1, model="boolean") == hits[:1]
+    assert index.ask(printed(tree), 1, model="boolean") == hits[:1]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(fielded, trees, st.sampled_from(sorted(MODELS)), st.integers(0, 5))
 def test_ranking_is_the_exhaustive_one_within_the_set(room, documents, tree, model, k):
     index = index_of(room, documents)
-    asked = index.question(str(tree), model)
-    inside = set(documents_of(index._context(str(tree))).tolist())  # noqa: SLF001
+    asked = index.question(printed(tree), model)
+    inside = set(documents_of(index._context(printed(tree))).tolist())  # noqa: SLF001
     found = asked.answer(k)
     assert len(found) <= k
     everyone = []

@@ -42,10 +42,11 @@ from classmark.index.query_language import (
     Belief,
     Clause,
     Group,
+    Leaf,
     MalformedQuery,
     Node,
     Not,
-    Or,
+    Parts,
     Phrase,
     Word,
     parse,
@@ -84,13 +85,16 @@ class QueryContext:
         """What the query says; None where there is nothing in it."""
         return parse(self.query)
 
-    def within(self, node: Word | Phrase) -> Mapping[str, Field]:
+    def malformed(self, at: int, problem: str) -> MalformedQuery:
+        """Return what is wrong at a place of the query, to be raised."""
+        return MalformedQuery(self.query, at, problem)
+
+    def within(self, node: Leaf) -> Mapping[str, Field]:
         """Return the fields in which a word or phrase is looked up."""
         name = node.text.removesuffix(":")
         if not node.field:
             if isinstance(node, Word) and name != node.text and name in self.fields:
-                raise MalformedQuery(
-                    self.query,
+                raise self.malformed(
                     node.at + len(node.text),
                     f'a word or a "phrase" is expected right after {name}: without a '
                     "blank; or leave the colon out",
@@ -98,15 +102,14 @@ class QueryContext:
             return self.fields
         if node.field not in self.fields:
             names = ", ".join(self.fields)
-            raise MalformedQuery(
-                self.query,
+            raise self.malformed(
                 node.at,
                 f"there is no field {node.field!r}: use {names}, or put the text in "
                 "quotation marks",
             )
         return {node.field: self.fields[node.field]}
 
-    def terms(self, node: Word | Phrase) -> list[tuple[str, int]]:
+    def terms(self, node: Leaf) -> list[tuple[str, int]]:
         """Return the terms of a word or phrase, each with its place in it."""
         terms = self.analyzer.terms(words(node.text))
         return [(term, place) for place, term in enumerate(terms) if term]
@@ -127,24 +130,35 @@ def documents_of(context: QueryContext) -> Documents:
 
 def _set(context: QueryContext, node: Node) -> Documents | None:
     """Return a node's documents; None where it says nothing."""
-    if isinstance(node, Word):
-        within, terms = context.within(node), [t for t, _ in context.terms(node)]
-        sets = [_with_all(field, terms) for field in within.values() if terms]
-        return reduce(_either, sets) if sets else None
-    if isinstance(node, Phrase):
-        return _of_phrase(context, node)
+    if isinstance(node, Leaf):
+        return _of_leaf(context, node)
     if isinstance(node, Not):
         inner = _set(context, node.part)
         return None if inner is None else _without(context.living(), inner)
     if isinstance(node, Group):
         return _of_group(context, node.clauses)
     if isinstance(node, Belief):
-        raise MalformedQuery(
-            context.query,
+        raise context.malformed(
             node.at,
             f"#{node.name} does not make a set: let one #operator hold the whole query",
         )
     return _joined(context, node.parts, _both if isinstance(node, And) else _either)
+
+
+def _of_leaf(context: QueryContext, node: Leaf) -> Documents | None:
+    fields, terms = context.within(node).values(), context.terms(node)
+    is_phrase = isinstance(node, Phrase) and len(terms) > 1
+    if not terms:
+        return None
+    if is_phrase and not context.has_positions:
+        raise context.malformed(
+            node.at,
+            "a phrase needs the places of words, which this index was built without: "
+            "build it with positions (classmark index --positions), or leave the "
+            "quotation marks out",
+        )
+    find = _side_by_side if is_phrase else _with_all
+    return reduce(_either, [find(field, terms) for field in fields])
 
 
 def _of_group(context: QueryContext, clauses: tuple[Clause, ...]) -> Documents | None:
@@ -175,9 +189,9 @@ def _joined(
     return reduce(join, sets)
 
 
-def _with_all(field: Field, terms: list[str]) -> Documents:
+def _with_all(field: Field, terms: list[tuple[str, int]]) -> Documents:
     """Return the living documents that have all the terms in a field."""
-    numbers = [field.number(term) for term in dict.fromkeys(terms)]
+    numbers = [field.number(term) for term in dict(terms)]
     term_numbers = [number for number in numbers if number is not None]
     if len(term_numbers) < len(numbers):
         return np.empty(0, np.uint32)
@@ -188,30 +202,10 @@ def _with_all(field: Field, terms: list[str]) -> Documents:
     return documents if field.alive is None else documents[field.alive[documents]]
 
 
-def _of_phrase(context: QueryContext, node: Phrase) -> Documents | None:
-    within = context.within(node)
-    terms = context.terms(node)
-    if not terms:
-        return None
-    if len(terms) > 1 and not context.has_positions:
-        raise MalformedQuery(
-            context.query,
-            node.at,
-            "a phrase needs the places of words, which this index was built without: "
-            "build it with positions (classmark index --positions), or leave the "
-            "quotation marks out",
-        )
-    sets = [_side_by_side(context, name, terms) for name in within]
-    return reduce(_either, sets)
-
-
-def _side_by_side(
-    context: QueryContext, name: str, terms: list[tuple[str, int]]
-) -> Documents:
+def _side_by_side(field: Field, terms: list[tuple[str, int]]) -> Documents:
     """Return the documents in which all terms stand at their offsets from one place."""
-    field = context.fields[name]
-    candidates = _with_all(field, [term for term, _ in terms])
-    if len(terms) == 1 or not len(candidates):
+    candidates = _with_all(field, terms)
+    if not len(candidates):
         return candidates
     furthest, starts = terms[-1][1], []
     for term, offset in terms:  # document · 2³² + the place that the last term has
@@ -247,8 +241,7 @@ def _believe(
             matched |= ~np.signbit(gained)
             parts.append(gained + DEFAULT)
         return reduce(np.add, parts) / len(parts) if parts else None
-    if not isinstance(node, Belief):
-        raise Mistake(f"{node} cannot stand within an operator: give words")
+    node = cast("Belief", node)
     weights = node.weights or (1.0,) * len(node.parts)
     beliefs = [_believe(searcher, context, part, matched) for part in node.parts]
     pairs = [(w, p) for w, p in zip(weights, beliefs, strict=True) if p is not None]
@@ -339,10 +332,8 @@ def ask(
     tree = context.tree
     if isinstance(tree, Belief):
         if model not in (None, INQUERY) or options:
-            raise MalformedQuery(
-                context.query,
-                tree.at,
-                "an #operator ranks by beliefs: name no other model",
+            raise context.malformed(
+                tree.at, "an #operator ranks by beliefs: name no other model"
             )
         matched = np.zeros(searcher.n_items, np.bool_)
         beliefs = _believe(searcher, context, tree, matched)
@@ -402,14 +393,14 @@ def _is_plain(node: Node) -> bool:
 
 def _positive(
     context: QueryContext, node: Node, *, positive: bool = True
-) -> Iterator[Word | Phrase]:
+) -> Iterator[Leaf]:
     """Yield the words and phrases that are not negated, in order."""
-    if isinstance(node, Word | Phrase):
+    if isinstance(node, Leaf):
         if positive:
             yield node
     elif isinstance(node, Not):
         yield from _positive(context, node.part, positive=not positive)
-    elif isinstance(node, And | Or):
+    elif isinstance(node, Parts):
         for part in node.parts:
             yield from _positive(context, part, positive=positive)
     elif isinstance(node, Group):
@@ -417,8 +408,7 @@ def _positive(
             inside = positive != (clause.sign == "-")
             yield from _positive(context, clause.part, positive=inside)
     else:
-        raise MalformedQuery(
-            context.query,
+        raise context.malformed(
             node.at,
             f"#{node.name} stands among other parts: let one #operator hold them all",
         )

@@ -17,10 +17,9 @@ from classmark.index.feedback import Feedback, feedback_from
 from classmark.index.query_language import (
     Belief,
     Group,
+    Leaf,
     MalformedQuery,
     Node,
-    Phrase,
-    Word,
     parse,
 )
 from classmark.index.search import Explanation, Prior, log_prior
@@ -548,7 +547,7 @@ def _texts(node: Node | None) -> list[str]:
     """Return what a query says, words that must not be there left out."""
     if node is None:
         return []
-    if isinstance(node, Word | Phrase):
+    if isinstance(node, Leaf):
         return [node.text]
     if isinstance(node, Group):
         return [t for c in node.clauses if c.sign != "-" for t in _texts(c.part)]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 Array: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.float64]
@@ -14,6 +15,7 @@ Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 
 LINE = 64  # bytes of a cache line
+_LARGE = 1 << 21
 
 
 class Growing:
@@ -56,6 +58,30 @@ class Growing:
             larger[:first] = self._room[:first]
             self._room = larger
         return self._room[first : self._used]
+
+
+def zeros(shape: int | tuple[int, ...], kind: DTypeLike) -> Array:
+    """Return an array of zeros in its own pages, which cost nothing until touched.
+
+    The allocator keeps what is freed, in pieces that the next, larger request cannot
+    use; a mapping for each array keeps the peak at what is really held.
+
+    >>> zeros((2, 2), np.uint8).tolist()
+    [[0, 0], [0, 0]]
+    """
+    count = int(np.prod(shape))
+    size = count * np.dtype(kind).itemsize
+    private = getattr(mmap, "MAP_PRIVATE", 0)  # where the system makes a difference
+    flags = {"flags": private | mmap.MAP_ANONYMOUS} if private else {}
+    memory = mmap.mmap(-1, max(size, 1), **flags)
+    if size >= _LARGE and hasattr(mmap, "MADV_HUGEPAGE"):
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, kind, count).reshape(shape)
+
+
+def words_of(buffer: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """View the eight bytes from each place on as one number."""
+    return np.ndarray(len(buffer) - 7, np.uint64, buffer, strides=(1,))
 
 
 def bounds_of(sizes: ArrayLike) -> Ints:

@@ -3,83 +3,34 @@
 import numpy as np
 import pytest
 
+from classmark.corpus import counting
 from classmark.corpus.counting import TokenTable
-from classmark.corpus.kernels import (
-    close_gaps,
-    fill_slots,
-    gather_by_document,
-    scatter_by_term,
-)
+from classmark.corpus.kernels import LONG, fill_slots, gather_by_document
 from classmark.text.tokens import words
 from oracles import corpus as oracle
 from oracles import text as text_oracle
 
 
-def random_rows(seed, n=40, tokens=30):
-    rng = np.random.default_rng(seed)
-    return [
-        [(int(t), int(rng.integers(1, 200))) for t in rng.permutation(tokens)[:size]]
-        for size in rng.integers(0, tokens, size=n)
-    ]
-
-
-def flat(rows):
-    starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    columns = np.array([t for row in rows for t, _ in row], np.uint32)
-    counts = np.array([c for row in rows for _, c in row], np.uint8)
-    return starts, columns, counts
-
-
-def scattered(rows, number, width):
-    starts, columns, counts = flat(rows)
-    heads = np.zeros(width + 2, np.uint32)
-    postings = np.zeros(len(columns), np.uint64)
-    begins = np.zeros(len(starts), np.int64)
-    scatter_by_term(starts, columns, counts, number, heads, postings, begins)
-    return heads, postings, begins
-
-
 @pytest.mark.parametrize("seed", range(5))
-def test_scatter_and_gather(seed):
-    rows, width = random_rows(seed), 7
-    number = np.random.default_rng(seed).integers(width + 1, size=30).astype(np.uint32)
-    heads, postings, begins = scattered(rows, number, width)
-    lists = oracle.scatter_by_term(rows, number, width)
-    assert np.diff(heads).tolist() == [len(listed) for listed in lists]
-    pairs = [divmod(int(posting), 2**32) for posting in postings]
-    assert pairs == [pair for listed in lists for pair in listed]
-    kept = [sum(number[t] < width for t, _ in row) for row in rows]
-    assert np.diff(begins).tolist() == kept
-
-    stops, room = begins[:-1].copy(), begins[-1]
-    columns, counts = np.zeros(room, np.uint32), np.zeros(room, np.float32)
-    frequency, total = np.zeros(width, np.int64), np.zeros(width, np.int64)
-    gather_by_document(heads, postings, stops, columns, counts, frequency, total)
-    gathered = oracle.gather_by_document(lists, len(rows))
-    for row, want in enumerate(gathered):
-        part = slice(begins[row], stops[row])
-        assert list(zip(columns[part], counts[part], strict=True)) == sorted(
-            want.items()
-        )
-    assert frequency.tolist() == [
-        sum(term in row for row in gathered) for term in range(width)
+def test_lists_become_rows(seed):
+    rng, width = np.random.default_rng(seed), 7
+    lists = [
+        [
+            (int(d), int(rng.integers(1, 999)))
+            for d in np.flatnonzero(rng.random(40) < s)
+        ]
+        for s in rng.random(width)
     ]
-    assert total.tolist() == [
-        sum(row.get(term, 0) for row in gathered) for term in range(width)
-    ]
-
-
-def test_close_gaps():
-    starts = np.array([0, 3, 5, 9], np.int64)
-    stops = np.array([2, 3, 9], np.int64)
-    columns = np.arange(9, dtype=np.uint32)
-    counts = columns.astype(np.float32)
-    joined, ends = oracle.close_gaps(
-        starts[:-1].tolist(), stops.tolist(), list(range(9))
-    )
-    close_gaps(starts, stops, columns, counts)
-    assert columns[: starts[-1]].tolist() == counts[: starts[-1]].tolist() == joined
-    assert stops.tolist() == starts[1:].tolist() == ends
+    flat = [(d << 32) + count for listed in lists for d, count in listed]
+    bounds = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+    columns, counts = np.zeros(len(flat), np.uint32), np.zeros(len(flat), np.float32)
+    starts, total = np.zeros(41, np.int64), np.zeros(width, np.int64)
+    by_term = (np.array(flat, np.uint64), bounds[:-1], bounds[1:])
+    gather_by_document(by_term, starts, columns, counts, total)
+    for row, expected in enumerate(oracle.gather_by_document(lists, 40)):
+        part = slice(starts[row], starts[row + 1])
+        assert list(zip(columns[part], counts[part], strict=True)) == expected
+    assert total.tolist() == [sum(count for _, count in listed) for listed in lists]
 
 
 def test_fill_slots():
@@ -116,17 +67,14 @@ def test_dropped_tokens_are_numbered_first_and_not_counted():
 
 def test_tokens_whose_keys_collide_stay_apart(monkeypatch):
     """Two long tokens with one hash are told apart by their bytes."""
-    from classmark.text import kernels
-
-    table = TokenTable()
-    find = kernels.find_tokens
+    table, find = TokenTable(), counting.find_tokens
 
     def all_alike(*arguments):
         find(*arguments)
-        keys = arguments[6]
-        keys[keys >= kernels.LONG] = kernels.LONG
+        keys = arguments[5]
+        keys[keys >= LONG] = LONG
 
-    monkeypatch.setattr(kernels, "find_tokens", all_alike)
+    monkeypatch.setattr(counting, "find_tokens", all_alike)
     texts = ["abcdefgh ABCDEFGH abcdefghi abcdefgi éabcdefgh abcdefgh", "abcdefghi"]
     chunks = list(table.chunks(texts))
     tokens, _ = oracle.number_tokens([words(text) for text in texts])

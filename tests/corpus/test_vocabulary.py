@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.corpus.counting import zeros
+from classmark.arrays import zeros
 from classmark.corpus.vocabulary import (
     GrowingVocabulary,
     Vocabulary,

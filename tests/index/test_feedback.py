@@ -65,7 +65,7 @@ def test_gathering_equals_the_slow_way(seed, many):
     slots = np.zeros(120, np.uint32)
     slots[wanted] = np.arange(1, many + 1)
     mine, plain = np.zeros((99, 3), np.int64), np.zeros((99, 3), np.int64)
-    shared = (5, *field.whole, wanted, slots)
+    shared = (5, tuple(field.whole), wanted, slots)
     assert fast.gather(*shared, mine, 2) == slow.gather(*shared, plain, 2)
     order = [tuple(row) for row in mine.tolist()]
     assert sorted(order) == sorted(tuple(row) for row in plain.tolist())

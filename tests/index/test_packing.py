@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.corpus.counting import words_of
+from classmark.arrays import words_of
 from classmark.index import kernels_postings as fast
 from classmark.index.postings import (
     ColumnReader,

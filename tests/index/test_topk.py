@@ -91,13 +91,11 @@ def test_inner_loops(seed):
     assert noted[0, :n].tolist() == noted[1, :m].tolist()
     np.testing.assert_array_equal(acc, listed)
     np.testing.assert_allclose(acc, plain)
-    fast.add_products(-0.3, items, counts, acc, 1, len(items))
-    slow.add_products(-0.3, items, counts, plain, 1, len(items))
-    np.testing.assert_allclose(acc, plain, atol=1e-12)
     squares, others = np.zeros(60), np.zeros(60)
-    shape = np.array([0, 0]), np.array([len(items), len(items) // 2])
-    vectors.square_norms(np.array([2.0, 0.5]), items, counts, *shape, squares)
-    slow_vectors.square_norms([2.0, 0.5], items, counts, *shape, others)
+    begins, ends = np.array([0, 0]), np.array([len(items), len(items) // 2])
+    lists = (items, counts, begins, ends)
+    vectors.square_norms(np.array([2.0, 0.5]), lists, squares)
+    slow_vectors.square_norms([2.0, 0.5], lists, others)
     np.testing.assert_allclose(squares, others)
 
 
@@ -179,7 +177,7 @@ def test_block_statistics():
     ours = Prepared(field).postings
     theirs = [np.zeros_like(ours.max_counts), np.zeros_like(ours.min_lengths)]
     firsts = ours.table[:, pruning.FIRST_BLOCK]
-    slow_pruning.block_statistics(*field.whole, field.lengths, firsts, *theirs)
+    slow_pruning.block_statistics(field.whole, field.lengths, firsts, *theirs)
     np.testing.assert_array_equal(ours.max_counts, theirs[0])
     np.testing.assert_array_equal(ours.min_lengths, theirs[1])
     assert len(ours.max_counts) > 6
@@ -249,9 +247,8 @@ def test_find_vector(seed, every, unit):
     found = []
     for room in (vectors, slow_vectors):
         out, final = empty_heap(9), Final(alive, extra, 1.0, 0.0)
-        n = room.find_vector(
-            weights, places, tuple(field.whole), x, final, every, np.full(40, -0.0), out
-        )
+        query, lists, acc = (weights, places), tuple(field.whole), np.full(40, -0.0)
+        n = room.find_vector(query, lists, x, final, every, acc, out)
         found.append((out[0][:n].tolist(), out[1][:n].round(9).tolist()))
     assert found[0] == found[1]
 

@@ -48,7 +48,7 @@ def laid(room, order, lists):
     n = len(lists.items)
     slots, runs = np.zeros(2 * n, np.uint16), np.zeros((n, 3), np.uint16)
     edges = np.zeros((len(order) + 1, 2), np.int64)
-    used, n_runs = room.lay_runs(order, *lists, slots, runs, edges)
+    used, n_runs = room.lay_runs(order, tuple(lists), slots, runs, edges)
     return slots[:used], runs[:n_runs], edges
 
 
@@ -79,8 +79,8 @@ def test_the_best_are_found_in_runs(seed, n, every, k):
     for room in (fast, slow):
         items, scores = np.zeros(k, np.int64), np.zeros(k)
         acc = np.full(n, -0.0)
-        rule = (x, alive, every)
-        m = room.find_in_runs(weights, places, *runs, rule, acc, Heap(items, scores))
+        query, rule = (weights, places), (x, alive, every)
+        m = room.find_in_runs(query, runs, rule, acc, Heap(items, scores))
         answers.append((m, items[:m].tolist(), scores[:m].tolist()))
         assert np.signbit(acc).all()
         assert not acc.any()

@@ -29,28 +29,14 @@ def fill_slots(keys, size):
     return slots
 
 
-def scatter_by_term(rows, number, width):
-    """Lists of (document, count) by term; one more list for what is dropped."""
-    lists = [[] for _ in range(width + 1)]
-    for document, row in enumerate(rows):
-        for token, count in row:
-            lists[number[token]].append((document, count))
-    return lists
-
-
 def gather_by_document(lists, n):
-    """Rows of {term: count}, the last list left out."""
-    rows = [{} for _ in range(n)]
-    for term, postings in enumerate(lists[:-1]):
-        for document, count in postings:
-            rows[document][term] = rows[document].get(term, 0) + count
-    return rows
-
-
-def close_gaps(starts, stops, values):
-    """The rows one after the other, and where each stops."""
-    joined, ends = [], []
-    for start, stop in zip(starts, stops, strict=True):
-        joined += values[start:stop]
-        ends.append(len(joined))
-    return joined, ends
+    """Rows of (term, count), from lists of (document, count) by term."""
+    return [
+        [
+            (t, count)
+            for t, listed in enumerate(lists)
+            for d, count in listed
+            if d == row
+        ]
+        for row in range(n)
+    ]

@@ -1,7 +1,8 @@
 """The terms of documents, posting by posting."""
 
 
-def gather(first, items, counts, begins, ends, wanted, slots, out, n):
+def gather(first, lists, wanted, slots, out, n):
+    items, counts, begins, ends = lists
     for t, (low, high) in enumerate(zip(begins, ends, strict=True)):
         for j in range(low, high):
             if items[j] in wanted.tolist():

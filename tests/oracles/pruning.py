@@ -4,9 +4,8 @@ from oracles import finding
 from oracles.topk import best_of
 
 
-def block_statistics(
-    items, counts, begins, ends, lengths, firsts, max_counts, min_lengths
-):
+def block_statistics(lists, lengths, firsts, max_counts, min_lengths):
+    items, counts, begins, ends = lists
     for t, (begin, end) in enumerate(zip(begins, ends, strict=True)):
         for i, low in enumerate(range(begin, end, 128)):
             block = slice(low, min(low + 128, end))

@@ -41,11 +41,6 @@ def add_parts(scoring, t, begin, end, acc):
         acc[scoring.items[j]] += part_at(scoring, t, j)
 
 
-def add_products(a, items, counts, acc, begin, end):
-    for d, tf in zip(items[begin:end], counts[begin:end], strict=True):
-        acc[d] += a * tf
-
-
 def list_parts(scoring, t, begin, end, acc, touched, n):
     for d in scoring.items[begin:end]:
         if is_untouched(acc[d]):

@@ -4,7 +4,8 @@ from classmark.index.kernels_models import Final
 from oracles.topk import best_of
 
 
-def find_vector(weights, places, lists, x, final, every, acc, heap):
+def find_vector(query, lists, x, final, every, acc, heap):
+    weights, places = query
     items, values, begins, ends = lists
     scores = dict.fromkeys(range(len(acc)), 0.0) if every else {}
     for weight, place in zip(weights, places, strict=True):
@@ -16,7 +17,8 @@ def find_vector(weights, places, lists, x, final, every, acc, heap):
     return best_of(scores, final, heap)
 
 
-def square_norms(idf, items, counts, begins, ends, out):
+def square_norms(idf, lists, out):
+    items, counts, begins, ends = lists
     for t, weight in enumerate(idf):
         for j in range(begins[t], ends[t]):
             out[items[j]] += (counts[j] * weight) ** 2
@@ -39,7 +41,8 @@ def runs_of_list(items, counts):
                 yield span, kind, [d for d, _ in run], [tf for _, tf in run]
 
 
-def lay_runs(order, items, counts, begins, ends, slots, runs, edges):
+def lay_runs(order, lists, slots, runs, edges):
+    items, counts, begins, ends = lists
     written, headers = [], []
     for i, t in enumerate(order):
         edges[i] = len(written), len(headers)
@@ -75,7 +78,8 @@ def arrange(places, weights, limit, keys, kept):
     return len(found)
 
 
-def find_in_runs(weights, places, slots, runs, edges, rule, acc, heap):
+def find_in_runs(query, lists, rule, acc, heap):
+    (weights, places), (slots, runs, edges) = query, lists
     x, alive, every = rule
     scores = dict.fromkeys(range(len(x)), 0.0) if every else {}
     for weight, place in zip(weights, places, strict=True):

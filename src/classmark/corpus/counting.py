@@ -1,22 +1,32 @@
-"""Documents become rows of counts, block by block.
-
-The allocator keeps what is freed, in pieces that the next, larger request cannot use; a
-mapping of its own for each array keeps the peak at what is really held.
-"""
+"""Documents become rows of counts, block by block."""
 
 from __future__ import annotations
 
-import mmap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Ints
+from classmark.arrays import Array, Bools, Ints, bounds_of, words_of, zeros
+from classmark.corpus.kernels import (
+    ARENA,
+    BASE,
+    DROPPED,
+    ENTRIES,
+    TOKENS,
+    Tokens,
+    count_entries,
+    count_tokens,
+    fill_slots,
+    find_tokens,
+    gather_by_document,
+    number_tokens,
+    scatter_entries,
+)
 from classmark.corpus.vocabulary import (
     GrowingVocabulary,
     Vocabulary,
@@ -28,28 +38,6 @@ from classmark.progress import track
 from classmark.sparse import Rows
 from classmark.text.analyzer import Analyzer
 from classmark.text.tokens import fold, kinds
-
-if TYPE_CHECKING:
-    from classmark.corpus.kernels import Tokens
-
-_LARGE = 1 << 21
-
-
-def zeros(shape: int | tuple[int, ...], kind: DTypeLike) -> Array:
-    """Return an array of zeros in its own pages, which cost nothing until touched.
-
-    >>> zeros((2, 2), np.uint8).tolist()
-    [[0, 0], [0, 0]]
-    """
-    count = int(np.prod(shape))
-    size = count * np.dtype(kind).itemsize
-    private = getattr(mmap, "MAP_PRIVATE", 0)  # where the system makes a difference
-    flags = {"flags": private | mmap.MAP_ANONYMOUS} if private else {}
-    memory = mmap.mmap(-1, max(size, 1), **flags)
-    if size >= _LARGE and hasattr(mmap, "MADV_HUGEPAGE"):
-        memory.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(memory, kind, count).reshape(shape)
-
 
 _BLOCK = 1 << 18
 
@@ -106,8 +94,7 @@ _MOST = 1 << 32
 _TAIL = "\n" * 72
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Counts of tokens in some documents, columns in order of first occurrence.
 
     A token that occurs more than 255 times in a document has several entries there.
@@ -121,8 +108,7 @@ class Chunk:
     counts: NDArray[np.uint8]
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """Some documents as bytes: where each ends, and whether it is all ASCII.
 
     buffer : uint8, with more newlines at its end than a pass reads ahead;
@@ -157,14 +143,11 @@ class TokenTable:
         self._drop(list(dropped))
 
     def __len__(self) -> int:
-        from classmark.corpus.kernels import TOKENS
 
         return int(self._state[TOKENS])
 
     def tokens(self, first: int = 0, last: int | None = None) -> list[str]:
         """Return the tokens numbered from ``first`` to before ``last``, in order."""
-        from classmark.corpus.kernels import ARENA
-
         last = len(self) if last is None else last
         offsets, end = self._offsets, int(self._state[ARENA])
         low = int(offsets[first]) if first < len(self) else end
@@ -178,8 +161,6 @@ class TokenTable:
 
     def chunks(self, texts: Iterable[str]) -> Iterator[Chunk]:
         """Count documents; yield their counts, about a million entries at a time."""
-        from classmark.corpus.kernels import ENTRIES
-
         stops: list[Ints] = []
         columns, counts = np.empty(0, np.uint32), np.empty(0, np.uint8)
         for batch in map(_encoded, batches(texts, BATCH, len)):
@@ -201,8 +182,6 @@ class TokenTable:
         counts: NDArray[np.uint8],
     ) -> Chunk:
         """Return the entries so far as a chunk, and begin the next one."""
-        from classmark.corpus.kernels import BASE, ENTRIES
-
         used = int(self._state[ENTRIES])
         self._state[BASE] += used
         self._state[ENTRIES] = 0
@@ -222,8 +201,6 @@ class TokenTable:
 
     def _drop(self, tokens: list[str]) -> None:
         """Give tokens, before all others, numbers without counts."""
-        from classmark.corpus.kernels import DROPPED, ENTRIES
-
         batch = _encoded([" ".join(tokens)])
         room = len(batch.buffer)
         self._count(batch, np.empty(room, np.uint32), np.empty(room, np.uint8))
@@ -234,53 +211,38 @@ class TokenTable:
         self, batch: Batch, columns: NDArray[np.uint32], counts: NDArray[np.uint8]
     ) -> Ints:
         """Count one batch into the chunk; return where its documents end there."""
-        from classmark.corpus.kernels import ENTRIES, count_tokens
-
         rows = np.empty(len(batch.ends) + 1, np.int64)
         rows[0] = self._state[ENTRIES]
         firsts, tokens = self._numbered(batch)
-        count_tokens(tokens, firsts, self._last, columns, counts, rows, self._state)
+        chunk = (rows, columns, counts)
+        count_tokens(tokens, firsts, self._last, chunk, self._state)
         return rows[1:]
 
     def _numbered(self, batch: Batch) -> tuple[Ints, NDArray[np.uint64]]:
         """Return the first token of each document, and the numbers of the tokens."""
-        from classmark.corpus.kernels import number_tokens
-        from classmark.text.kernels import find_tokens
-
         most = len(batch.buffer) // 2 + 1
         if most > len(self._keys):
             self._edges, self._keys = zeros(2 * most, np.uint32), zeros(most, np.uint64)
         firsts = np.empty(len(batch.ends) + 1, np.int64)
-        words = words_of(batch.buffer)
         # Only where kernels run as plain Python does numpy mind that hashes overflow.
         with np.errstate(over="ignore"):
-            find_tokens(
-                batch.buffer,
-                words,
-                batch.ends,
-                batch.plain,
-                kinds(),
-                self._edges,
-                self._keys,
-                firsts,
-            )
+            output = (self._edges, self._keys, firsts)
+            text = (batch.buffer, words_of(batch.buffer))
+            find_tokens(text, batch.ends, batch.plain, kinds(), *output)
             keys = self._keys[: firsts[-1]]
-            text = (batch.buffer, words, self._edges)
-            while not number_tokens(text, keys, self._table(), self._state):
+            while not number_tokens(
+                (*text, self._edges), keys, self._table(), self._state
+            ):
                 self._grow()
         return firsts, keys
 
     def _table(self) -> Tokens:
         """The table as the kernel takes it."""
-        from classmark.corpus.kernels import Tokens
-
         arena = self._arena
         return Tokens(self._slots, self._known, self._offsets, arena, words_of(arena))
 
     def _grow(self) -> None:
         """Make room for twice as many tokens, or twice as many bytes."""
-        from classmark.corpus.kernels import ARENA, fill_slots
-
         used = len(self)
         if used < len(self._known):
             self._arena = _longer(self._arena, int(self._state[ARENA]))
@@ -292,11 +254,6 @@ class TokenTable:
         self._known = _longer(self._known, used)
         self._last = _longer(self._last, used)
         self._offsets = _longer(self._offsets, used)
-
-
-def words_of(buffer: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """View the eight bytes from each place on as one number."""
-    return np.ndarray(len(buffer) - 7, np.uint64, buffer, strides=(1,))
 
 
 def _longer(array: Array, used: int) -> Array:
@@ -464,12 +421,6 @@ def _renumbered(
     chunks: list[Chunk], number: Ints, width: int
 ) -> tuple[Rows, Statistics]:
     """Turn chunks of token counts into rows of term counts; the chunks are consumed."""
-    from classmark.corpus.kernels import (
-        close_gaps,
-        gather_by_document,
-        scatter_by_term,
-    )
-
     terms = np.where(number < 0, width, number).astype(np.uint32)
     room = sum(len(chunk.columns) for chunk in chunks)
     columns, values = zeros(room, np.uint32), zeros(room, np.float32)
@@ -479,17 +430,17 @@ def _renumbered(
     chunks.reverse()
     while chunks:
         chunk = chunks.pop()
-        heads = np.zeros(width + 2, np.uint32)
-        starts = np.zeros(len(chunk.starts), np.int64)
-        scatter_by_term(
-            chunk.starts, chunk.columns, chunk.counts, terms, heads, postings, starts
-        )
+        n = len(chunk.starts) - 1
+        entries, starts = np.zeros(width + 1, np.int64), np.zeros(n + 1, np.int64)
+        count_entries(chunk, terms, entries, np.empty(n, np.uint32))
+        begins = bounds_of(entries[:-1])[:-1]
+        ends = begins.copy()
+        scatter_entries(chunk, terms, 0, begins, ends, postings)
         del chunk
         run = columns[used:], values[used:]
-        stops = starts[:-1].copy()
-        gather_by_document(heads, postings, stops, *run, frequency, total)
-        close_gaps(starts, stops, *run)
-        parts.append(stops + used)
+        gather_by_document((postings, begins, ends), starts, *run, total)
+        frequency += ends - begins
+        parts.append(starts[1:] + used)
         used += int(starts[-1])
     rows = Rows(np.concatenate(parts), columns[:used], values[:used], width)
     statistics = Statistics(len(rows), int(total.sum()), used, frequency, total)

@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import bounds_of
-from classmark.corpus.counting import Chunk, TokenTable, batches, zeros
+from classmark.arrays import bounds_of, zeros
+from classmark.corpus.counting import Chunk, TokenTable, batches
 from classmark.corpus.documents import Document
+from classmark.corpus.kernels import count_entries, scatter_entries, scatter_places
 from classmark.corpus.vocabulary import join_terms, order_terms
 from classmark.index.merge import id_of, merge_segments, merged_keys
 from classmark.index.segment import (
@@ -131,12 +132,6 @@ class Counting:
 
         The entries of all chunks are sorted by term; those of one document add up.
         """
-        from classmark.index.kernels_postings import (
-            count_entries,
-            scatter_entries,
-            scatter_places,
-        )
-
         joined = [join_terms(self._analyzer.terms(t)) for t in self._table.slices()]
         del self._table
         vocabulary, number = order_terms(joined)
@@ -146,22 +141,19 @@ class Counting:
         entries = np.zeros(width + 1, np.int64)
         lengths = np.zeros(documents, np.uint32)
         for first, chunk in self._chunks:
-            counts = (chunk.starts, chunk.columns, chunk.counts)
             rows = lengths[first : first + len(chunk.starts) - 1]
-            count_entries(*counts, terms, entries, rows)
+            count_entries(chunk, terms, entries, rows)
         bounds = bounds_of(entries[:-1])
         postings = zeros(int(bounds[-1]), np.uint64)
         begins, ends = bounds[:-1], bounds[:-1].copy()
         for first, chunk in self._chunks:
-            counts = (chunk.starts, chunk.columns, chunk.counts)
-            scatter_entries(*counts, terms, first, begins, ends, postings)
+            scatter_entries(chunk, terms, first, begins, ends, postings)
         inverted = Inverted(vocabulary.blob, postings, begins, ends)
         if self._positions:  # there are as many places as entries
             gaps, gap_ends = zeros(len(postings), np.uint32), begins.copy()
             seen = np.full((width, 2), -1, np.int64)
             for first, chunk in self._chunks:
-                state = (terms, first, seen, gap_ends, gaps)
-                scatter_places(chunk.starts, chunk.columns, *state)
+                scatter_places(chunk, terms, first, seen, gap_ends, gaps)
             inverted = inverted._replace(places=(gaps, begins, gap_ends))
         self._chunks.clear()
         return inverted, lengths

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Floats, Ints
+from classmark.index.kernels_postings import gather
+from classmark.index.kernels_search import parts_of
 from classmark.index.models import Prepared, frozen, strides
 from classmark.index.postings import Field
 from classmark.problems import Mistake
@@ -41,8 +43,6 @@ def terms_of(field: Field, items: Sequence[int] | NDArray[np.integer]) -> Docume
     >>> terms_of(field, [1]).terms.tolist()
     [0, 1]
     """
-    from classmark.index.kernels_postings import gather
-
     distinct = np.unique(np.asarray(items, np.int64))
     if len(distinct) and not 0 <= distinct[0] <= distinct[-1] < field.n_items:
         raise Mistake(f"items: give numbers from 0 to {field.n_items - 1}")
@@ -52,7 +52,7 @@ def terms_of(field: Field, items: Sequence[int] | NDArray[np.integer]) -> Docume
     out, n = np.empty((room, 3), np.int64), 0
     sorted_items = frozen(distinct.astype(np.uint32), np.uint32)
     for first, lists in strides(field):
-        n = gather(first, *lists, sorted_items, frozen(slots, np.uint32), out, n)
+        n = gather(first, tuple(lists), sorted_items, frozen(slots, np.uint32), out, n)
     rows = out[:n]
     order = np.lexsort((rows[:, 1], rows[:, 0]))
     slot, terms, counts = rows[order].T
@@ -162,8 +162,6 @@ class Information:
         self, field: Prepared, query: Mapping[int, float], top: TopDocuments
     ) -> Weights:
         """Return the weights of the longer query, by term number."""
-        from classmark.index.kernels_search import parts_of
-
         items = np.unique(top.items).tolist()
         terms = np.unique(terms_of(field.field, top.items).terms).tolist()
         names = dict.fromkeys(map(field.field.term, terms), 1.0)

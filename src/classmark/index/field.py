@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from classmark.arrays import Bools, Ints, bounds_of
-from classmark.corpus.counting import zeros
+from classmark.arrays import Bools, Ints, bounds_of, zeros
 from classmark.corpus.vocabulary import join_terms, order_terms
+from classmark.index.kernels_postings import append_lists, places_of
 from classmark.index.merge import MergeSource, join
 from classmark.index.postings import Field, Lists, TermPlaces
 from classmark.index.segment import SegmentField
@@ -81,8 +81,6 @@ class StoredField(Field):
 
     def decoded(self, numbers: Ints) -> Lists:
         """Decode the lists of some terms where not all are kept decoded."""
-        from classmark.index.kernels_postings import append_lists
-
         numbers = np.asarray(numbers, np.int64)
         bounds = bounds_of(self._stored[numbers])
         postings, ends = zeros(int(bounds[-1]), np.uint64), bounds[:-1].copy()
@@ -94,8 +92,6 @@ class StoredField(Field):
 
     def places(self, number: int) -> TermPlaces:
         """Return the token positions of a term, for phrases."""
-        from classmark.index.kernels_postings import places_of
-
         term = self.words[number]
         items, counts, places = [], [], []
         for source in self.sources:

@@ -1,11 +1,10 @@
-"""Postings: words looked up, entries sorted by term, lists packed and read again.
+"""Postings: words looked up, lists appended, packed and read again.
 
 The hash of a word is FNV-1a's of 32 bits: h ← (h xor byte) · 16777619 mod 2³², from
 2166136261 on; it is folded to the table's size, a power of two, and the next free slot
 is taken. A slot holds a word's number plus one, 0 where it is free.
 
-A posting is item · 2³² + count. ``number`` maps tokens to terms; a token that is not
-kept has the number of terms. Chunks are those of ``classmark.corpus.counting``.
+A posting is item · 2³² + count; decoded lists are (items, counts, begins, ends).
 
 A block of ``n`` numbers: their common width ``b`` (6 bits); where n ≥ 8, the bits ``e``
 that the largest needs more (6 bits) and, if e > 0, how many need more (7 bits); the low
@@ -20,9 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from classmark.arrays import Array, Bools, Ints
 from classmark.compiled import compiled
 from classmark.index.kernels_topk import gallop
 
@@ -103,98 +100,10 @@ _FAR = np.uint64(32)
 
 
 @compiled
-def count_entries(
-    rows: Ints,
-    columns: NDArray[np.uint32],
-    counts: NDArray[np.uint8],
-    number: NDArray[np.uint32],
-    entries: Ints,
-    lengths: NDArray[np.uint32],
-) -> None:
-    """Count the entries of each term, and the occurrences kept of each document.
-
-    entries : int64, shape (terms + 1,), added to;  lengths : uint32, shape (rows,).
-    """
-    dropped = np.uint32(len(entries) - 1)
-    for row in range(len(rows) - 1):
-        length = np.uint32(0)
-        for entry in range(rows[row], rows[row + 1]):
-            term = number[columns[entry]]
-            entries[term] += 1
-            if term != dropped:
-                length += np.uint32(counts[entry])
-        lengths[row] = length
-
-
-@compiled
-def scatter_entries(
-    rows: Ints,
-    columns: NDArray[np.uint32],
-    counts: NDArray[np.uint8],
-    number: NDArray[np.uint32],
-    first: int,
-    begins: Ints,
-    ends: Ints,
-    postings: NDArray[np.uint64],
-) -> None:
-    """Append the entries of documents ``first``, ``first + 1``, … to the lists.
-
-    Entries of one document and one term add up. List ``t`` is ``begins[t]`` to
-    ``ends[t]``, which moves on.
-    """
-    dropped = np.uint32(len(begins))
-    for row in range(len(rows) - 1):
-        item = np.uint64(first + row)
-        for entry in range(rows[row], rows[row + 1]):
-            term = number[columns[entry]]
-            if term == dropped:
-                continue
-            count, at = np.uint64(counts[entry]), np.uint64(ends[term])
-            if ends[term] > begins[term] and postings[at - _ONE] >> _FAR == item:
-                postings[at - _ONE] += count
-            else:
-                postings[at] = item << _FAR | count
-                ends[term] += 1
-
-
-@compiled
-def scatter_places(
-    rows: Ints,
-    columns: NDArray[np.uint32],
-    number: NDArray[np.uint32],
-    first: int,
-    seen: Ints,
-    ends: Ints,
-    gaps: NDArray[np.uint32],
-) -> None:
-    """Append the place of each occurrence, as a gap within its document, to the lists.
-
-    The first place in a document stands as it is, the others less the one before, less
-    one. ``seen`` (terms, 2) remembers the last document and place of each term.
-    """
-    dropped = np.uint32(len(ends))
-    for row in range(len(rows) - 1):
-        for entry in range(rows[row], rows[row + 1]):
-            term = number[columns[entry]]
-            if term == dropped:
-                continue
-            place = entry - rows[row]
-            is_first = seen[term, 0] != first + row
-            gaps[ends[term]] = place if is_first else place - seen[term, 1] - 1
-            ends[term] += 1
-            seen[term, 0], seen[term, 1] = first + row, place
-
-
-@compiled
 def append_lists(
-    lists: Any,
-    numbers: Ints,
-    shift: int,
-    renumbered: NDArray[np.uint32],
-    ends: Ints,
-    postings: NDArray[np.uint64],
+    lists: Any, numbers: Any, shift: int, renumbered: Any, ends: Any, postings: Any
 ) -> None:
-    """Append decoded lists (items, counts, begins, ends) to those of other numbers.
+    """Append decoded lists to those of other numbers.
 
     An item becomes ``renumbered[item] + shift``, and vanishes where that is GONE; with
     ``renumbered`` empty it becomes item + shift.
@@ -216,12 +125,7 @@ def append_lists(
 
 @compiled
 def append_places(
-    lists: Any,
-    numbers: Ints,
-    renumbered: NDArray[np.uint32],
-    source: NDArray[np.uint32],
-    ends: Ints,
-    gaps: NDArray[np.uint32],
+    lists: Any, numbers: Any, renumbered: Any, source: Any, ends: Any, gaps: Any
 ) -> None:
     """Append the places of decoded lists, in their order, as ``append_lists`` does."""
     items, counts, begins, stops = lists
@@ -241,9 +145,7 @@ def append_places(
 
 
 @compiled
-def places_of(
-    counts: NDArray[np.uint32], gaps: NDArray[np.uint32], places: NDArray[np.uint32]
-) -> None:
+def places_of(counts: Any, gaps: Any, places: Any) -> None:
     """Turn gaps back into places: the postings have ``counts[i]`` of them each."""
     at = 0
     for entry in range(len(counts)):
@@ -255,12 +157,7 @@ def places_of(
 
 
 @compiled
-def tally_gone(
-    lists: Any,
-    gone: Bools,
-    frequency: Ints,
-    total: Ints,
-) -> None:
+def tally_gone(lists: Any, gone: Any, frequency: Any, total: Any) -> None:
     """Count the postings, and the occurrences, that each list has in items gone."""
     items, counts, begins, stops = lists
     for which in range(len(begins)):
@@ -370,12 +267,7 @@ def _unpack(words: Any, at: Any, values: Any, begin: Any, n: Any) -> Any:
 
 @compiled
 def encode_lists(
-    values: Array,
-    begins: Ints,
-    ends: Ints,
-    words: NDArray[np.uint64],
-    sizes: Ints,
-    totals: Ints,
+    values: Any, begins: Any, ends: Any, words: Any, sizes: Any, totals: Any
 ) -> int:
     """Pack lists of numbers below 2⁵⁶, or of postings where there are ``totals``.
 
@@ -409,12 +301,7 @@ def encode_lists(
 
 @compiled
 def decode_lists(
-    words: NDArray[np.uint64],
-    starts: Ints,
-    lengths: Ints,
-    begins: Ints,
-    values: Array,
-    counts: NDArray[np.uint32],
+    words: Any, starts: Any, lengths: Any, begins: Any, values: Any, counts: Any
 ) -> int:
     """Unpack lists of ``lengths[i]`` numbers or postings, from byte ``starts[i]`` on.
 
@@ -444,23 +331,14 @@ LONG = 16  # a list longer than so many postings a document wanted is looked up 
 
 
 @compiled
-def gather(
-    first: int,
-    items: Any,
-    counts: Any,
-    begins: Any,
-    ends: Any,
-    wanted: Any,
-    slots: Any,
-    out: Any,
-    n: int,
-) -> int:
+def gather(first: int, lists: Any, wanted: Any, slots: Any, out: Any, n: int) -> int:
     """Note (slot, term, count) of each posting of a wanted item; return how many.
 
     first : the number of the first list's term;  wanted : uint32, increasing;  slots :
     uint32 per item, its place in ``wanted`` plus 1, 0 for others;  out : three columns,
     from row ``n`` on.
     """
+    items, counts, begins, ends = lists
     for t in range(len(begins)):
         low, high = begins[t], ends[t]
         if high - low > LONG * len(wanted):

@@ -46,19 +46,14 @@ SLACK = 1e-9  # of a bound: far above rounding, far below a difference that matt
 
 @compiled
 def block_statistics(
-    items: Any,
-    counts: Any,
-    begins: Any,
-    ends: Any,
-    lengths: Any,
-    firsts: Any,
-    max_counts: Any,
-    min_lengths: Any,
+    lists: Any, lengths: Any, firsts: Any, max_counts: Any, min_lengths: Any
 ) -> None:
     """Fill in the largest count and the shortest length of each block of each list.
 
-    firsts : int64, the number of each list's first block.
+    lists : items, counts, begins, ends;  firsts : int64, the number of each list's
+    first block.
     """
+    items, counts, begins, ends = lists
     for t in range(len(begins)):
         for j in range(begins[t], ends[t]):
             at = firsts[t] + (j - begins[t]) // BLOCK

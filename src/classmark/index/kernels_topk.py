@@ -194,15 +194,6 @@ def add_parts(scoring: Any, t: int, begin: int, end: int, acc: Any) -> None:
 
 
 @compiled
-def add_products(
-    a: float, items: Any, counts: Any, acc: Any, begin: int, end: int
-) -> None:
-    """Add a · tf for each posting: the inner loop of a dot product."""
-    for j in range(begin, end):
-        acc[items[j]] += a * float(counts[j])
-
-
-@compiled
 def list_parts(
     scoring: Any, t: int, begin: int, end: int, acc: Any, touched: Any, n: int
 ) -> int:

@@ -9,7 +9,6 @@ import numpy as np
 from classmark.compiled import compiled
 from classmark.index.kernels_topk import (
     UNTOUCHED,
-    add_products,
     bar_of,
     is_untouched,
     push,
@@ -25,33 +24,29 @@ DIGITS = 1 << 11
 
 @compiled
 def find_vector(
-    weights: Any,
-    places: Any,
-    lists: Any,
-    x: Any,
-    final: Any,
-    every: bool,
-    acc: Any,
-    heap: Any,
+    query: Any, lists: Any, x: Any, final: Any, every: bool, acc: Any, heap: Any
 ) -> int:
     """Find the largest x_d Σ weight · value + extra_d; return how many were found.
 
-    lists : (items, values, begins, ends);  x : empty, or one entry per item, x ≥ 0;
+    query : weights, and the lists they are for;  lists : (items, values, begins, ends);
+    x : empty, or one entry per item, x ≥ 0;
     every : items that share no term with the query are ranked too, with score 0.
     """
+    weights, places = query
     items, values, begins, ends = lists
     for i in range(len(places)):
-        add_products(weights[i], items, values, acc, begins[places[i]], ends[places[i]])
+        weight = weights[i]
+        for j in range(begins[places[i]], ends[places[i]]):
+            acc[items[j]] += weight * float(values[j])
     for d in range(len(x)):
         acc[d] *= x[d]
     return select_all(acc, every, final, heap)
 
 
 @compiled
-def square_norms(
-    idf: Any, items: Any, counts: Any, begins: Any, ends: Any, out: Any
-) -> None:
+def square_norms(idf: Any, lists: Any, out: Any) -> None:
     """Add (tf · idf)² of each term's postings to their items."""
+    items, counts, begins, ends = lists
     for t in range(len(idf)):
         for j in range(begins[t], ends[t]):
             weight = float(counts[j]) * idf[t]
@@ -60,14 +55,7 @@ def square_norms(
 
 @compiled
 def lay_runs(
-    order: Any,
-    items: Any,
-    counts: Any,
-    begins: Any,
-    ends: Any,
-    slots: Any,
-    runs: Any,
-    edges: Any,
+    order: Any, lists: Any, slots: Any, runs: Any, edges: Any
 ) -> tuple[int, int]:
     """Write lists as runs of items with one count; return the slots and runs used.
 
@@ -78,6 +66,7 @@ def lay_runs(
     count (0: mixed), items less one;  edges : int64, (terms + 1, 2): where the slots
     and the runs of each term begin.
     """
+    items, counts, begins, ends = lists
     n = r = 0
     for i in range(len(order)):
         edges[i, 0], edges[i, 1] = n, r
@@ -181,21 +170,14 @@ def arrange(places: Any, weights: Any, limit: int, keys: Any, kept: Any) -> int:
 
 
 @compiled
-def find_in_runs(
-    weights: Any,
-    places: Any,
-    slots: Any,
-    runs: Any,
-    edges: Any,
-    rule: Any,
-    acc: Any,
-    heap: Any,
-) -> int:
+def find_in_runs(query: Any, lists: Any, rule: Any, acc: Any, heap: Any) -> int:
     """Find the largest x_d Σ weight · count; return how many were found.
 
-    places : of the terms, increasing, in the order of ``lay_runs``;  rule : (x, alive,
+    query : weights, and the places of their terms, increasing, in the order of
+    ``lay_runs``, which laid ``lists`` (slots, runs, edges) out;  rule : (x, alive,
     every), as in ``find_vector``;  acc : −0.0 for each item, of which one span is used.
     """
+    (weights, places), (slots, runs, edges) = query, lists
     m, size, n_items = len(places), 0, len(rule[0])
     at = np.empty((m, 2), np.int64)
     for i in range(m):

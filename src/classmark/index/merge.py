@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Ints, bounds_of
-from classmark.corpus.counting import zeros
+from classmark.arrays import Ints, bounds_of, zeros
 from classmark.corpus.vocabulary import order_terms
+from classmark.index.kernels_postings import GONE, append_lists, append_places
 from classmark.index.postings import ColumnReader
 from classmark.index.segment import (
     Cursor,
@@ -102,8 +102,6 @@ def merged_keys(
     parts: Sequence[SegmentPart],
 ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
     """Merge the orders in which ids are found, one range of keys after another."""
-    from classmark.index.kernels_postings import GONE
-
     total = sum(part.kept() for part in parts)
     pieces = total // _KEYS + 1
     edges = [(n << 32) // pieces for n in range(pieces + 1)]
@@ -164,8 +162,6 @@ def join(
     sources: Sequence[MergeSource], runs: Sequence[slice], *, places: bool
 ) -> Inverted:
     """Join runs of terms, one of each source, with their lists; drop empty lists."""
-    from classmark.index.kernels_postings import append_lists, append_places
-
     pairs = list(zip(sources, runs, strict=True))
     vocabulary, number = order_terms([s.stretch.terms(run) for s, run in pairs])
 

@@ -19,8 +19,10 @@ from classmark.index.kernels_models import (
 )
 from classmark.index.kernels_pruning import BLOCK, block_statistics
 from classmark.index.kernels_search import Postings, Ready, prepare
+from classmark.index.kernels_vectors import square_norms
 from classmark.index.postings import Field, Lists
 from classmark.problems import Mistake
+from classmark.weighting.formulas import smooth_idf
 
 
 class Parameter(NamedTuple):
@@ -394,19 +396,15 @@ class Prepared:
     @cached_property
     def idf(self) -> Floats:
         """The rarity of each term: ln((1 + N)/(1 + df)) + 1."""
-        from classmark.weighting.formulas import smooth_idf
-
         weights: Floats = smooth_idf(self.df, self.field.n_alive)
         return weights
 
     @cached_property
     def inverse_norms(self) -> Floats:
         """1 / ‖tf · idf‖ of each item, 0 where it has no term."""
-        from classmark.index.kernels_vectors import square_norms
-
         squares = np.zeros(self.field.n_items)
         for first, lists in strides(self.field):
-            square_norms(self.idf[first : first + STRIDE], *lists, squares)
+            square_norms(self.idf[first : first + STRIDE], tuple(lists), squares)
         norms = np.sqrt(squares)
         return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
 
@@ -419,7 +417,7 @@ class Prepared:
         sizes = (lists.ends - lists.begins + BLOCK - 1) // BLOCK
         firsts, total = np.cumsum(sizes) - sizes, int(sizes.sum())
         most, least = np.empty(total, np.uint32), np.empty(total, np.uint32)
-        block_statistics(*lists, self.lengths, firsts, most, least)
+        block_statistics(tuple(lists), self.lengths, firsts, most, least)
         columns = (lists.begins, lists.ends, self.df, self.cf, firsts)
         table = np.column_stack(columns).astype(np.int64)
         return Postings(lists.items, lists.counts, table, most, least, self.alive)

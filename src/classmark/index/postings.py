@@ -15,9 +15,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from classmark.arrays import Array, Bools, Ints, bounds_of, cut_runs
-from classmark.corpus.counting import words_of, zeros
+from classmark.arrays import Array, Bools, Ints, bounds_of, cut_runs, words_of, zeros
 from classmark.corpus.vocabulary import join_terms
+from classmark.index.kernels_postings import (
+    copy_words,
+    decode_lists,
+    encode_lists,
+    enter_words,
+    find_words,
+    hash_words,
+)
 from classmark.problems import Mistake
 
 _NEWLINE = ord("\n")
@@ -53,8 +60,6 @@ class Words:
 
     def numbers(self, words: Collection[str]) -> Ints:
         """Return the number of each word, −1 where it is not there."""
-        from classmark.index.kernels_postings import find_words, hash_words
-
         out = np.empty(len(words), np.int64)
         joined = np.frombuffer(join_terms(words), np.uint8)
         hashes = np.empty(len(words), np.uint64)
@@ -69,8 +74,6 @@ class Words:
 
     def reordered(self, order: Ints) -> Words:
         """Return the same words in another order, in which only many can be found."""
-        from classmark.index.kernels_postings import copy_words
-
         out = np.empty(len(self._blob), np.uint8)
         copy_words(np.frombuffer(self._blob, np.uint8), self._bounds, order, out)
         return Words(out)
@@ -78,8 +81,6 @@ class Words:
     @cached_property
     def table(self) -> tuple[Array, ...]:
         """The slots, the words and their bounds, as ``find_words`` takes them."""
-        from classmark.index.kernels_postings import enter_words, hash_words
-
         word_bytes = np.frombuffer(self._blob, np.uint8)
         hashes, bounds = np.empty(len(self), np.uint64), self._bounds.copy()
         hash_words(word_bytes, hashes, bounds)
@@ -206,8 +207,6 @@ def pack_lists(
     >>> [(sizes.tolist(), totals.tolist()) for _, _, sizes, totals in parts]
     [([3], [3])]
     """
-    from classmark.index.kernels_postings import encode_lists
-
     for part in cut_runs(bounds_of(ends - begins + 1), _SLICE):
         lists = (begins[part], ends[part])
         n, room = len(lists[0]), _LARGEST * int((lists[1] - lists[0]).sum()) + _LARGEST
@@ -224,8 +223,6 @@ def unpack_lists(
 
     kind : of numbers, uint32 or uint64, which become the items; None: of postings.
     """
-    from classmark.index.kernels_postings import decode_lists
-
     ends = np.cumsum(frequencies, dtype=np.int64)
     begins = ends - frequencies
     total = int(ends[-1]) if len(ends) else 0
@@ -283,8 +280,6 @@ class ColumnReader:
 
     def read(self, length: int) -> Ints:
         """Return the next numbers: at least so many, whole blocks, or all there are."""
-        from classmark.index.kernels_postings import decode_lists
-
         n = min(-(-length // _BLOCK) * _BLOCK, self._left)
         values = np.empty(n, np.uint64)
         if n:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Array, Bools, Ints, bounds_of
+from classmark.index.kernels_postings import GONE
 from classmark.index.postings import (
     SLACK,
     ColumnReader,
@@ -338,8 +339,6 @@ class SegmentPart(NamedTuple):
 
         close_gaps : those alive are counted; else they have the numbers they had.
         """
-        from classmark.index.kernels_postings import GONE
-
         if self.alive is None:
             return np.empty(0, np.uint32)
         place = np.arange(len(self.alive), dtype=np.uint32)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from classmark.arrays import Array, Ints
+from classmark.index.kernels_postings import tally_gone
 from classmark.index.segment import (
     Cursor,
     Segment,
@@ -71,8 +72,6 @@ class Snapshot:
 
 def lost_by(part: SegmentPart) -> dict[str, Lost]:
     """Count what a segment's deleted documents take from each field's statistics."""
-    from classmark.index.kernels_postings import tally_gone
-
     if part.alive is None:
         return {}
     lost_fields, none, gone = {}, np.empty(0, np.int64), ~part.alive

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from classmark.arrays import Array, Floats, Ints, bounds_of, ranges
 from classmark.index.feedback import terms_of
 from classmark.index.kernels_models import Final, Heap
+from classmark.index.kernels_vectors import arrange, find_in_runs, find_vector, lay_runs
 from classmark.index.models import Prepared, Query, strides
 from classmark.index.postings import Lists, Words
 from classmark.problems import Mistake
@@ -40,8 +41,6 @@ def runs_of(lists: Lists, order: Ints, room: int) -> ListRuns | None:
     >>> runs.slots.tolist(), runs.runs.tolist()
     ([0, 2, 1, 9], [[0, 2, 1], [0, 0, 0]])
     """
-    from classmark.index.kernels_vectors import lay_runs
-
     n, n_terms = int((lists.ends - lists.begins).sum()), len(order)
     if _PER_POSTING * n + _PER_TERM * n_terms > room:
         return None
@@ -49,7 +48,7 @@ def runs_of(lists: Lists, order: Ints, room: int) -> ListRuns | None:
         return None
     slots, runs = np.empty(2 * n, np.uint16), np.empty((n, 3), np.uint16)
     edges = np.empty((n_terms + 1, 2), np.int64)
-    used, n_runs = lay_runs(order, *lists, slots, runs, edges)
+    used, n_runs = lay_runs(order, tuple(lists), slots, runs, edges)
     slots.resize(used, refcheck=False)
     runs.resize((n_runs, 3), refcheck=False)
     return ListRuns(slots, runs, edges)
@@ -195,8 +194,6 @@ class Products:
 
     def weigh(self, weights: Mapping[str, float]) -> WeightedQuery:
         """Find the terms of a vector; those that no item alive has drop out."""
-        from classmark.index.kernels_vectors import arrange
-
         values = np.fromiter(weights.values(), np.float64, len(weights))
         if not np.all(np.isfinite(values)):
             raise Mistake("weights: a weight is not finite: give numbers")
@@ -210,19 +207,16 @@ class Products:
         self, query: WeightedQuery, k: int, every: bool, acc: Floats
     ) -> tuple[Ints, Floats]:
         """Return the best ``k`` items and their products; ties by number."""
-        from classmark.index import kernels_vectors as kernels
-
         k, field = min(k, len(acc)), self.field
-        items, scores = np.empty(k, np.int64), np.empty(k)
+        heap = Heap(np.empty(k, np.int64), np.empty(k))
         x, weights = field.inverse_norms, query.coefficients
-        room = (acc, Heap(items, scores))
         if self.runs is not None:
-            rule = (x, field.alive, every)
-            n = kernels.find_in_runs(weights, query.places, *self.runs, rule, *room)
+            vector, rule = (weights, query.places), (x, field.alive, every)
+            n = find_in_runs(vector, tuple(self.runs), rule, acc, heap)
         else:
             numbers = self.order[query.places]
             lists, places, _ = field.lists(Query(numbers, weights))
             final = Final(field.alive, _NONE, 1.0, 0.0)
-            products = (weights, places, tuple(lists), x)
-            n = kernels.find_vector(*products, final, every, *room)
-        return items[:n], scores[:n]
+            vector = (weights, places)
+            n = find_vector(vector, tuple(lists), x, final, every, acc, heap)
+        return heap.items[:n], heap.scores[:n]

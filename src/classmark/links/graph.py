@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from classmark.arrays import Array, Floats, Ints, bounds_of
+from classmark.links.kernels import share_out
 from classmark.problems import Mistake
 from classmark.sparse import Rows, require_finite, rows_from
 
@@ -115,8 +116,6 @@ def incoming_links(A: ArrayLike | csr_array | csr_matrix | Rows) -> Incoming:
     >>> incoming_links([[0, 1], [1, 1]]).sources.tolist()
     [1, 0, 1]
     """
-    from classmark.links.kernels import share_out
-
     rows = _checked(A)
     is_even = bool((rows.values == rows.values[:1]).all() and (rows.values > 0).all())
     if is_even:

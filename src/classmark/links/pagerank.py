@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from classmark.arrays import Array, Floats
 from classmark.links.graph import Incoming, incoming_links
+from classmark.links.kernels import follow_links, relax_pages
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.sparse import Rows
@@ -64,8 +65,6 @@ def pagerank(
 
 def _power(links: Incoming, v: Floats, damping: float, tol: float) -> Floats:
     """Follow all links until ‖x − x*‖₁ ≤ λ/(1 − λ) ‖change‖₁ is small enough."""
-    from classmark.links.kernels import follow_links
-
     x, sent = v.copy(), np.empty_like(v)
     for _ in track(_passes(damping, tol), "following links"):
         if follow_links(links, v, damping, x, sent) * damping / (1 - damping) <= tol:
@@ -81,8 +80,6 @@ def _gauss_seidel(links: Incoming, v: Floats, damping: float, tol: float) -> Flo
     that the sum of all equations holds, which takes the slowest part of the error away;
     the second half of the passes goes without, being certain to get there.
     """
-    from classmark.links.kernels import relax_pages
-
     passes = len(_passes(damping, tol))
     leaves = np.where(links.scale == 0, 1.0, 1 - damping)
     y: Floats = v / (leaves * v).sum()
@@ -100,8 +97,6 @@ def _gauss_seidel(links: Incoming, v: Floats, damping: float, tol: float) -> Flo
 
 def _eigen(links: Incoming, v: Floats, damping: float, tol: float) -> Floats:
     """Take the eigenvector; a pass of the power method tells how far off it is."""
-    from classmark.links.kernels import follow_links
-
     sent = np.empty_like(v)
 
     def step(x: Array) -> Floats:

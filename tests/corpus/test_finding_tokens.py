@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from classmark.corpus.counting import _encoded, words_of
-from classmark.text.kernels import find_tokens, lower_word, mix
+from classmark.arrays import words_of
+from classmark.corpus.counting import _encoded
+from classmark.corpus.kernels import find_tokens, lower_word, mix
 from classmark.text.tokens import kinds
 from oracles import text as oracle
 
@@ -17,7 +18,8 @@ def found(texts):
     firsts = np.zeros(len(texts) + 1, np.int64)
     bounds = batch.ends, batch.plain, kinds()
     with np.errstate(over="ignore"):
-        find_tokens(batch.buffer, words_of(batch.buffer), *bounds, edges, keys, firsts)
+        text = (batch.buffer, words_of(batch.buffer))
+        find_tokens(text, *bounds, edges, keys, firsts)
     whole = batch.buffer.tobytes()
     return [
         [

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from classmark.preferences.graph import NAMES
 from classmark.progress import shown_by
-from classmark.rankers.loglinear import LogLinearRanker
+from classmark.rankers.linear import LogLinearRanker
 from reproductions.graphs_rcv1 import Collection, collection
 
 T = TypeVar("T")

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from bench_dmoz import BLOCK, Words, sizes_of, tree_of, weighted
 
+from classmark.hierarchies.model_files import LESSONS
 from classmark.hierarchies.top_down import TopDownClassifier
-from classmark.hierarchies.training import LESSONS
 from classmark.machines.cluster import Machines
 from classmark.sparse import Rows, stack, take
 from classmark.spreading import spread_by

@@ -25,7 +25,7 @@ from classmark.preferences.graph import NAMES, PreferenceGraph
 from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.rankers.loglinear import LogLinearRanker
+from classmark.rankers.linear import LogLinearRanker
 from classmark.solvers.smooth import DocumentLoss, Objective, minimise
 from classmark.sparse import rows_from
 from reproductions.report import Reproduction, error_panels

@@ -24,9 +24,8 @@ from classmark.measures import category_ranking_per_document, paired_t_test
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.rankers.linear import LinearRanker
+from classmark.rankers.linear import LinearRanker, Rocchio
 from classmark.rankers.online import MMP, CategoryPerceptron
-from classmark.rankers.rocchio import Rocchio
 from classmark.sparse import Rows, keep_columns, rows_from
 from classmark.spreading import spread
 from classmark.weighting.selection import select_features

@@ -20,8 +20,8 @@ import numpy as np
 
 from classmark.evaluation.figures import induced_curves
 from classmark.hierarchies.flat import CrammerSingerSVM, owners_of
-from classmark.hierarchies.held_out import numbered
 from classmark.hierarchies.hr_svm import HierarchicalSVM
+from classmark.hierarchies.places import numbered
 from classmark.hierarchies.rerank import RareCategoryReranker
 from classmark.measures import (
     accuracy_bound,

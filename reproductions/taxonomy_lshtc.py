@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from classmark.figures import HUES, INK, LINE
-from classmark.hierarchies.descent import piece_of
 from classmark.hierarchies.flat import FlatClassifier
 from classmark.hierarchies.held_out import NodeLearner
-from classmark.hierarchies.nodes import BASES
+from classmark.hierarchies.nodes import BASES, piece_of
 from classmark.hierarchies.pruning import Pruned, PruningOptions, pruned
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.progress import track

@@ -16,8 +16,8 @@ from classmark.evaluation.stream import (
 from classmark.measures import category_ranking_per_document
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
+from classmark.rankers.linear import Rocchio
 from classmark.rankers.online import CategoryPerceptron
-from classmark.rankers.rocchio import Rocchio
 from classmark.sparse import rows_from
 
 

@@ -5,9 +5,8 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from classmark.hierarchies.held_out import bound, complexity, complexity_ratio
-from classmark.hierarchies.places import places_of
-from classmark.hierarchies.pruning import Removals
+from classmark.hierarchies.held_out import Removals, bound
+from classmark.hierarchies.places import complexity, complexity_ratio, places_of
 from classmark.hierarchies.report import path_costs
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from classmark.hierarchies import training
+from classmark.hierarchies import nodes
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.problems import DamagedFolder, Mistake
 from classmark.taxonomy.tree import Dummy, Taxonomy
@@ -63,13 +63,13 @@ def test_names_that_cannot_be_saved_are_told(tmp_path):
 
 def counted(monkeypatch):
     """Return a list that gets the number of each node that learns."""
-    seen, learn = [], training.learn_node
+    seen, learn = [], nodes.learn_node
 
     def told(nodes, at, *rest, **more):
         seen.append(at)
         return learn(nodes, at, *rest, **more)
 
-    monkeypatch.setattr(training, "learn_node", told)
+    monkeypatch.setattr(nodes, "learn_node", told)
     return seen
 
 
@@ -88,7 +88,7 @@ def test_a_finished_training_is_only_opened(tmp_path, monkeypatch):
 
 def stopped(folder, X, y, monkeypatch):
     """Train one node of two; the second fails. Return its number."""
-    seen, learn = [], training.learn_node
+    seen, learn = [], nodes.learn_node
 
     def failing(nodes, at, *rest, **more):
         seen.append(at)
@@ -97,7 +97,7 @@ def stopped(folder, X, y, monkeypatch):
         return learn(nodes, at, *rest, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(training, "learn_node", failing)
+        patch.setattr(nodes, "learn_node", failing)
         with pytest.raises(RuntimeError, match="stop"):
             TopDownClassifier(TREE, folder=folder, n_jobs=1).fit(X, y)
     return seen[1]
@@ -158,11 +158,11 @@ def test_a_folder_with_something_else_is_refused(tmp_path):
 WORKER = """
 import sys, time
 import numpy as np
-from classmark.hierarchies import training
+from classmark.hierarchies import nodes
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.taxonomy.tree import Taxonomy
 
-learn, done = training.learn_node, []
+learn, done = nodes.learn_node, []
 def slow(nodes, at, *rest, **more):
     found = learn(nodes, at, *rest, **more)
     if sys.argv[2] == "slow" and len(done) >= 3:
@@ -171,7 +171,7 @@ def slow(nodes, at, *rest, **more):
     done.append(at)
     print(at, flush=True)
     return found
-training.learn_node = slow
+nodes.learn_node = slow
 edges = [("r", f"i{n}") for n in range(8)]
 edges += [(f"i{n}", 3 * n + m) for n in range(8) for m in range(3)]
 rng = np.random.default_rng(0)

@@ -9,8 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
-from classmark.hierarchies.nodes import BASES, NOWHERE, fit_node, in_use, posterior
+from classmark.hierarchies.nodes import BASES, NOWHERE, fit_node, in_use
 from classmark.problems import Mistake
+from classmark.rankers.calibration import posterior
 from classmark.sparse import rows_from
 
 

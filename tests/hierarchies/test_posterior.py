@@ -6,11 +6,12 @@ from scipy.optimize import minimize_scalar
 from sklearn.metrics import log_loss
 
 from classmark.hierarchies.flat import FlatClassifier
-from classmark.hierarchies.held_out import FittedClassifier, fitted, numbered, parted
-from classmark.hierarchies.nodes import fitted_scale, posterior
+from classmark.hierarchies.held_out import FittedClassifier, fitted, parted
+from classmark.hierarchies.places import numbered
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.problems import Mistake
-from classmark.rankers.rocchio import Rocchio
+from classmark.rankers.calibration import fitted_scale, posterior
+from classmark.rankers.linear import Rocchio
 from classmark.sparse import rows_from
 from classmark.taxonomy.tree import Taxonomy
 

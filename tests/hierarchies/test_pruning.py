@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.hierarchies.held_out import NodeLearner
+from classmark.hierarchies.held_out import NodeLearner, Removal
 from classmark.hierarchies.places import places_of
 from classmark.hierarchies.pruning import (
     PruningOptions,
-    Removal,
     prune_taxonomy,
     pruned,
     pruning_report,

@@ -6,14 +6,9 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
+from classmark.hierarchies.held_out import Removals
 from classmark.hierarchies.places import places_of
-from classmark.hierarchies.pruning import Removals
-from classmark.hierarchies.pruning_rules import (
-    NAMES,
-    SMOOTHING,
-    Described,
-    shipped,
-)
+from classmark.hierarchies.pruning import NAMES, SMOOTHING, Described, shipped
 from classmark.problems import Mistake
 from classmark.taxonomy.tree import Taxonomy
 

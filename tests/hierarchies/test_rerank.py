@@ -7,8 +7,8 @@ from sklearn.svm import LinearSVC
 
 from classmark.hierarchies import rerank as voting
 from classmark.hierarchies.flat import CrammerSingerSVM, FlatClassifier
-from classmark.hierarchies.held_out import numbered
 from classmark.hierarchies.hr_svm import HierarchicalSVM
+from classmark.hierarchies.places import numbered
 from classmark.hierarchies.rerank import (
     Doubts,
     RareCategoryReranker,

@@ -5,19 +5,23 @@ import threading
 import numpy as np
 import pytest
 
-from classmark.hierarchies import training
-from classmark.hierarchies.descent import NodeWeights
-from classmark.hierarchies.model_files import PIECES, Finished, write_pieces
-from classmark.hierarchies.places import ARRAYS, Lessons, Nodes, places_of, shape_of
-from classmark.hierarchies.top_down import TopDownClassifier
-from classmark.hierarchies.training import (
-    NodeSettings,
-    NodeTask,
+from classmark.hierarchies import model_files
+from classmark.hierarchies.model_files import (
+    PIECES,
+    Finished,
     NodeWorker,
     batches,
+    write_pieces,
+)
+from classmark.hierarchies.nodes import (
+    NodeSettings,
+    NodeTask,
+    NodeWeights,
     largest_first,
     learn_node,
 )
+from classmark.hierarchies.places import ARRAYS, Lessons, Nodes, places_of, shape_of
+from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.problems import DamagedFolder, Mistake
 from classmark.progress import shown_by
 from classmark.sparse import rows_from
@@ -85,24 +89,24 @@ def lessons(nodes):
 @pytest.mark.parametrize("least", [0.0, 1e-6, 0.3, 1e6])
 @pytest.mark.parametrize("each", [1e-3, 10.0])
 def test_every_node_is_in_one_task_in_order(monkeypatch, workers, least, each):
-    monkeypatch.setattr(training, "LEAST", least)
-    monkeypatch.setattr(training, "EACH", each)
+    monkeypatch.setattr(model_files, "LEAST", least)
+    monkeypatch.setattr(model_files, "EACH", each)
     nodes = nodes_of(*documents())
     order = lessons(nodes)
     tasks = batches(nodes, order, "svm", workers)
     assert [lesson for task in tasks for lesson in task] == order
     assert all(tasks)
-    assert len(tasks) >= min(len(order), training.FEW * workers) // 2
+    assert len(tasks) >= min(len(order), model_files.FEW * workers) // 2
 
 
 def test_small_nodes_share_a_task_and_large_ones_have_their_own(monkeypatch):
-    monkeypatch.setattr(training, "EACH", 0.0)
+    monkeypatch.setattr(model_files, "EACH", 0.0)
     nodes = nodes_of(*documents())
     cells = nodes.values * nodes.daughters
-    monkeypatch.setitem(training.PER_CELL, "svm", 1.0)
-    monkeypatch.setattr(training, "LEAST", float(cells.max()) / 4)
-    monkeypatch.setattr(training, "MANY", 1e9)
-    monkeypatch.setattr(training, "FEW", 1)
+    monkeypatch.setitem(model_files.PER_CELL, "svm", 1.0)
+    monkeypatch.setattr(model_files, "LEAST", float(cells.max()) / 4)
+    monkeypatch.setattr(model_files, "MANY", 1e9)
+    monkeypatch.setattr(model_files, "FEW", 1)
     tasks = batches(nodes, lessons(nodes), "svm", 1)
     assert len(tasks[0]) == 1
     assert len(tasks[-2]) > 2

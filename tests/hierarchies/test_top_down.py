@@ -10,11 +10,11 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.validation import check_is_fitted
 
+from classmark.hierarchies import nodes as node_training
 from classmark.hierarchies import places as lessons
-from classmark.hierarchies import training
 from classmark.hierarchies.flat import FlatClassifier
 from classmark.hierarchies.nodes import fit_node
-from classmark.hierarchies.places import places_of, shape_of
+from classmark.hierarchies.places import Nodes, places_of, shape_of
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.problems import Mistake
 from classmark.progress import shown_by
@@ -337,9 +337,9 @@ def test_progress_is_told():
 def test_nodes_learn_together_only_where_both_fit(monkeypatch, times, most):
     X, y = drawn(60)
     places = places_of(TREE, y)
-    nodes = training.Nodes(rows_from(X), places, shape_of(places))
+    nodes = Nodes(rows_from(X), places, shape_of(places))
     needs = [nodes.need(at, "svm") for at in range(len(nodes.shape))]
-    learn, running, seen, lock = training.learn_node, [], [], Lock()
+    learn, running, seen, lock = node_training.learn_node, [], [], Lock()
 
     def watched(nodes, at, *rest, **more):
         with lock:
@@ -351,7 +351,7 @@ def test_nodes_learn_together_only_where_both_fit(monkeypatch, times, most):
             running.remove(needs[at])
         return found
 
-    monkeypatch.setattr(training, "learn_node", watched)
+    monkeypatch.setattr(node_training, "learn_node", watched)
     memory = times * max(needs)
     TopDownClassifier(TREE, n_jobs=3, memory=memory).fit(X, y)
     assert max(total for _, total in seen) <= memory

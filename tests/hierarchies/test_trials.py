@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classmark.hierarchies.held_out import CENTROIDS, NodeLearner, TrialTree, compare
+from classmark.hierarchies.held_out import (
+    CENTROIDS,
+    FOLDS,
+    NodeLearner,
+    Removals,
+    TrialTree,
+)
 from classmark.hierarchies.places import (
     Nodes,
     among_labels,
@@ -13,7 +19,7 @@ from classmark.hierarchies.places import (
     places_of,
     shape_of,
 )
-from classmark.hierarchies.pruning import FOLDS, Removals
+from classmark.hierarchies.report import compare
 from classmark.problems import Mistake
 from classmark.sparse import rows_from, take
 from classmark.taxonomy.tree import Taxonomy
@@ -167,7 +173,7 @@ def test_a_comparison_tells_both_errors_and_bounds():
 
 def test_large_flat_weights_give_way_to_centroids(monkeypatch):
     X, y = words(60)
-    monkeypatch.setattr("classmark.hierarchies.held_out.ROOM", 100)
+    monkeypatch.setattr("classmark.hierarchies.report.ROOM", 100)
     assert compare(places_of(TREE, y), X).base == CENTROIDS
 
 

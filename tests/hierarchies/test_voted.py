@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from classmark.hierarchies.nodes import fitted_scale
 from classmark.hierarchies.rerank import RareCategoryReranker, VotedRanker, Votes
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
-from classmark.rankers.rocchio import Rocchio
+from classmark.rankers.calibration import fitted_scale
+from classmark.rankers.linear import Rocchio
 from classmark.sparse import rows_from
 
 

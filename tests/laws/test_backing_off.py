@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classmark.hierarchies.back_off import Ways, traded, ways_down
-from classmark.hierarchies.nodes import posterior
 from classmark.hierarchies.places import places_of
+from classmark.rankers.calibration import posterior
 from classmark.taxonomy.tree import Taxonomy
 
 LEAVES = list("12345")

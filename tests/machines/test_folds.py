@@ -13,8 +13,8 @@ from classmark.preferences.graph import PreferenceGraph
 from classmark.problems import Mistake
 from classmark.progress import shown_by
 from classmark.rankers.calibration import held_out_scores
+from classmark.rankers.linear import Rocchio
 from classmark.rankers.preference import PreferenceRanker
-from classmark.rankers.rocchio import Rocchio
 from classmark.rankers.text_ranker import TextRanker
 from classmark.sparse import rows_from
 from classmark.spreading import spread_by

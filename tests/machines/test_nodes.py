@@ -10,10 +10,10 @@ from scipy.sparse import random as drawn_sparse
 
 from classmark.corpus.documents import Document
 from classmark.formats.records import Record
-from classmark.hierarchies import training
-from classmark.hierarchies import training as spread
+from classmark.hierarchies import model_files as spread
+from classmark.hierarchies import nodes as node_training
+from classmark.hierarchies.model_files import NodeWorker
 from classmark.hierarchies.top_down import TopDownClassifier, TopDownRanker
-from classmark.hierarchies.training import NodeWorker
 from classmark.problems import Mistake
 from classmark.spreading import spread_by
 from classmark.taxonomy.category import Category
@@ -139,7 +139,7 @@ def test_a_pruned_tree_is_learned_as_here(two, tmp_path, policy):
 
 def test_what_was_finished_here_is_not_done_on_machines(two, tmp_path, monkeypatch):
     X, y = documents(TREES["deep"])
-    seen, learn = [], training.learn_node
+    seen, learn = [], node_training.learn_node
 
     def failing(nodes, at, *rest, **more):
         if len(seen) == 10:
@@ -149,7 +149,7 @@ def test_what_was_finished_here_is_not_done_on_machines(two, tmp_path, monkeypat
 
     make = TopDownClassifier(TREES["deep"], folder=tmp_path / "t", n_jobs=1)
     with monkeypatch.context() as patch:
-        patch.setattr(training, "learn_node", failing)
+        patch.setattr(node_training, "learn_node", failing)
         with pytest.raises(KeyboardInterrupt):
             make.fit(X, y)
     watched = Watched(two)
@@ -174,13 +174,13 @@ def interrupted(machines, tmp_path, X, y):
 def test_what_machines_finished_is_not_done_here(two, tmp_path, monkeypatch):
     X, y = documents(TREES["deep"])
     done = interrupted(two, tmp_path, X, y)
-    seen, learn = [], training.learn_node
+    seen, learn = [], node_training.learn_node
 
     def told(nodes, at, *rest, **more):
         seen.append(at)
         return learn(nodes, at, *rest, **more)
 
-    monkeypatch.setattr(training, "learn_node", told)
+    monkeypatch.setattr(node_training, "learn_node", told)
     model = TopDownClassifier(TREES["deep"], folder=tmp_path / "t").fit(X, y)
     assert done
     assert not done & set(seen)
@@ -295,7 +295,7 @@ def test_without_a_folder_nothing_is_spread(two):
 
 
 def test_a_worker_travels_as_its_description(tmp_path):
-    settings = training.NodeSettings("svm", 1.0, 0.01, 0.0, 2, "4GB")
+    settings = node_training.NodeSettings("svm", 1.0, 0.01, 0.0, 2, "4GB")
     made, given = NodeWorker(tmp_path, settings, 5.0).__reduce__()
     assert (made, given) == (NodeWorker, (tmp_path, settings, 5.0))
 

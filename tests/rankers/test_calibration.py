@@ -21,8 +21,8 @@ from classmark.rankers.calibration import (
     held_out_scores,
     isotonic,
 )
+from classmark.rankers.linear import Rocchio
 from classmark.rankers.preference import PreferenceRanker
-from classmark.rankers.rocchio import Rocchio
 from classmark.rankers.text_ranker import TextRanker
 from classmark.weighting.vectorizer import Vectorizer
 

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from classmark.preferences.graph import NAMES, PreferenceGraph, decompose
 from classmark.preferences.losses import loss_from
 from classmark.problems import Mistake
-from classmark.rankers.loglinear import LogLinearRanker
+from classmark.rankers.linear import LogLinearRanker
 
 RNG = np.random.default_rng(11)
 X = np.abs(RNG.normal(size=(20, 6))) * (RNG.random((20, 6)) < 0.6)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import oracles.odds as slow
-from classmark.rankers.loglinear import LogLinearRanker
+from classmark.rankers.linear import LogLinearRanker
 from classmark.solvers import kernels_dual
 from classmark.solvers.ascent import ascend
 from classmark.solvers.preference import OddsDual

@@ -8,14 +8,14 @@ from sklearn.preprocessing import normalize
 from classmark.datasets import load
 from classmark.preferences.labels import levels_from
 from classmark.problems import Mistake
+from classmark.rankers.linear import Rocchio
 from classmark.rankers.preference import PreferenceRanker
-from classmark.rankers.rocchio import Rocchio
 from classmark.rankers.text_ranker import TextRanker
 from classmark.solvers import kernels_sparse, preference_sparse
 from classmark.solvers import kernels_sparse as active
 from classmark.solvers.ascent import ascend
-from classmark.solvers.preference import Caps, Center, ImplicitDual
-from classmark.solvers.preference_sparse import SparseDual, fits, store_of
+from classmark.solvers.preference import Caps, Center, ImplicitDual, fits
+from classmark.solvers.preference_sparse import SparseDual, store_of
 from classmark.sparse import rows_from
 from classmark.validation import byte_size
 from classmark.weighting.vectorizer import Vectorizer

@@ -12,17 +12,16 @@ import numpy as np
 
 from classmark.arrays import Array, Bools, Floats, Ints
 from classmark.estimator import Estimator, parameters
-from classmark.hierarchies.held_out import numbered
-from classmark.hierarchies.nodes import fitted_scale, posterior
 from classmark.hierarchies.places import (
     Places,
     categories_in,
+    numbered,
     places_of,
     rows_of_ones,
 )
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.rankers.calibration import sigmoid
+from classmark.rankers.calibration import fitted_scale, posterior, sigmoid
 from classmark.ranking import top
 from classmark.sparse import Rows, take
 from classmark.taxonomy.tree import Dummy, Taxonomy

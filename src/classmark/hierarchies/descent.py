@@ -2,109 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats, Ints, ranges, read_only
 from classmark.hierarchies.kernels import node_scores
-from classmark.hierarchies.nodes import NOWHERE
-from classmark.hierarchies.places import Shape
+from classmark.hierarchies.nodes import (
+    NOWHERE,
+    NodeSettings,
+    NodeWeights,
+    largest_first,
+    learned,
+)
+from classmark.hierarchies.places import Nodes, Shape
 from classmark.progress import track
 from classmark.sparse import Rows
 
-WEIGHTS_AT_ONCE = 1 << 20  # weights looked at together
-MOST = 1 << 16  # daughters that 16 bits can tell apart
 DOCUMENTS_AT_ONCE = 256  # documents that go down together
-
-
-class NodeWeights(NamedTuple):
-    """A node's weights by feature.
-
-    features : uint32 (m,), increasing;  offsets : uint32 (m + 1,): feature ``p`` has
-    the entries offsets[p]:offsets[p + 1];  daughter : uint16 or uint32 (entries,);
-    weight : float32 (entries,);  bias, slope : float64 (d,): slope_j is added to all
-    weights of daughter j;  lost, whole : Σ w² of what was dropped, and of all.
-    """
-
-    features: NDArray[np.uint32]
-    offsets: NDArray[np.uint32]
-    daughter: Array
-    weight: NDArray[np.float32]
-    bias: Floats
-    slope: Floats
-    lost: float
-    whole: float
-
-
-def piece_of(
-    features: NDArray[np.uint32],
-    weights: Any,
-    bias: Array,
-    base: str,
-    drop: float,
-) -> NodeWeights:
-    """Keep the weights that are more than ``drop`` times the node's largest.
-
-    weights : shape (m, d), dense or csr. In naive Bayes a daughter has the same weight
-    for every feature it has never seen: this is its slope, and only what differs from
-    it is kept.
-
-    >>> weights = np.array([[1.0, 0.0], [0.1, -2.0]])
-    >>> piece = piece_of(np.array([3, 5], np.uint32), weights, np.zeros(2), "svm", 0.1)
-    >>> piece.offsets.tolist(), piece.daughter.tolist(), piece.weight.tolist()
-    ([0, 1, 2], [0, 1], [1.0, -2.0])
-    """
-    m, d = weights.shape
-    slope = np.zeros(d)
-    if base == "naive-bayes" and m:
-        slope = weights.min(axis=0).astype(np.float64)
-    largest = max(
-        (np.abs(w).max(initial=0.0) for _, _, w in _blocks(weights, slope)), default=0.0
-    )
-    small: Any = np.uint16 if d <= MOST else np.uint32
-    entries = [(np.empty(0, small), np.empty(0, np.float32))]
-    counts = np.zeros(m, np.int64)
-    lost = whole = 0.0
-    for rows, columns, values in _blocks(weights, slope):
-        size = np.abs(values)
-        chosen = size > drop * largest
-        squares = size * size
-        whole += float(squares.sum())
-        lost += float(squares[~chosen].sum())
-        counts += np.bincount(rows[chosen], minlength=m)
-        entries.append(
-            (columns[chosen].astype(small), values[chosen].astype(np.float32))
-        )
-    daughter, weight = (np.concatenate([part[i] for part in entries]) for i in range(2))
-    used = np.arange(m) if base == "naive-bayes" else np.flatnonzero(counts)
-    offsets = np.zeros(len(used) + 1, np.uint32)
-    np.cumsum(counts[used], out=offsets[1:])
-    return NodeWeights(
-        features[used], offsets, daughter, weight,
-        np.asarray(bias, np.float64), slope, lost, whole,
-    )  # fmt: skip
-
-
-def _blocks(weights: Any, slope: Floats) -> Iterator[tuple[Any, Any, Any]]:
-    """Rows, columns and values that are not 0, some rows at a time."""
-    step = max(1, WEIGHTS_AT_ONCE // max(1, weights.shape[1]))
-    for start in range(0, weights.shape[0], step):
-        part = weights[start : start + step]
-        if hasattr(part, "tocoo"):
-            part = part.tocoo()
-            yield part.row + start, part.col, part.data.astype(np.float64)
-            continue
-        part = part - slope if slope.any() else part
-        rows, columns = np.nonzero(part)
-        yield rows + start, columns, part[rows, columns].astype(np.float64)
-
-
 NAMES = (
     "starts", "codes", "bias", "slope", "feature_starts", "features", "entry_starts",
     "offsets", "daughter", "weight",
@@ -195,6 +114,13 @@ def gather(shape: Shape, pieces: Sequence[NodeWeights]) -> TrainedNodes:
         joined[name] = np.cumsum([0, *lengths]).astype(np.int64)
     arrays = tuple(joined[name] for name in NAMES)
     return TrainedNodes(read_only(arrays), lost / whole if whole else 0.0)
+
+
+def train(nodes: Nodes, settings: NodeSettings) -> TrainedNodes:
+    """Learn all nodes."""
+    order = largest_first(nodes)
+    pieces = dict(track(learned(nodes, settings, order), "nodes", len(order)))
+    return gather(nodes.shape, [pieces[at] for at in range(len(nodes.shape))])
 
 
 Step = tuple[int, int]  # an inner node, and the place of a daughter among its own

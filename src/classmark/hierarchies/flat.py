@@ -13,18 +13,8 @@ from numpy.typing import NDArray
 
 from classmark.arrays import Array, Floats
 from classmark.estimator import Estimator, parameters
-from classmark.hierarchies.nodes import (
-    NOWHERE,
-    fit_margins,
-    fit_node,
-    in_use,
-    require,
-)
-from classmark.hierarchies.places import (
-    categories_in,
-    require_one_each,
-    rows_of_ones,
-)
+from classmark.hierarchies.nodes import NOWHERE, fit_margins, fit_node, in_use, require
+from classmark.hierarchies.places import categories_in, require_one_each, rows_of_ones
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence, LinearRanker, documents_like

@@ -1,4 +1,4 @@
-"""How often does each strategy err on documents held out, and how much can it err?"""
+"""How often does a classifier err on documents held out, and how much can it err?"""
 
 from __future__ import annotations
 
@@ -8,29 +8,24 @@ from math import log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from classmark.arrays import Bools, Floats, Ints
-from classmark.corpus.documents import train_test
 from classmark.hierarchies.flat import owners_of
 from classmark.hierarchies.nodes import NodeModel, fit_node
 from classmark.hierarchies.places import (
     Nodes,
     Places,
-    Shape,
     among_labels,
     categories_in,
-    flat_shape,
+    complexity,
+    numbered,
     require_one_each,
-    rows_of_ones,
-    shape_of,
 )
 from classmark.hierarchies.taxonomy_ranker import unit_rows
-from classmark.measures.significance import Outcome, sign_test
 from classmark.problems import Mistake
 from classmark.progress import track
 from classmark.rankers.linear import LinearRanker
-from classmark.sparse import Rows, rows_from, take
+from classmark.sparse import Rows, keep_columns, rows_from, take, transpose
 from classmark.validation import generator
 
 
@@ -101,25 +96,6 @@ def parted(
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
-def numbered(y: Iterable[Any], classes: Sequence[Hashable]) -> Rows:
-    """The classes of each document as Rows (n, classes), value 1.
-
-    >>> numbered(["b", ["a", "b"]], ["a", "b"]).columns.tolist()
-    [1, 0, 1]
-    """
-    place = {name: at for at, name in enumerate(classes)}
-    columns = []
-    for row, names in enumerate(categories_in(y)):
-        unknown = [name for name in names if name not in place]
-        if unknown:
-            raise Mistake(
-                f"y, row {row}: {unknown[0]!r} is not one of the classes: check its "
-                "spelling; several classes of a document are a list"
-            )
-        columns.append(sorted({place[name] for name in names}))
-    return rows_of_ones(columns, len(classes))
-
-
 class Bound(NamedTuple):
     """The three terms of the bound on the error of a strategy, and their sum.
 
@@ -135,28 +111,6 @@ class Bound(NamedTuple):
     def total(self) -> float:
         """The sum: the error is below it with probability 1 − δ."""
         return self.empirical + self.complexity + self.confidence
-
-
-def complexity(branching: ArrayLike) -> int:
-    """Σ over inner nodes of |D(v)|(|D(v)| − 1), D(v) the daughters [Babbar13].
-
-    branching : |D(v)| of each inner node. A flat strategy has one, with K daughters.
-
-    >>> complexity([3, 2]), complexity([4])
-    (8, 12)
-    """
-    daughters = np.asarray(branching, np.int64)
-    return int((daughters * (daughters - 1)).sum())
-
-
-def complexity_ratio(branching: ArrayLike, leaves: int) -> float:
-    """Complexity of a tree over that of the flat strategy, K(K − 1) [Babbar13].
-
-    >>> round(complexity_ratio([3, 2], 4), 3)
-    0.667
-    """
-    flat = complexity([leaves])
-    return complexity(branching) / flat if flat else 1.0
 
 
 def bound(
@@ -318,93 +272,171 @@ def _squares(weights: Any) -> float:
     return float(np.square(values, dtype=np.float64).sum())
 
 
-HELD_OUT = 0.25
-MOST = 20_000  # documents looked at
-ROOM = 1 << 30  # bytes that flat weights may take; beyond it centroids are compared
-MEANT = 3  # documents that are worth a comparison
+FOLDS = 3
+MOST = 2000  # documents of a node that a trial looks at
 
 
-@dataclass(frozen=True, eq=False)
-class Tried:
-    """The errors of one strategy, and the bound on them.
+class Removal(NamedTuple):
+    """What the removal of a node does.
 
-    error : share of the training documents that are put wrong, g ≤ 0;  right : whether
-    each document held out came to a leaf of its own;  bound : on its error.
+    gain : documents brought to the right daughter more than before;  changed : those
+    whose fate changed;  tested : documents tried;  terms : the rise in complexity, Σ
+    |D(v)|(|D(v)| − 1).
     """
 
-    error: float
-    right: Bools
-    bound: Bound
-
-    @property
-    def held_out(self) -> float:
-        """Share of the documents held out that came to a leaf not theirs."""
-        return float(1.0 - self.right.mean())
-
-
-@dataclass(frozen=True, eq=False)
-class StrategyComparison:
-    """Both strategies on the same documents.
-
-    base : what learned at the nodes;  trained, tested : documents.
-    """
-
-    flat: Tried
-    top_down: Tried
-    base: str
-    trained: int
+    gain: float
+    changed: int
     tested: int
+    terms: int
 
     @property
-    def ratio(self) -> float:
-        """Errors of the top-down strategy over those of flat, on documents held out."""
-        return _ratio(self.top_down.held_out, self.flat.held_out)
+    def spread(self) -> float:
+        """The standard error of the gain, as documents."""
+        return float(np.sqrt(self.changed))
 
     @property
-    def training_ratio(self) -> float:
-        """The same on the training documents, as the paper has it [Babbar13]."""
-        return _ratio(self.top_down.error, self.flat.error)
-
-    @property
-    def chance(self) -> Outcome:
-        """Sign test over the documents held out: is top-down right more often?"""
-        return sign_test(self.top_down.right, self.flat.right)
-
-
-def _ratio(above: float, below: float) -> float:
-    if below == 0:
-        return 1.0 if above == 0 else np.inf
-    return above / below
-
-
-def compare(
-    places: Places, X: Any, learner: NodeLearner | None = None, seed: int = 0
-) -> StrategyComparison:
-    """Train both on three quarters of the documents and try them on the others.
-
-    A document with several leaves is right at any of them; at most 20,000 documents,
-    drawn at random, are looked at. Where flat weights would take over 1 GB, unit
-    centroids take the place of the learner, for both strategies.
-    """
-    learner, rows = learner or NodeLearner(), rows_from(X)
-    placed = np.flatnonzero(np.diff(places.documents.starts))
-    if len(placed) < MEANT:
-        raise Mistake(
-            f"y: {len(placed)} documents have a category: give at least {MEANT}"
+    def why(self) -> str:
+        """Gain, standard error and complexity, on the documents chosen by."""
+        rise = f"{self.terms:+d}".replace("-", "−")
+        return (
+            f"{self.gain:+.0f} right of {self.tested} documents it was chosen on "
+            f"(standard error {self.spread:.1f}), complexity {rise}"
         )
-    if len(placed) > MOST:
-        placed = np.sort(generator(seed).permutation(placed)[:MOST])
-    parts = train_test(len(placed), HELD_OUT, seed)
-    learn, ask = (take(rows, placed[part]) for part in parts)
-    taught, truth = (take(places.documents, placed[part]) for part in parts)
-    size = rows.values.itemsize * len(np.unique(learn.columns)) * len(places.leaves)
-    if size > ROOM:
-        learner = NodeLearner(CENTROIDS)
 
-    def tried(shape: Shape) -> Tried:
-        tree = TrialTree(Nodes(learn, Places(places.tree, taught), shape), learner)
-        g, right = tree.margins(), among_labels(truth, tree.leaves(ask))
-        return Tried(float((g <= 0).mean()), right, tree.bound(g))
 
-    flat, top_down = tried(flat_shape(places)), tried(shape_of(places))
-    return StrategyComparison(flat, top_down, learner.base, len(learn), len(ask))
+class _Fate(NamedTuple):
+    """Documents of a node, increasing, the daughter chosen, and whether rightly."""
+
+    documents: Ints
+    chosen: Ints
+    right: Bools
+
+
+class Removals:
+    """A working tree whose inner nodes can be tried without, and taken out.
+
+    Every document is judged by classifiers trained on the folds it is not in. A trial
+    of node v with parent p counts, over the documents of p, who comes to a right
+    daughter: through p and then v as the tree stands, or by one classifier over the
+    daughters of both; only this one is trained anew. Of a node with very many documents
+    the same 2,000 are always taken.
+
+    daughters : of each inner node of the working tree, increasing.
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        X: Any,
+        learner: NodeLearner | None = None,
+        *,
+        seed: int = 0,
+    ) -> None:
+        self.places, self.rows = places, rows_from(X)
+        self._nodes = rows_from(places.nodes_of())
+        self._documents = transpose(self._nodes)
+        self.daughters = {int(v): places.daughters(int(v)) for v in places.inner}
+        self.learner = learner or NodeLearner()
+        self._place = generator(seed).permutation(len(self.rows))
+        self.fold_of = self._place % FOLDS
+        self._fates: dict[int, _Fate] = {}
+        self._tried: dict[int, _Fate] = {}
+        self._parents: dict[int, list[int]] = {}
+        for v, below in self.daughters.items():
+            for u in below.tolist():
+                self._parents.setdefault(u, []).append(v)
+
+    def at(self, node: int) -> Ints:
+        """The documents that belong to a node or below it, increasing."""
+        return self._documents.row(node)[0].astype(np.int64)
+
+    def belong(self, documents: Ints, nodes: Ints) -> Bools:
+        """Whether each document belongs to the node given with it."""
+        return among_labels(take(self._nodes, documents), nodes)
+
+    def owners(self, documents: Ints, daughters: Ints) -> Rows:
+        """An entry where a document belongs to a daughter, shape (n, d)."""
+        return keep_columns(take(self._nodes, documents), daughters)
+
+    def removable(self) -> list[int]:
+        """Inner nodes below the root with one parent, upper ones first."""
+        return [v for v in self.daughters if len(self._parents.get(v, ())) == 1]
+
+    def parent(self, node: int) -> int:
+        """The one parent of a removable node."""
+        return self._parents[node][0]
+
+    def attempt(self, node: int) -> Removal:
+        """Try the tree without a node; the tree stays as it is."""
+        tree, p = self.daughters, self.parent(node)
+        joined = self._joined(node)
+        before, after = (len(tree[p]), len(tree[node])), len(joined)
+        rise = complexity([after]) - complexity(before)
+        sample = self._sample(p)
+        if min(before) == 1:
+            self._tried[node] = self._same(node)
+            return Removal(0.0, 0, len(sample), rise)
+        fate = self._judged(sample, joined)
+        # Who is right after the parent and, where it sends them there, the node.
+        first, second = self._fate(p), self._fate(node)
+        sent = (first.chosen == node) & first.right
+        right = first.right.astype(np.int64)
+        right[sent] = second.right[
+            np.searchsorted(second.documents, first.documents[sent])
+        ]
+        difference = fate.right.astype(np.int64) - right
+        gain, changed = float(difference.sum()), int(np.abs(difference).sum())
+        self._tried[node] = fate
+        return Removal(gain, changed, len(sample), rise)
+
+    def remove(self, node: int) -> None:
+        """Take a node out; its daughters become its parent's."""
+        tree, p = self.daughters, self.parent(node)
+        joined = self._joined(node)
+        for u in tree[node].tolist():
+            others = [v for v in self._parents[u] if v not in (node, p)]
+            self._parents[u] = [p, *others]
+        tree[p] = joined
+        del tree[node]
+        self._fates.pop(p, None)
+        if node in self._tried:
+            self._fates[p] = self._tried[node]
+        self._tried.clear()
+
+    def _joined(self, node: int) -> Ints:
+        tree = self.daughters
+        rest = tree[self.parent(node)]
+        return np.union1d(rest[rest != node], tree[node])
+
+    def _sample(self, node: int) -> Ints:
+        documents = self.at(node)
+        if len(documents) > MOST:
+            documents = np.sort(documents[np.argsort(self._place[documents])[:MOST]])
+        return documents
+
+    def _fate(self, node: int) -> _Fate:
+        if node not in self._fates:
+            daughters = self.daughters[node]
+            self._fates[node] = self._judged(self._sample(node), daughters)
+        return self._fates[node]
+
+    def _judged(self, documents: Ints, daughters: Ints) -> _Fate:
+        chosen = np.full(len(documents), daughters[0], np.int64)
+        fold = self.fold_of[documents]
+        for out in range(FOLDS) if len(daughters) > 1 else ():
+            learn, ask = documents[fold != out], documents[fold == out]
+            if len(learn) and len(ask):
+                owners = self.owners(learn, daughters)
+                model = self.learner.fit(take(self.rows, learn), owners)
+                best = best_daughters(model, take(self.rows, ask))
+                chosen[fold == out] = daughters[best]
+        return _Fate(documents, chosen, self.belong(documents, chosen))
+
+    def _same(self, node: int) -> _Fate:
+        """One of the two decides nothing: the other's choices stand."""
+        first, daughters = self._fate(self.parent(node)), self.daughters[node]
+        if len(daughters) > 1:
+            return self._fate(node)
+        return first._replace(
+            chosen=np.where(first.chosen == node, daughters[0], first.chosen)
+        )

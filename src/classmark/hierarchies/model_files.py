@@ -1,4 +1,8 @@
-"""Trained trees on disk, mapped and not read; a training that was killed goes on."""
+"""Trained trees on disk, mapped and not read; a training that was killed goes on.
+
+On many machines the documents are written once and mapped by every worker; a task is
+some nodes, and what they learn is a file written whole. Nothing but numbers travels.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,35 @@ import shutil
 import struct
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from io import BufferedRandom
 from itertools import accumulate
 from pathlib import Path
+from threading import Condition
 from typing import Any, BinaryIO, NamedTuple, Self
 from uuid import uuid4
 
 import numpy as np
 
 from classmark.arrays import Array, read_only
-from classmark.hierarchies.descent import MOST, NAMES, NodeWeights, TrainedNodes
-from classmark.hierarchies.places import Places, Shape
+from classmark.hierarchies.descent import NAMES, TrainedNodes
+from classmark.hierarchies.nodes import (
+    SIXTEEN_BITS,
+    NodeSettings,
+    NodeTask,
+    NodeWeights,
+    largest_first,
+    learn_node,
+    learned,
+    plan,
+)
+from classmark.hierarchies.places import Lessons, Nodes, Places, Shape
 from classmark.problems import DamagedFolder, Mistake
+from classmark.progress import track
 from classmark.sparse import Rows
+from classmark.spreading import Spreader, spreader
 from classmark.storage import (
     FolderWriter,
     open_folder,
@@ -32,6 +50,7 @@ from classmark.storage import (
     unpack_strings,
 )
 from classmark.taxonomy.tree import Dummy, Taxonomy
+from classmark.validation import byte_size
 
 FORMAT, VERSION = "classmark-top-down", 1
 PIECEWISE = ("bias", "slope", "features", "offsets", "weight")
@@ -66,7 +85,7 @@ def keep_pieces(
     No more than one piece is in memory; ``model.trained`` is not used.
     """
     writer = FolderWriter(folder)
-    small = np.dtype(np.uint16 if shape.widest <= MOST else np.uint32)
+    small = np.dtype(np.uint16 if shape.widest <= SIXTEEN_BITS else np.uint32)
     features, entries, lost, whole = [0], [0], 0.0, 0.0
     try:
         for piece in pieces:
@@ -331,3 +350,195 @@ def _records(file: BinaryIO, size: int) -> Iterator[tuple[int, NodeWeights]]:
         parts = zip(kinds, lengths, starts, strict=True)
         arrays = [np.frombuffer(body, kind, n, start) for kind, n, start in parts]
         yield node, NodeWeights._make([*arrays, lost, whole])
+
+
+def fingerprint(nodes: Nodes, settings: NodeSettings) -> str:
+    """A digest of the documents, where they stand, the tree and the settings."""
+    digest = blake2b(digest_size=16)
+    rows, documents, shape = nodes.rows, nodes.places.documents, nodes.shape
+    for array in (
+        rows.starts, rows.columns, rows.values, documents.starts, documents.columns,
+        shape.order, shape.starts, shape.codes,
+    ):  # fmt: skip
+        digest.update(str(array.dtype).encode())
+        digest.update(np.ascontiguousarray(array).data)
+    digest.update(repr((rows.width, *settings.learned_by())).encode())
+    digest.update(repr(nodes.places.tree.nodes).encode())
+    return digest.hexdigest()
+
+
+LESSONS = "lessons"  # the folder of what nodes learn from
+USABLE = 0.75  # of a worker's memory: Dask lets it rest from 0.8 on
+FOOTPRINT = 250e6  # bytes of a worker that has read the library and does nothing
+#: Rough seconds of a node, and of each value × daughter by its base.
+EACH, PER_CELL = 1e-3, {"svm": 3e-8, "logistic": 1e-7, "naive-bayes": 1e-8}
+LEAST, MOST = 0.3, 30.0  # seconds of a task
+FEW, MANY = 8, 64  # tasks of a worker: at least, and where all are long
+
+
+class NodeWorker:
+    """What a worker has while nodes learn: their documents, mapped, and its memory.
+
+    folder : of the training;  room : bytes for all nodes that learn here at once. It
+    travels as its description, and opens the documents where they are first needed.
+    """
+
+    def __init__(self, folder: Path, settings: NodeSettings, room: float) -> None:
+        self.folder, self.settings, self.room = folder, settings, room
+        self._taken: list[float] = []
+        self._lock = Condition()
+        self._lessons: Lessons | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NodeWorker, (self.folder, self.settings, self.room)
+
+    def lessons(self) -> Lessons:
+        """What nodes learn from, once checksums are compared."""
+        with self._lock:
+            if self._lessons is None:
+                self._lessons = Lessons.open(self.folder / LESSONS)
+            return self._lessons
+
+    @contextmanager
+    def memory(self, need: float) -> Iterator[None]:
+        """Wait until there are so many bytes, or nobody else learns."""
+        with self._lock:
+            self._lock.wait_for(
+                lambda: sum(self._taken, need) <= self.room or not self._taken
+            )
+            self._taken.append(need)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._taken.remove(need)
+                self._lock.notify_all()
+
+
+def learn_spread(
+    machines: Spreader,
+    nodes: Nodes,
+    settings: NodeSettings,
+    left: Sequence[int],
+    done: Finished,
+) -> None:
+    """Let workers learn the nodes that are left, given the largest first."""
+    machines.require_folder(done.folder)
+    room, limit = _room(machines, nodes, settings)
+    order = [plan(nodes, at, settings.base, room, limit) for at in left]
+    folder = done.folder.absolute()
+    try:
+        if (folder / LESSONS).exists():
+            Lessons.open(folder / LESSONS)
+    except DamagedFolder:
+        shutil.rmtree(folder / LESSONS)
+    if not (folder / LESSONS).exists():
+        nodes.save(folder / LESSONS)
+    (folder / PIECES).mkdir(exist_ok=True)
+    tasks = batches(nodes, order, settings.base, max(1, machines.workers))
+    shared = [NodeWorker(folder, settings, room)]
+    batches_done = machines.spread(learn_batch, tasks, shared)
+    every = (at for _, batch in batches_done for at in batch)
+    for _ in track(every, "nodes", len(left)):
+        pass
+    done.look()
+
+
+def learn_batch(batch: Sequence[NodeTask], worker: NodeWorker) -> list[int]:
+    """Learn some nodes on a worker, and write what they have learned; return which."""
+    lessons = worker.lessons()
+    nodes = [lesson.at for lesson in batch]
+
+    def pieces() -> Iterator[tuple[int, NodeWeights]]:
+        for at, need, sparse in batch:
+            with worker.memory(need):
+                yield at, learn_node(lessons, at, worker.settings, sparse=sparse)
+
+    try:
+        write_pieces(worker.folder, nodes, pieces())
+    except OSError as problem:
+        raise OSError(
+            problem.errno,
+            f"{problem.strerror}, while nodes were written: make room and repeat the "
+            "command; what is finished is kept",
+            str(worker.folder),
+        ) from problem
+    return nodes
+
+
+def batches(
+    nodes: Lessons, order: Sequence[NodeTask], base: str, workers: int
+) -> list[list[NodeTask]]:
+    """Tasks of consecutive nodes, each long enough to be worth its way.
+
+    A task takes ``LEAST`` seconds by estimate, less where a worker would have fewer
+    than ``FEW`` tasks, more where it would have more than ``MANY``.
+    """
+    cells = nodes.values * nodes.daughters
+    seconds = [EACH + PER_CELL[base] * float(cells[lesson.at]) for lesson in order]
+    total = sum(seconds)
+    target = min(
+        max(LEAST, min(total / (MANY * workers), MOST)), total / (FEW * workers)
+    )
+    tasks: list[list[NodeTask]] = [[]]
+    filled = 0.0
+    for lesson, each in zip(order, seconds, strict=True):
+        if filled >= target:
+            tasks.append([])
+            filled = 0.0
+        tasks[-1].append(lesson)
+        filled += each
+    return tasks
+
+
+def _room(
+    machines: Spreader, nodes: Lessons, settings: NodeSettings
+) -> tuple[float, str]:
+    """Bytes for learning on a worker beside the documents, and what limits them."""
+    requested, limit = byte_size(settings.memory), machines.memory
+    free = USABLE * limit - FOOTPRINT - nodes.size_bytes
+    if not limit or requested <= free:
+        return requested, f"memory={settings.memory!r}"
+    return max(0.0, free), (
+        f"workers of {limit / 1e9:.2g} GB, of which documents and library leave "
+        f"{max(0.0, free) / 1e9:.2g} GB"
+    )
+
+
+UNTRAINED = TrainedNodes((), 0.0)
+
+
+def trained_in(
+    folder: Path,
+    nodes: Nodes,
+    settings: NodeSettings,
+    to_model: Callable[[Places, TrainedNodes, int], SavedModel],
+) -> TrainedNodes:
+    """Go on with the training in a folder; in the end its model is there, mapped.
+
+    What was finished here is not done again by machines, nor the other way round. A
+    finished model is written again where it was kept with other settings.
+    """
+    with Finished(folder, fingerprint(nodes, settings)) as done:
+        model, width = folder / "model", nodes.rows.width
+        tidy(folder)
+        if not model.exists():
+            left = [at for at in largest_first(nodes) if at not in done]
+            machines = spreader()
+            if machines is not None and left:
+                learn_spread(machines, nodes, settings, left, done)
+            else:
+                pieces = learned(nodes, settings, left)
+                for at, piece in track(pieces, "nodes", len(left)):
+                    done.add(at, piece)
+            every = (done.piece(at) for at in range(len(nodes.shape)))
+            unmade = to_model(nodes.places, UNTRAINED, width)
+            keep_pieces(model, unmade, nodes.shape, every)
+        done.forget()
+        shutil.rmtree(folder / LESSONS, ignore_errors=True)
+        there = open_model(model)
+        current = to_model(nodes.places, there.trained, width)
+        if there.settings != current.settings:
+            keep_again(folder, current)
+            there = open_model(model)
+    return there.trained

@@ -1,16 +1,25 @@
-"""One classifier over the daughters of one node: by margins, by odds or by counts."""
+"""What inner nodes learn over their daughters: by margins, by odds or by counts.
+
+One node at a time, or all of a tree in threads, the largest first.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classmark.arrays import Array, Floats, Ints
+from classmark.arrays import Array, Floats
+from classmark.hierarchies.places import Lessons, Nodes
 from classmark.problems import Mistake
 from classmark.rankers.linear import LinearRanker
+from classmark.rankers.preference import PreferenceRanker
 from classmark.sparse import Rows, keep_columns, with_constant
+from classmark.validation import byte_size
 
 
 def log_odds(rows: Rows, owners: Rows, alpha: float = 1.0) -> tuple[Floats, Floats]:
@@ -41,94 +50,6 @@ def log_odds(rows: Rows, owners: Rows, alpha: float = 1.0) -> tuple[Floats, Floa
     whole = counts.sum(axis=0) if len(counts) else np.ones(owners.width)
     weights = np.log(counts) - np.log(whole)
     return weights, np.log(sizes) - np.log(sizes.sum())
-
-
-REACH = 1e3  # how far a scale may be from one over the spread of the scores
-CELLS = 1 << 22  # scores that a scale is fitted on
-
-
-def posterior(scores: Any, scale: float = 1.0) -> Floats:
-    """Softmax, one over the temperature being the scale: p_y ∝ exp(scale · s_y).
-
-    scores : (n, k);  −inf is a class that cannot be. [Guo17]
-
-    >>> posterior([[1.0, 1.0, 0.0]], scale=1000.0).tolist()
-    [[0.5, 0.5, 0.0]]
-    """
-    table = _checked(scores)
-    raised = np.exp(scale * (table - table.max(axis=1, keepdims=True)))
-    chances: Floats = raised / raised.sum(axis=1, keepdims=True)
-    return chances
-
-
-def fitted_scale(scores: Any, labels: Rows) -> float:
-    """The scale under which held-out documents are least surprising.
-
-    It minimises the mean of −log Σ over the document's classes y of p_y: with one class
-    a document the log-loss of [Guo17], with several the surprise that a class drawn by
-    p is a right one. Documents without a class, or whose classes all have a score of
-    −inf, say nothing.
-
-    scores : (n, k), of documents that were not learned from;  labels : Rows (n, k).
-
-    >>> from classmark.sparse import rows_from
-    >>> right = rows_from([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    >>> round(fitted_scale([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]], right), 3)
-    0.693
-    """
-    from scipy.optimize import minimize_scalar
-
-    table = _checked(scores)
-    if labels.shape != table.shape:
-        raise Mistake(
-            f"scores has shape {table.shape}, labels {labels.shape}: give a score for "
-            "each document and class"
-        )
-    table, documents, true = _telling(table, labels)
-    if not len(table):
-        raise Mistake(
-            "scores: no document has a class with a finite score: give held-out "
-            "documents of classes that were learned"
-        )
-    spread = float(np.median(-true[true < 0.0])) if (true < 0.0).any() else 0.0
-    if not spread > 0.0:
-        finite = table[np.isfinite(table)]
-        spread = float(finite.std()) if finite.size else 0.0
-    middle = -np.log(spread if spread > 0.0 else 1.0)
-
-    def surprise(log_scale: float) -> float:
-        scale = np.exp(log_scale)
-        right = np.bincount(documents, np.exp(scale * true), len(table))
-        every = np.exp(scale * table).sum(axis=1)
-        return float(np.mean(np.log(every) - np.log(np.maximum(right, 1e-300))))
-
-    limits = (middle - np.log(REACH), middle + np.log(REACH))
-    optimum = minimize_scalar(surprise, bounds=limits, method="bounded")
-    return float(np.exp(optimum.x))
-
-
-def _telling(table: Floats, labels: Rows) -> tuple[Floats, Ints, Floats]:
-    """Scores below the best of each document; whose each right class is; its score."""
-    step = max(1, -(-table.size // CELLS))
-    table = table - table.max(axis=1, keepdims=True)
-    document = np.repeat(np.arange(len(labels)), np.diff(labels.starts))
-    true = table[document, labels.columns.astype(np.int64)]
-    mask = np.isfinite(true) & (document % step == 0)
-    which, renumbered = np.unique(document[mask], return_inverse=True)
-    return table[which], renumbered.ravel(), true[mask]
-
-
-def _checked(scores: Any) -> Floats:
-    table = np.asarray(scores, np.float64)
-    if table.ndim != 2 or not table.shape[1]:
-        raise Mistake("scores is to be a matrix (documents, classes)")
-    bad = ~np.isfinite(table.max(axis=1, initial=-np.inf)) | np.isnan(table).any(axis=1)
-    if bad.any():
-        raise Mistake(
-            f"scores, row {int(np.argmax(bad))}: the best score is to be a finite "
-            "number, the others numbers or −inf"
-        )
-    return table
 
 
 BASES = ("svm", "logistic", "naive-bayes")
@@ -248,3 +169,194 @@ def _learned(
         problem = ImplicitDual(full, levels, "dom", Caps(caps, caps))
     W = ascend(problem or OddsDual(full, owners, C), tol, PASSES, seed).weights
     return W[:-1], W[-1]
+
+
+WEIGHTS_AT_ONCE = 1 << 20  # weights looked at together
+SIXTEEN_BITS = 1 << 16  # daughters that 16 bits can tell apart
+
+
+class NodeWeights(NamedTuple):
+    """A node's weights by feature.
+
+    features : uint32 (m,), increasing;  offsets : uint32 (m + 1,): feature ``p`` has
+    the entries offsets[p]:offsets[p + 1];  daughter : uint16 or uint32 (entries,);
+    weight : float32 (entries,);  bias, slope : float64 (d,): slope_j is added to all
+    weights of daughter j;  lost, whole : Σ w² of what was dropped, and of all.
+    """
+
+    features: NDArray[np.uint32]
+    offsets: NDArray[np.uint32]
+    daughter: Array
+    weight: NDArray[np.float32]
+    bias: Floats
+    slope: Floats
+    lost: float
+    whole: float
+
+
+def piece_of(
+    features: NDArray[np.uint32],
+    weights: Any,
+    bias: Array,
+    base: str,
+    drop: float,
+) -> NodeWeights:
+    """Keep the weights that are more than ``drop`` times the node's largest.
+
+    weights : shape (m, d), dense or csr. In naive Bayes a daughter has the same weight
+    for every feature it has never seen: this is its slope, and only what differs from
+    it is kept.
+
+    >>> weights = np.array([[1.0, 0.0], [0.1, -2.0]])
+    >>> piece = piece_of(np.array([3, 5], np.uint32), weights, np.zeros(2), "svm", 0.1)
+    >>> piece.offsets.tolist(), piece.daughter.tolist(), piece.weight.tolist()
+    ([0, 1, 2], [0, 1], [1.0, -2.0])
+    """
+    m, d = weights.shape
+    slope = np.zeros(d)
+    if base == "naive-bayes" and m:
+        slope = weights.min(axis=0).astype(np.float64)
+    largest = max(
+        (np.abs(w).max(initial=0.0) for _, _, w in _blocks(weights, slope)), default=0.0
+    )
+    small: Any = np.uint16 if d <= SIXTEEN_BITS else np.uint32
+    entries = [(np.empty(0, small), np.empty(0, np.float32))]
+    counts = np.zeros(m, np.int64)
+    lost = whole = 0.0
+    for rows, columns, values in _blocks(weights, slope):
+        size = np.abs(values)
+        chosen = size > drop * largest
+        squares = size * size
+        whole += float(squares.sum())
+        lost += float(squares[~chosen].sum())
+        counts += np.bincount(rows[chosen], minlength=m)
+        entries.append(
+            (columns[chosen].astype(small), values[chosen].astype(np.float32))
+        )
+    daughter, weight = (np.concatenate([part[i] for part in entries]) for i in range(2))
+    used = np.arange(m) if base == "naive-bayes" else np.flatnonzero(counts)
+    offsets = np.zeros(len(used) + 1, np.uint32)
+    np.cumsum(counts[used], out=offsets[1:])
+    return NodeWeights(
+        features[used], offsets, daughter, weight,
+        np.asarray(bias, np.float64), slope, lost, whole,
+    )  # fmt: skip
+
+
+def _blocks(weights: Any, slope: Floats) -> Iterator[tuple[Any, Any, Any]]:
+    """Rows, columns and values that are not 0, some rows at a time."""
+    step = max(1, WEIGHTS_AT_ONCE // max(1, weights.shape[1]))
+    for start in range(0, weights.shape[0], step):
+        part = weights[start : start + step]
+        if hasattr(part, "tocoo"):
+            part = part.tocoo()
+            yield part.row + start, part.col, part.data.astype(np.float64)
+            continue
+        part = part - slope if slope.any() else part
+        rows, columns = np.nonzero(part)
+        yield rows + start, columns, part[rows, columns].astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSettings:
+    """How nodes learn: ``TopDownClassifier`` explains each."""
+
+    base: str
+    C: float
+    tol: float
+    drop: float
+    n_jobs: int
+    memory: str | float
+
+    def learned_by(self) -> tuple[Any, ...]:
+        """What decides the weights."""
+        return self.base, float(self.C), float(self.tol), float(self.drop)
+
+
+def largest_first(nodes: Nodes) -> list[int]:
+    """All inner nodes, by what there is to be done: values × daughters."""
+    work = nodes.values * nodes.daughters
+    return [int(at) for at in np.argsort(-work, kind="stable")]
+
+
+class NodeTask(NamedTuple):
+    """An inner node that is to learn, the bytes it needs, and whether sparse weights.
+
+    Weights that are kept sparse while a node learns need less.
+    """
+
+    at: int
+    need: float
+    sparse: bool
+
+
+def learned(
+    nodes: Nodes, settings: NodeSettings, order: Sequence[int]
+) -> Iterator[tuple[int, NodeWeights]]:
+    """Learn nodes in ``n_jobs`` threads; a node waits until its memory is free.
+
+    Yields each number and piece as it is done.
+    """
+    room: float = byte_size(settings.memory)
+    limit = f"memory={settings.memory!r}"
+    waiting = [plan(nodes, at, settings.base, room, limit) for at in order][::-1]
+    running: dict[Future[NodeWeights], NodeTask] = {}
+    with ThreadPoolExecutor(settings.n_jobs) as threads:
+        while waiting or running:
+            while waiting and len(running) < settings.n_jobs:
+                if running and waiting[-1].need > room:
+                    break
+                lesson = waiting.pop()
+                room -= lesson.need
+                work = threads.submit(
+                    learn_node, nodes, lesson.at, settings, sparse=lesson.sparse
+                )
+                running[work] = lesson
+            for work in wait(running, return_when=FIRST_COMPLETED).done:
+                lesson = running.pop(work)
+                room += lesson.need
+                yield lesson.at, work.result()
+
+
+def plan(nodes: Nodes, at: int, base: str, room: float, limit: str) -> NodeTask:
+    """How a node learns within ``room``; ``limit`` names that limit in a message."""
+    need = nodes.need(at, base)
+    if need > room:
+        need = nodes.need(at, base, m=nodes.features(at))
+    if need <= room:
+        return NodeTask(at, need, sparse=False)
+    lean = nodes.need(at, base, sparse=True)
+    if base == "svm" and lean <= room:
+        return NodeTask(at, lean, sparse=True)
+    least, remedy = need, "use base='svm', whose weights can be kept sparse, "
+    if base == "svm":
+        least, remedy = min(need, lean), "use fewer features, "
+    raise Mistake(
+        f"{limit}: the node {nodes.name(at)} with {nodes.daughters[at]} daughters "
+        f"needs about {least / 1e9:.2g} GB to learn: {remedy}or allow more"
+    )
+
+
+def learn_node(
+    nodes: Lessons, at: int, settings: NodeSettings, *, sparse: bool
+) -> NodeWeights:
+    """What one inner node learns."""
+    rows, owners = nodes.documents(at), nodes.owners(at)
+    base, C, tol, drop = settings.learned_by()
+    if sparse:
+        return piece_of(*_sparsely(rows, owners, C, tol), base, drop)
+    return piece_of(*fit_node(rows, owners, base, C, tol), base, drop)
+
+
+def _sparsely(rows: Rows, owners: Rows, C: float, tol: float) -> tuple[Any, Any, Any]:
+    """Learn the same as ``fit_node`` for "svm", less a part all daughters share."""
+    from scipy.sparse import csr_matrix
+
+    some = np.unique(owners.columns)
+    ranker = PreferenceRanker("dom", C, tol, memory="1B")
+    features, fitted, learned = fit_margins(rows, keep_columns(owners, some), ranker)
+    parts: Any = (fitted.data, some[fitted.indices], fitted.indptr)
+    weights = csr_matrix(parts, shape=(len(features), owners.width))
+    bias = np.full(owners.width, NOWHERE)
+    bias[some] = learned
+    return features, weights, bias

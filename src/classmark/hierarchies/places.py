@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from classmark.arrays import Array, Bools, Ints, ranges
 from classmark.problems import Mistake
@@ -18,7 +19,6 @@ from classmark.taxonomy.tree import Dummy, Taxonomy
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-
 
 MANY = (list, set, frozenset, np.ndarray)
 
@@ -410,3 +410,44 @@ class Nodes(Lessons):
         """What an inner node is called, in a message."""
         names, node = self.places.tree.nodes, int(self.order[at])
         return repr(names[node]) if node < len(names) else "above all roots"
+
+
+def numbered(y: Iterable[Any], classes: Sequence[Hashable]) -> Rows:
+    """The classes of each document as Rows (n, classes), value 1.
+
+    >>> numbered(["b", ["a", "b"]], ["a", "b"]).columns.tolist()
+    [1, 0, 1]
+    """
+    place = {name: at for at, name in enumerate(classes)}
+    columns = []
+    for row, names in enumerate(categories_in(y)):
+        unknown = [name for name in names if name not in place]
+        if unknown:
+            raise Mistake(
+                f"y, row {row}: {unknown[0]!r} is not one of the classes: check its "
+                "spelling; several classes of a document are a list"
+            )
+        columns.append(sorted({place[name] for name in names}))
+    return rows_of_ones(columns, len(classes))
+
+
+def complexity(branching: ArrayLike) -> int:
+    """Σ over inner nodes of |D(v)|(|D(v)| − 1), D(v) the daughters [Babbar13].
+
+    branching : |D(v)| of each inner node. A flat strategy has one, with K daughters.
+
+    >>> complexity([3, 2]), complexity([4])
+    (8, 12)
+    """
+    daughters = np.asarray(branching, np.int64)
+    return int((daughters * (daughters - 1)).sum())
+
+
+def complexity_ratio(branching: ArrayLike, leaves: int) -> float:
+    """Complexity of a tree over that of the flat strategy, K(K − 1) [Babbar13].
+
+    >>> round(complexity_ratio([3, 2], 4), 3)
+    0.667
+    """
+    flat = complexity([leaves])
+    return complexity(branching) / flat if flat else 1.0

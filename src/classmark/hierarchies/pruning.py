@@ -1,208 +1,41 @@
-"""Which inner nodes is a top-down classifier better off without?"""
+"""Which inner nodes is a top-down classifier better off without?
+
+The weights of the classifier of nodes are in ``meta.json``, made by
+``benchmarks/train_meta_pruner.py``; the file says on which collections, of how many
+nodes, and how well each collection is foretold by the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from classmark.arrays import Bools, Ints
+from classmark.arrays import Floats, Ints
 from classmark.corpus.documents import train_test
-from classmark.hierarchies.held_out import (
-    Bound,
-    NodeLearner,
-    TrialTree,
-    best_daughters,
-    complexity,
-    complexity_ratio,
-)
+from classmark.hierarchies.held_out import Bound, NodeLearner, Removals, TrialTree
 from classmark.hierarchies.places import (
     Nodes,
     Places,
-    among_labels,
+    complexity,
+    complexity_ratio,
     places_of,
     require_one_each,
     shape_of,
 )
+from classmark.hierarchies.taxonomy_ranker import unit_rows
 from classmark.measures.significance import Outcome, micro_sign_test
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.sparse import Rows, keep_columns, rows_from, take, transpose
+from classmark.sparse import rows_from, take
 from classmark.taxonomy.edits import prune
 from classmark.taxonomy.tree import Dummy, Taxonomy
 from classmark.validation import generator
-
-FOLDS = 3
-MOST = 2000  # documents of a node that a trial looks at
-
-
-class Removal(NamedTuple):
-    """What the removal of a node does.
-
-    gain : documents brought to the right daughter more than before;  changed : those
-    whose fate changed;  tested : documents tried;  terms : the rise in complexity, Σ
-    |D(v)|(|D(v)| − 1).
-    """
-
-    gain: float
-    changed: int
-    tested: int
-    terms: int
-
-    @property
-    def spread(self) -> float:
-        """The standard error of the gain, as documents."""
-        return float(np.sqrt(self.changed))
-
-    @property
-    def why(self) -> str:
-        """Gain, standard error and complexity, on the documents chosen by."""
-        rise = f"{self.terms:+d}".replace("-", "−")
-        return (
-            f"{self.gain:+.0f} right of {self.tested} documents it was chosen on "
-            f"(standard error {self.spread:.1f}), complexity {rise}"
-        )
-
-
-class _Fate(NamedTuple):
-    """Documents of a node, increasing, the daughter chosen, and whether rightly."""
-
-    documents: Ints
-    chosen: Ints
-    right: Bools
-
-
-class Removals:
-    """A working tree whose inner nodes can be tried without, and taken out.
-
-    Every document is judged by classifiers trained on the folds it is not in. A trial
-    of node v with parent p counts, over the documents of p, who comes to a right
-    daughter: through p and then v as the tree stands, or by one classifier over the
-    daughters of both; only this one is trained anew. Of a node with very many documents
-    the same 2,000 are always taken.
-
-    daughters : of each inner node of the working tree, increasing.
-    """
-
-    def __init__(
-        self,
-        places: Places,
-        X: Any,
-        learner: NodeLearner | None = None,
-        *,
-        seed: int = 0,
-    ) -> None:
-        self.places, self.rows = places, rows_from(X)
-        self._nodes = rows_from(places.nodes_of())
-        self._documents = transpose(self._nodes)
-        self.daughters = {int(v): places.daughters(int(v)) for v in places.inner}
-        self.learner = learner or NodeLearner()
-        self._place = generator(seed).permutation(len(self.rows))
-        self.fold_of = self._place % FOLDS
-        self._fates: dict[int, _Fate] = {}
-        self._tried: dict[int, _Fate] = {}
-        self._parents: dict[int, list[int]] = {}
-        for v, below in self.daughters.items():
-            for u in below.tolist():
-                self._parents.setdefault(u, []).append(v)
-
-    def at(self, node: int) -> Ints:
-        """The documents that belong to a node or below it, increasing."""
-        return self._documents.row(node)[0].astype(np.int64)
-
-    def belong(self, documents: Ints, nodes: Ints) -> Bools:
-        """Whether each document belongs to the node given with it."""
-        return among_labels(take(self._nodes, documents), nodes)
-
-    def owners(self, documents: Ints, daughters: Ints) -> Rows:
-        """An entry where a document belongs to a daughter, shape (n, d)."""
-        return keep_columns(take(self._nodes, documents), daughters)
-
-    def removable(self) -> list[int]:
-        """Inner nodes below the root with one parent, upper ones first."""
-        return [v for v in self.daughters if len(self._parents.get(v, ())) == 1]
-
-    def parent(self, node: int) -> int:
-        """The one parent of a removable node."""
-        return self._parents[node][0]
-
-    def attempt(self, node: int) -> Removal:
-        """Try the tree without a node; the tree stays as it is."""
-        tree, p = self.daughters, self.parent(node)
-        joined = self._joined(node)
-        before, after = (len(tree[p]), len(tree[node])), len(joined)
-        rise = complexity([after]) - complexity(before)
-        sample = self._sample(p)
-        if min(before) == 1:
-            self._tried[node] = self._same(node)
-            return Removal(0.0, 0, len(sample), rise)
-        fate = self._judged(sample, joined)
-        # Who is right after the parent and, where it sends them there, the node.
-        first, second = self._fate(p), self._fate(node)
-        sent = (first.chosen == node) & first.right
-        right = first.right.astype(np.int64)
-        right[sent] = second.right[
-            np.searchsorted(second.documents, first.documents[sent])
-        ]
-        difference = fate.right.astype(np.int64) - right
-        gain, changed = float(difference.sum()), int(np.abs(difference).sum())
-        self._tried[node] = fate
-        return Removal(gain, changed, len(sample), rise)
-
-    def remove(self, node: int) -> None:
-        """Take a node out; its daughters become its parent's."""
-        tree, p = self.daughters, self.parent(node)
-        joined = self._joined(node)
-        for u in tree[node].tolist():
-            others = [v for v in self._parents[u] if v not in (node, p)]
-            self._parents[u] = [p, *others]
-        tree[p] = joined
-        del tree[node]
-        self._fates.pop(p, None)
-        if node in self._tried:
-            self._fates[p] = self._tried[node]
-        self._tried.clear()
-
-    def _joined(self, node: int) -> Ints:
-        tree = self.daughters
-        rest = tree[self.parent(node)]
-        return np.union1d(rest[rest != node], tree[node])
-
-    def _sample(self, node: int) -> Ints:
-        documents = self.at(node)
-        if len(documents) > MOST:
-            documents = np.sort(documents[np.argsort(self._place[documents])[:MOST]])
-        return documents
-
-    def _fate(self, node: int) -> _Fate:
-        if node not in self._fates:
-            daughters = self.daughters[node]
-            self._fates[node] = self._judged(self._sample(node), daughters)
-        return self._fates[node]
-
-    def _judged(self, documents: Ints, daughters: Ints) -> _Fate:
-        chosen = np.full(len(documents), daughters[0], np.int64)
-        fold = self.fold_of[documents]
-        for out in range(FOLDS) if len(daughters) > 1 else ():
-            learn, ask = documents[fold != out], documents[fold == out]
-            if len(learn) and len(ask):
-                owners = self.owners(learn, daughters)
-                model = self.learner.fit(take(self.rows, learn), owners)
-                best = best_daughters(model, take(self.rows, ask))
-                chosen[fold == out] = daughters[best]
-        return _Fate(documents, chosen, self.belong(documents, chosen))
-
-    def _same(self, node: int) -> _Fate:
-        """One of the two decides nothing: the other's choices stand."""
-        first, daughters = self._fate(self.parent(node)), self.daughters[node]
-        if len(daughters) > 1:
-            return self._fate(node)
-        return first._replace(
-            chosen=np.where(first.chosen == node, daughters[0], first.chosen)
-        )
-
 
 Policy = Literal["bound", "meta", "random"]
 RANDOM_SHARE = 0.3
@@ -332,8 +165,6 @@ def _by_meta(
     trials: Removals, able: list[int], options: PruningOptions, most: int
 ) -> Chosen:
     """By the shipped classifier, the surest first."""
-    from classmark.hierarchies.pruning_rules import Described, shipped
-
     meta, described = shipped(options.without), Described(trials)
     tree = trials.daughters
     least = BOLD if options.bold else CONSERVATIVE
@@ -381,6 +212,154 @@ def _lifted(
         edges += [(up, node) for up in above[-1:]]
     order = [node for node in taxonomy if node not in gone or node in stay]
     return Taxonomy(edges, nodes=order)
+
+
+SETS = ("sisters", "daughters", "across")
+NAMES = (
+    "log daughters of the parent",
+    "log daughters",
+    "log documents of the parent",
+    "log documents",
+    "log features of the parent",
+    "log features",
+    *(f"{kind} of cosines, {where}" for where in SETS for kind in ("mean", "max")),
+    *(f"{kind} of divergences, {where}" for where in SETS for kind in ("mean", "max")),
+)
+MANY = 300  # daughters that are compared pair by pair: those with most documents
+SMOOTHING = 0.1  # share of the parent's distribution in that of a daughter
+
+
+@dataclass(frozen=True, eq=False)
+class MetaClassifier:
+    """Probability that removing a node helps: σ(bias + Σ weights (x − mean)/scale)."""
+
+    mean: Floats
+    scale: Floats
+    weights: Floats
+    bias: float
+
+    def probability(self, features: ArrayLike) -> Floats:
+        """Shape (nodes,) for features of shape (nodes, number of features)."""
+        x = (np.asarray(features, np.float64) - self.mean) / self.scale
+        return np.asarray(1.0 / (1.0 + np.exp(-(x @ self.weights + self.bias))))
+
+
+def shipped(without: str | None = None) -> MetaClassifier:
+    """The classifier in the package, or the one that was learned without one set."""
+    text = (files("classmark.hierarchies") / "meta.json").read_text(encoding="utf-8")
+    facts = json.loads(text)
+    if without is None:
+        return from_facts(facts["all"])
+    if without not in facts["without"]:
+        collections = ", ".join(sorted(facts["without"]))
+        raise Mistake(f"without {without!r}: it was learned on {collections}")
+    return from_facts(facts["without"][without])
+
+
+def from_facts(facts: Mapping[str, Any]) -> MetaClassifier:
+    """Read a classifier: each number beside the name of its feature."""
+    mean, scale, weights = (
+        np.array([facts[part][name] for name in NAMES])
+        for part in ("mean", "scale", "weights")
+    )
+    return MetaClassifier(mean, scale, weights, float(facts["bias"]))
+
+
+class Described:
+    """What the classifier sees of nodes: sizes, and how alike the classes are.
+
+    Classes are sums of their documents' rows, compared among the sisters (the daughters
+    of the parent), among the node's own daughters, and across: daughters with sisters,
+    which is where a classifier over both would have to decide. What sisters share is
+    computed once where they are asked for one after the other.
+    """
+
+    def __init__(self, trials: Removals) -> None:
+        self.trials = trials
+        self._parent = -1
+
+    def features(self, node: int, parent: int) -> Floats:
+        """The numbers of ``NAMES`` for a node and its parent."""
+        tree, both = self.trials.daughters, (parent, node)
+        if parent != self._parent:
+            self._parent = parent
+            self._sisters, self._numbers = self._sums(tree[parent])
+            self._background, _ = self._sums(np.array([parent]))
+            self._among_sisters = self._likeness(self._sisters, self._sisters)
+            self._parent_features = self._features(parent)
+        down, _ = self._sums(tree[node])
+        up = self._sisters[np.flatnonzero(self._numbers != node)]
+        sizes = [len(tree[v]) for v in both]
+        sizes += [len(self.trials.at(v)) for v in both]
+        sizes += [self._parent_features, self._features(node)]
+        likeness = [
+            self._among_sisters, self._likeness(down, down), self._likeness(down, up)
+        ]  # fmt: skip
+        similarities = [
+            number
+            for kind in zip(*likeness, strict=True)
+            for summary in kind
+            for number in summary
+        ]
+        return np.concatenate([np.log1p(np.array(sizes, np.float64)), similarities])
+
+    def _likeness(self, a: Any, b: Any) -> tuple[tuple[float, float], ...]:
+        """Mean and largest of the cosines of two sets of rows, and of divergences.
+
+        Of rows with themselves the diagonal is left out.
+        """
+        summaries = []
+        cosines = np.asarray((unit_rows(a) @ unit_rows(b).T).toarray(), np.float64)
+        for pairs in (cosines, _divergences(a, b, self._background)):
+            apart = ~np.eye(len(pairs), dtype=np.bool_) if a is b else ...
+            values = np.ravel(pairs[apart])
+            mean, most = (values.mean(), values.max()) if values.size else (0.0, 0.0)
+            summaries.append((float(mean), float(most)))
+        return tuple(summaries)
+
+    def _features(self, node: int) -> int:
+        rows = take(self.trials.rows, self.trials.at(node))
+        return len(np.unique(rows.columns))
+
+    def _sums(self, nodes: Ints) -> tuple[Any, Ints]:
+        """Sums of the absolute rows of nodes that have documents, and which they are.
+
+        Of more than 300 nodes only those with most documents.
+        """
+        lists = [self.trials.at(int(u)) for u in nodes]
+        largest = np.argsort([-len(members) for members in lists], kind="stable")[:MANY]
+        chosen = np.sort(nodes[largest])
+        everyone = np.unique(
+            np.concatenate([np.empty(0, np.int64), *(lists[at] for at in largest)])
+        )
+        owners = self.trials.owners(everyone, chosen).to_scipy()
+        rows = abs(take(self.trials.rows, everyone).to_scipy())
+        sums = (owners.T @ rows).tocsr()
+        full = np.flatnonzero(np.diff(sums.indptr))
+        return sums[full], chosen[full]
+
+
+def _shares(rows: Any) -> Any:
+    """Each row divided by its sum."""
+    sums = np.asarray(rows.sum(axis=1)).ravel()
+    scaled = rows.copy()
+    scaled.data *= np.repeat(1.0 / np.where(sums > 0, sums, 1.0), np.diff(rows.indptr))
+    return scaled
+
+
+def _divergences(a: Any, b: Any, background: Any) -> Floats:
+    """KL(P ‖ (1 − s) Q + s U) for rows P of a and Q of b, U the parent's, in nats."""
+    p, q, u = map(_shares, (a, b, background))
+    if not u.nnz:
+        return np.zeros((a.shape[0], b.shape[0]))
+    common = np.zeros(u.shape[1])
+    common[u.indices] = u.data
+    entropy = p.copy()
+    entropy.data = p.data * (np.log(p.data) - np.log(SMOOTHING * common[p.indices]))
+    more = q.copy()
+    more.data = np.log1p((1 - SMOOTHING) * q.data / (SMOOTHING * common[q.indices]))
+    first = np.asarray(entropy.sum(axis=1)).reshape(-1, 1)
+    return np.asarray(first - (p @ more.T).toarray(), np.float64)
 
 
 HELD_OUT = 0.25

@@ -10,21 +10,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from classmark.arrays import Floats, Ints
-from classmark.hierarchies.held_out import (
-    Bound,
-    StrategyComparison,
-    compare,
-    complexity_ratio,
-)
+from classmark.arrays import Bools, Floats, Ints
+from classmark.corpus.documents import train_test
+from classmark.hierarchies.held_out import CENTROIDS, Bound, NodeLearner, TrialTree
 from classmark.hierarchies.places import (
+    Nodes,
     Places,
+    Shape,
+    among_labels,
+    complexity_ratio,
+    flat_shape,
     places_of,
     require_one_each,
+    shape_of,
 )
+from classmark.measures.significance import Outcome, sign_test
 from classmark.problems import Mistake
-from classmark.sparse import Rows, rows_from
+from classmark.sparse import Rows, rows_from, take
 from classmark.taxonomy.tree import Taxonomy
+from classmark.validation import generator
 
 
 def path_costs(places: Places) -> Ints:
@@ -203,6 +207,98 @@ def feature_counts(places: Places, rows: Rows) -> FeatureCounts:
         depth = np.append(depth + 1, 0)
     width = len(np.unique(rows.columns))
     return FeatureCounts(places, features, depth, width)
+
+
+HELD_OUT = 0.25
+MOST = 20_000  # documents looked at
+ROOM = 1 << 30  # bytes that flat weights may take; beyond it centroids are compared
+MEANT = 3  # documents that are worth a comparison
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """The errors of one strategy, and the bound on them.
+
+    error : share of the training documents that are put wrong, g ≤ 0;  right : whether
+    each document held out came to a leaf of its own;  bound : on its error.
+    """
+
+    error: float
+    right: Bools
+    bound: Bound
+
+    @property
+    def held_out(self) -> float:
+        """Share of the documents held out that came to a leaf not theirs."""
+        return float(1.0 - self.right.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class StrategyComparison:
+    """Both strategies on the same documents.
+
+    base : what learned at the nodes;  trained, tested : documents.
+    """
+
+    flat: Tried
+    top_down: Tried
+    base: str
+    trained: int
+    tested: int
+
+    @property
+    def ratio(self) -> float:
+        """Errors of the top-down strategy over those of flat, on documents held out."""
+        return _ratio(self.top_down.held_out, self.flat.held_out)
+
+    @property
+    def training_ratio(self) -> float:
+        """The same on the training documents, as the paper has it [Babbar13]."""
+        return _ratio(self.top_down.error, self.flat.error)
+
+    @property
+    def chance(self) -> Outcome:
+        """Sign test over the documents held out: is top-down right more often?"""
+        return sign_test(self.top_down.right, self.flat.right)
+
+
+def _ratio(above: float, below: float) -> float:
+    if below == 0:
+        return 1.0 if above == 0 else np.inf
+    return above / below
+
+
+def compare(
+    places: Places, X: Any, learner: NodeLearner | None = None, seed: int = 0
+) -> StrategyComparison:
+    """Train both on three quarters of the documents and try them on the others.
+
+    A document with several leaves is right at any of them; at most 20,000 documents,
+    drawn at random, are looked at. Where flat weights would take over 1 GB, unit
+    centroids take the place of the learner, for both strategies.
+    """
+    learner, rows = learner or NodeLearner(), rows_from(X)
+    placed = np.flatnonzero(np.diff(places.documents.starts))
+    if len(placed) < MEANT:
+        raise Mistake(
+            f"y: {len(placed)} documents have a category: give at least {MEANT}"
+        )
+    if len(placed) > MOST:
+        placed = np.sort(generator(seed).permutation(placed)[:MOST])
+    parts = train_test(len(placed), HELD_OUT, seed)
+    learn, ask = (take(rows, placed[part]) for part in parts)
+    taught, truth = (take(places.documents, placed[part]) for part in parts)
+    size = rows.values.itemsize * len(np.unique(learn.columns)) * len(places.leaves)
+    if size > ROOM:
+        learner = NodeLearner(CENTROIDS)
+
+    def tried(shape: Shape) -> Tried:
+        tree = TrialTree(Nodes(learn, Places(places.tree, taught), shape), learner)
+        g, right = tree.margins(), among_labels(truth, tree.leaves(ask))
+        return Tried(float((g <= 0).mean()), right, tree.bound(g))
+
+    flat, top_down = tried(flat_shape(places)), tried(shape_of(places))
+    return StrategyComparison(flat, top_down, learner.base, len(learn), len(ask))
 
 
 WORDS = {

@@ -17,13 +17,14 @@ from classmark.hierarchies.flat import (
     FlatClassifier,
     ScoringClassifier,
 )
-from classmark.hierarchies.held_out import fitted, numbered, parted
-from classmark.hierarchies.nodes import fitted_scale, in_use, posterior
-from classmark.hierarchies.places import categories_in
+from classmark.hierarchies.held_out import fitted, parted
+from classmark.hierarchies.nodes import in_use
+from classmark.hierarchies.places import categories_in, numbered
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.measures import classification
 from classmark.problems import Mistake
 from classmark.progress import track
+from classmark.rankers.calibration import fitted_scale, posterior
 from classmark.rankers.linear import Evidence, LinearRanker
 from classmark.rankers.preference import PreferenceRanker
 from classmark.ranking import top as best_of

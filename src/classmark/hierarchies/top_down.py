@@ -14,11 +14,11 @@ import numpy as np
 
 from classmark.arrays import Floats, Ints
 from classmark.estimator import Estimator, parameters
-from classmark.hierarchies.descent import TrainedNodes, path_parts
+from classmark.hierarchies.descent import TrainedNodes, path_parts, train
 from classmark.hierarchies.flat import share_right
 from classmark.hierarchies.kernels import all_leaves, best_first, descend
-from classmark.hierarchies.model_files import SavedModel, keep, open_model
-from classmark.hierarchies.nodes import require
+from classmark.hierarchies.model_files import SavedModel, keep, open_model, trained_in
+from classmark.hierarchies.nodes import NodeSettings, require
 from classmark.hierarchies.places import (
     Nodes,
     Places,
@@ -28,7 +28,6 @@ from classmark.hierarchies.places import (
 )
 from classmark.hierarchies.pruning import Policy, prune_taxonomy
 from classmark.hierarchies.taxonomy_ranker import require_taxonomy
-from classmark.hierarchies.training import NodeSettings, train, trained_in
 from classmark.preferences.labels import labels_from
 from classmark.problems import Mistake
 from classmark.rankers.linear import Evidence, LinearRanker, documents_like

@@ -21,13 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classmark.arrays import Bools, Floats, Ints
-from classmark.preferences.graph import (
-    NAMES,
-    Loss,
-    PreferenceGraph,
-    decompose,
-    resolve,
-)
+from classmark.preferences.graph import NAMES, Loss, PreferenceGraph, decompose, resolve
 from classmark.preferences.labels import (
     graphs_from,
     is_graphs,

@@ -30,8 +30,7 @@ from classmark.preferences.labels import (
     relevant,
 )
 from classmark.problems import Mistake
-from classmark.rankers.linear import Evidence, LinearRanker
-from classmark.rankers.rocchio import Rocchio
+from classmark.rankers.linear import Evidence, LinearRanker, Rocchio
 from classmark.solvers.ascent import Solution, ascend
 from classmark.solvers.hinge import KernelFunction, Similarity, features_of
 from classmark.solvers.live_documents import Lesson
@@ -42,9 +41,10 @@ from classmark.solvers.preference import (
     CompositeDual,
     ExplicitDual,
     ImplicitDual,
+    fits,
 )
 from classmark.solvers.preference_live import LiveDual, from_batch, from_nothing
-from classmark.solvers.preference_sparse import SparseDual, fits
+from classmark.solvers.preference_sparse import SparseDual
 from classmark.sparse import Rows, rows_from, take, with_constant
 from classmark.validation import require_numbers
 

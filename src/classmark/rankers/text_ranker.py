@@ -14,11 +14,9 @@ from classmark.preferences.graph import PreferenceGraph
 from classmark.preferences.labels import is_graphs, labels_from
 from classmark.problems import Mistake
 from classmark.rankers.calibration import Calibrator, held_out_scores
-from classmark.rankers.linear import LinearRanker
-from classmark.rankers.loglinear import LogLinearRanker
+from classmark.rankers.linear import LinearRanker, LogLinearRanker, Rocchio
 from classmark.rankers.online import MMP, CategoryPerceptron
 from classmark.rankers.preference import PreferenceRanker
-from classmark.rankers.rocchio import Rocchio
 from classmark.ranking import top as best_of
 from classmark.storage import (
     SavedFolder,

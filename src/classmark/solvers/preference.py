@@ -5,6 +5,7 @@ docs/mathematics.md, sections 4 to 6, derives dual and steps from the preference
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from classmark.solvers.kernels_dual import (
 )
 from classmark.solvers.kernels_groups import compact
 from classmark.sparse import Rows
+from classmark.validation import byte_size
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -479,3 +481,24 @@ class OddsDual(Dual):
             self.P, self.entropy, self.costs, learn,
         )  # fmt: skip
         return float(self.costs.sum())
+
+
+LOG = logging.getLogger(__name__)
+
+
+def fits(rows: Rows, n_labels: int, memory: str | float, *, sparse: bool) -> bool:
+    """Whether dense weights take no more than ``memory``; log where they would.
+
+    sparse : whether sparse weights can do the work; else that is a mistake.
+    """
+    size = rows.width * n_labels * rows.values.itemsize
+    if size <= byte_size(memory):
+        return True
+    message = (
+        f"{rows.width} features × {n_labels} labels need {size / 1e9:.3g} GB of "
+        f"weights, more than memory={memory!r}"
+    )
+    if not sparse:
+        raise Mistake(f"{message}: use loss='dom' without kernel, or allow more")
+    LOG.info("%s: they are kept sparse", message)
+    return False

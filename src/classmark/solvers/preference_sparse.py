@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from classmark.arrays import Array, Floats, Ints, ranges
-from classmark.problems import Mistake
 from classmark.solvers.ascent import Dual
 from classmark.solvers.kernels_sparse import FEW, active_pass, change_size, lay_out
 from classmark.solvers.preference import Duals, squares
 from classmark.sparse import Rows
-from classmark.validation import Seed, byte_size, generator
+from classmark.validation import Seed, generator
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-
-
-LOG = logging.getLogger(__name__)
 
 
 class Documents(NamedTuple):
@@ -70,24 +65,6 @@ def store_of(matrix: csr_matrix, kind: Any, spare: int, shared: Floats) -> Store
     )
     lay_out(matrix.indptr, matrix.indices, matrix.data, store)
     return store
-
-
-def fits(rows: Rows, n_labels: int, memory: str | float, *, sparse: bool) -> bool:
-    """Whether dense weights take no more than ``memory``; log where they would.
-
-    sparse : whether sparse weights can do the work; else that is a mistake.
-    """
-    size = rows.width * n_labels * rows.values.itemsize
-    if size <= byte_size(memory):
-        return True
-    message = (
-        f"{rows.width} features × {n_labels} labels need {size / 1e9:.3g} GB of "
-        f"weights, more than memory={memory!r}"
-    )
-    if not sparse:
-        raise Mistake(f"{message}: use loss='dom' without kernel, or allow more")
-    LOG.info("%s: they are kept sparse", message)
-    return False
 
 
 SPARE = 1 << 16

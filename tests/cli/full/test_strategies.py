@@ -8,7 +8,7 @@ import pytest
 from classmark.corpus.documents import Document
 from classmark.datasets.library import library_categories, library_records
 from classmark.formats.records import Record
-from classmark.hierarchies import training as nodes
+from classmark.hierarchies import nodes
 from classmark.taxonomy.category import Category
 from classmark.workbench.files.importing import import_records, put_taxonomy
 from classmark.workbench.project import Project, create

@@ -7,10 +7,10 @@ import pytest
 from sklearn.base import clone
 
 from classmark.hierarchies.back_off import Assurance, BackOff, ways_down
-from classmark.hierarchies.nodes import posterior
 from classmark.hierarchies.places import places_of
 from classmark.hierarchies.top_down import TopDownClassifier
 from classmark.problems import Mistake
+from classmark.rankers.calibration import posterior
 from classmark.taxonomy.tree import Taxonomy
 
 EDGES = [("r", "a"), ("r", "b"), ("a", 1), ("a", 2), ("b", 3), ("b", 4)]

@@ -86,8 +86,7 @@ def choose(learning: LearningSettings, tree: Taxonomy, size: Size) -> Strategy:
     "auto": flat where a vector for every category fits the memory, else top-down over
     the pruned tree; plain where there is no tree, or for learners that know none.
     """
-    from classmark.hierarchies.held_out import complexity_ratio
-    from classmark.hierarchies.places import places_of
+    from classmark.hierarchies.places import complexity_ratio, places_of
 
     require(learning)
     ratio = None

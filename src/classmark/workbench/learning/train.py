@@ -18,14 +18,19 @@ import numpy as np
 from classmark.arrays import Floats, Ints
 from classmark.corpus.documents import folds
 from classmark.hierarchies.back_off import BackOff
-from classmark.hierarchies.nodes import fitted_scale
 from classmark.hierarchies.rerank import Votes
 from classmark.hierarchies.taxonomy_ranker import TaxonomyRanker
 from classmark.hierarchies.top_down import TopDownRanker
 from classmark.preferences.labels import is_graphs, labels_from
 from classmark.problems import Mistake
 from classmark.progress import track
-from classmark.rankers.calibration import ENOUGH, Calibrator, sample_tests, scored_apart
+from classmark.rankers.calibration import (
+    ENOUGH,
+    Calibrator,
+    fitted_scale,
+    sample_tests,
+    scored_apart,
+)
 from classmark.sparse import Rows, rows_from, take
 from classmark.spreading import spread, spread_by
 from classmark.storage import make_folder
